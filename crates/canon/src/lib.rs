@@ -1,0 +1,33 @@
+//! Canonical JSON, exact numbers, fingerprints, stable ids, and the clock and id ports.
+//!
+//! Every hash in Stave is taken over bytes that this crate wrote. There are three byte-exact profiles
+//! ([`python_spaced`], [`compact_utf8`], [`rfc8785`]) and one value type ([`Value`]) that keeps
+//! integers exact at any size and tells `1` from `1.0`.
+//!
+//! Invariant: the same [`Value`] gives the same bytes in the same profile on every machine, and nothing
+//! here reads a clock, a random source, the environment or a file.
+
+mod clock;
+mod convert;
+mod float;
+mod hash;
+mod ids;
+mod number;
+mod parse;
+mod pointer;
+mod value;
+mod write;
+
+pub use clock::{Clock, FixedClock, Timestamp};
+pub use convert::LossyNumber;
+pub use float::{js_float, python_float};
+pub use hash::{Sha256, prefixed_sha256, sha256_hex, sha256_of};
+pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
+pub use number::Number;
+pub use parse::{DuplicateKeys, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_with};
+pub use pointer::{Pointer, locate};
+pub use value::{Object, Value};
+pub use write::{
+    Layout, UnsafeInteger, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_sorted_utf8,
+    python_spaced, rfc8785, rfc8785_exact, write,
+};

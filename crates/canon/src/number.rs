@@ -1,0 +1,127 @@
+//! Numbers as they were written: exact integers of any size, and doubles.
+
+use std::cmp::Ordering;
+
+/// A JSON number. `1` and `1.0` are different values, because they hash differently.
+///
+/// Invariant: [`Number::Big`] holds the canonical decimal text (no leading zero, no `+`, no `-0`) of an
+/// integer that does not fit in an `i64`, so equality and hashing may compare texts.
+#[derive(Debug, Clone)]
+pub enum Number {
+    Int(i64),
+    Big(Box<str>),
+    Float(f64),
+}
+
+impl Number {
+    /// Reads the text of a JSON integer. `None` when it is not one.
+    #[must_use]
+    pub fn integer(text: &str) -> Option<Number> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text),
+        };
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        if let Ok(small) = text.parse::<i64>() {
+            return Some(Number::Int(small));
+        }
+        let digits = digits.trim_start_matches('0');
+        Some(Number::Big(format!("{}{digits}", if negative { "-" } else { "" }).into_boxed_str()))
+    }
+
+    /// Whether it was written as an integer.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        !matches!(self, Number::Float(_))
+    }
+
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        if let Number::Int(value) = self { Some(*value) } else { None }
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn as_f64(&self) -> f64 {
+        match self {
+            Number::Int(value) => *value as f64,
+            Number::Big(digits) => digits.parse().unwrap_or(f64::NAN),
+            Number::Float(value) => *value,
+        }
+    }
+
+    /// Compares by mathematical value, exactly: a large integer is never rounded on the way.
+    /// `None` when a NaN takes part.
+    #[must_use]
+    pub fn compare(&self, other: &Number) -> Option<Ordering> {
+        match (self, other) {
+            (Number::Float(left), Number::Float(right)) => left.partial_cmp(right),
+            (Number::Float(left), right) => right.compare_to_float(*left).map(Ordering::reverse),
+            (left, Number::Float(right)) => left.compare_to_float(*right),
+            (Number::Int(left), Number::Int(right)) => Some(left.cmp(right)),
+            (left, right) => Some(compare_digits(&left.digits(), &right.digits())),
+        }
+    }
+
+    fn compare_to_float(&self, float: f64) -> Option<Ordering> {
+        if float.is_nan() {
+            return None;
+        }
+        if float.is_infinite() {
+            return Some(if float > 0.0 { Ordering::Less } else { Ordering::Greater });
+        }
+        let whole = compare_digits(&self.digits(), &format!("{:.0}", float.trunc()));
+        Some(whole.then_with(|| 0.0_f64.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)))
+    }
+
+    fn digits(&self) -> String {
+        match self {
+            Number::Int(value) => value.to_string(),
+            Number::Big(digits) => digits.to_string(),
+            Number::Float(value) => format!("{value:.0}"),
+        }
+    }
+}
+
+fn compare_digits(left: &str, right: &str) -> Ordering {
+    let split = |text: &str| match text.strip_prefix('-') {
+        Some("0") => (false, "0".to_owned()),
+        Some(digits) => (true, digits.to_owned()),
+        None => (false, text.to_owned()),
+    };
+    let ((left_negative, left), (right_negative, right)) = (split(left), split(right));
+    match (left_negative, right_negative) {
+        (false, true) => Ordering::Greater,
+        (true, false) => Ordering::Less,
+        (false, false) => left.len().cmp(&right.len()).then_with(|| left.cmp(&right)),
+        (true, true) => right.len().cmp(&left.len()).then_with(|| right.cmp(&left)),
+    }
+}
+
+/// Same kind and same value; two NaN are equal, `0.0` and `-0.0` are not, because they print differently.
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Number::Int(left), Number::Int(right)) => left == right,
+            (Number::Big(left), Number::Big(right)) => left == right,
+            (Number::Float(left), Number::Float(right)) => {
+                left.to_bits() == right.to_bits() || (left.is_nan() && right.is_nan())
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Number::Int(value)
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        i64::try_from(value).map_or_else(|_| Number::Big(value.to_string().into_boxed_str()), Number::Int)
+    }
+}

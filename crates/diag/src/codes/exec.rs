@@ -1,0 +1,4 @@
+//! Codes of exec documents.
+
+codes! { Exec:
+}

@@ -1,0 +1,4 @@
+//! Codes of the flow line.
+
+codes! { Flow:
+}

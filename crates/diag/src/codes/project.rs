@@ -1,0 +1,4 @@
+//! Codes of project files and the command line.
+
+codes! { Project:
+}

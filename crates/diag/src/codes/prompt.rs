@@ -1,0 +1,4 @@
+//! Codes of the prompt line.
+
+codes! { Prompt:
+}

@@ -1,0 +1,4 @@
+//! Codes of failed runs.
+
+codes! { Run:
+}

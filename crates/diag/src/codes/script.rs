@@ -1,0 +1,4 @@
+//! Codes of the Python, expressions and templates inside a flow.
+
+codes! { Flow:
+}

@@ -1,0 +1,4 @@
+//! Codes of the YAML text itself.
+
+codes! { Flow:
+}
