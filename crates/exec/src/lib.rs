@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The exec line: what runs, in what order, under which baked policy (specification 004).
+//!
+//! [`read`] turns JSON into a [`Document`] and reports every violation of the specification's eight
+//! rules at once, each with a JSON pointer; [`check_text`] adds the line and column when the text is at
+//! hand. [`encode`] writes the byte-exact file form.
+//!
+//! Invariant: a [`Document`] that came out of [`read`] satisfies the rules, and `read(encode(d)) == d`,
+//! extra properties included.
+
+mod codec;
+mod fault;
+mod model;
+mod verify;
+
+pub use codec::{Acceptance, encode, read, to_value};
+pub use fault::{Fault, check_text};
+pub use model::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
+
+/// The version this crate writes, and the only one [`Acceptance::Exact`] takes.
+pub const VERSION: &str = "1.0.0";
+
+/// The largest value of a timeout or a retry field.
+pub const MAX_INTEGER: i64 = i32::MAX as i64;

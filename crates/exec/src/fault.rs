@@ -1,0 +1,76 @@
+//! A violation of the specification at a place in a document.
+
+use stave_canon::Value;
+use stave_diag::{Code, Diagnostic, SourceId, Span, codes};
+
+use crate::{Acceptance, Document};
+
+/// One violation: which rule, where, and what a person should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub code: Code,
+    /// A JSON pointer to the value at fault, or to the object that lacks one.
+    pub pointer: String,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(code: Code, pointer: impl ToString, message: impl Into<String>) -> Self {
+        Fault { code, pointer: pointer.to_string(), message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        write!(out, "{pointer}: {} [{}]", self.message, self.code)
+    }
+}
+
+/// Reads an exec document from its text, with a diagnostic at a line and column for every violation.
+pub fn check_text(source: SourceId, text: &str, acceptance: Acceptance) -> Result<Document, Vec<Diagnostic>> {
+    let value: Value = stave_canon::parse(text).map_err(|error| {
+        let end = text.len().min(error.offset + 1);
+        let start = error.offset.min(end);
+        let span = Span::new(source, floor_boundary(text, start), ceil_boundary(text, end));
+        vec![Diagnostic::new(codes::exec::EXEC_NOT_JSON, span, error.message)]
+    })?;
+    crate::read(&value, acceptance).map_err(|faults| {
+        let mut diagnostics: Vec<Diagnostic> =
+            faults.into_iter().map(|fault| locate(source, text, fault)).collect();
+        stave_diag::sort(&mut diagnostics);
+        diagnostics
+    })
+}
+
+fn locate(source: SourceId, text: &str, fault: Fault) -> Diagnostic {
+    let range = stave_canon::locate(text, &fault.pointer).unwrap_or(0..0);
+    // A whole object is too much to underline for something it lacks; its first character marks it.
+    let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));
+    let end = if opens { range.start + 1 } else { range.end };
+    let diagnostic = Diagnostic::new(fault.code, Span::new(source, range.start, end), fault.message);
+    match fault.help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    }
+}
+
+fn floor_boundary(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+fn ceil_boundary(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset += 1;
+    }
+    offset
+}
