@@ -1,0 +1,116 @@
+//! Rows and their answers, as lines of JSON.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use stave_canon::{ParseError, ParseOptions, Value, compact_ascii, parse_with};
+
+use crate::ops::{self, Refusal};
+
+/// What is answered for an op that is not built.
+const UNSUPPORTED: &str = "unsupported op";
+
+/// One conformance row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub name: Value,
+    pub op: String,
+    pub input: Value,
+    pub expectation: Option<Expectation>,
+}
+
+/// What a row says its answer must be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expectation {
+    Output(Value),
+    Error,
+}
+
+/// What came of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Output(Value),
+    /// The op refused its input.
+    Refused(String),
+    Unsupported,
+    /// The op panicked, which is a defect and never counts as a refusal.
+    Panicked,
+}
+
+impl Row {
+    /// Reads one line. The error carries what is known of the row's name, so that its answer can be told.
+    pub fn parse(line: &str) -> Result<Row, (Value, String)> {
+        let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+        let row = parse_with(line, options).map_err(|fault| (Value::Null, malformed(&fault)))?;
+        let Value::Object(mut row) = row else {
+            return Err((Value::Null, format!("malformed row: expected an object, found {}", row.kind())));
+        };
+        let name = row.get("name").cloned().unwrap_or_default();
+        let Some(op) = row.get("op").and_then(Value::as_str).map(str::to_owned) else {
+            return Err((name, "malformed row: `op` must be a string".to_owned()));
+        };
+        let expectation = match (row.swap_remove("expected"), row.get("error").and_then(Value::as_bool)) {
+            (Some(expected), _) => Some(Expectation::Output(expected)),
+            (None, Some(true)) => Some(Expectation::Error),
+            (None, _) => None,
+        };
+        let Some(input) = row.swap_remove("input") else {
+            return Err((name, "malformed row: `input` is missing".to_owned()));
+        };
+        Ok(Row { name, op, input, expectation })
+    }
+
+    /// Runs the row's op on its input.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let Some(op) = ops::find(&self.op) else {
+            return Answer::Unsupported;
+        };
+        // One defect must not take the answers of all later rows with it.
+        match catch_unwind(AssertUnwindSafe(|| op(&self.input))) {
+            Ok(Ok(output)) => Answer::Output(output),
+            Ok(Err(Refusal(message))) => Answer::Refused(message),
+            Err(_) => Answer::Panicked,
+        }
+    }
+}
+
+/// The answer to one line of input, as one line of JSON without its line feed.
+#[must_use]
+pub fn answer_line(line: &str) -> String {
+    let (name, answer) = match Row::parse(line) {
+        Ok(row) => (row.name.clone(), row.answer()),
+        Err((name, message)) => (name, Answer::Refused(message)),
+    };
+    let (key, value) = match answer {
+        Answer::Output(output) => ("output", output),
+        Answer::Refused(message) => ("error", message.into()),
+        Answer::Unsupported => ("error", UNSUPPORTED.into()),
+        Answer::Panicked => ("error", "internal: the op panicked".into()),
+    };
+    compact_ascii(&Value::from_iter([("name", name), (key, value)]))
+}
+
+fn malformed(fault: &ParseError) -> String {
+    format!("malformed row: {} at column {}", fault.message, fault.column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_rows_are_answered_and_never_stop_the_run() {
+        for (line, answer) in [
+            ("[1]", r#"{"name":null,"error":"malformed row: expected an object, found array"}"#),
+            (r#"{"name":"a"}"#, r#"{"name":"a","error":"malformed row: `op` must be a string"}"#),
+            (
+                r#"{"name":"a","op":"block.build"}"#,
+                r#"{"name":"a","error":"malformed row: `input` is missing"}"#,
+            ),
+            (r#"{"name":"a","op":"no.such","input":{}}"#, r#"{"name":"a","error":"unsupported op"}"#),
+        ] {
+            assert_eq!(answer_line(line), answer);
+        }
+        assert!(answer_line("{").starts_with(r#"{"name":null,"error":"malformed row: "#));
+    }
+}

@@ -1,0 +1,83 @@
+//! Every committed row except the flow line's, which run through the `stave` binary.
+
+use std::path::Path;
+
+use stave_conform::{Row, Tally, Verdict, judge};
+
+/// Op, rows that pass, rows whose op is not built. A row may never fail, so these add up to the rows there
+/// are; a change of either number is progress or a regression, and shows here.
+const TABLE: &[(&str, usize, usize)] = &[
+    ("block.build", 0, 5),
+    ("block.canonicalize", 0, 11),
+    ("block.economics", 0, 4),
+    ("exec.policy", 0, 14),
+    ("exec.validate", 0, 54),
+    ("exec.wdl_compile", 0, 47),
+    ("exec.wdl_lint", 0, 52),
+    ("prompt.budget", 0, 62),
+    ("prompt.digest", 0, 13),
+    ("prompt.from_dict", 0, 79),
+    ("prompt.governance", 0, 47),
+    ("prompt.hash", 0, 36),
+    ("prompt.phase_lookup", 0, 23),
+    ("prompt.process", 0, 45),
+    ("system.acceptance_contract_id", 0, 2),
+    ("system.bundle", 0, 20),
+    ("system.consistency", 0, 20),
+    ("system.diff", 0, 6),
+    ("system.document_fingerprint", 0, 24),
+    ("system.load", 0, 129),
+    ("system.node_fingerprint", 0, 6),
+    ("system.plan_to_ir", 0, 8),
+    ("system.runtime_contract_id", 0, 3),
+    ("system.stable_json_fingerprint", 5, 0),
+    ("system.stable_node_id", 0, 9),
+    ("system.to_json", 0, 3),
+    ("system.validate", 0, 32),
+    ("system.workflow_order", 0, 2),
+];
+
+#[test]
+fn every_row_of_a_built_op_passes_and_the_table_is_true() {
+    let mut tally = Tally::default();
+    let mut failures = Vec::new();
+    for line in ["prompt", "system", "exec", "block"] {
+        for (file, text) in files_of(line) {
+            for (index, row) in text.lines().filter(|row| !row.trim().is_empty()).enumerate() {
+                let row = Row::parse(row)
+                    .unwrap_or_else(|(_, message)| panic!("{file} row {}: {message}", index + 1));
+                assert!(row.expectation.is_some(), "{file} row {} can not fail", index + 1);
+                let verdict = judge(&row);
+                tally.count(&row.op, &verdict);
+                if let Verdict::Failed(why) = verdict {
+                    failures.push(format!("{file} row {} {}: {why}", index + 1, row.name));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} rows fail\n{}", failures.len(), failures.join("\n"));
+    let found: Vec<_> =
+        tally.0.iter().map(|(op, counts)| (op.as_str(), counts.passed, counts.unsupported)).collect();
+    assert_eq!(found, TABLE, "the table in this file should read:\n{}", as_source(&found));
+}
+
+fn files_of(line: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(line);
+    let mut files: Vec<(String, String)> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), read(&path)))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no rows in {}", folder.display());
+    files
+}
+
+#[expect(clippy::disallowed_methods, reason = "the rows are files, and a test may read them")]
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn as_source(found: &[(&str, usize, usize)]) -> String {
+    found.iter().map(|row| format!("    {row:?},\n")).collect()
+}
