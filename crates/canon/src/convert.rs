@@ -18,11 +18,11 @@ impl From<serde_json::Value> for Value {
         match value {
             serde_json::Value::Null => Value::Null,
             serde_json::Value::Bool(value) => Value::Bool(value),
-            serde_json::Value::Number(number) => Value::Number(match (number.as_i64(), number.as_u64()) {
-                (Some(small), _) => Number::Int(small),
-                (None, Some(large)) => Number::from(large),
-                (None, None) => Number::Float(number.as_f64().unwrap_or(f64::NAN)),
-            }),
+            serde_json::Value::Number(number) => Value::Number(
+                // The text tells an integer from a double, however the library stores its numbers.
+                Number::integer(&number.to_string())
+                    .unwrap_or_else(|| Number::Float(number.as_f64().unwrap_or(f64::NAN))),
+            ),
             serde_json::Value::String(text) => Value::String(text),
             serde_json::Value::Array(items) => Value::Array(items.into_iter().map(Value::from).collect()),
             serde_json::Value::Object(object) => {
@@ -41,9 +41,9 @@ impl Value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => (*value).into(),
             Value::Number(Number::Int(value)) => (*value).into(),
-            Value::Number(Number::Big(digits)) => digits
+            Value::Number(number @ Number::Big(digits)) => digits
                 .parse::<u64>()
-                .map_or_else(|_| digits.parse::<f64>().unwrap_or(f64::MAX).into(), Into::into),
+                .map_or_else(|_| number.as_f64().clamp(f64::MIN, f64::MAX).into(), Into::into),
             Value::Number(Number::Float(value)) => (*value).into(),
             Value::String(text) => text.as_str().into(),
             Value::Array(items) => items.iter().map(Value::to_serde).collect(),
@@ -73,17 +73,24 @@ impl Value {
     }
 }
 
+/// Integers beyond 128 bits are an error, since no serialiser could keep them.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::Null => serializer.serialize_unit(),
             Value::Bool(value) => serializer.serialize_bool(*value),
             Value::Number(Number::Int(value)) => serializer.serialize_i64(*value),
-            Value::Number(Number::Big(digits)) => match (digits.parse::<u64>(), digits.parse::<i128>()) {
-                (Ok(value), _) => serializer.serialize_u64(value),
-                (_, Ok(value)) => serializer.serialize_i128(value),
-                _ => serializer.serialize_f64(digits.parse().unwrap_or(f64::MAX)),
-            },
+            Value::Number(Number::Big(digits)) => {
+                if let Ok(value) = digits.parse() {
+                    serializer.serialize_u64(value)
+                } else if let Ok(value) = digits.parse() {
+                    serializer.serialize_i128(value)
+                } else if let Ok(value) = digits.parse() {
+                    serializer.serialize_u128(value)
+                } else {
+                    Err(serde::ser::Error::custom(LossyNumber(digits.to_string())))
+                }
+            }
             Value::Number(Number::Float(value)) => serializer.serialize_f64(*value),
             Value::String(text) => serializer.serialize_str(text),
             Value::Array(items) => {
@@ -131,8 +138,12 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::from(value))
     }
 
-    fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<Value, E> {
-        Number::integer(&value.to_string()).map(Value::Number).ok_or_else(|| E::custom("not an integer"))
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Value::Number(Number::from(value)))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Value, E> {
+        Ok(Value::Number(Number::from(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
@@ -173,5 +184,31 @@ impl<'de> Visitor<'de> for ValueVisitor {
             object.insert(key, value);
         }
         Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        crate::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_serde_json_can_hold_survives_the_way_there_and_back() {
+        let value =
+            value(r#"{"b":[1,-1,1.0,-0.0,18446744073709551615,9223372036854775808],"a":[null,true,"é"]}"#);
+        assert_eq!(Value::from(value.to_serde_exact().unwrap()), value);
+        assert_eq!(serde_json::from_str::<Value>(&serde_json::to_string(&value).unwrap()).unwrap(), value);
+    }
+
+    #[test]
+    fn integers_beyond_the_other_side_are_refused_where_exactness_is_asked_for() {
+        let beyond_u64 = value("18446744073709551616");
+        assert_eq!(beyond_u64.to_serde_exact(), Err(LossyNumber("18446744073709551616".to_owned())));
+        assert_eq!(serde_json::to_string(&beyond_u64).unwrap(), "18446744073709551616");
+        assert!(serde_json::to_string(&value(&"9".repeat(40))).is_err());
+        assert_eq!(value(&"9".repeat(400)).to_serde().as_f64(), Some(f64::MAX));
     }
 }

@@ -15,6 +15,7 @@ mod ids;
 mod number;
 mod parse;
 mod pointer;
+mod scan;
 mod value;
 mod write;
 
@@ -25,9 +26,9 @@ pub use hash::{Sha256, prefixed_sha256, sha256_hex, sha256_of};
 pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
 pub use number::Number;
 pub use parse::{DuplicateKeys, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_with};
-pub use pointer::{Pointer, locate};
+pub use pointer::{Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{
-    Layout, UnsafeInteger, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_sorted_utf8,
+    InexactNumber, Layout, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_sorted_utf8,
     python_spaced, rfc8785, rfc8785_exact, write,
 };

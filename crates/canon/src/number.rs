@@ -1,5 +1,6 @@
 //! Numbers as they were written: exact integers of any size, and doubles.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// A JSON number. `1` and `1.0` are different values, because they hash differently.
@@ -14,21 +15,15 @@ pub enum Number {
 }
 
 impl Number {
-    /// Reads the text of a JSON integer. `None` when it is not one.
+    /// Reads the text of a JSON integer of any length. `None` when it is not one.
     #[must_use]
     pub fn integer(text: &str) -> Option<Number> {
-        let (negative, digits) = match text.strip_prefix('-') {
-            Some(digits) => (true, digits),
-            None => (false, text),
-        };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !plain || (digits.len() > 1 && digits.starts_with('0')) {
             return None;
         }
-        if let Ok(small) = text.parse::<i64>() {
-            return Some(Number::Int(small));
-        }
-        let digits = digits.trim_start_matches('0');
-        Some(Number::Big(format!("{}{digits}", if negative { "-" } else { "" }).into_boxed_str()))
+        Some(text.parse().map_or_else(|_| Number::Big(text.into()), Number::Int))
     }
 
     /// Whether it was written as an integer.
@@ -61,7 +56,7 @@ impl Number {
             (Number::Float(left), right) => right.compare_to_float(*left).map(Ordering::reverse),
             (left, Number::Float(right)) => left.compare_to_float(*right),
             (Number::Int(left), Number::Int(right)) => Some(left.cmp(right)),
-            (left, right) => Some(compare_digits(&left.digits(), &right.digits())),
+            (left, right) => Some(compare_integers(left, right)),
         }
     }
 
@@ -72,31 +67,33 @@ impl Number {
         if float.is_infinite() {
             return Some(if float > 0.0 { Ordering::Less } else { Ordering::Greater });
         }
-        let whole = compare_digits(&self.digits(), &format!("{:.0}", float.trunc()));
-        Some(whole.then_with(|| 0.0_f64.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)))
+        // The whole parts decide; when they are equal, the sign of the fraction does. Printing a double
+        // without a fraction gives all of its digits.
+        let whole = Number::integer(&format!("{:.0}", float.trunc()))?;
+        Some(self.compare(&whole)?.then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0))))
     }
 
-    fn digits(&self) -> String {
+    /// The digits after the sign, and whether there is one.
+    fn digits(&self) -> (bool, Cow<'_, str>) {
         match self {
-            Number::Int(value) => value.to_string(),
-            Number::Big(digits) => digits.to_string(),
-            Number::Float(value) => format!("{value:.0}"),
+            Number::Big(text) => match text.strip_prefix('-') {
+                Some(digits) => (true, digits.into()),
+                None => (false, text.as_ref().into()),
+            },
+            Number::Int(value) => (*value < 0, value.unsigned_abs().to_string().into()),
+            Number::Float(value) => (*value < 0.0, format!("{:.0}", value.abs()).into()),
         }
     }
 }
 
-fn compare_digits(left: &str, right: &str) -> Ordering {
-    let split = |text: &str| match text.strip_prefix('-') {
-        Some("0") => (false, "0".to_owned()),
-        Some(digits) => (true, digits.to_owned()),
-        None => (false, text.to_owned()),
-    };
-    let ((left_negative, left), (right_negative, right)) = (split(left), split(right));
+fn compare_integers(left: &Number, right: &Number) -> Ordering {
+    let ((left_negative, left), (right_negative, right)) = (left.digits(), right.digits());
+    let magnitudes = left.len().cmp(&right.len()).then_with(|| left.cmp(&right));
     match (left_negative, right_negative) {
         (false, true) => Ordering::Greater,
         (true, false) => Ordering::Less,
-        (false, false) => left.len().cmp(&right.len()).then_with(|| left.cmp(&right)),
-        (true, true) => right.len().cmp(&left.len()).then_with(|| right.cmp(&left)),
+        (false, false) => magnitudes,
+        (true, true) => magnitudes.reverse(),
     }
 }
 
@@ -122,6 +119,18 @@ impl From<i64> for Number {
 
 impl From<u64> for Number {
     fn from(value: u64) -> Self {
+        i64::try_from(value).map_or_else(|_| Number::Big(value.to_string().into_boxed_str()), Number::Int)
+    }
+}
+
+impl From<i128> for Number {
+    fn from(value: i128) -> Self {
+        i64::try_from(value).map_or_else(|_| Number::Big(value.to_string().into_boxed_str()), Number::Int)
+    }
+}
+
+impl From<u128> for Number {
+    fn from(value: u128) -> Self {
         i64::try_from(value).map_or_else(|_| Number::Big(value.to_string().into_boxed_str()), Number::Int)
     }
 }

@@ -1,11 +1,8 @@
 //! JSON text to [`Value`], exact, bounded and with a place for every fault.
-//!
-//! The tokens come from `jiter`; this module adds exact integers, a depth bound and a choice about
-//! duplicate keys and about the non-finite numbers that some producers write.
 
-use jiter::{Jiter, NumberAny, NumberInt, Peek};
 use thiserror::Error;
 
+use crate::scan::{Fault, NumberToken, Scanner, TOO_DEEP, begins_number};
 use crate::{Number, Object, Value};
 
 /// How deep arrays and objects may nest before a text is refused.
@@ -39,6 +36,7 @@ pub struct ParseOptions {
 }
 
 /// Reads one JSON text: RFC 8259, the last of duplicate keys wins, nothing but white space after it.
+/// A byte order mark, a lone surrogate and a double beyond the range of doubles are refused.
 pub fn parse(text: &str) -> Result<Value, ParseError> {
     parse_with(text, ParseOptions::default())
 }
@@ -47,105 +45,96 @@ pub fn parse(text: &str) -> Result<Value, ParseError> {
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ParseError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => parse(text),
-        Err(error) => Err(fault(bytes, error.valid_up_to(), "invalid UTF-8")),
+        Err(error) => Err(place(bytes, error.valid_up_to(), "invalid UTF-8")),
     }
 }
 
 pub fn parse_with(text: &str, options: ParseOptions) -> Result<Value, ParseError> {
-    let bytes = text.as_bytes();
-    let mut jiter = Jiter::new(bytes);
-    if options.non_finite {
-        jiter = jiter.with_allow_inf_nan();
-    }
-    let mut reader = Reader { jiter, bytes, options };
-    let peek = reader.jiter.peek().map_err(|error| reader.json_fault(&error))?;
-    let value = reader.value(peek, 0)?;
-    reader.jiter.finish().map_err(|error| reader.json_fault(&error))?;
-    Ok(value)
+    let mut reader = Reader { scanner: Scanner::new(text), options };
+    reader.document().map_err(|fault| place(text.as_bytes(), fault.offset, &fault.message))
 }
 
 struct Reader<'t> {
-    jiter: Jiter<'t>,
-    bytes: &'t [u8],
+    scanner: Scanner<'t>,
     options: ParseOptions,
 }
 
 impl Reader<'_> {
-    fn value(&mut self, peek: Peek, depth: usize) -> Result<Value, ParseError> {
-        if depth > MAX_DEPTH {
-            return Err(fault(self.bytes, self.jiter.current_index(), "nested too deeply"));
-        }
-        match peek {
-            Peek::Null => {
-                self.jiter.known_null().map_err(|error| self.json_fault(&error))?;
-                Ok(Value::Null)
-            }
-            Peek::True | Peek::False => {
-                Ok(Value::Bool(self.jiter.known_bool(peek).map_err(|error| self.json_fault(&error))?))
-            }
-            Peek::String => {
-                let text = self.jiter.known_str().map(str::to_owned);
-                Ok(Value::String(text.map_err(|error| self.json_fault(&error))?))
-            }
-            Peek::Array => self.array(depth),
-            Peek::Object => self.object(depth),
-            _ => self.number(peek),
+    fn document(&mut self) -> Result<Value, Fault> {
+        let value = self.value(0)?;
+        match self.scanner.peek() {
+            None => Ok(value),
+            Some(_) => Err(self.scanner.expected("the end of the text")),
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, ParseError> {
+    fn value(&mut self, depth: usize) -> Result<Value, Fault> {
+        match self.scanner.peek() {
+            Some(b'[' | b'{') if depth == MAX_DEPTH => Err(self.scanner.fault(TOO_DEEP)),
+            Some(b'[') => self.array(depth + 1),
+            Some(b'{') => self.object(depth + 1),
+            Some(b'"') => Ok(Value::String(self.scanner.string()?.into_owned())),
+            Some(b't') => self.scanner.literal("true").map(|()| Value::Bool(true)),
+            Some(b'f') => self.scanner.literal("false").map(|()| Value::Bool(false)),
+            Some(b'n') => self.scanner.literal("null").map(|()| Value::Null),
+            Some(byte) if begins_number(byte) => self.number().map(Value::Number),
+            _ => Err(self.scanner.expected("a value")),
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value, Fault> {
         let mut items = Vec::new();
-        let mut next = self.jiter.known_array().map_err(|error| self.json_fault(&error))?;
-        while let Some(peek) = next {
-            items.push(self.value(peek, depth + 1)?);
-            next = self.jiter.array_step().map_err(|error| self.json_fault(&error))?;
+        self.scanner.eat(b'[');
+        if self.scanner.eat(b']') {
+            return Ok(Value::Array(items));
         }
-        Ok(Value::Array(items))
+        loop {
+            items.push(self.value(depth)?);
+            if !self.scanner.another(b']')? {
+                return Ok(Value::Array(items));
+            }
+        }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value, ParseError> {
+    fn object(&mut self, depth: usize) -> Result<Value, Fault> {
         let mut object = Object::new();
-        let first = self.jiter.known_object().map(|key| key.map(str::to_owned));
-        let mut next = first.map_err(|error| self.json_fault(&error))?;
-        while let Some(key) = next {
-            let here = self.jiter.current_index();
-            let peek = self.jiter.peek().map_err(|error| self.json_fault(&error))?;
-            let value = self.value(peek, depth + 1)?;
-            if self.options.duplicate_keys == DuplicateKeys::Refuse && object.contains_key(&key) {
-                return Err(fault(self.bytes, here, &format!("duplicate key {key:?}")));
-            }
-            object.insert(key, value);
-            let following = self.jiter.next_key().map(|key| key.map(str::to_owned));
-            next = following.map_err(|error| self.json_fault(&error))?;
+        self.scanner.eat(b'{');
+        if self.scanner.eat(b'}') {
+            return Ok(Value::Object(object));
         }
-        Ok(Value::Object(object))
-    }
-
-    fn number(&mut self, peek: Peek) -> Result<Value, ParseError> {
-        let start = self.jiter.current_index();
-        let number = self.jiter.known_number(peek).map_err(|error| self.json_fault(&error))?;
-        let number = match number {
-            NumberAny::Int(NumberInt::Int(value)) => Number::Int(value),
-            NumberAny::Int(NumberInt::BigInt(value)) => {
-                Number::Big(value.to_string().into_boxed_str())
+        loop {
+            self.scanner.peek();
+            let offset = self.scanner.offset();
+            let key = self.scanner.key()?.into_owned();
+            if self.options.duplicate_keys == DuplicateKeys::Refuse && object.contains_key(&key) {
+                return Err(Fault { offset, message: format!("duplicate key {key:?}").into() });
             }
-            NumberAny::Float(value) if value.is_finite() || self.options.non_finite => Number::Float(value),
-            NumberAny::Float(_) => return Err(fault(self.bytes, start, "number out of range")),
-        };
-        Ok(Value::Number(number))
+            let value = self.value(depth)?;
+            object.insert(key, value);
+            if !self.scanner.another(b'}')? {
+                return Ok(Value::Object(object));
+            }
+        }
     }
 
-    fn json_fault(&self, error: &jiter::JiterError) -> ParseError {
-        let message = match &error.error_type {
-            jiter::JiterErrorType::JsonError(kind) => kind.to_string(),
-            wrong @ jiter::JiterErrorType::WrongType { .. } => wrong.to_string(),
-        };
-        fault(self.bytes, error.index, &message)
+    fn number(&mut self) -> Result<Number, Fault> {
+        let offset = self.scanner.offset();
+        let refuse = |message: &'static str| Fault { offset, message: message.into() };
+        match self.scanner.number()? {
+            NumberToken::Integer(text) => Number::integer(text).ok_or_else(|| refuse("not an integer")),
+            NumberToken::Float(text) => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() || self.options.non_finite => Ok(Number::Float(value)),
+                Ok(_) => Err(refuse("the number is beyond the range of doubles")),
+                Err(_) => Err(refuse("not a number")),
+            },
+            NumberToken::NotFinite(value) if self.options.non_finite => Ok(Number::Float(value)),
+            NumberToken::NotFinite(_) => Err(refuse("NaN and the infinities are not JSON")),
+        }
     }
 }
 
-fn fault(bytes: &[u8], offset: usize, message: &str) -> ParseError {
-    let before = String::from_utf8_lossy(bytes.get(..offset.min(bytes.len())).unwrap_or_default());
+fn place(bytes: &[u8], offset: usize, message: &str) -> ParseError {
+    let before = String::from_utf8_lossy(bytes.get(..offset).unwrap_or(bytes));
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     ParseError {
         message: message.to_owned(),

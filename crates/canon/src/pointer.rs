@@ -1,11 +1,14 @@
 //! JSON Pointers (RFC 6901): building them while reading, and finding their place in a text.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
-use jiter::{Jiter, Peek};
+use crate::MAX_DEPTH;
+use crate::scan::Scanner;
 
 /// A pointer that grows while a document is read and shrinks on the way back.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer(String);
 
 impl Pointer {
@@ -38,59 +41,158 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// The byte range in `text` of the value that `pointer` names. A pointer that leads nowhere gives the
-/// deepest value on its way, so that a fault about a missing key still has a place. The text is scanned
-/// anew, since places are wanted only for faults and a document should not carry them all along.
+/// The byte range in `text` of the value that `pointer` names; of duplicate keys the last is meant, as in
+/// [`crate::parse`]. A pointer that leads nowhere gives the deepest value on its way, so that a fault about
+/// a missing key still has a place. `None` when the text breaks off before that value ends.
+///
+/// The text is scanned anew, since places are wanted only for faults and a document should not carry them
+/// all along.
 #[must_use]
-pub fn locate(text: &str, pointer: &str) -> Option<std::ops::Range<usize>> {
-    let mut jiter = Jiter::new(text.as_bytes());
-    let mut peek = jiter.peek().ok()?;
-    let mut tokens = pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));
-    loop {
-        let start = jiter.current_index();
-        let Some(token) = tokens.next() else {
-            jiter.known_skip(peek).ok()?;
-            return Some(start..jiter.current_index());
-        };
-        let whole = || {
-            let mut rest = Jiter::new(&text.as_bytes()[start..]);
-            rest.next_skip().ok().map(|()| start..start + rest.current_index())
-        };
-        let found = match peek {
-            Peek::Object => member(&mut jiter, &token)?,
-            Peek::Array => item(&mut jiter, token.parse().ok()?)?,
+pub fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
+    walk(text, pointer).and_then(|found| value_range(text, found.start))
+}
+
+/// The byte range in `text` of the key, with its quotes, of the member that `pointer` names. `None` when
+/// the pointer names no member of an object.
+#[must_use]
+pub fn locate_key(text: &str, pointer: &str) -> Option<Range<usize>> {
+    walk(text, pointer).filter(|found| found.complete).and_then(|found| found.key)
+}
+
+/// The tokens of a pointer, unescaped. Text before the first slash is no part of any pointer.
+pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    pointer.split('/').skip(1).map(|token| {
+        if token.contains('~') {
+            Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+        } else {
+            Cow::Borrowed(token)
+        }
+    })
+}
+
+/// The item a token names: digits without a leading zero.
+pub(crate) fn item_index(token: &str) -> Option<usize> {
+    let plain = token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
+    if plain { token.parse().ok() } else { None }
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    key: Option<Range<usize>>,
+    /// Where the value begins.
+    start: usize,
+    /// Whether every token of the pointer was followed.
+    complete: bool,
+}
+
+fn walk(text: &str, pointer: &str) -> Option<Found> {
+    let mut scanner = Scanner::new(text);
+    scanner.peek()?;
+    let mut found = Found { key: None, start: scanner.offset(), complete: true };
+    for token in tokens(pointer) {
+        let mut inside = Scanner::starting_at(text, found.start);
+        let next = match inside.peek() {
+            Some(b'{') => member(&mut inside, &token),
+            Some(b'[') => item_index(&token).and_then(|index| item(&mut inside, index)),
             _ => None,
         };
-        match found {
-            Some(next) => peek = next,
-            None => return whole(),
+        match next {
+            Some(next) => found = next,
+            None => return Some(Found { complete: false, ..found }),
         }
     }
+    Some(found)
 }
 
-fn member(jiter: &mut Jiter<'_>, wanted: &str) -> Option<Option<Peek>> {
-    let mut found = jiter.known_object().ok()?.map(|key| key == wanted);
-    while let Some(is_wanted) = found {
-        let peek = jiter.peek().ok()?;
-        if is_wanted {
-            return Some(Some(peek));
+/// The last member called `wanted` before the object ends or its text breaks off.
+fn member(scanner: &mut Scanner<'_>, wanted: &str) -> Option<Found> {
+    let mut found = None;
+    scanner.eat(b'{');
+    while scanner.peek() == Some(b'"') {
+        let key_start = scanner.offset();
+        let Ok(key) = scanner.string() else { break };
+        let key_range = key_start..scanner.offset();
+        if !scanner.eat(b':') || scanner.peek().is_none() {
+            break;
         }
-        jiter.known_skip(peek).ok()?;
-        found = jiter.next_key().ok()?.map(|key| key == wanted);
+        if key == wanted {
+            found = Some(Found { key: Some(key_range), start: scanner.offset(), complete: true });
+        }
+        if scanner.skip(MAX_DEPTH).is_err() || !scanner.eat(b',') {
+            break;
+        }
     }
-    Some(None)
+    found
 }
 
-fn item(jiter: &mut Jiter<'_>, wanted: usize) -> Option<Option<Peek>> {
-    let mut next = jiter.known_array().ok()?;
-    let mut index = 0;
-    while let Some(peek) = next {
-        if index == wanted {
-            return Some(Some(peek));
+fn item(scanner: &mut Scanner<'_>, wanted: usize) -> Option<Found> {
+    scanner.eat(b'[');
+    for _ in 0..wanted {
+        scanner.skip(MAX_DEPTH).ok()?;
+        if !scanner.eat(b',') {
+            return None;
         }
-        jiter.known_skip(peek).ok()?;
-        next = jiter.array_step().ok()?;
-        index += 1;
     }
-    Some(None)
+    let here = scanner.peek().filter(|byte| *byte != b']')?;
+    (here != b',').then(|| Found { key: None, start: scanner.offset(), complete: true })
+}
+
+fn value_range(text: &str, start: usize) -> Option<Range<usize>> {
+    let mut scanner = Scanner::starting_at(text, start);
+    scanner.skip(MAX_DEPTH).ok()?;
+    Some(start..scanner.offset())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{ "a": [10, {"b/c": true, "~": null}], "a": [[1], {"b/c" : "é", "~": [ ]}] }"#;
+
+    fn located(pointer: &str) -> &'static str {
+        &TEXT[locate(TEXT, pointer).unwrap()]
+    }
+
+    #[test]
+    fn pointers_find_the_last_of_duplicate_keys() {
+        assert_eq!(located("/a/0/0"), "1");
+        assert_eq!(located("/a/1/b~1c"), r#""é""#);
+        assert_eq!(located("/a/1/~0"), "[ ]");
+        assert_eq!(located(""), TEXT);
+    }
+
+    #[test]
+    fn a_pointer_that_leads_nowhere_gives_the_deepest_value_on_its_way() {
+        assert_eq!(located("/missing"), TEXT);
+        assert_eq!(located("/a/0/7/x"), "[1]");
+        assert_eq!(located("/a/first"), r#"[[1], {"b/c" : "é", "~": [ ]}]"#);
+        assert_eq!(located("/a/00"), located("/a"));
+        assert_eq!(located("/a/1/~0/0"), "[ ]");
+        assert_eq!(located("/a/0/0/deeper"), "1");
+    }
+
+    #[test]
+    fn keys_have_places_of_their_own() {
+        assert_eq!(&TEXT[locate_key(TEXT, "/a/1/b~1c").unwrap()], r#""b/c""#);
+        assert_eq!(locate_key(TEXT, "/a/0"), None);
+        assert_eq!(locate_key(TEXT, "/a/1/missing"), None);
+        assert_eq!(locate_key(TEXT, ""), None);
+    }
+
+    #[test]
+    fn values_as_deep_as_the_reader_allows_are_found() {
+        let text = format!("{{\"k\":{}1{}}}", "[".repeat(MAX_DEPTH - 1), "]".repeat(MAX_DEPTH - 1));
+        crate::parse(&text).unwrap();
+        assert_eq!(&text[locate(&text, &format!("/k{}", "/0".repeat(MAX_DEPTH - 1))).unwrap()], "1");
+    }
+
+    #[test]
+    fn broken_text_has_places_up_to_where_it_breaks() {
+        assert_eq!(locate("", ""), None);
+        assert_eq!(locate("[1, ", ""), None);
+        assert_eq!(locate("[1, ", "/0"), Some(1..2));
+        assert_eq!(locate("[1, ", "/1"), None);
+        assert_eq!(locate("[1, ,", "/1"), None);
+        assert_eq!(locate(r#"{"a": 1, "b": "\ud800"}"#, "/a"), Some(6..7));
+    }
 }

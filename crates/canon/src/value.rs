@@ -93,11 +93,13 @@ impl Value {
             return Some(self);
         }
         let mut here = self;
-        for token in pointer.strip_prefix('/')?.split('/') {
-            let token = token.replace("~1", "/").replace("~0", "~");
+        if !pointer.starts_with('/') {
+            return None;
+        }
+        for token in crate::pointer::tokens(pointer) {
             here = match here {
-                Value::Object(object) => object.get(token.as_str())?,
-                Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+                Value::Object(object) => object.get(token.as_ref())?,
+                Value::Array(items) => items.get(crate::pointer::item_index(&token)?)?,
                 _ => return None,
             };
         }

@@ -70,10 +70,14 @@ impl Layout {
     pub const MESSAGE: Layout = Layout { order: Order::Insertion, ..Layout::COMPACT_UTF8 };
 }
 
-/// An integer that RFC 8785 would silently round.
+/// A number that RFC 8785 can not tell from another one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the integer {0} is beyond 2^53, where RFC 8785 can not tell neighbours apart")]
-pub struct UnsafeInteger(pub String);
+pub enum InexactNumber {
+    #[error("the integer {0} is beyond 2^53, where RFC 8785 can not tell neighbours apart")]
+    Integer(String),
+    #[error("{0} has no RFC 8785 form")]
+    NotFinite(String),
+}
 
 /// Specification 000's profile.
 #[must_use]
@@ -87,15 +91,16 @@ pub fn compact_utf8(value: &Value) -> String {
     text(value, &Layout::COMPACT_UTF8)
 }
 
-/// RFC 8785, in which every number is a double: `1.0` becomes `1` and large integers are rounded.
+/// RFC 8785, in which every number is a double: `1.0` becomes `1`, large integers are rounded, and what
+/// is beyond the doubles becomes `null`, as in ECMAScript.
 #[must_use]
 pub fn rfc8785(value: &Value) -> String {
     text(value, &Layout::RFC8785)
 }
 
-/// RFC 8785 for values that must not collide: an integer that would be rounded is an error.
-pub fn rfc8785_exact(value: &Value) -> Result<String, UnsafeInteger> {
-    refuse_unsafe_integers(value)?;
+/// RFC 8785 for values that must not collide: a number that would be rounded or lost is an error.
+pub fn rfc8785_exact(value: &Value) -> Result<String, InexactNumber> {
+    refuse_inexact_numbers(value)?;
     Ok(rfc8785(value))
 }
 
@@ -147,9 +152,8 @@ fn write_at(value: &Value, layout: &Layout, sink: &mut impl Sink, depth: usize) 
             match layout.order {
                 Order::Insertion => {}
                 Order::CodePoint => members.sort_unstable_by_key(|(key, _)| *key),
-                Order::Utf16 => members.sort_unstable_by(|(left, _), (right, _)| {
-                    left.encode_utf16().cmp(right.encode_utf16())
-                }),
+                Order::Utf16 => members
+                    .sort_unstable_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16())),
             }
             for (index, (key, member)) in members.into_iter().enumerate() {
                 separate(index, layout, sink, depth + 1);
@@ -232,15 +236,18 @@ fn write_escape(character: char, sink: &mut impl Sink) {
     }
 }
 
-fn refuse_unsafe_integers(value: &Value) -> Result<(), UnsafeInteger> {
+fn refuse_inexact_numbers(value: &Value) -> Result<(), InexactNumber> {
     const LIMIT: u64 = 1 << 53;
     match value {
-        Value::Number(Number::Big(digits)) => Err(UnsafeInteger(digits.to_string())),
+        Value::Number(Number::Big(digits)) => Err(InexactNumber::Integer(digits.to_string())),
         Value::Number(Number::Int(integer)) if integer.unsigned_abs() > LIMIT => {
-            Err(UnsafeInteger(integer.to_string()))
+            Err(InexactNumber::Integer(integer.to_string()))
         }
-        Value::Array(items) => items.iter().try_for_each(refuse_unsafe_integers),
-        Value::Object(object) => object.values().try_for_each(refuse_unsafe_integers),
+        Value::Number(Number::Float(float)) if !float.is_finite() => {
+            Err(InexactNumber::NotFinite(python_float(*float)))
+        }
+        Value::Array(items) => items.iter().try_for_each(refuse_inexact_numbers),
+        Value::Object(object) => object.values().try_for_each(refuse_inexact_numbers),
         _ => Ok(()),
     }
 }
