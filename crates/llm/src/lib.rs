@@ -1,1 +1,25 @@
-//! Placeholder.
+//! Neutral model requests, responses and streams; the providers' wires; token counts; prices; the provider
+//! client; recordings.
+//!
+//! A [`Request`] goes through a [`Transport`] to a [`Target`] and comes back as a [`Reply`]. The transport is
+//! the real [`Client`], or a [`recording::Recorder`] around it, or a [`recording::Replayer`] that needs no network.
+//!
+//! Invariant: nothing here reads a file, the environment or a clock. Contents, keys, the clock and the seed of
+//! the jitter come in from the caller.
+
+pub mod codec;
+mod error;
+mod model;
+mod secret;
+mod target;
+mod transport;
+
+pub use error::{Error, ErrorKind, Phase};
+pub use model::{
+    Accumulator, CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, Response,
+    ResponseSchema, Role, Source, StopReason, StreamEvent, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
+    Usage,
+};
+pub use secret::Secret;
+pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
+pub use transport::{Attempt, CallOptions, Observer, Reply, RetryPolicy, Timeouts, Transport};

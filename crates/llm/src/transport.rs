@@ -1,0 +1,123 @@
+//! The port through which a request reaches a model: the real client, a recorder or a replay.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::codec::Note;
+use crate::{Error, ErrorKind, Request, Response, StreamEvent, Target};
+
+/// Something that can answer requests. Dropping the future cancels the call and closes its connection.
+#[async_trait]
+pub trait Transport: Send + Sync + std::fmt::Debug {
+    /// Sends `request` and waits for the whole reply. When the request streams, `observer` sees each event
+    /// as it arrives, and the reply is all of them folded together.
+    async fn send(
+        &self,
+        request: &Request,
+        target: &Target,
+        options: &CallOptions,
+        observer: &dyn Observer,
+    ) -> Result<Reply, Error>;
+}
+
+/// A whole reply and what it took to get it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    pub response: Response,
+    pub attempts: Vec<Attempt>,
+    /// What the provider's wire could not carry as asked.
+    pub notes: Vec<Note>,
+}
+
+/// One try. The last one has no wait, and no error when the call succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    pub error: Option<ErrorKind>,
+    /// How long the caller then waited before the next try.
+    pub wait: Option<Duration>,
+}
+
+/// Time limits, retries and the seed of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallOptions {
+    pub timeouts: Timeouts,
+    pub retry: RetryPolicy,
+    /// Seeds the jitter of the waits, so that the same seed waits the same.
+    pub jitter_seed: u64,
+}
+
+/// Limits of each attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the start of the attempt to the first byte of the reply, connecting included.
+    pub first_byte: Duration,
+    /// From the start of the attempt to the end of the reply.
+    pub attempt: Duration,
+}
+
+/// When and how often to try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Tries after the first one.
+    pub retries: u32,
+    /// The first wait is drawn from zero to this; the bound doubles with each further wait.
+    pub backoff: Duration,
+    /// No drawn wait is longer.
+    pub cap: Duration,
+    /// The longest wait a provider may ask for. When it asks for more, the call fails at once, since an
+    /// earlier try would be turned away.
+    pub longest_retry_after: Duration,
+}
+
+/// Watches a call. `()` watches nothing.
+pub trait Observer: Send + Sync {
+    /// An event of a streamed reply. Breaking cancels the call.
+    fn event(&self, event: &StreamEvent) -> ControlFlow<()> {
+        let _ = event;
+        ControlFlow::Continue(())
+    }
+
+    /// An attempt failed and another one follows after its wait.
+    fn retry(&self, attempt: &Attempt) {
+        let _ = attempt;
+    }
+
+    /// Whether the call may start over although parts of the reply were already seen. An observer that
+    /// shows text as it arrives says no; one that can take back what it has seen says yes and does so.
+    fn restart(&self) -> bool {
+        false
+    }
+}
+
+impl Observer for () {
+    fn restart(&self) -> bool {
+        true
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts { first_byte: Duration::from_secs(60), attempt: Duration::from_secs(300) }
+    }
+}
+
+impl Timeouts {
+    /// One limit for the whole attempt.
+    #[must_use]
+    pub fn within(limit: Duration) -> Self {
+        Timeouts { first_byte: limit, attempt: limit }
+    }
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        RetryPolicy {
+            retries: 1,
+            backoff: Duration::from_millis(500),
+            cap: Duration::from_secs(30),
+            longest_retry_after: Duration::from_secs(60),
+        }
+    }
+}
