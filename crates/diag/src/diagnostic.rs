@@ -1,5 +1,7 @@
 //! A user's mistake, located and explained.
 
+use std::fmt;
+
 use crate::{Code, Fix, Span};
 
 /// How much a finding matters. The order is from worst to least.
@@ -20,6 +22,12 @@ impl Severity {
             Severity::Warning => "warning",
             Severity::Note => "note",
         }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
     }
 }
 

@@ -11,12 +11,16 @@ pub mod codes;
 mod diagnostic;
 mod embedded;
 mod fix;
+pub mod page;
 pub mod render;
 mod source;
+mod suggest;
 
 pub use code::{Code, CodeInfo, Line, lookup};
 pub use codes::CODES;
 pub use diagnostic::{Diagnostic, Label, Severity, sort};
 pub use embedded::{Embedded, Piece};
-pub use fix::{ConflictingEdits, Edit, Fix, apply};
+pub use fix::{Applied, ConflictingEdits, Edit, Fix, Skipped, apply, apply_fixes};
+pub use render::Colour;
 pub use source::{LineColumn, Source, SourceId, Sources, Span};
+pub use suggest::did_you_mean;

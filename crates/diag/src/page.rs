@@ -1,0 +1,7 @@
+//! The pages under `docs/codes/`: their examples, and their text for a terminal.
+
+mod examples;
+mod terminal;
+
+pub use examples::{Example, Examples, Kind, examples};
+pub use terminal::to_terminal;

@@ -1,0 +1,150 @@
+//! The examples of a page: what must raise its code, and what must not.
+
+/// The examples of one page, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Examples {
+    pub bad: Vec<Example>,
+    pub good: Vec<Example>,
+}
+
+/// One fenced text of a `Bad` or `Good` section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    pub kind: Kind,
+    pub text: String,
+    /// The request of a flow that is run, from the `json request` fence after it.
+    pub request: Option<String>,
+}
+
+/// What an example is, and so who checks it. The words after the fence say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// `yaml`: a flow for `stave check`.
+    Flow,
+    /// `yaml strict`: a flow for `stave check --strict`.
+    StrictFlow,
+    /// `yaml run`: a flow that is run with the request after it.
+    Run,
+    /// `json exec`: an exec document.
+    Exec,
+    /// `json prompt`: a Prompt IR document.
+    Prompt,
+    /// `toml project`: a `stave.toml`.
+    Project,
+    /// Any other words. No page may hold one; a test says so.
+    Unknown(String),
+}
+
+impl Kind {
+    fn of(words: &str) -> Self {
+        match words {
+            "yaml" => Kind::Flow,
+            "yaml strict" => Kind::StrictFlow,
+            "yaml run" => Kind::Run,
+            "json exec" => Kind::Exec,
+            "json prompt" => Kind::Prompt,
+            "toml project" => Kind::Project,
+            _ => Kind::Unknown(words.to_owned()),
+        }
+    }
+}
+
+/// Reads the fenced texts of the sections `## Bad` and `## Good`.
+#[must_use]
+pub fn examples(page: &str) -> Examples {
+    let mut examples = Examples::default();
+    let mut section = Section::Prose;
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        match line.trim_end() {
+            "## Bad" => section = Section::Bad,
+            "## Good" => section = Section::Good,
+            heading if heading.starts_with("# ") || heading.starts_with("## ") => section = Section::Prose,
+            opening => {
+                let Some((fence, words)) = fence(opening) else { continue };
+                let text: String = lines
+                    .by_ref()
+                    .take_while(|line| line.trim_end() != fence)
+                    .flat_map(|line| [line, "\n"])
+                    .collect();
+                let list = match section {
+                    Section::Prose => continue,
+                    Section::Bad => &mut examples.bad,
+                    Section::Good => &mut examples.good,
+                };
+                match list.last_mut() {
+                    Some(Example { kind: Kind::Run, request: request @ None, .. })
+                        if words == "json request" =>
+                    {
+                        *request = Some(text);
+                    }
+                    _ => list.push(Example { kind: Kind::of(words), text, request: None }),
+                }
+            }
+        }
+    }
+    examples
+}
+
+enum Section {
+    Prose,
+    Bad,
+    Good,
+}
+
+/// The fence itself and the words after it, when the line opens a fenced text.
+pub(super) fn fence(line: &str) -> Option<(&str, &str)> {
+    let length = line.len() - line.trim_start_matches('`').len();
+    let (fence, words) = line.split_at_checked(length)?;
+    (length >= 3).then_some((fence, words.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_of_both_sections_are_read() {
+        let page = "# x\n\nProse.\n\n```python\nignored\n```\n\n## Bad\n\n```yaml\na: 1\n\nb: 2\n```\n\n```yaml strict\nc: 3\n```\n\n\
+                    ## Good\n\n````json exec\n{\"```\": 1}\n````\n\n## See also\n\n```yaml\nno: example\n```\n";
+        let example = |kind, text: &str| Example { kind, text: text.to_owned(), request: None };
+        assert_eq!(
+            examples(page),
+            Examples {
+                bad: vec![example(Kind::Flow, "a: 1\n\nb: 2\n"), example(Kind::StrictFlow, "c: 3\n")],
+                good: vec![example(Kind::Exec, "{\"```\": 1}\n")],
+            }
+        );
+    }
+
+    #[test]
+    fn a_request_belongs_to_the_run_before_it() {
+        let page = "# x\n## Bad\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Good\n```json request\n{}\n```\n";
+        let read = examples(page);
+        assert_eq!(read.bad.len(), 1);
+        assert_eq!(read.bad[0].kind, Kind::Run);
+        assert_eq!(read.bad[0].request.as_deref(), Some("{}\n"));
+        assert_eq!(read.good[0].kind, Kind::Unknown("json request".to_owned()));
+    }
+
+    #[test]
+    fn every_kind_has_its_words() {
+        let known = ["yaml", "yaml strict", "yaml run", "json exec", "json prompt", "toml project"];
+        for words in known {
+            assert!(!matches!(Kind::of(words), Kind::Unknown(_)), "{words}");
+        }
+        assert_eq!(Kind::of("python"), Kind::Unknown("python".to_owned()));
+    }
+
+    #[test]
+    fn an_open_fence_ends_with_the_page() {
+        assert_eq!(examples("## Bad\n```yaml\na: 1").bad[0].text, "a: 1\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_can_be_read(page in "(## Bad\n|## Good\n|```|````| yaml\n|x|\n|\\PC){0,30}") {
+            let _ = examples(&page);
+        }
+    }
+}
