@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stave_canon::{ParseError, ParseOptions, Value, compact_ascii, parse_with};
+use stave_canon::{ParseError, ParseOptions, Value, compact_ascii, locate, locate_key, parse, parse_with};
 
 use crate::ops::{self, Refusal};
 
@@ -40,7 +40,7 @@ impl Row {
     /// Reads one line. The error carries what is known of the row's name, so that its answer can be told.
     pub fn parse(line: &str) -> Result<Row, (Value, String)> {
         let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
-        let row = parse_with(line, options).map_err(|fault| (Value::Null, malformed(&fault)))?;
+        let row = parse_with(line, options).map_err(|fault| (name_in(line), malformed(&fault)))?;
         let Value::Object(mut row) = row else {
             return Err((Value::Null, format!("malformed row: expected an object, found {}", row.kind())));
         };
@@ -90,6 +90,12 @@ pub fn answer_line(line: &str) -> String {
     compact_ascii(&Value::from_iter([("name", name), (key, value)]))
 }
 
+/// The name of a row that can not be read whole, when it stands before the fault.
+fn name_in(line: &str) -> Value {
+    let name = locate_key(line, "/name").and_then(|_| locate(line, "/name"));
+    name.and_then(|range| parse(line.get(range)?).ok()).unwrap_or_default()
+}
+
 fn malformed(fault: &ParseError) -> String {
     format!("malformed row: {} at column {}", fault.message, fault.column)
 }
@@ -112,5 +118,7 @@ mod tests {
             assert_eq!(answer_line(line), answer);
         }
         assert!(answer_line("{").starts_with(r#"{"name":null,"error":"malformed row: "#));
+        let broken = r#"{"name": "kept", "op": "system.load", "input": {"text": "\ud800"}}"#;
+        assert!(answer_line(broken).starts_with(r#"{"name":"kept","error":"malformed row: lone surrogate"#));
     }
 }

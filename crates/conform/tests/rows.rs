@@ -1,5 +1,7 @@
 //! Every committed row except the flow line's, which run through the `stave` binary.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it can not read")]
+
 use std::path::Path;
 
 use stave_conform::{Row, Tally, Verdict, judge};
