@@ -1,1 +1,33 @@
-//! Placeholder.
+//! The prompt line (specification 000): what a model is asked, within which budget and rules.
+//!
+//! A [`PromptIr`] is read with [`from_dict`] or made with [`PromptIrBuilder`], judged by a
+//! [`governance::PolicySet`], changed by [`plugins`], both together in a [`Pipeline`], and turned into
+//! the [sections](compile) of a model call that fit its token budget.
+//!
+//! Invariant: a [`PromptIr`] always holds values the specification allows, so everything after reading
+//! may rely on them; and nothing here draws a time or an id other than through the ports it is given.
+
+mod builder;
+mod codec;
+pub mod compile;
+mod context_ref;
+mod created_at;
+pub mod governance;
+mod hash;
+mod model;
+mod parse;
+mod phase;
+mod pipeline;
+pub mod plugins;
+mod quantity;
+
+pub use builder::{BuildError, DEFAULT_TOKEN_BUDGET, PromptIrBuilder};
+pub use codec::{Fault, FaultKind, InvalidPrompt, from_dict, to_dict};
+pub use context_ref::{CONTEXT_DIGEST_MARKER, ContextRef};
+pub use created_at::{CreatedAt, NotATime};
+pub use hash::{HASH_LENGTH, canonical, sha256, short_hash};
+pub use model::{IR_VERSION, PromptIr};
+pub use parse::{diagnose, diagnose_verdict, parse};
+pub use phase::PhaseType;
+pub use pipeline::{LogEntry, Outcome, Pipeline, PluginFailure, Stage, Statistics};
+pub use quantity::{Priority, Temperature, TokenBudget};

@@ -1,0 +1,181 @@
+//! Making sections fit a token budget.
+//!
+//! The least important droppable section is shortened or left out first. Among equals, the last one of
+//! the context goes first and the oldest turn of the history goes first.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::{Section, SectionKind};
+
+/// Stands where a section was shortened.
+const SHORTENED: &str = "\n[... shortened to fit the token budget]";
+
+/// A rest of fewer tokens than this says too little to be worth sending.
+const LEAST_USEFUL_TOKENS: u64 = 16;
+
+/// Counts tokens as the model that is asked counts them.
+#[derive(Clone, Copy)]
+pub struct TokenCounter<'c> {
+    count: &'c dyn Fn(&str) -> u64,
+    /// What a section costs beside its text: separators and message frames.
+    per_section: u64,
+}
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The section's place before anything was left out.
+    pub section: usize,
+    pub kind: SectionKind,
+    pub name: String,
+    pub reason: CutReason,
+    pub tokens_before: u64,
+    /// 0 when the whole section was left out.
+    pub tokens_after: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutReason {
+    /// The token budget.
+    Budget,
+    /// The specified limit of characters of one file.
+    FileLimit,
+}
+
+/// Sections that keep a budget.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    pub sections: Vec<Section>,
+    pub tokens: u64,
+    pub cuts: Vec<Cut>,
+}
+
+/// What must not be cut already exceeds the budget.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the prompt needs at least {needed} tokens and its budget is {budget}")]
+pub struct OverBudget {
+    pub needed: u64,
+    pub budget: u64,
+    /// The sections that must not be cut, by name, with their tokens.
+    pub fixed: Vec<(String, u64)>,
+}
+
+impl<'c> TokenCounter<'c> {
+    #[must_use]
+    pub fn new(count: &'c dyn Fn(&str) -> u64) -> Self {
+        TokenCounter { count, per_section: 0 }
+    }
+
+    /// Counts `tokens` more for each section.
+    #[must_use]
+    pub fn per_section(self, tokens: u64) -> Self {
+        TokenCounter { per_section: tokens, ..self }
+    }
+
+    #[must_use]
+    pub fn count(&self, text: &str) -> u64 {
+        (self.count)(text)
+    }
+
+    fn cost(&self, text: &str) -> u64 {
+        self.count(text).saturating_add(self.per_section)
+    }
+}
+
+impl fmt::Debug for TokenCounter<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("TokenCounter").field("per_section", &self.per_section).finish_non_exhaustive()
+    }
+}
+
+/// Shortens and leaves out droppable sections until the budget is kept.
+pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> Result<Fitted, OverBudget> {
+    let mut costs: Vec<u64> = sections.iter().map(|section| counter.cost(&section.text)).collect();
+    let mut sections: Vec<Option<Section>> = sections.into_iter().map(Some).collect();
+    let mut cuts = Vec::new();
+    for index in cutting_order(&sections) {
+        let over = sum(&costs).saturating_sub(budget);
+        let (Some(section), Some(cost)) = (sections.get(index).cloned().flatten(), costs.get_mut(index))
+        else {
+            continue;
+        };
+        if over == 0 {
+            break;
+        }
+        let shortened = shorten(&section, cost.saturating_sub(over), counter);
+        let after = shortened.as_ref().map_or(0, |section| counter.cost(&section.text));
+        cuts.push(Cut {
+            section: index,
+            kind: section.kind,
+            name: section.name,
+            reason: CutReason::Budget,
+            tokens_before: *cost,
+            tokens_after: after,
+        });
+        *cost = after;
+        if let Some(slot) = sections.get_mut(index) {
+            *slot = shortened;
+        }
+    }
+    let tokens = sum(&costs);
+    if tokens > budget {
+        let fixed =
+            sections.iter().flatten().map(|section| (section.name.clone(), counter.cost(&section.text)));
+        return Err(OverBudget { needed: tokens, budget, fixed: fixed.collect() });
+    }
+    cuts.sort_by_key(|cut| cut.section);
+    Ok(Fitted { sections: sections.into_iter().flatten().collect(), tokens, cuts })
+}
+
+fn sum(costs: &[u64]) -> u64 {
+    costs.iter().fold(0, |sum, cost| sum.saturating_add(*cost))
+}
+
+/// The droppable sections, first to go first.
+fn cutting_order(sections: &[Option<Section>]) -> Vec<usize> {
+    let droppable = sections.iter().enumerate().filter_map(|(index, section)| {
+        let section = section.as_ref().filter(|section| section.droppable)?;
+        let age = if section.kind == SectionKind::History { index } else { usize::MAX - index };
+        Some((section.priority, age, index))
+    });
+    let mut order: Vec<_> = droppable.collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, _, index)| index).collect()
+}
+
+/// The section with as much of its content as costs at most `allowance`, or `None` when that is too
+/// little to be useful. A turn of the history is never shortened, since half a turn misleads.
+fn shorten(section: &Section, allowance: u64, counter: &TokenCounter<'_>) -> Option<Section> {
+    if section.kind == SectionKind::History {
+        return None;
+    }
+    let opening = section.text.get(..section.body.start)?;
+    let body = section.text.get(section.body.clone())?;
+    let closing = section.text.get(section.body.end..)?;
+    let with = |kept: &str| format!("{opening}{kept}{SHORTENED}{closing}");
+    let fits = |kept: &str| counter.cost(&with(kept)) <= allowance;
+    // The longest prefix that fits, by halving; counters are monotone enough for that, and the result is
+    // checked again below.
+    let (mut low, mut high) = (0, body.len());
+    while low < high {
+        let middle = body.ceil_char_boundary(low + (high - low).div_ceil(2));
+        if body.get(..middle).is_some_and(fits) {
+            low = middle;
+        } else {
+            high = body.floor_char_boundary(middle.saturating_sub(1));
+        }
+    }
+    let prefix = body.get(..low)?;
+    // Whole lines read better, unless that would cost half of what fits.
+    let kept = match prefix.rfind('\n') {
+        Some(newline) if newline >= prefix.len() / 2 => prefix.get(..newline)?,
+        _ => prefix,
+    };
+    if !fits(kept) || counter.count(kept) < LEAST_USEFUL_TOKENS {
+        return None;
+    }
+    let text = with(kept);
+    Some(Section { body: opening.len()..opening.len() + kept.len(), text, ..section.clone() })
+}

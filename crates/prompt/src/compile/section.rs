@@ -1,0 +1,261 @@
+//! The sections of a model call, in the order in which they are sent.
+//!
+//! What stays the same from call to call comes first (instructions, constraints, task, output schema),
+//! so that it can be cached; what changes comes last.
+
+use std::ops::Range;
+
+use stave_canon::{Value, pretty_insertion_ascii};
+
+use super::fit::{Cut, CutReason, TokenCounter};
+use super::{Part, Parts};
+use crate::{ContextRef, PromptIr};
+
+/// How many characters of a file a prompt takes, as specified.
+const FILE_CHARACTERS: usize = 10_000;
+
+/// What a section is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SectionKind {
+    Instructions,
+    Constraints,
+    Task,
+    OutputSchema,
+    Context,
+    History,
+    ToolResult,
+    Input,
+}
+
+/// Where a section's content came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Provenance {
+    System,
+    Developer,
+    User,
+    Tool,
+    Retrieval,
+    Memory,
+}
+
+/// Who may see a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Sensitivity {
+    #[default]
+    Public,
+    Private,
+    Restricted,
+}
+
+/// One section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    pub kind: SectionKind,
+    /// What a cut is reported under: a reference, an input's name, or the kind's word.
+    pub name: String,
+    pub text: String,
+    pub provenance: Provenance,
+    pub sensitivity: Sensitivity,
+    /// Larger is more important.
+    pub priority: u8,
+    /// Whether it may be shortened or left out to keep the budget.
+    pub droppable: bool,
+    /// The bytes of `text` that are content; the rest frames it and survives shortening.
+    pub(super) body: Range<usize>,
+}
+
+/// The sections before they are fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sections {
+    pub sections: Vec<Section>,
+    /// What was left out because of a limit other than the budget.
+    pub cuts: Vec<Cut>,
+    /// References that nothing was supplied for.
+    pub unresolved: Vec<String>,
+}
+
+impl SectionKind {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            SectionKind::Instructions => "instructions",
+            SectionKind::Constraints => "constraints",
+            SectionKind::Task => "task",
+            SectionKind::OutputSchema => "output_schema",
+            SectionKind::Context => "context",
+            SectionKind::History => "history",
+            SectionKind::ToolResult => "tool_result",
+            SectionKind::Input => "input",
+        }
+    }
+
+    /// The importance of a section whose part does not say.
+    fn priority(self) -> u8 {
+        match self {
+            SectionKind::History => 4,
+            SectionKind::Context => 5,
+            SectionKind::ToolResult => 6,
+            _ => 10,
+        }
+    }
+
+    fn droppable(self) -> bool {
+        matches!(self, SectionKind::Context | SectionKind::History | SectionKind::ToolResult)
+    }
+}
+
+impl Provenance {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Provenance::System => "system",
+            Provenance::Developer => "developer",
+            Provenance::User => "user",
+            Provenance::Tool => "tool",
+            Provenance::Retrieval => "retrieval",
+            Provenance::Memory => "memory",
+        }
+    }
+}
+
+impl Sensitivity {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Sensitivity::Public => "public",
+            Sensitivity::Private => "private",
+            Sensitivity::Restricted => "restricted",
+        }
+    }
+}
+
+impl Section {
+    fn new(kind: SectionKind, name: &str, text: String, provenance: Provenance) -> Self {
+        let body = 0..text.len();
+        Section {
+            kind,
+            name: name.to_owned(),
+            text,
+            provenance,
+            sensitivity: Sensitivity::Public,
+            priority: kind.priority(),
+            droppable: kind.droppable(),
+            body,
+        }
+    }
+
+    fn verbatim(kind: SectionKind, part: &Part) -> Self {
+        let section = Section::new(kind, &part.name, part.text.clone(), part.provenance);
+        Section {
+            sensitivity: part.sensitivity,
+            priority: part.priority.unwrap_or(section.priority),
+            ..section
+        }
+    }
+
+    /// A part under its name, between fences that its own text can not close.
+    fn fenced(kind: SectionKind, part: &Part) -> Self {
+        let longest = part.text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        let title: String =
+            part.name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+        let opening = format!("{title}\n{fence}\n");
+        let body = opening.len()..opening.len() + part.text.len();
+        Section { text: format!("{opening}{}\n{fence}", part.text), body, ..Section::verbatim(kind, part) }
+    }
+}
+
+/// The sections of a prompt, not yet fitted to its budget.
+#[must_use]
+pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sections {
+    let mut out = Sections { sections: Vec::new(), cuts: Vec::new(), unresolved: Vec::new() };
+    let verbatim = |kind: SectionKind| move |part: &Part| Section::verbatim(kind, part);
+    out.sections.extend(parts.instructions.iter().map(verbatim(SectionKind::Instructions)));
+    out.sections.extend(constraints(ir));
+    out.sections.extend(task(ir, parts));
+    out.sections.extend(output_schema(ir, parts));
+    for (index, reference) in ir.context_refs.iter().enumerate() {
+        // A reference that is named twice is sent once.
+        if !ir.context_refs.iter().take(index).any(|earlier| earlier == reference) {
+            context(ir, parts, reference, counter, &mut out);
+        }
+    }
+    out.sections.extend(parts.documents.iter().map(|part| Section::fenced(SectionKind::Context, part)));
+    out.sections.extend(parts.history.iter().map(verbatim(SectionKind::History)));
+    out.sections.extend(parts.tool_results.iter().map(|part| Section::fenced(SectionKind::ToolResult, part)));
+    out.sections.extend(parts.inputs.iter().map(verbatim(SectionKind::Input)));
+    out
+}
+
+fn constraints(ir: &PromptIr) -> Option<Section> {
+    let lines: String = ir.constraints.iter().map(|constraint| format!("\n- {constraint}")).collect();
+    (!lines.is_empty()).then(|| {
+        let text = format!("CONSTRAINTS:{lines}");
+        Section::new(SectionKind::Constraints, "constraints", text, Provenance::Developer)
+    })
+}
+
+/// The intent, unless the instructions already say it word for word.
+fn task(ir: &PromptIr, parts: &Parts) -> Option<Section> {
+    let said = parts.instructions.iter().any(|part| part.text.trim() == ir.intent.trim());
+    (!said && !ir.intent.is_empty()).then(|| {
+        Section::new(SectionKind::Task, "task", format!("TASK: {}", ir.intent), Provenance::Developer)
+    })
+}
+
+fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
+    let requirements = (!ir.output_requirements.is_empty()).then(|| ir.output_requirements.clone().into());
+    let schema: Value = parts.output_schema.clone().or(requirements)?;
+    let text = format!("OUTPUT REQUIREMENTS:\n{}", pretty_insertion_ascii(&schema));
+    Some(Section::new(SectionKind::OutputSchema, "output_schema", text, Provenance::Developer))
+}
+
+fn context(ir: &PromptIr, parts: &Parts, reference: &str, counter: &TokenCounter<'_>, out: &mut Sections) {
+    let supplied = parts.references.iter().find(|part| part.name == reference);
+    let part = match ContextRef::parse(reference) {
+        ContextRef::File(_) => supplied.cloned().map(|part| cap_file(part, counter, out)),
+        ContextRef::Diff(_) => supplied.cloned(),
+        ContextRef::Memory(key) => {
+            ir.metadata.get(key).map(|value| Part::new(reference, plain(value), Provenance::Memory))
+        }
+        ContextRef::Digest => ir
+            .metadata
+            .get("context_digest")
+            .map(|value| Part::new("context digest", plain(value), Provenance::Retrieval)),
+        ContextRef::Raw(raw) => {
+            let text = format!("[Reference: {raw}]");
+            out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
+            return;
+        }
+    };
+    match part {
+        Some(part) => out.sections.push(Section::fenced(SectionKind::Context, &part)),
+        None => {
+            out.unresolved.push(reference.to_owned());
+            let text = format!("[Not available: {reference}]");
+            out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
+        }
+    }
+}
+
+/// A file's part with at most [`FILE_CHARACTERS`] characters; what is cut is reported.
+fn cap_file(part: Part, counter: &TokenCounter<'_>, out: &mut Sections) -> Part {
+    let Some((end, _)) = part.text.char_indices().nth(FILE_CHARACTERS) else {
+        return part;
+    };
+    let kept = part.text.get(..end).unwrap_or_default().to_owned();
+    out.cuts.push(Cut {
+        section: out.sections.len(),
+        kind: SectionKind::Context,
+        name: part.name.clone(),
+        reason: CutReason::FileLimit,
+        tokens_before: counter.count(&part.text),
+        tokens_after: counter.count(&kept),
+    });
+    Part { text: kept, ..part }
+}
+
+/// Text as it is, everything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,260 @@
+//! The creation time of a Prompt IR, read and written by the rules of Python's `datetime`.
+//!
+//! A text is accepted exactly when `datetime.fromisoformat` (Python 3.11) accepts it, and is written as
+//! `isoformat` writes it. So a text may come back in another spelling (`Z` as `+00:00`, `.5` as
+//! `.500000`), a time without an offset stays without one, and other offsets are kept.
+//!
+//! Invariant: the year lies in 1 to 9999 and the offset strictly within a day, so writing can not fail
+//! and what was written reads back as the same value.
+
+use std::fmt;
+
+use jiff::civil::{DateTime, ISOWeekDate, Weekday};
+use jiff::tz::Offset;
+use stave_canon::Timestamp;
+use thiserror::Error;
+
+const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
+const MICROSECONDS_PER_DAY: i64 = 86_400 * MICROSECONDS_PER_SECOND;
+
+/// A date and time to the microsecond, with or without an offset from UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CreatedAt {
+    time: DateTime,
+    /// Microseconds east of UTC.
+    offset: Option<i64>,
+}
+
+/// A text that is not an ISO 8601 time.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is not an ISO 8601 date and time")]
+pub struct NotATime(pub String);
+
+impl CreatedAt {
+    pub(crate) const EPOCH: CreatedAt =
+        CreatedAt { time: DateTime::constant(1970, 1, 1, 0, 0, 0, 0), offset: Some(0) };
+
+    /// A moment in UTC, cut to the microsecond.
+    #[must_use]
+    pub fn from_timestamp(timestamp: Timestamp) -> CreatedAt {
+        let time = Offset::UTC.to_datetime(timestamp);
+        let nanosecond = time.subsec_nanosecond() / 1000 * 1000;
+        let time = time.with().subsec_nanosecond(nanosecond).build().unwrap_or(time);
+        if time.year() < 1 { CreatedAt::EPOCH } else { CreatedAt { time, offset: Some(0) } }
+    }
+
+    pub fn parse(text: &str) -> Result<CreatedAt, NotATime> {
+        read(text).ok_or_else(|| NotATime(text.to_owned()))
+    }
+
+    /// The moment, when the time has an offset.
+    #[must_use]
+    pub fn to_timestamp(self) -> Option<Timestamp> {
+        let local = Offset::UTC.to_timestamp(self.time).ok()?;
+        local.checked_sub(jiff::SignedDuration::from_micros(self.offset?)).ok()
+    }
+}
+
+impl fmt::Display for CreatedAt {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.time;
+        write!(out, "{:04}-{:02}-{:02}T", time.year(), time.month(), time.day())?;
+        write!(out, "{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
+        let microsecond = time.subsec_nanosecond() / 1000;
+        if microsecond != 0 {
+            write!(out, ".{microsecond:06}")?;
+        }
+        let Some(offset) = self.offset else { return Ok(()) };
+        let (sign, offset) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+        let (seconds, microseconds) = (offset / MICROSECONDS_PER_SECOND, offset % MICROSECONDS_PER_SECOND);
+        write!(out, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60)?;
+        if seconds % 60 != 0 || microseconds != 0 {
+            write!(out, ":{:02}", seconds % 60)?;
+        }
+        if microseconds != 0 {
+            write!(out, ".{microseconds:06}")?;
+        }
+        Ok(())
+    }
+}
+
+fn read(text: &str) -> Option<CreatedAt> {
+    if text.chars().count() < 7 {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let date_end = date_end(bytes)?;
+    let (year, month, day) = read_date(bytes.get(..date_end)?)?;
+    let rest = text.get(date_end..)?;
+    let (clock, offset) = match rest.chars().next() {
+        None => (ClockTime::default(), None),
+        // Any one character may stand between the date and the time.
+        Some(separator) => read_time(rest.get(separator.len_utf8()..)?.as_bytes())?,
+    };
+    let nanosecond = i32::try_from(clock.microsecond * 1000).ok()?;
+    let time =
+        DateTime::new(year, month, day, clock.hour_i8()?, clock.minute_i8()?, clock.second_i8()?, nanosecond);
+    let time = time.ok().filter(|time| time.year() >= 1 && clock.second < 60)?;
+    Some(CreatedAt { time, offset })
+}
+
+/// Where the date ends. The forms are `YYYY-MM-DD`, `YYYYMMDD`, `YYYY-Www`, `YYYY-Www-D`, `YYYYWww` and
+/// `YYYYWwwD`; where a week date runs into digits, the reading that leaves whole pairs for the time wins.
+fn date_end(bytes: &[u8]) -> Option<usize> {
+    let is_digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
+    if bytes.len() == 7 {
+        return Some(7);
+    }
+    match (bytes.get(4)?, bytes.get(5)?) {
+        (b'-', b'W') => match (bytes.get(8), bytes.len()) {
+            (Some(b'-'), 9) => None,
+            (Some(b'-'), _) if is_digit(10) => Some(8),
+            (Some(b'-'), _) => Some(10),
+            _ => Some(8),
+        },
+        (b'-', _) => Some(10),
+        (b'W', _) => {
+            let digits_end = (7..bytes.len()).find(|index| !is_digit(*index)).unwrap_or(bytes.len());
+            match digits_end {
+                0..9 => Some(digits_end),
+                even if even % 2 == 0 => Some(7),
+                _ => Some(8),
+            }
+        }
+        _ => Some(8),
+    }
+}
+
+fn read_date(date: &[u8]) -> Option<(i16, i8, i8)> {
+    let mut cursor = Cursor { bytes: date, at: 0 };
+    let year = i16::try_from(cursor.digits(4)?).ok()?;
+    let separated = cursor.take(b'-');
+    if cursor.take(b'W') {
+        let week = i8::try_from(cursor.digits(2)?).ok()?;
+        let day = if cursor.is_at_end() {
+            1
+        } else {
+            if separated && !cursor.take(b'-') {
+                return None;
+            }
+            cursor.digits(1)?
+        };
+        let weekday = Weekday::from_monday_one_offset(i8::try_from(day).ok()?).ok()?;
+        let date = ISOWeekDate::new(year, week, weekday).ok().filter(|_| year >= 1)?.date();
+        return Some((date.year(), date.month(), date.day()));
+    }
+    let month = i8::try_from(cursor.digits(2)?).ok()?;
+    if separated && !cursor.take(b'-') {
+        return None;
+    }
+    let day = i8::try_from(cursor.digits(2)?).ok()?;
+    Some((year, month, day))
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct ClockTime {
+    hour: u32,
+    minute: u32,
+    second: u32,
+    microsecond: u32,
+}
+
+impl ClockTime {
+    fn hour_i8(self) -> Option<i8> {
+        i8::try_from(self.hour).ok()
+    }
+
+    fn minute_i8(self) -> Option<i8> {
+        i8::try_from(self.minute).ok()
+    }
+
+    fn second_i8(self) -> Option<i8> {
+        i8::try_from(self.second).ok()
+    }
+}
+
+/// A time of day and, after `+`, `-` or `Z`, the offset in microseconds.
+fn read_time(bytes: &[u8]) -> Option<(ClockTime, Option<i64>)> {
+    let Some(zone) = bytes.iter().position(|byte| matches!(byte, b'+' | b'-' | b'Z')) else {
+        let (clock, complete) = read_clock(bytes, bytes.len())?;
+        return complete.then_some((clock, None));
+    };
+    // One stray character before the offset is let through, as Python does.
+    let (clock, _) = read_clock(bytes, zone)?;
+    let rest = bytes.get(zone + 1..)?;
+    if bytes.get(zone) == Some(&b'Z') {
+        return rest.is_empty().then_some((clock, Some(0)));
+    }
+    let (offset, complete) = read_clock(rest, rest.len())?;
+    let seconds = i64::from(offset.hour * 3600 + offset.minute * 60 + offset.second);
+    // An offset below a second counts as none.
+    let microseconds =
+        if seconds == 0 { 0 } else { seconds * MICROSECONDS_PER_SECOND + i64::from(offset.microsecond) };
+    let signed = if bytes.get(zone) == Some(&b'-') { -microseconds } else { microseconds };
+    (complete && microseconds < MICROSECONDS_PER_DAY).then_some((clock, Some(signed)))
+}
+
+/// `HH[:MM[:SS[.f+]]]` or the same without colons, in `bytes[..end]`. The flag says whether all of
+/// `bytes` was used. Fractions may be of any length and are cut to microseconds.
+fn read_clock(bytes: &[u8], end: usize) -> Option<(ClockTime, bool)> {
+    let mut clock = ClockTime::default();
+    let mut cursor = Cursor { bytes, at: 0 };
+    let mut separated = true;
+    for field in 0..3 {
+        let value = cursor.digits(2)?;
+        match field {
+            0 => clock.hour = value,
+            1 => clock.minute = value,
+            _ => clock.second = value,
+        }
+        let next = bytes.get(cursor.at);
+        if field == 0 {
+            separated = next == Some(&b':');
+        }
+        if cursor.at + 1 >= end {
+            return Some((clock, next.is_none()));
+        }
+        match next {
+            Some(b':') if separated => cursor.at += 1,
+            Some(b'.' | b',') => {
+                cursor.at += 1;
+                break;
+            }
+            _ if !separated => {}
+            _ => return None,
+        }
+    }
+    let length = (end - cursor.at).min(6);
+    let fraction = cursor.digits(length)?;
+    clock.microsecond = fraction * 10_u32.pow(6 - u32::try_from(length).ok()?);
+    while bytes.get(cursor.at).is_some_and(u8::is_ascii_digit) {
+        cursor.at += 1;
+    }
+    Some((clock, cursor.is_at_end()))
+}
+
+struct Cursor<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn digits(&mut self, count: usize) -> Option<u32> {
+        let digits = self.bytes.get(self.at..self.at + count)?;
+        let value = digits.iter().try_fold(0_u32, |value, byte| {
+            byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0'))
+        })?;
+        self.at += count;
+        Some(value)
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+}

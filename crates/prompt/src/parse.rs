@@ -1,0 +1,109 @@
+//! Text to Prompt IR, with every fault at its place in the text.
+
+use stave_canon::{Clock, Ids, Pointer, locate};
+use stave_diag::codes::prompt as codes;
+use stave_diag::{Code, Diagnostic, SourceId, Span};
+
+use crate::governance::{Action, Verdict};
+use crate::{Fault, FaultKind, IR_VERSION, PhaseType, PromptIr, from_dict};
+
+/// Reads a Prompt IR from its JSON text.
+pub fn parse(
+    source: SourceId,
+    text: &str,
+    ids: &dyn Ids,
+    clock: &dyn Clock,
+) -> Result<PromptIr, Vec<Diagnostic>> {
+    let value = stave_canon::parse(text).map_err(|error| {
+        let start = text.floor_char_boundary(error.offset);
+        let end = text.ceil_char_boundary(start.saturating_add(1).min(text.len()));
+        vec![Diagnostic::new(codes::PROMPT_NOT_JSON, Span::new(source, start, end), error.message)]
+    })?;
+    from_dict(&value, ids, clock).map_err(|error| diagnose(source, text, &error.faults))
+}
+
+/// The faults of a dictionary as diagnostics, in the order of the text it was read from.
+#[must_use]
+pub fn diagnose(source: SourceId, text: &str, faults: &[Fault]) -> Vec<Diagnostic> {
+    let mut diagnostics: Vec<Diagnostic> =
+        faults.iter().map(|fault| diagnose_fault(source, text, fault)).collect();
+    stave_diag::sort(&mut diagnostics);
+    diagnostics
+}
+
+/// The violations of a verdict as diagnostics in the text the prompt was read from: an error for each
+/// one that denies, a warning for each one that flags.
+#[must_use]
+pub fn diagnose_verdict(source: SourceId, text: &str, verdict: &Verdict) -> Vec<Diagnostic> {
+    let mut diagnostics: Vec<Diagnostic> = verdict
+        .violations
+        .iter()
+        .map(|violation| {
+            let span = place(source, text, &violation.field.pointer());
+            let (code, help) = match violation.action {
+                Action::Deny => (codes::PROMPT_DENIED, "remove the forbidden text, or change the policy"),
+                Action::Flag => (codes::PROMPT_FLAGGED, "make sure that this is meant, or reword it"),
+            };
+            let message = format!(
+                "policy `{}` forbids `{}` in {}",
+                violation.policy, violation.pattern, violation.field
+            );
+            Diagnostic::new(code, span, message).help(help)
+        })
+        .collect();
+    stave_diag::sort(&mut diagnostics);
+    diagnostics
+}
+
+fn diagnose_fault(source: SourceId, text: &str, fault: &Fault) -> Diagnostic {
+    let (code, help): (Code, String) = match &fault.kind {
+        FaultKind::MissingField(field) => {
+            (codes::PROMPT_MISSING_FIELD, format!("add `{field}` to the prompt"))
+        }
+        FaultKind::UnknownField(field) => (
+            codes::PROMPT_UNKNOWN_FIELD,
+            format!(
+                "remove `{field}`, or move it under `metadata`; fields beyond version {IR_VERSION} need their own `ir_version`"
+            ),
+        ),
+        FaultKind::WrongType { expected, .. } => {
+            (codes::PROMPT_WRONG_TYPE, format!("write a value of type {expected}"))
+        }
+        FaultKind::OutOfRange { expected, .. } => {
+            (codes::PROMPT_OUT_OF_RANGE, format!("write a value that is {expected}"))
+        }
+        FaultKind::UnknownPhase(word) => (codes::PROMPT_UNKNOWN_PHASE, phase_help(word)),
+        FaultKind::BadTimestamp(_) => {
+            (codes::PROMPT_BAD_TIMESTAMP, "write a time like `2026-02-18T12:00:00+00:00`".to_owned())
+        }
+        FaultKind::UnsupportedVersion(_) => {
+            (codes::PROMPT_UNSUPPORTED_VERSION, format!("convert the prompt to version {IR_VERSION}"))
+        }
+    };
+    let field = fault.pointer.as_str().trim_start_matches('/').replace('/', ".");
+    let message = match (&fault.kind, field.as_str()) {
+        (FaultKind::WrongType { .. } | FaultKind::OutOfRange { .. }, field) if !field.is_empty() => {
+            format!("`{field}`: {}", fault.kind)
+        }
+        _ => fault.kind.to_string(),
+    };
+    Diagnostic::new(code, place(source, text, &fault.pointer), message).help(help)
+}
+
+fn phase_help(word: &str) -> String {
+    let words = PhaseType::ALL.map(|phase| format!("`{phase}`")).join(", ");
+    let lowered = word.trim().to_lowercase();
+    let is_alias = matches!(lowered.as_str(), "analysis" | "integration");
+    if is_alias || PhaseType::from_word(&lowered).is_some() {
+        return format!("write `{}`", PhaseType::lookup(&lowered));
+    }
+    format!("write one of {words}")
+}
+
+/// A whole object is too much to underline for something it lacks; its first character marks it.
+fn place(source: SourceId, text: &str, pointer: &Pointer) -> Span {
+    let range = locate(text, pointer.as_str()).unwrap_or(0..0);
+    let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));
+    let end = if opens { range.start + 1 } else { range.end };
+    Span::new(source, range.start, end)
+}

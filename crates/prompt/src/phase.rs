@@ -1,0 +1,86 @@
+//! The execution phases, and the names a plan may use for them.
+
+/// In which phase of the work a prompt is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PhaseType {
+    Planning,
+    Research,
+    Implementation,
+    Review,
+    Synthesis,
+}
+
+impl PhaseType {
+    pub const ALL: [PhaseType; 5] = [
+        PhaseType::Planning,
+        PhaseType::Research,
+        PhaseType::Implementation,
+        PhaseType::Review,
+        PhaseType::Synthesis,
+    ];
+
+    /// The word in a document.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            PhaseType::Planning => "planning",
+            PhaseType::Research => "research",
+            PhaseType::Implementation => "implementation",
+            PhaseType::Review => "review",
+            PhaseType::Synthesis => "synthesis",
+        }
+    }
+
+    /// The phase of a document's word: exactly one of the five, nothing else.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<PhaseType> {
+        PhaseType::ALL.into_iter().find(|phase| phase.word() == word)
+    }
+
+    /// The phase of a plan's name: letter case does not matter, `analysis` means planning and
+    /// `integration` synthesis, and every other name means implementation. Spaces are not trimmed.
+    #[must_use]
+    pub fn lookup(name: &str) -> PhaseType {
+        match name.to_lowercase().as_str() {
+            "analysis" => PhaseType::Planning,
+            "integration" => PhaseType::Synthesis,
+            word => PhaseType::from_word(word).unwrap_or(PhaseType::Implementation),
+        }
+    }
+
+    /// By how much the phase stretches or shrinks a token budget.
+    #[must_use]
+    pub fn budget_multiplier(self) -> f64 {
+        match self {
+            PhaseType::Planning => 1.2,
+            PhaseType::Research => 1.3,
+            PhaseType::Implementation => 1.0,
+            PhaseType::Review => 0.8,
+            PhaseType::Synthesis => 1.1,
+        }
+    }
+}
+
+impl std::fmt::Display for PhaseType {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_takes_the_five_words_and_a_plan_takes_aliases() {
+        for phase in PhaseType::ALL {
+            assert_eq!(PhaseType::from_word(phase.word()), Some(phase));
+            assert_eq!(PhaseType::lookup(&phase.word().to_uppercase()), phase);
+        }
+        assert_eq!(PhaseType::from_word("analysis"), None);
+        assert_eq!(PhaseType::lookup("Analysis"), PhaseType::Planning);
+        assert_eq!(PhaseType::lookup("INTEGRATION"), PhaseType::Synthesis);
+        assert_eq!(PhaseType::lookup(" planning"), PhaseType::Implementation);
+        assert_eq!(PhaseType::lookup("\u{17f}ynthesis"), PhaseType::Implementation);
+    }
+}

@@ -1,0 +1,257 @@
+//! The pipeline: governance, then plugins, then governance again, with a record of everything.
+//!
+//! A plugin that fails is skipped and noted. A plugin whose result violates a denying policy stops the
+//! run, because a prompt that was approved must not be changed into one that would not have been.
+//!
+//! Invariant: an approved [`Outcome`] carries a prompt that the policies approve, and a denied one
+//! carries the prompt as it came in. The log never grows past its capacity, and denied runs are in it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use stave_canon::{Clock, Ids, Value};
+
+use crate::governance::{CheckLog, PolicySet, Report, Violation};
+use crate::plugins::{Change, IrTransformation, Plugin};
+use crate::{CreatedAt, PromptIr};
+
+/// How many runs the log keeps unless told otherwise.
+const DEFAULT_LOG_CAPACITY: usize = 1000;
+
+/// Governance and plugins, ready to process prompts. It may be shared between threads.
+#[derive(Debug)]
+pub struct Pipeline {
+    governance: Option<PolicySet>,
+    plugins: Vec<Box<dyn Plugin>>,
+    log_capacity: usize,
+    log: Mutex<Log>,
+}
+
+/// What came of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The transformed prompt, or the prompt as it came in when it was denied.
+    pub ir: PromptIr,
+    pub approved: bool,
+    /// Every violation met, those that only flag included.
+    pub violations: Vec<Violation>,
+    /// Where the prompt was denied.
+    pub denied_at: Option<Stage>,
+    pub transformations: Vec<IrTransformation>,
+    /// Plugins that could not do their work and were skipped.
+    pub failures: Vec<PluginFailure>,
+}
+
+/// At which point of a run something happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// The check of the prompt as it came in.
+    Governance,
+    /// The check of what the named plugin made of it.
+    Plugin(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginFailure {
+    pub plugin: String,
+    pub message: String,
+}
+
+/// One run, as the log keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEntry {
+    pub timestamp: CreatedAt,
+    pub ir_id_before: String,
+    pub ir_id_after: String,
+    pub transformations: Vec<IrTransformation>,
+    pub failures: Vec<PluginFailure>,
+    pub approved: bool,
+    pub violations: Vec<String>,
+}
+
+/// Figures over all runs, those the log has let go of included.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Statistics {
+    pub total_runs: u64,
+    pub total_transformations: u64,
+    /// 0 when there was no run.
+    pub average_transformations: f64,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    entries: VecDeque<LogEntry>,
+    runs: u64,
+    transformations: u64,
+    checks: CheckLog,
+}
+
+impl Pipeline {
+    /// A pipeline with the given policies; `None` approves everything.
+    #[must_use]
+    pub fn new(governance: Option<PolicySet>) -> Self {
+        Pipeline {
+            governance,
+            plugins: Vec::new(),
+            log_capacity: DEFAULT_LOG_CAPACITY,
+            log: Mutex::default(),
+        }
+    }
+
+    /// Adds a plugin behind those that were added before.
+    #[must_use]
+    pub fn with_plugin(mut self, plugin: Box<dyn Plugin>) -> Self {
+        self.plugins.push(plugin);
+        self
+    }
+
+    /// Keeps at most this many runs in the log.
+    #[must_use]
+    pub fn with_log_capacity(mut self, capacity: usize) -> Self {
+        self.log_capacity = capacity;
+        self
+    }
+
+    /// Takes one prompt through governance and the plugins.
+    pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+        let outcome = self.run(ir, ids, clock);
+        self.record(ir, &outcome, CreatedAt::from_timestamp(clock.now()));
+        outcome
+    }
+
+    /// The kept runs, oldest first.
+    #[must_use]
+    pub fn log(&self) -> Vec<LogEntry> {
+        self.locked().entries.iter().cloned().collect()
+    }
+
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let log = self.locked();
+        let average_transformations =
+            if log.runs == 0 { 0.0 } else { log.transformations as f64 / log.runs as f64 };
+        Statistics {
+            total_runs: log.runs,
+            total_transformations: log.transformations,
+            average_transformations,
+        }
+    }
+
+    /// The governance figures: one check for each run that was judged.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.locked().checks.report()
+    }
+
+    fn run(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+        let mut outcome = Outcome {
+            ir: ir.clone(),
+            approved: true,
+            violations: Vec::new(),
+            denied_at: None,
+            transformations: Vec::new(),
+            failures: Vec::new(),
+        };
+        if self.denies(ir, &mut outcome) {
+            return Outcome { approved: false, denied_at: Some(Stage::Governance), ..outcome };
+        }
+        for plugin in &self.plugins {
+            let failure = |message| PluginFailure { plugin: plugin.name().to_owned(), message };
+            let change = match plugin.transform(&outcome.ir, ids) {
+                Ok(Some(change)) => change,
+                Ok(None) => continue,
+                Err(error) => {
+                    outcome.failures.push(failure(error.to_string()));
+                    continue;
+                }
+            };
+            if change.ir.ir_id == outcome.ir.ir_id {
+                outcome.failures.push(failure("the changed prompt kept its id".to_owned()));
+                continue;
+            }
+            let timestamp = CreatedAt::from_timestamp(clock.now());
+            let record = IrTransformation::new(&outcome.ir, &change, plugin.as_ref(), timestamp);
+            outcome.transformations.push(record);
+            let Change { ir: changed, .. } = change;
+            if self.denies(&changed, &mut outcome) {
+                let denied_at = Some(Stage::Plugin(plugin.name().to_owned()));
+                return Outcome { ir: ir.clone(), approved: false, denied_at, ..outcome };
+            }
+            outcome.ir = changed;
+        }
+        outcome
+    }
+
+    /// Judges a prompt and notes the violations that were not noted before.
+    fn denies(&self, ir: &PromptIr, outcome: &mut Outcome) -> bool {
+        let Some(policies) = &self.governance else {
+            return false;
+        };
+        let verdict = policies.check(ir);
+        let approved = verdict.approved();
+        let known = std::mem::take(&mut outcome.violations);
+        let found = verdict.violations.into_iter().filter(|violation| !known.contains(violation));
+        let found: Vec<Violation> = found.collect();
+        outcome.violations = known;
+        outcome.violations.extend(found);
+        !approved
+    }
+
+    fn record(&self, before: &PromptIr, outcome: &Outcome, timestamp: CreatedAt) {
+        let violations = outcome.violation_texts();
+        let mut log = self.locked();
+        log.runs += 1;
+        log.transformations += outcome.transformations.len() as u64;
+        if self.governance.is_some() {
+            log.checks.record(timestamp, before, violations.clone(), outcome.approved);
+        }
+        if self.log_capacity == 0 {
+            return;
+        }
+        if log.entries.len() >= self.log_capacity {
+            log.entries.pop_front();
+        }
+        log.entries.push_back(LogEntry {
+            timestamp,
+            ir_id_before: before.ir_id.clone(),
+            ir_id_after: outcome.ir.ir_id.clone(),
+            transformations: outcome.transformations.clone(),
+            failures: outcome.failures.clone(),
+            approved: outcome.approved,
+            violations,
+        });
+    }
+
+    /// The log is only counters and a queue, each change of which is complete, so that it can still be
+    /// used after a panic elsewhere.
+    fn locked(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outcome {
+    /// The violations as the specification's sentences.
+    #[must_use]
+    pub fn violation_texts(&self) -> Vec<String> {
+        self.violations.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl LogEntry {
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let transformations = self.transformations.iter().map(IrTransformation::to_value).collect();
+        let failures = self.failures.iter().map(|failure| {
+            Value::from_iter([("plugin", failure.plugin.as_str()), ("message", failure.message.as_str())])
+        });
+        Value::from_iter([
+            ("timestamp", Value::from(self.timestamp.to_string())),
+            ("ir_id_before", self.ir_id_before.as_str().into()),
+            ("ir_id_after", self.ir_id_after.as_str().into()),
+            ("transformations", Value::Array(transformations)),
+            ("failures", Value::Array(failures.collect())),
+            ("approved", self.approved.into()),
+            ("violations", self.violations.clone().into()),
+        ])
+    }
+}

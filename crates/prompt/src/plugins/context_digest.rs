@@ -1,0 +1,75 @@
+//! Replaces a long list of context references by one digest.
+
+use stave_canon::{Ids, Number, Value};
+
+use super::{Change, Plugin, PluginConfigError, PluginError};
+use crate::{CONTEXT_DIGEST_MARKER, PromptIr};
+
+/// Compresses the references once there are more than `max_context_refs` of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextDigest {
+    max_context_refs: Number,
+}
+
+impl ContextDigest {
+    pub const NAME: &'static str = "ContextDigestPlugin";
+    pub const DEFAULT_MAX_CONTEXT_REFS: i64 = 10;
+
+    #[must_use]
+    pub fn new(max_context_refs: i64) -> Self {
+        ContextDigest { max_context_refs: Number::Int(max_context_refs) }
+    }
+
+    /// Reads `{"max_context_refs": number}`; `null` and a missing key mean the default.
+    pub fn from_config(config: &Value) -> Result<Self, PluginConfigError> {
+        let wrong = |key, expected, found: &Value| PluginConfigError::WrongType {
+            plugin: Self::NAME,
+            key,
+            expected,
+            found: found.kind(),
+        };
+        match config {
+            Value::Null => Ok(Self::default()),
+            Value::Object(members) => match members.get("max_context_refs") {
+                None => Ok(Self::default()),
+                Some(Value::Number(limit)) => Ok(ContextDigest { max_context_refs: limit.clone() }),
+                Some(other) => Err(wrong("max_context_refs", "a number", other)),
+            },
+            other => Err(wrong("config", "an object or null", other)),
+        }
+    }
+
+    fn is_exceeded_by(&self, count: usize) -> bool {
+        let count = Number::from(count as u64);
+        count.compare(&self.max_context_refs).is_some_and(std::cmp::Ordering::is_gt)
+    }
+}
+
+impl Default for ContextDigest {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_MAX_CONTEXT_REFS)
+    }
+}
+
+impl Plugin for ContextDigest {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+        let count = ir.context_refs.len();
+        if !self.is_exceeded_by(count) {
+            return Ok(None);
+        }
+        let mut changed = ir.clone_with_id(ids);
+        let originals = std::mem::replace(&mut changed.context_refs, vec![CONTEXT_DIGEST_MARKER.to_owned()]);
+        let digest = format!("Context summary: {count} files related to: {}", ir.intent);
+        changed.metadata.insert("original_context_refs".to_owned(), originals.into());
+        changed.metadata.insert("context_digest".to_owned(), digest.into());
+        Ok(Some(Change {
+            ir: changed,
+            transformation_type: "context_digest",
+            description: format!("Compressed {count} refs into digest"),
+        }))
+    }
+}

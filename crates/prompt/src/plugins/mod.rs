@@ -1,0 +1,95 @@
+//! Plugins: transformations of a Prompt IR between governance and compilation.
+//!
+//! A plugin sees the prompt by reference and returns a changed copy, so the original can not be touched.
+//! The pipeline, not the plugin, takes the hashes of the record: a record can not lie.
+
+mod budget_optimizer;
+mod context_digest;
+
+pub use budget_optimizer::{BudgetOptimizer, adjusted_budget};
+pub use context_digest::ContextDigest;
+
+use stave_canon::{Ids, Value};
+use thiserror::Error;
+
+use crate::{CreatedAt, PromptIr, short_hash};
+
+/// Changes a prompt, or leaves it alone.
+pub trait Plugin: Send + Sync + std::fmt::Debug {
+    /// The name that records carry as `applied_by`.
+    fn name(&self) -> &str;
+
+    /// The changed copy, made with [`PromptIr::clone_with_id`]; `None` when there is nothing to change.
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError>;
+}
+
+/// What a plugin did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    pub ir: PromptIr,
+    /// For example `context_digest`.
+    pub transformation_type: &'static str,
+    /// What changed, for people.
+    pub description: String,
+}
+
+/// Why a plugin could not do its work. The pipeline goes on without it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct PluginError(pub String);
+
+/// A plugin that can not be made from its name and configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PluginConfigError {
+    #[error("there is no plugin {0:?}")]
+    UnknownPlugin(String),
+    #[error("{plugin}: `{key}` must be {expected}, not {found}")]
+    WrongType { plugin: &'static str, key: &'static str, expected: &'static str, found: &'static str },
+}
+
+/// The audit record of one transformation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IrTransformation {
+    pub transformation_type: String,
+    pub description: String,
+    pub before_hash: String,
+    pub after_hash: String,
+    pub applied_by: String,
+    pub timestamp: CreatedAt,
+}
+
+impl IrTransformation {
+    /// The record of `change`, which `plugin` made of `before`.
+    #[must_use]
+    pub fn new(before: &PromptIr, change: &Change, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
+        IrTransformation {
+            transformation_type: change.transformation_type.to_owned(),
+            description: change.description.clone(),
+            before_hash: short_hash(before),
+            after_hash: short_hash(&change.ir),
+            applied_by: plugin.name().to_owned(),
+            timestamp,
+        }
+    }
+
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        Value::from_iter([
+            ("transformation_type", Value::from(self.transformation_type.as_str())),
+            ("description", self.description.as_str().into()),
+            ("before_hash", self.before_hash.as_str().into()),
+            ("after_hash", self.after_hash.as_str().into()),
+            ("applied_by", self.applied_by.as_str().into()),
+            ("timestamp", self.timestamp.to_string().into()),
+        ])
+    }
+}
+
+/// The built-in plugin of a name, with its configuration (`null` for the defaults).
+pub fn from_config(name: &str, config: &Value) -> Result<Box<dyn Plugin>, PluginConfigError> {
+    match name {
+        ContextDigest::NAME => Ok(Box::new(ContextDigest::from_config(config)?)),
+        BudgetOptimizer::NAME => Ok(Box::new(BudgetOptimizer)),
+        _ => Err(PluginConfigError::UnknownPlugin(name.to_owned())),
+    }
+}

@@ -1,0 +1,132 @@
+//! The bounded numbers of a Prompt IR.
+//!
+//! Invariant: a value of these types lies in the range the specification gives it, and prints as it was
+//! written, since `1` and `1.0` hash differently.
+
+use stave_canon::{Number, Value};
+
+/// How important a prompt is: 1 (lowest) to 10 (highest).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Priority(u8);
+
+/// The token ceiling of a compiled prompt: an integer of any size, not below 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenBudget(Number);
+
+/// A suggested sampling temperature: a finite number, not below 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Temperature(Number);
+
+impl Priority {
+    pub const LOWEST: Priority = Priority(1);
+    pub const DEFAULT: Priority = Priority(5);
+    pub const HIGHEST: Priority = Priority(10);
+
+    /// `None` outside 1 to 10.
+    #[must_use]
+    pub fn new(priority: i64) -> Option<Priority> {
+        u8::try_from(priority).ok().filter(|level| (1..=10).contains(level)).map(Priority)
+    }
+
+    #[must_use]
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TokenBudget {
+    /// `None` unless the number is an integer that is not negative.
+    #[must_use]
+    pub fn new(number: Number) -> Option<TokenBudget> {
+        let negative = match &number {
+            Number::Int(value) => *value < 0,
+            Number::Big(digits) => digits.starts_with('-'),
+            Number::Float(_) => return None,
+        };
+        (!negative).then_some(TokenBudget(number))
+    }
+
+    #[must_use]
+    pub fn number(&self) -> &Number {
+        &self.0
+    }
+
+    /// The budget as a count; one beyond any real prompt reads as the largest count there is.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        match &self.0 {
+            Number::Int(value) => u64::try_from(*value).unwrap_or(0),
+            Number::Big(digits) => digits.parse().unwrap_or(u64::MAX),
+            Number::Float(_) => 0,
+        }
+    }
+}
+
+impl Temperature {
+    /// `None` when the number is negative or not finite.
+    #[must_use]
+    pub fn new(number: Number) -> Option<Temperature> {
+        let value = number.as_f64();
+        let integer = number.is_integer();
+        (value >= 0.0 && (integer || value.is_finite())).then_some(Temperature(number))
+    }
+
+    #[must_use]
+    pub fn number(&self) -> &Number {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn get(&self) -> f64 {
+        self.0.as_f64()
+    }
+}
+
+impl Default for Temperature {
+    fn default() -> Self {
+        Temperature(Number::Float(0.7))
+    }
+}
+
+impl From<u64> for TokenBudget {
+    fn from(tokens: u64) -> Self {
+        TokenBudget(Number::from(tokens))
+    }
+}
+
+impl From<&TokenBudget> for Value {
+    fn from(budget: &TokenBudget) -> Self {
+        Value::Number(budget.0.clone())
+    }
+}
+
+impl From<Priority> for Value {
+    fn from(priority: Priority) -> Self {
+        Value::from(u32::from(priority.0))
+    }
+}
+
+impl From<&Temperature> for Value {
+    fn from(temperature: &Temperature) -> Self {
+        Value::Number(temperature.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_kept() {
+        assert!(Priority::new(0).is_none() && Priority::new(11).is_none() && Priority::new(-246).is_none());
+        assert_eq!(Priority::new(10), Some(Priority::HIGHEST));
+        assert!(TokenBudget::new(Number::Int(-1)).is_none());
+        assert!(TokenBudget::new(Number::Float(3000.0)).is_none());
+        let huge = Number::integer("99999999999999999999999").unwrap();
+        assert_eq!(TokenBudget::new(huge).map(|budget| budget.tokens()), Some(u64::MAX));
+        assert!(Temperature::new(Number::Float(-0.1)).is_none());
+        assert!(Temperature::new(Number::Float(f64::NAN)).is_none());
+        assert!(Temperature::new(Number::Float(f64::INFINITY)).is_none());
+        assert!(Temperature::new(Number::Int(0)).is_some());
+    }
+}
