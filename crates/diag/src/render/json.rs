@@ -1,7 +1,7 @@
 //! The machine interface: `{"diagnostics": [...]}`.
 //!
 //! Invariant: every key is always present and in the order of the structures below; lines and columns count
-//! from 1, columns in characters; `start` and `end` are byte offsets into the file.
+//! from 1, columns in characters; offsets count bytes from 0.
 
 use serde::Serialize;
 
@@ -36,8 +36,8 @@ pub struct Place<'a> {
     pub column: u32,
     pub end_line: u32,
     pub end_column: u32,
-    pub start: u32,
-    pub end: u32,
+    pub offset: u32,
+    pub end_offset: u32,
 }
 
 /// A second place that explains the first.
@@ -99,8 +99,8 @@ fn place(span: Span, sources: &Sources) -> Place<'_> {
         column,
         end_line: end.line,
         end_column: end.column,
-        start: span.start,
-        end: span.end,
+        offset: span.start,
+        end_offset: span.end,
     }
 }
 

@@ -1,0 +1,189 @@
+//! The code table and the pages under `docs/codes/` agree, and the pages have the form readers rely on.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the pages are files of this repository, and a test reads them"
+)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use stave_diag::page::{self, Kind};
+use stave_diag::{CODES, CodeInfo, Colour, Line};
+
+fn rows() -> impl Iterator<Item = &'static CodeInfo> {
+    CODES.iter().copied().flatten()
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/codes")
+}
+
+/// Every broken rule of every row at once.
+fn assert_all(check: impl Fn(&CodeInfo) -> Vec<String>) {
+    let broken: Vec<String> = rows()
+        .flat_map(|row| check(row).into_iter().map(|what| format!("docs/codes/{}.md: {what}", row.code)))
+        .collect();
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn names_are_kebab_case_and_unique() {
+    let mut seen = BTreeSet::new();
+    for row in rows() {
+        let name = row.code.0;
+        let words = name.split('-');
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
+        assert!(words.clone().all(is_word), "`{name}` is not kebab-case");
+        assert!(name.starts_with(|first: char| first.is_ascii_lowercase()), "`{name}` starts with a letter");
+        assert!(seen.insert(name), "`{name}` stands in the table twice");
+    }
+}
+
+#[test]
+fn summaries_are_one_sentence() {
+    assert_all(|row| {
+        let summary = row.summary;
+        let mut broken = Vec::new();
+        if !summary.ends_with('.') || summary.trim_end_matches('.').contains(". ") || summary.contains('\n') {
+            broken.push(format!("the summary is one sentence with a full stop at its end, not {summary:?}"));
+        }
+        if !summary.starts_with(|first: char| first.is_uppercase() || first == '`') {
+            broken.push(format!("the summary starts like a sentence, not {summary:?}"));
+        }
+        broken
+    });
+}
+
+#[test]
+fn every_page_has_title_prose_bad_and_good() {
+    assert_all(|row| {
+        let mut broken = Vec::new();
+        if row.page.lines().next() != Some(&format!("# {}", row.code)) {
+            broken.push(format!("the first line is `# {}`", row.code));
+        }
+        let headings: Vec<&str> =
+            prose_lines(row.page).into_iter().filter(|line| line.starts_with("## ")).collect();
+        if headings != ["## Bad", "## Good"] {
+            broken.push(format!("the sections are `## Bad` and `## Good` in this order, not {headings:?}"));
+        }
+        let prose = row.page.split("## Bad").next().unwrap_or_default();
+        if prose.lines().skip(1).all(|line| line.trim().is_empty()) {
+            broken.push("a paragraph before `## Bad` says what it means and how to cure it".to_owned());
+        }
+        if !row.page.ends_with('\n') || row.page.contains('\r') {
+            broken.push("lines end with line feeds, the last one too".to_owned());
+        }
+        broken
+    });
+}
+
+#[test]
+fn every_example_is_of_a_known_kind() {
+    assert_all(|row| {
+        let examples = page::examples(row.page);
+        let mut broken = Vec::new();
+        for (section, list) in [("Bad", &examples.bad), ("Good", &examples.good)] {
+            if list.is_empty() {
+                broken.push(format!("the section {section} has an example in a fence"));
+            }
+            for example in list {
+                if let Kind::Unknown(words) = &example.kind {
+                    broken.push(format!("{section}: a fence with the words {words:?} is of no known kind"));
+                }
+                if example.text.trim().is_empty() {
+                    broken.push(format!("{section}: an example is empty"));
+                }
+            }
+        }
+        broken
+    });
+}
+
+/// The lines outside fences.
+fn prose_lines(page: &str) -> Vec<&str> {
+    let mut inside = false;
+    page.lines()
+        .filter(|line| {
+            let is_fence = line.starts_with("```");
+            inside ^= is_fence;
+            !inside && !is_fence
+        })
+        .collect()
+}
+
+#[test]
+fn every_page_can_be_explained() {
+    assert_all(|row| {
+        let shown = page::to_terminal(row.page, Colour::Never);
+        let wide: Vec<&str> =
+            shown.lines().filter(|line| !line.starts_with("    ") && line.chars().count() > 80).collect();
+        let mut broken: Vec<String> =
+            wide.iter().map(|line| format!("a line is too wide for a terminal: {line}")).collect();
+        if shown.lines().next() != Some(row.code.0) {
+            broken.push("the explanation starts with the code".to_owned());
+        }
+        broken
+    });
+}
+
+#[test]
+fn no_page_is_without_a_row() {
+    let known: BTreeSet<String> = rows().map(|row| format!("{}.md", row.code)).collect();
+    let strangers: Vec<String> = std::fs::read_dir(folder())
+        .expect("docs/codes exists")
+        .map(|entry| entry.expect("docs/codes can be read").file_name().to_string_lossy().into_owned())
+        .filter(|name| name != "README.md" && !known.contains(name))
+        .collect();
+    assert!(strangers.is_empty(), "docs/codes has pages that no row of the code table names: {strangers:?}");
+}
+
+#[test]
+fn the_index_lists_every_code() {
+    let path = folder().join("README.md");
+    let wanted = index();
+    if std::env::var_os("STAVE_BLESS").is_some() {
+        std::fs::write(&path, &wanted).expect("docs/codes/README.md can be written");
+    }
+    let present = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        present == wanted,
+        "docs/codes/README.md is not what the code table says; rewrite it with \
+         `STAVE_BLESS=1 cargo test -p stave-diag --test code_pages`"
+    );
+}
+
+/// The page `docs/codes/README.md`: all codes, part by part, in alphabetical order.
+fn index() -> String {
+    let mut out = String::from(
+        "# Codes\n\n\
+         Every finding has one of these names. `stave explain CODE` prints its page. This list is made from the code\n\
+         table in `crates/diag/src/codes/`; `STAVE_BLESS=1 cargo test -p stave-diag --test code_pages` rewrites it.\n",
+    );
+    let mut parts: Vec<Line> = rows().map(|row| row.line).collect();
+    parts.sort();
+    parts.dedup();
+    for part in parts {
+        let title = match part {
+            Line::Flow => "Flow",
+            Line::System => "System",
+            Line::Exec => "Exec",
+            Line::Prompt => "Prompt",
+            Line::Block => "Block",
+            Line::Run => "Runs",
+            Line::Project => "Project and command line",
+        };
+        let mut members: Vec<&CodeInfo> = rows().filter(|row| row.line == part).collect();
+        members.sort_by_key(|row| row.code);
+        let _ = write!(out, "\n## {title}\n\n| code | severity | meaning |\n|---|---|---|\n");
+        for row in members {
+            let (code, severity) = (row.code, row.severity);
+            let _ =
+                writeln!(out, "| [`{code}`]({code}.md) | {severity} | {} |", row.summary.replace('|', "\\|"));
+        }
+    }
+    out
+}
