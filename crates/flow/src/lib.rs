@@ -1,1 +1,39 @@
-//! Placeholder.
+//! The flow line: what the author wrote.
+//!
+//! [`parse`] turns YAML or JSON into a [`Flow`](model::Flow) in which every field knows its place, and
+//! [`check`] reports everything that is wrong with it, all at once. Neither executes anything.
+//!
+//! Invariant: reading any text ends with a flow, or diagnostics, or both, never with a panic, and every
+//! span lies within the text.
+
+pub mod check;
+pub mod graph;
+mod hash;
+pub mod model;
+pub mod ops;
+mod parse;
+pub mod types;
+pub mod yaml;
+
+pub use check::{Options, check};
+pub use hash::semantic_hash;
+pub use parse::{Parsed, parse};
+
+use stave_diag::SourceId;
+
+/// Reads and checks a flow. The diagnostics are those of both, in the order in which a reader meets
+/// them.
+#[must_use]
+pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
+    let mut parsed = parse(source, text);
+    if let Some(flow) = &parsed.flow {
+        parsed.diagnostics.extend(check(flow, options));
+    }
+    if options.strict {
+        check::strict::promote(&mut parsed.diagnostics);
+    }
+    stave_diag::sort(&mut parsed.diagnostics);
+    // An anchored text that is used twice is checked twice; its fault is one fault.
+    parsed.diagnostics.dedup();
+    parsed
+}

@@ -1,0 +1,187 @@
+//! Edges with their ends found: which port of which node each one leaves and enters.
+
+use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port};
+use stave_diag::Span;
+
+/// Where an edge begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Origin<'flow> {
+    /// A field of the request.
+    Request(&'flow str),
+    Output(&'flow Node, &'flow Port),
+    /// The error port of a node.
+    Error(&'flow Node, &'flow Port),
+}
+
+/// Where an edge ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Destination<'flow> {
+    /// The whole response.
+    Response,
+    /// One field of the response.
+    ResponseField(&'flow str),
+    Input(&'flow Node, &'flow Port),
+}
+
+/// An edge whose two ends exist.
+#[derive(Debug, Clone, Copy)]
+pub struct Connected<'flow> {
+    pub edge: &'flow Edge,
+    pub origin: Origin<'flow>,
+    pub destination: Destination<'flow>,
+}
+
+/// Why an end of an edge names nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unresolved<'flow> {
+    UnknownNode,
+    /// A name with a leading underscore that is no pseudo-node.
+    UnknownPseudoNode,
+    /// `_output` as an origin.
+    OutputAsOrigin,
+    /// `_input` as a destination.
+    InputAsDestination,
+    /// `_input.x` where the context declares no `x`.
+    UndeclaredField,
+    UnknownPort(&'flow Node),
+    /// No port was named and there is none to choose.
+    NoDefault(Option<&'flow Node>),
+    /// No port was named and several could be meant.
+    AmbiguousDefault(Vec<&'flow str>),
+}
+
+impl<'flow> Origin<'flow> {
+    /// The node that the edge leaves; `None` for the request.
+    #[must_use]
+    pub fn node(&self) -> Option<&'flow Node> {
+        match self {
+            Origin::Request(_) => None,
+            Origin::Output(node, _) | Origin::Error(node, _) => Some(node),
+        }
+    }
+
+    #[must_use]
+    pub fn port(&self) -> Option<&'flow Port> {
+        match self {
+            Origin::Request(_) => None,
+            Origin::Output(_, port) | Origin::Error(_, port) => Some(port),
+        }
+    }
+}
+
+impl<'flow> Destination<'flow> {
+    /// The node that the edge enters; `None` for the response.
+    #[must_use]
+    pub fn node(&self) -> Option<&'flow Node> {
+        if let Destination::Input(node, _) = self { Some(node) } else { None }
+    }
+
+    #[must_use]
+    pub fn port(&self) -> Option<&'flow Port> {
+        if let Destination::Input(_, port) = self { Some(port) } else { None }
+    }
+}
+
+/// The edges whose two ends exist, in file order.
+#[must_use]
+pub fn connected(flow: &Flow) -> Vec<Connected<'_>> {
+    flow.edges
+        .iter()
+        .filter_map(|edge| {
+            let origin = origin(flow, edge.from.as_ref()?).ok()?;
+            let destination = destination(flow, edge.to.as_ref()?).ok()?;
+            Some(Connected { edge, origin, destination })
+        })
+        .collect()
+}
+
+/// What the `from` of an edge names.
+pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'flow>, Unresolved<'flow>> {
+    match end.node.as_str() {
+        INPUT => request_field(&flow.context, end),
+        OUTPUT => Err(Unresolved::OutputAsOrigin),
+        name => {
+            let node = node(flow, name)?;
+            match &end.port {
+                Some(port) => node
+                    .output(port)
+                    .map(|port| Origin::Output(node, port))
+                    .or_else(|| node.error_port(port).map(|port| Origin::Error(node, port)))
+                    .ok_or(Unresolved::UnknownPort(node)),
+                None => default_port(node, &node.outputs).map(|port| Origin::Output(node, port)),
+            }
+        }
+    }
+}
+
+/// What the `to` of an edge names.
+pub fn destination<'flow>(
+    flow: &'flow Flow,
+    end: &'flow Endpoint,
+) -> Result<Destination<'flow>, Unresolved<'flow>> {
+    match end.node.as_str() {
+        INPUT => Err(Unresolved::InputAsDestination),
+        OUTPUT => Ok(end
+            .port
+            .as_ref()
+            .map_or(Destination::Response, |port| Destination::ResponseField(&port.value))),
+        name => {
+            let node = node(flow, name)?;
+            match &end.port {
+                Some(port) => node
+                    .input(port)
+                    .map(|port| Destination::Input(node, port))
+                    .ok_or(Unresolved::UnknownPort(node)),
+                None => default_port(node, &node.inputs).map(|port| Destination::Input(node, port)),
+            }
+        }
+    }
+}
+
+fn node<'flow>(flow: &'flow Flow, name: &str) -> Result<&'flow Node, Unresolved<'flow>> {
+    flow.nodes.get(name).ok_or(if name.starts_with('_') {
+        Unresolved::UnknownPseudoNode
+    } else {
+        Unresolved::UnknownNode
+    })
+}
+
+fn request_field<'flow>(
+    context: &'flow Context,
+    end: &'flow Endpoint,
+) -> Result<Origin<'flow>, Unresolved<'flow>> {
+    if let Some(port) = &end.port {
+        let declared = context.fields().find(|field| field.as_str() == port.value);
+        return declared.map(|field| Origin::Request(field.as_str())).ok_or(Unresolved::UndeclaredField);
+    }
+    let sole = |fields: &'flow [crate::model::Text]| match fields {
+        [only] => Some(Origin::Request(only.as_str())),
+        _ => None,
+    };
+    let names: Vec<&str> = context.fields().map(crate::model::Text::as_str).collect();
+    match names.as_slice() {
+        [] => Err(Unresolved::NoDefault(None)),
+        [only] => Ok(Origin::Request(only)),
+        _ => sole(&context.requires).ok_or(Unresolved::AmbiguousDefault(names)),
+    }
+}
+
+/// The sole port, or the sole required one. Never merely the first, and never the error port.
+fn default_port<'flow>(node: &'flow Node, ports: &'flow [Port]) -> Result<&'flow Port, Unresolved<'flow>> {
+    let mut required = ports.iter().filter(|port| !port.optional);
+    match (ports, required.next(), required.next()) {
+        ([], _, _) => Err(Unresolved::NoDefault(Some(node))),
+        ([only], _, _) => Ok(only),
+        (_, Some(only), None) => Ok(only),
+        _ => Err(Unresolved::AmbiguousDefault(ports.iter().map(|port| port.name.as_str()).collect())),
+    }
+}
+
+/// The place of the part of an end that a fault is about: the node's name or the port's.
+#[must_use]
+pub fn fault_span(end: &Endpoint, fault: &Unresolved<'_>) -> Span {
+    match (fault, &end.port) {
+        (Unresolved::UnknownPort(_) | Unresolved::UndeclaredField, Some(port)) => port.span,
+        _ => end.node.span,
+    }
+}

@@ -1,0 +1,94 @@
+//! The flow line as plain data: what the author wrote, with the place of every field.
+//!
+//! Invariants: every span points into the file the flow was read from. A required field is an `Option`
+//! only because a broken text may lack it; `None` then means that an error about it was reported, so in
+//! a flow without errors every such field is there.
+
+mod deployment;
+mod edge;
+mod node;
+mod prompt;
+mod runtime;
+mod spanned;
+mod transform;
+
+use indexmap::IndexMap;
+use stave_diag::{SourceId, Span};
+
+pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
+pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
+pub use node::{Node, NodeType, Port, PortType, Position, Sensitivity};
+pub use prompt::{Fallback, Model, PROVIDERS, Prompt, Tool, Trigger};
+pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
+pub use runtime::{DEFAULT_STATE_KEY, Runtime, Scope, State};
+pub use spanned::{Extra, Spanned, Text};
+pub use transform::{Mode, Operation, Transform, TransformSpec};
+
+/// A whole flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    pub source: SourceId,
+    /// The document's mapping.
+    pub span: Span,
+    pub version: Option<Spanned<Version>>,
+    pub metadata: Metadata,
+    pub context: Context,
+    /// By id, in file order. `None` values do not exist: a node that is no mapping is left out.
+    pub nodes: IndexMap<String, Node>,
+    /// In file order.
+    pub edges: Vec<Edge>,
+    pub deployment: Option<Deployment>,
+    pub extra: Vec<Extra>,
+}
+
+/// The version of the flow format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    pub major: u64,
+    pub minor: u64,
+    /// Whether it was written as text, as the specification has it.
+    pub quoted: bool,
+}
+
+impl Version {
+    /// The format that this crate reads.
+    pub const CURRENT: Version = Version { major: 1, minor: 0, quoted: true };
+}
+
+/// Who and what the flow is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metadata {
+    pub span: Span,
+    pub name: Option<Text>,
+    pub description: Option<Text>,
+    pub author: Option<Text>,
+    pub created_at: Option<Text>,
+    pub modified_at: Option<Text>,
+    pub tags: Vec<Text>,
+    pub extra: Vec<Extra>,
+}
+
+/// The fields of the request that the flow reads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    pub span: Span,
+    pub requires: Vec<Text>,
+    pub optional: Vec<Text>,
+    pub extra: Vec<Extra>,
+}
+
+/// Context fields that the engine always provides.
+pub const BUILT_IN_CONTEXT: [&str; 4] = ["event_time", "trace_id", "run_id", "auth"];
+
+impl Context {
+    /// The declared fields, required ones first, in file order.
+    pub fn fields(&self) -> impl Iterator<Item = &Text> {
+        self.requires.iter().chain(&self.optional)
+    }
+
+    /// Whether the request may or must have a field of this name.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.fields().any(|field| field.as_str() == name)
+    }
+}

@@ -1,0 +1,106 @@
+//! Nodes and their ports.
+
+use stave_diag::Span;
+
+use super::{Extra, Prompt, Runtime, Spanned, State, Text, Transform};
+use crate::yaml::Tree;
+use stave_canon::Number;
+
+/// One step of the flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The key in `nodes`.
+    pub id: Spanned<String>,
+    /// The node's mapping.
+    pub span: Span,
+    /// The optional `id` field, which repeats the key.
+    pub id_field: Option<Text>,
+    pub node_type: Option<Spanned<NodeType>>,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    pub error: Option<Port>,
+    pub prompt: Option<Prompt>,
+    /// Absent in a prompt node whose model result is its output.
+    pub transform: Option<Transform>,
+    pub runtime: Runtime,
+    pub state: Option<State>,
+    pub position: Option<Position>,
+    pub extra: Vec<Extra>,
+}
+
+impl Node {
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&Port> {
+        self.inputs.iter().find(|port| port.name.as_str() == name)
+    }
+
+    #[must_use]
+    pub fn output(&self, name: &str) -> Option<&Port> {
+        self.outputs.iter().find(|port| port.name.as_str() == name)
+    }
+
+    /// The error port, when it has this name.
+    #[must_use]
+    pub fn error_port(&self, name: &str) -> Option<&Port> {
+        self.error.as_ref().filter(|port| port.name.as_str() == name)
+    }
+
+    /// The name of the declarative operation, when the node runs one.
+    #[must_use]
+    pub fn op(&self) -> Option<&str> {
+        self.transform.as_ref().and_then(Transform::op)
+    }
+}
+
+/// What kind of step a node is. The format has one kind so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeType {
+    Transform,
+}
+
+/// A place where a value enters or leaves a node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Port {
+    pub span: Span,
+    pub name: Text,
+    /// `object` for an error port that names none.
+    pub port_type: Option<Spanned<PortType>>,
+    /// Whether the author wrote the type.
+    pub type_written: bool,
+    pub schema: Option<Tree>,
+    pub optional: bool,
+    pub description: Option<Text>,
+    /// How confidential the value is.
+    pub sensitivity: Option<Spanned<Sensitivity>>,
+    pub extra: Vec<Extra>,
+}
+
+/// The type of the values at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PortType {
+    String,
+    Number,
+    Boolean,
+    Object,
+    Array,
+    Document,
+    Table,
+    Embedding,
+}
+
+/// How confidential a value is, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sensitivity {
+    Public,
+    Private,
+    Restricted,
+}
+
+/// Where the visual editor draws the node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Position {
+    pub span: Span,
+    pub x: Option<Spanned<Number>>,
+    pub y: Option<Spanned<Number>>,
+    pub extra: Vec<Extra>,
+}

@@ -1,0 +1,75 @@
+//! The prompt layer of a node.
+
+use stave_canon::Number;
+use stave_diag::Span;
+
+use super::{Extra, Spanned, Text};
+use crate::yaml::Tree;
+
+/// What a model is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The `prompt` key, at which what is missing is reported.
+    pub key: Span,
+    pub span: Span,
+    /// A template, like `template`.
+    pub system: Option<Text>,
+    pub template: Option<Text>,
+    /// Absent: the project's default model.
+    pub model: Option<Model>,
+    pub output_schema: Option<Tree>,
+    pub temperature: Option<Spanned<Number>>,
+    pub max_tokens: Option<Spanned<u64>>,
+    pub tools: Vec<Tool>,
+    pub fallback: Option<Fallback>,
+    pub extra: Vec<Extra>,
+}
+
+/// The providers that the specification names.
+pub const PROVIDERS: [&str; 4] = ["openai", "anthropic", "azure", "bedrock"];
+
+/// Which model answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub key: Span,
+    pub span: Span,
+    pub provider: Option<Text>,
+    pub name: Option<Text>,
+    pub endpoint: Option<Text>,
+    pub extra: Vec<Extra>,
+}
+
+/// A function that the model may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    pub span: Span,
+    pub name: Option<Text>,
+    pub description: Option<Text>,
+    pub parameters: Option<Tree>,
+    /// The node that answers the call.
+    pub maps_to: Option<Text>,
+    /// `server/tool` of an MCP server that answers the call.
+    pub mcp: Option<Text>,
+    pub extra: Vec<Extra>,
+}
+
+/// What happens when the model gives no usable answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fallback {
+    pub key: Span,
+    pub span: Span,
+    /// Never empty; `any` stands for all three.
+    pub on: Option<Spanned<Vec<Trigger>>>,
+    pub model: Option<Model>,
+    /// JSON when the prompt has an output schema, else plain text.
+    pub static_response: Option<Text>,
+    pub extra: Vec<Extra>,
+}
+
+/// What lets a fallback begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trigger {
+    Timeout,
+    Error,
+    ValidationFail,
+}

@@ -1,0 +1,153 @@
+//! Tree to model: shapes, kinds and closed words. What needs more than one field is left to `check`.
+
+mod deployment;
+mod edge;
+mod fields;
+mod node;
+mod prompt;
+mod runtime;
+
+use indexmap::IndexMap;
+use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Fix, SourceId, Span};
+
+use crate::model::{Context, Flow, Metadata, Spanned, Version};
+use crate::yaml::{self, Comment, Entry, Tree, TreeValue};
+use fields::{Fields, Reader};
+
+/// A flow text, read.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// Absent when the text is no mapping. With errors among the diagnostics it may have gaps.
+    pub flow: Option<Flow>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text as a tree, for hashing and editing. Absent when the text is not YAML.
+    pub tree: Option<Tree>,
+    /// In file order.
+    pub comments: Vec<Comment>,
+}
+
+/// Reads a flow from YAML or JSON and reports every fault of its shape.
+#[must_use]
+pub fn parse(source: SourceId, text: &str) -> Parsed {
+    let document = yaml::read(source, text);
+    let mut reader = Reader { text, diagnostics: document.diagnostics };
+    let flow = match &document.root {
+        Some(root) => flow(&mut reader, source, root),
+        None => {
+            if reader.diagnostics.is_empty() {
+                reader.report(not_a_flow(Span::new(source, 0, 0), "the file is empty"));
+            }
+            None
+        }
+    };
+    Parsed { flow, diagnostics: reader.diagnostics, tree: document.root, comments: document.comments }
+}
+
+fn not_a_flow(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::new(codes::NOT_A_FLOW, span, message)
+        .help("a flow is a mapping with `version`, `metadata`, `context`, `nodes` and `edges`")
+}
+
+fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> {
+    if root.entries().is_none() {
+        let message = match root.value {
+            TreeValue::Null => "the file is empty".to_owned(),
+            _ => format!("the file holds {} where a flow must stand", root.kind()),
+        };
+        reader.report(not_a_flow(root.span, &message));
+        return None;
+    }
+    // What the document lacks is missing at its beginning.
+    let head = root.entries().and_then(|entries| entries.first()).map_or(root.span, |entry| entry.key.span);
+    let mut fields = Fields::of(reader, root, head, "the flow".to_owned())?;
+    let version = fields.required(reader, "version").and_then(|entry| version(reader, entry));
+    let metadata = fields.required(reader, "metadata").and_then(|entry| metadata(reader, entry));
+    let context = fields.required(reader, "context").and_then(|entry| context(reader, entry));
+    let nodes = fields.required(reader, "nodes").map(|entry| nodes(reader, entry)).unwrap_or_default();
+    let edges = fields.required(reader, "edges").map(|entry| edge::edges(reader, entry)).unwrap_or_default();
+    let deployment = fields.optional("deployment").and_then(|entry| deployment::deployment(reader, entry));
+    let extra = fields.finish(reader);
+    Some(Flow {
+        source,
+        span: root.span,
+        version,
+        metadata: metadata.unwrap_or_else(|| no_metadata(head)),
+        context: context.unwrap_or_else(|| Context {
+            span: head,
+            requires: Vec::new(),
+            optional: Vec::new(),
+            extra: Vec::new(),
+        }),
+        nodes,
+        edges,
+        deployment,
+        extra,
+    })
+}
+
+fn no_metadata(span: Span) -> Metadata {
+    Metadata {
+        span,
+        name: None,
+        description: None,
+        author: None,
+        created_at: None,
+        modified_at: None,
+        tags: Vec::new(),
+        extra: Vec::new(),
+    }
+}
+
+fn version(reader: &mut Reader<'_>, entry: &Entry) -> Option<Spanned<Version>> {
+    let span = entry.value.span;
+    let (text, quoted) = match &entry.value.value {
+        TreeValue::String(text) => (text.as_str().to_owned(), true),
+        TreeValue::Number(_) => (reader.raw(span).to_owned(), false),
+        _ => (entry.value.kind().to_owned(), true),
+    };
+    let (major, minor) = text.split_once('.').unwrap_or((text.as_str(), "0"));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = (major.parse::<u64>(), minor.parse::<u64>());
+    let (Ok(major), Ok(minor), true) = (parts.0, parts.1, digits(major) && digits(minor)) else {
+        let message = format!("`{text}` is not a version of the flow format");
+        reader.report(
+            Diagnostic::new(codes::UNSUPPORTED_VERSION, span, message)
+                .help("write `version: \"1.0\"`")
+                .fix(Fix::replace("write `\"1.0\"`", span, "\"1.0\"")),
+        );
+        return None;
+    };
+    Some(Spanned::new(Version { major, minor, quoted }, span))
+}
+
+fn metadata(reader: &mut Reader<'_>, entry: &Entry) -> Option<Metadata> {
+    let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`metadata`".to_owned())?;
+    let name = fields.required_text(reader, "name");
+    let description = fields.text(reader, "description");
+    let author = fields.text(reader, "author");
+    let created_at = fields.text(reader, "created_at");
+    let modified_at = fields.text(reader, "modified_at");
+    let tags = fields.texts(reader, "tags").unwrap_or_default();
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Metadata { span, name, description, author, created_at, modified_at, tags, extra })
+}
+
+fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<Context> {
+    let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`context`".to_owned())?;
+    let requires = fields.required(reader, "requires");
+    let requires = requires.and_then(|entry| fields.text_list(reader, entry, "requires")).unwrap_or_default();
+    let optional = fields.texts(reader, "optional").unwrap_or_default();
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Context { span, requires, optional, extra })
+}
+
+fn nodes(reader: &mut Reader<'_>, entry: &Entry) -> IndexMap<String, crate::model::Node> {
+    let Some(entries) = entry.value.entries() else {
+        fields::wrong_type(reader, &entry.value, entry.key.span, "`nodes` of the flow", "a mapping");
+        return IndexMap::new();
+    };
+    entries.iter().filter_map(|entry| Some((entry.key.value.clone(), node::node(reader, entry)?))).collect()
+}

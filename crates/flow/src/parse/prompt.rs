@@ -1,0 +1,122 @@
+//! The prompt layer.
+
+use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
+use super::node::first_line;
+use crate::model::{Fallback, Model, Prompt, Spanned, Tool, Trigger};
+use crate::yaml::{Entry, Tree, TreeValue};
+
+const TRIGGERS: [(&str, Trigger); 3] =
+    [("timeout", Trigger::Timeout), ("error", Trigger::Error), ("validation_fail", Trigger::ValidationFail)];
+
+pub(super) fn prompt(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Prompt> {
+    let owner = format!("`prompt` of {owner}");
+    let key = entry.key.span;
+    let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
+    let system = fields.text(reader, "system");
+    let template = fields.required_text(reader, "template");
+    let model = fields.optional("model").and_then(|entry| model(reader, entry, &owner));
+    let output_schema = fields.optional("output_schema").map(|entry| entry.value.clone());
+    let temperature = fields.number(reader, "temperature");
+    let max_tokens = fields.count(reader, "max_tokens", 1);
+    let tools = fields.optional("tools").map(|entry| tools(reader, entry, &owner)).unwrap_or_default();
+    let fallback = fields.optional("fallback").and_then(|entry| fallback(reader, entry, &owner));
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Prompt {
+        key,
+        span,
+        system,
+        template,
+        model,
+        output_schema,
+        temperature,
+        max_tokens,
+        tools,
+        fallback,
+        extra,
+    })
+}
+
+fn model(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Model> {
+    let key = entry.key.span;
+    let mut fields = Fields::of(reader, &entry.value, key, format!("`model` of {owner}"))?;
+    let provider = fields.required_text(reader, "provider");
+    let name = fields.required_text(reader, "name");
+    let endpoint = fields.text(reader, "endpoint");
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Model { key, span, provider, name, endpoint, extra })
+}
+
+fn tools(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Vec<Tool> {
+    let Some(items) = entry.value.items() else {
+        let path = format!("`tools` of {owner}");
+        wrong_type(reader, &entry.value, entry.key.span, &path, "a list of tools");
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| tool(reader, item, owner)).collect()
+}
+
+fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<Tool> {
+    let name = item.get("name").and_then(Tree::text);
+    let named = name
+        .map_or_else(|| format!("a tool of {owner}"), |name| format!("tool `{}` of {owner}", name.as_str()));
+    let mut fields = Fields::of(reader, item, first_line(item), named)?;
+    let name = fields.required_text(reader, "name");
+    let description = fields.required_text(reader, "description");
+    let parameters = fields.required(reader, "parameters").map(|entry| entry.value.clone());
+    let maps_to = fields.text(reader, "maps_to");
+    let mcp = fields.text(reader, "mcp");
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Tool { span, name, description, parameters, maps_to, mcp, extra })
+}
+
+fn fallback(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Fallback> {
+    let owner = format!("`fallback` of {owner}");
+    let key = entry.key.span;
+    let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
+    let on = fields.required(reader, "on").and_then(|entry| triggers(reader, entry, &owner));
+    let model = fields.optional("model").and_then(|entry| model(reader, entry, &owner));
+    let static_response = fields.text(reader, "static_response");
+    let span = fields.span;
+    let extra = fields.finish(reader);
+    Some(Fallback { key, span, on, model, static_response, extra })
+}
+
+/// One word, a list of words, or `any`.
+fn triggers(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Spanned<Vec<Trigger>>> {
+    let path = format!("`on` of {owner}");
+    let span = entry.value.span;
+    let items = match &entry.value.value {
+        TreeValue::Sequence(items) if items.is_empty() => {
+            wrong_type(reader, &entry.value, entry.key.span, &path, "a trigger or a list with at least one");
+            return None;
+        }
+        TreeValue::Sequence(items) => items.iter().collect(),
+        TreeValue::String(text) if text.as_str() == "any" => {
+            return Some(Spanned::new(TRIGGERS.map(|(_, trigger)| trigger).to_vec(), span));
+        }
+        TreeValue::String(_) => vec![&entry.value],
+        _ => {
+            as_text(reader, entry, &path);
+            return None;
+        }
+    };
+    let mut triggers = Vec::new();
+    for item in items {
+        let Some(text) = item.text() else {
+            wrong_type(reader, item, item.span, &path, "a string");
+            continue;
+        };
+        match TRIGGERS.iter().find(|(word, _)| *word == text.as_str()) {
+            Some((_, trigger)) if triggers.contains(trigger) => {}
+            Some((_, trigger)) => triggers.push(*trigger),
+            None => {
+                let words = TRIGGERS.iter().map(|(word, _)| *word).chain(["any"]);
+                reader.report(unknown_word(text, &path, words));
+            }
+        }
+    }
+    (!triggers.is_empty()).then(|| Spanned::new(triggers, span))
+}

@@ -1,0 +1,14 @@
+//! YAML with places: text to a tree in which every scalar, key and container has its byte span.
+//!
+//! The dialect is the YAML 1.2 core schema: `yes`, `no`, `on` and `off` are strings, `017` is
+//! seventeen, integers are exact at any size. JSON is read on the same path. Duplicate keys, tags
+//! outside the core schema, several documents, values that JSON can not hold and documents past the
+//! bounds are errors; anchors, aliases and merge keys are expanded within a budget.
+
+mod pieces;
+mod read;
+mod scalar;
+mod tree;
+
+pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read};
+pub use tree::{Entry, Tree, TreeValue};
