@@ -1,0 +1,121 @@
+//! Where content may go.
+//!
+//! Invariant: [`gate`] lets `restricted` content through only to a destination inside the scope it came
+//! from, whatever else is true.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::SensitivityLabel;
+
+/// A place that data belongs to, as a path of names: `acme`, `acme/support`, `acme/support/session-1`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scope(String);
+
+/// Where content is about to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination<'d> {
+    /// A model, host, tool or store that belongs to this scope.
+    Within(&'d Scope),
+    /// A model, host or tool outside every scope that serves this one request.
+    External,
+    /// Something that others read too: a shared cache, a log, an exported artefact.
+    Shared,
+}
+
+/// Content that was about to go where its label forbids.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{label} content of {origin} must not go to {destination}")]
+pub struct Leak {
+    pub label: SensitivityLabel,
+    pub origin: Scope,
+    /// In words.
+    pub destination: String,
+}
+
+impl Scope {
+    #[must_use]
+    pub fn new(path: impl Into<String>) -> Self {
+        Scope(path.into())
+    }
+
+    /// Whether `other` is this scope or lies inside it.
+    #[must_use]
+    pub fn contains(&self, other: &Scope) -> bool {
+        other.0.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl SensitivityLabel {
+    /// The label of content made from both.
+    #[must_use]
+    pub fn join(self, other: SensitivityLabel) -> SensitivityLabel {
+        self.max(other)
+    }
+}
+
+/// Whether content may go to a destination. Public content may go anywhere. Private content may serve its
+/// own request but is not put where others read it. Restricted content stays inside its scope.
+pub fn gate(label: SensitivityLabel, origin: &Scope, destination: Destination<'_>) -> Result<(), Leak> {
+    let allowed = match (label, destination) {
+        (SensitivityLabel::Public, _) => true,
+        (_, Destination::Within(scope)) if origin.contains(scope) => true,
+        (SensitivityLabel::Private, Destination::Within(_) | Destination::External) => true,
+        (SensitivityLabel::Private, Destination::Shared) | (SensitivityLabel::Restricted, _) => false,
+    };
+    if allowed {
+        return Ok(());
+    }
+    Err(Leak { label, origin: origin.clone(), destination: destination.to_string() })
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "scope `{}`", self.0)
+    }
+}
+
+impl fmt::Display for Destination<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Destination::Within(scope) => write!(out, "{scope}"),
+            Destination::External => out.write_str("an external receiver"),
+            Destination::Shared => out.write_str("a shared receiver"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restricted_content_stays_inside_its_scope() {
+        let acme = Scope::new("acme");
+        let session = Scope::new("acme/support/session-1");
+        let acme_two = Scope::new("acme2");
+        for (label, origin, destination, allowed) in [
+            (SensitivityLabel::Restricted, &acme, Destination::Within(&session), true),
+            (SensitivityLabel::Restricted, &session, Destination::Within(&session), true),
+            (SensitivityLabel::Restricted, &session, Destination::Within(&acme), false),
+            (SensitivityLabel::Restricted, &acme, Destination::Within(&acme_two), false),
+            (SensitivityLabel::Restricted, &acme, Destination::External, false),
+            (SensitivityLabel::Restricted, &acme, Destination::Shared, false),
+            (SensitivityLabel::Private, &acme, Destination::External, true),
+            (SensitivityLabel::Private, &acme, Destination::Within(&acme_two), true),
+            (SensitivityLabel::Private, &acme, Destination::Shared, false),
+            (SensitivityLabel::Public, &acme, Destination::Shared, true),
+        ] {
+            assert_eq!(gate(label, origin, destination).is_ok(), allowed, "{label} to {destination}");
+        }
+    }
+
+    #[test]
+    fn labels_are_ordered_and_join_upwards() {
+        assert!(SensitivityLabel::Public < SensitivityLabel::Private);
+        assert!(SensitivityLabel::Private < SensitivityLabel::Restricted);
+        let joined = SensitivityLabel::Public.join(SensitivityLabel::Restricted);
+        assert_eq!(joined, SensitivityLabel::Restricted);
+    }
+}
