@@ -8,6 +8,7 @@
 //! extra properties included.
 
 mod codec;
+pub mod dataflow;
 mod fault;
 mod model;
 mod verify;

@@ -1,1 +1,32 @@
-//! Placeholder.
+//! Runs exec documents: the engine port, the embedded engine, state, features and step kinds.
+//!
+//! The runtime sees exec documents only, never YAML. A run is a [`Plan`](plan::Plan) driven by the
+//! scheduler; everything outside comes in through [`Services`].
+//!
+//! Invariants: results do not depend on timing; a step's state is committed with its success or not at
+//! all; a value that does not fit a port is a failure at the node that made it.
+
+mod attempts;
+mod edges;
+mod engine;
+mod failure;
+pub mod features;
+pub mod http;
+mod interpolate;
+pub mod plan;
+mod policy;
+mod port;
+mod report;
+mod request;
+mod run;
+mod scheduler;
+mod services;
+pub mod state;
+mod steps;
+
+pub use engine::{EmbeddedEngine, Engine};
+pub use failure::{Failure, Kind};
+pub use report::{NodeReport, RunFailure, RunReport, Status};
+pub use request::Request;
+pub use services::{Limits, Secrets, Services};
+pub use steps::kinds;

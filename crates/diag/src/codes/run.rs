@@ -1,4 +1,31 @@
 //! Codes of failed runs.
 
 codes! { Run:
+    MISSING_CONTEXT = "missing-context", Error, "A request lacks a field that the flow requires.";
+    INVALID_INPUT = "invalid-input", Error, "A value does not fit the input port it arrived at.";
+    INVALID_OUTPUT = "invalid-output", Error, "A node produced a value that does not fit its output port.";
+    MULTIPLE_VALUES = "multiple-values", Error, "Two edges brought a value to the same port.";
+    NOT_SINGLE_ROW = "not-single-row", Error, "A table of no or several rows met a port for one object.";
+    NO_OUTPUT = "no-output", Error, "A run ended without anything reaching its output.";
+    NOT_FOUND = "not-found", Error, "A feature group, row or feature does not exist.";
+    EDGE_FAILED = "edge-failed", Error, "The condition or transform of an edge failed.";
+    EXPRESSION_FAILED = "expression-failed", Error, "The expression of an operation failed.";
+    CODE_FAILED = "code-failed", Error, "The Python code of a node failed.";
+    STEP_TIMEOUT = "step-timeout", Error, "A step gave no result within its time.";
+    RUN_TIMEOUT = "run-timeout", Error, "A run took longer than it may.";
+    MODEL_FAILED = "model-failed", Error, "A model could not be reached or answered with an error.";
+    MODEL_REPLY_INVALID = "model-reply-invalid", Error, "A model's reply does not fit the output schema.";
+    PROMPT_REFUSED = "prompt-refused", Error, "Governance refused a prompt.";
+    PROMPT_TOO_LARGE = "prompt-too-large", Error, "A prompt does not fit its token budget.";
+    TEMPLATE_FAILED = "template-failed", Error, "A prompt template could not be rendered.";
+    TOOL_LOOP = "tool-loop", Error, "A model kept calling tools without giving an answer.";
+    HTTP_FAILED = "http-failed", Error, "A host could not be reached or answered with an error.";
+    HOST_NOT_ALLOWED = "host-not-allowed", Error, "A flow tried to call a host that the project does not allow.";
+    SECRET_MISSING = "secret-missing", Error, "A secret that a flow uses is not set.";
+    SECRET_MISPLACED = "secret-misplaced", Error, "A secret stands in a place where it would leave the flow.";
+    INTERPOLATION_FAILED = "interpolation-failed", Error, "A placeholder names an absent value or one that has no text form.";
+    BAD_ARGUMENT = "bad-argument", Error, "An argument of an operation has the wrong kind of value at run time.";
+    STATE_FAILED = "state-failed", Error, "State could not be read or written.";
+    UNKNOWN_STEP_KIND = "unknown-step-kind", Error, "A document has a step that this runtime does not know.";
+    BAD_DOCUMENT = "bad-document", Error, "A document can not be run although it is valid.";
 }

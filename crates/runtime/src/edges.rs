@@ -1,0 +1,86 @@
+//! What travels along an edge: condition, transform, cast.
+
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+
+use crate::plan::{Edge, Node};
+use crate::run::{Run, script_failure};
+use crate::{Failure, failure::Kind, port};
+
+/// What an edge came to once its source was done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    /// It carries a value.
+    Active(Value),
+    /// It carries nothing, for this reason.
+    Inactive(String),
+}
+
+impl Run<'_> {
+    /// The value of an edge whose source succeeded with `outputs`. The condition sees the value as the
+    /// source made it; a condition that fails is a failure of the edge, never a silent `false`.
+    pub(crate) async fn signal(&self, edge: &Edge, source: &Node, outputs: &Object) -> Result<Signal, Failure> {
+        let port = edge.from_port.as_deref().unwrap_or_default();
+        let Some(value) = outputs.get(port) else {
+            return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));
+        };
+        let mut value = value.clone();
+        if let Some(condition) = &edge.condition {
+            match self.evaluate(edge, condition, port, &value, outputs).await? {
+                Value::Bool(true) => {}
+                Value::Bool(false) => {
+                    return Ok(Signal::Inactive(format!("the condition `{condition}` is false")));
+                }
+                // The checker warns about a condition that is not boolean; Python's truth decides.
+                other if is_true(&other) => {}
+                _ => return Ok(Signal::Inactive(format!("the condition `{condition}` is not true"))),
+            }
+        }
+        if let Some(transform) = &edge.transform {
+            value = self.evaluate(edge, transform, port, &value, outputs).await?;
+        } else if let Some(cast) = edge.cast {
+            value = port::cast(cast, value).map_err(|failure| failure.at(edge.origin))?;
+        }
+        Ok(Signal::Active(value))
+    }
+
+    async fn evaluate(
+        &self,
+        edge: &Edge,
+        expression: &str,
+        port: &str,
+        value: &Value,
+        outputs: &Object,
+    ) -> Result<Value, Failure> {
+        let mut scope = Object::new();
+        scope.insert(port.to_owned(), value.clone());
+        scope.insert("value".to_owned(), value.clone());
+        scope.insert("outputs".to_owned(), outputs.clone().into());
+        scope.insert("context".to_owned(), self.request.context.clone().into());
+        let limits = stave_script::Limits::DEFAULT;
+        let results = self.services.python.evaluate(expression, vec![scope], &limits).await;
+        let place = |error| {
+            let mut failure = script_failure(&error, codes::EDGE_FAILED, edge.origin);
+            failure.message = format!("`{expression}`: {}", failure.message);
+            failure.origin = edge.origin;
+            failure
+        };
+        let first = results.map_err(place)?.into_iter().next();
+        let result = first.ok_or_else(|| {
+            Failure::new(codes::CODE_FAILED, Kind::Configuration, "the sandbox gave no result")
+        })?;
+        result.map_err(place)
+    }
+}
+
+/// Python's truth of a value.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != 0.0,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(object) => !object.is_empty(),
+    }
+}

@@ -1,0 +1,115 @@
+//! Why a step, an edge or a whole run failed.
+
+use std::time::Duration;
+
+use stave_canon::{Object, Value};
+use stave_diag::Code;
+use stave_exec::dataflow::Origin;
+
+/// A failure with everything an error port, a report and a person need.
+///
+/// Invariant: `message` and `details` hold no secret; what came from a provider or a host is bounded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    pub code: Code,
+    pub kind: Kind,
+    pub message: String,
+    /// Whether another attempt could succeed.
+    pub retryable: bool,
+    /// How long the other side asked us to wait.
+    pub retry_after: Option<Duration>,
+    pub details: Value,
+    /// Where in the source it happened, when that is known better than the node's own origin.
+    pub origin: Option<Origin>,
+}
+
+/// The class of a failure, as fallbacks, HTTP statuses and exit codes see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The request lacks something or has it in the wrong shape.
+    Request,
+    /// A value does not fit its port.
+    Value,
+    Timeout,
+    /// A model, a host or a store on the other side failed.
+    Upstream,
+    /// The author's code or expression failed.
+    Code,
+    /// The model's reply does not fit its schema.
+    Validation,
+    /// Governance or a capability rule forbids it.
+    Refused,
+    /// The flow, the project or the machine is not set up for it.
+    Configuration,
+}
+
+impl Kind {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Request => "request",
+            Kind::Value => "value",
+            Kind::Timeout => "timeout",
+            Kind::Upstream => "upstream",
+            Kind::Code => "code",
+            Kind::Validation => "validation",
+            Kind::Refused => "refused",
+            Kind::Configuration => "configuration",
+        }
+    }
+}
+
+impl Failure {
+    #[must_use]
+    pub fn new(code: Code, kind: Kind, message: impl Into<String>) -> Self {
+        Failure {
+            code,
+            kind,
+            message: message.into(),
+            retryable: false,
+            retry_after: None,
+            details: Value::Null,
+            origin: None,
+        }
+    }
+
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+
+    #[must_use]
+    pub fn details(mut self, details: impl Into<Value>) -> Self {
+        self.details = details.into();
+        self
+    }
+
+    #[must_use]
+    pub fn at(mut self, origin: Option<Origin>) -> Self {
+        self.origin = self.origin.or(origin);
+        self
+    }
+
+    /// The value that travels along an edge from an error port.
+    #[must_use]
+    pub fn to_error_value(&self, node: &str, attempts: u32) -> Value {
+        let mut error = Object::new();
+        error.insert("reason".into(), self.message.as_str().into());
+        error.insert("code".into(), self.code.0.into());
+        error.insert("kind".into(), self.kind.word().into());
+        error.insert("node".into(), node.into());
+        error.insert("attempt".into(), attempts.into());
+        error.insert("retryable".into(), self.retryable.into());
+        if !self.details.is_null() {
+            error.insert("details".into(), self.details.clone());
+        }
+        Value::Object(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} [{}]", self.message, self.code)
+    }
+}

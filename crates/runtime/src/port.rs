@@ -1,0 +1,160 @@
+//! Values at ports: type checks, schema checks and the casts of the type table.
+//!
+//! Invariant: nothing is lost on the way through a port. A value that does not fit is a failure, never
+//! its first element, its string form or a default.
+
+use jsonschema::{Draft, Validator};
+use stave_canon::{Number, Value, python_float};
+use stave_diag::codes::run as codes;
+use stave_exec::dataflow::{Cast, Port, PortType};
+
+use crate::{Failure, failure::Kind};
+
+/// How many schema violations a message lists.
+const LISTED_VIOLATIONS: usize = 5;
+
+/// A port with its schema compiled.
+#[derive(Debug)]
+pub struct CheckedPort {
+    pub port: Port,
+    validator: Option<Validator>,
+}
+
+/// On which side of an edge a value is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Input,
+    Output,
+}
+
+impl CheckedPort {
+    /// Compiles the port's schema: draft 7 unless it says otherwise, without remote references.
+    pub fn new(port: Port) -> Result<CheckedPort, Failure> {
+        let validator = port.schema.as_ref().map(compile_schema).transpose()?;
+        Ok(CheckedPort { port, validator })
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.port.name
+    }
+
+    /// Whether the port carries plain text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        matches!(self.port.port_type, PortType::String | PortType::Document)
+    }
+
+    /// Refuses a value that has the wrong type or violates the schema.
+    pub fn check(&self, side: Side, value: &Value) -> Result<(), Failure> {
+        let (code, word) = match side {
+            Side::Input => (codes::INVALID_INPUT, "input"),
+            Side::Output => (codes::INVALID_OUTPUT, "output"),
+        };
+        if let Err(reason) = fits(self.port.port_type, value) {
+            let message = format!("{word} `{}` {reason}", self.port.name);
+            return Err(Failure::new(code, Kind::Value, message));
+        }
+        let Some(validator) = &self.validator else { return Ok(()) };
+        let violations = violations(validator, value);
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{word} `{}` violates its schema: {}", self.port.name, violations.join("; "));
+        Err(Failure::new(code, Kind::Value, message))
+    }
+}
+
+/// Compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
+/// have been checked.
+pub fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
+    jsonschema::options().with_draft(Draft::Draft7).build(&schema.to_serde()).map_err(|error| {
+        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {error}"))
+    })
+}
+
+/// The first few violations of a schema, each with the place in the value.
+#[must_use]
+pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
+    let value = value.to_serde();
+    let mut found = validator.iter_errors(&value);
+    let mut listed: Vec<String> = found
+        .by_ref()
+        .take(LISTED_VIOLATIONS)
+        .map(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the value".to_owned() } else { place };
+            format!("{place}: {error}")
+        })
+        .collect();
+    let more = found.count();
+    if more > 0 {
+        listed.push(format!("and {more} more"));
+    }
+    listed
+}
+
+/// Whether a value has a port's type; otherwise how to finish the sentence "input `x` …".
+fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
+    let wrong = || Err(format!("is {}, not {}", article(value.kind()), article(port_type.word())));
+    match (port_type, value) {
+        (PortType::String | PortType::Document, Value::String(_))
+        | (PortType::Boolean, Value::Bool(_))
+        | (PortType::Object, Value::Object(_))
+        | (PortType::Array, Value::Array(_)) => Ok(()),
+        (PortType::Number, Value::Number(number)) if number.as_f64().is_finite() || number.is_integer() => Ok(()),
+        (PortType::Table, Value::Array(rows)) => match rows.iter().position(|row| row.as_object().is_none()) {
+            Some(index) => Err(format!("is not a table: row {index} is not an object")),
+            None => Ok(()),
+        },
+        (PortType::Embedding, Value::Array(numbers)) => {
+            let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+            match numbers.iter().position(|number| !finite(number)) {
+                Some(index) => Err(format!("is not an embedding: item {index} is not a finite number")),
+                None => Ok(()),
+            }
+        }
+        _ => wrong(),
+    }
+}
+
+fn article(word: &str) -> String {
+    match word.chars().next() {
+        Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {word}"),
+        _ if word == "null" => word.to_owned(),
+        _ => format!("a {word}"),
+    }
+}
+
+/// Converts a value along an edge as the type table asks.
+pub fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
+    match cast {
+        Cast::Text => text(&value).map(Value::String),
+        Cast::SingleRow => match value {
+            Value::Array(mut rows) if rows.len() == 1 => Ok(rows.remove(0)),
+            Value::Array(rows) => {
+                let message = format!("a table of {} rows can not become one object", rows.len());
+                Err(Failure::new(codes::NOT_SINGLE_ROW, Kind::Value, message))
+            }
+            other => Ok(other),
+        },
+    }
+}
+
+/// A scalar as text: numbers in their shortest JSON form, an integral one without a fraction.
+pub fn text(value: &Value) -> Result<String, Failure> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Bool(flag) => Ok(flag.to_string()),
+        Value::Number(Number::Int(integer)) => Ok(integer.to_string()),
+        Value::Number(Number::Big(digits)) => Ok(digits.to_string()),
+        Value::Number(Number::Float(float)) if float.is_finite() => {
+            let text = python_float(*float);
+            Ok(text.strip_suffix(".0").map_or(text.clone(), str::to_owned))
+        }
+        other => {
+            let message = format!("{} can not become text", article(other.kind()));
+            Err(Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What came of a run, for people and machines.
+
+use std::time::Duration;
+
+use stave_canon::{Object, Value};
+use stave_exec::dataflow::Origin;
+use stave_llm::Usage;
+
+use crate::Failure;
+use crate::failure::Kind;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunReport {
+    pub run_id: String,
+    pub flow: String,
+    /// The output, or why there is none.
+    pub result: Result<Value, RunFailure>,
+    pub nodes: Vec<NodeReport>,
+    pub duration: Duration,
+}
+
+/// The failure that ended a run, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFailure {
+    pub failure: Failure,
+    /// The node at fault; none when the request or the document was.
+    pub node: Option<String>,
+    /// The attempts that the node made.
+    pub attempts: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeReport {
+    pub id: String,
+    pub kind: String,
+    pub status: Status,
+    pub attempts: u32,
+    pub duration: Duration,
+    /// Why it was skipped or cancelled.
+    pub reason: Option<String>,
+    pub failure: Option<Failure>,
+    /// What its model calls used.
+    pub usage: Option<Usage>,
+    pub model: Option<String>,
+    pub cost_micros: Option<i64>,
+    /// Whether a fallback answered instead of the model that was asked.
+    pub degraded: bool,
+    /// Keys of its result that no output port has.
+    pub dropped_outputs: Vec<String>,
+    /// Texts that a flagging policy noticed in its prompt.
+    pub flagged: Vec<String>,
+    pub origin: Option<Origin>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Waiting,
+    Ok,
+    Error,
+    Skipped,
+    Cancelled,
+}
+
+impl Status {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Waiting => "waiting",
+            Status::Ok => "ok",
+            Status::Error => "error",
+            Status::Skipped => "skipped",
+            Status::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl NodeReport {
+    #[must_use]
+    pub fn waiting(id: &str, kind: &str, origin: Option<Origin>) -> Self {
+        NodeReport {
+            id: id.to_owned(),
+            kind: kind.to_owned(),
+            status: Status::Waiting,
+            attempts: 0,
+            duration: Duration::ZERO,
+            reason: None,
+            failure: None,
+            usage: None,
+            model: None,
+            cost_micros: None,
+            degraded: false,
+            dropped_outputs: Vec::new(),
+            flagged: Vec::new(),
+            origin,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut node = Object::new();
+        node.insert("status".into(), self.status.word().into());
+        node.insert("type".into(), self.kind.as_str().into());
+        node.insert("attempts".into(), self.attempts.into());
+        node.insert("duration_ms".into(), milliseconds(self.duration));
+        let mut optional = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                node.insert(key.to_owned(), value);
+            }
+        };
+        optional("reason", self.reason.clone().map(Value::String));
+        optional("error", self.failure.as_ref().map(|failure| failure.to_error_value(&self.id, self.attempts)));
+        optional("model", self.model.clone().map(Value::String));
+        optional("usage", self.usage.as_ref().map(usage_value));
+        optional("cost_micros", self.cost_micros.map(Value::from));
+        optional("degraded", self.degraded.then_some(Value::Bool(true)));
+        let list = |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
+        optional("dropped_outputs", list(&self.dropped_outputs));
+        optional("flagged", list(&self.flagged));
+        optional("line", self.origin.map(|origin| origin.line.into()));
+        Value::Object(node)
+    }
+}
+
+impl RunReport {
+    /// The machine form: one object with the status, the output or the error, every node and the usage.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut report = Object::new();
+        report.insert("run_id".into(), self.run_id.as_str().into());
+        report.insert("flow".into(), self.flow.as_str().into());
+        report.insert("status".into(), if self.result.is_ok() { "ok" } else { "error" }.into());
+        report.insert("output".into(), self.result.as_ref().map_or(Value::Null, Clone::clone));
+        report.insert("error".into(), self.result.as_ref().err().map_or(Value::Null, RunFailure::to_value));
+        let nodes = self.nodes.iter().filter(|node| !node.id.starts_with('_'));
+        report.insert("nodes".into(), nodes.map(|node| (node.id.clone(), node.to_value())).collect());
+        let mut usage = usage_value(&self.usage());
+        if let (Some(usage), Some(cost)) = (usage.as_object_mut(), self.cost_micros()) {
+            usage.insert("cost_micros".into(), cost.into());
+        }
+        report.insert("usage".into(), usage);
+        report.insert("duration_ms".into(), milliseconds(self.duration));
+        Value::Object(report)
+    }
+
+    /// What all model calls of the run used.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for usage in self.nodes.iter().filter_map(|node| node.usage.as_ref()) {
+            total.add(usage);
+        }
+        total
+    }
+
+    /// What the run cost, when every model it used has a price.
+    #[must_use]
+    pub fn cost_micros(&self) -> Option<i64> {
+        let called = self.nodes.iter().filter(|node| node.usage.is_some());
+        called.map(|node| node.cost_micros).sum()
+    }
+
+    /// Whether governance or a capability rule refused the run.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        matches!(&self.result, Err(failed) if failed.failure.kind == Kind::Refused)
+    }
+}
+
+impl RunFailure {
+    fn to_value(&self) -> Value {
+        let node = self.node.as_deref().unwrap_or_default();
+        let mut error = self.failure.to_error_value(node, self.attempts);
+        if let Some(error) = error.as_object_mut() {
+            if let Some(reason) = error.shift_remove("reason") {
+                error.shift_insert(0, "message".into(), reason);
+            }
+            if self.node.is_none() {
+                error.insert("node".into(), Value::Null);
+            }
+            if let Some(origin) = self.failure.origin {
+                error.insert("line".into(), origin.line.into());
+                error.insert("column".into(), origin.column.into());
+            }
+        }
+        error
+    }
+}
+
+fn usage_value(usage: &Usage) -> Value {
+    [
+        ("input_tokens", usage.input),
+        ("output_tokens", usage.output),
+        ("cache_read_tokens", usage.cache_read),
+        ("cache_write_tokens", usage.cache_write),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Milliseconds with a fraction, rounded to microseconds.
+fn milliseconds(duration: Duration) -> Value {
+    Value::from(duration.as_micros() as f64 / 1000.0)
+}

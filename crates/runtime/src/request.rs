@@ -1,0 +1,83 @@
+//! The request, seen as the flow's context.
+
+use stave_canon::{Object, Timestamp, Value};
+use stave_diag::codes::run as codes;
+
+use crate::{Failure, failure::Kind};
+
+/// Fields that the engine provides whether or not they are declared.
+const EVENT_TIME: &str = "event_time";
+const TRACE_ID: &str = "trace_id";
+const RUN_ID: &str = "run_id";
+const AUTH: &str = "auth";
+
+/// The request body after it was checked against the flow's declared fields: one object, seen by steps
+/// as `_input` fields and as `context`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The declared fields that the request has.
+    pub fields: Object,
+    /// Those fields and the built-in ones.
+    pub context: Object,
+    pub event_time: Timestamp,
+}
+
+impl Request {
+    /// Checks a request. All missing required fields are named at once; undeclared fields are ignored.
+    pub fn new(
+        body: &Value,
+        inputs_schema: &Object,
+        run_id: &str,
+        arrived_at: Timestamp,
+    ) -> Result<Request, Failure> {
+        let Value::Object(body) = body else {
+            let message = format!("the request is {}, not an object", body.kind());
+            return Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message));
+        };
+        let names = |key: &str| match (key, inputs_schema.get(key)) {
+            ("properties", Some(Value::Object(properties))) => properties.keys().cloned().collect(),
+            (_, Some(Value::Array(names))) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        let missing: Vec<String> =
+            names("required").into_iter().filter(|name| !body.contains_key(name)).collect();
+        if !missing.is_empty() {
+            let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let message = format!("the request lacks {list}");
+            return Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing));
+        }
+        let event_time = match body.get(EVENT_TIME) {
+            None => arrived_at,
+            Some(value) => parse_event_time(value)?,
+        };
+        let declared = names("properties");
+        let fields: Object = declared
+            .iter()
+            .filter_map(|name| body.get(name).map(|value| (name.clone(), value.clone())))
+            .collect();
+        let mut context = fields.clone();
+        let text = body.get(EVENT_TIME).cloned().unwrap_or_else(|| event_time.to_string().into());
+        context.insert(EVENT_TIME.into(), text);
+        context.insert(RUN_ID.into(), run_id.into());
+        let trace_id = body.get(TRACE_ID).and_then(Value::as_str).unwrap_or(run_id).to_owned();
+        context.insert(TRACE_ID.into(), trace_id.into());
+        if let Some(auth @ Value::Object(_)) = body.get(AUTH) {
+            context.insert(AUTH.into(), auth.clone());
+        }
+        Ok(Request { fields, context, event_time })
+    }
+
+    /// The session that session state belongs to.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        self.context.get("session_id").and_then(Value::as_str)
+    }
+}
+
+fn parse_event_time(value: &Value) -> Result<Timestamp, Failure> {
+    let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    parsed.ok_or_else(|| {
+        let message = format!("`event_time` is {value}, not an RFC 3339 timestamp");
+        Failure::new(codes::MISSING_CONTEXT, Kind::Request, message)
+    })
+}

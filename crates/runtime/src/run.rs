@@ -1,0 +1,366 @@
+//! One run in progress, and how one of its nodes is executed: attempts, time, state, ports.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use stave_exec::dataflow::Origin;
+use stave_script::{ScriptError, StateHost, state_key};
+
+use crate::attempts::Backoff;
+use crate::failure::Kind;
+use crate::interpolate::Scope;
+use crate::plan::{Node, Plan};
+use crate::port::Side;
+use crate::report::{NodeReport, Status};
+use crate::request::Request;
+use crate::services::Services;
+use crate::state::{RecordKey, StateBuffer};
+use crate::steps::Produced;
+use crate::{Failure, port};
+
+/// Everything that the nodes of one run share.
+#[derive(Debug)]
+pub struct Run<'r> {
+    pub id: String,
+    pub plan: &'r Plan,
+    pub request: Request,
+    pub services: &'r Services,
+    /// By node, in document order.
+    pub reports: Mutex<Vec<NodeReport>>,
+}
+
+/// One attempt of one node, as its step sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'c> {
+    pub run: &'c Run<'c>,
+    pub node: &'c Node,
+    pub index: usize,
+    /// The arguments: the node's own, or those of the transform that follows its prompt.
+    pub with: &'c Object,
+    pub inputs: &'c Object,
+    pub request: &'c Request,
+    pub services: &'c Services,
+    pub state: Option<&'c StateBuffer<'c>>,
+    pub prompt_output: Option<&'c Value>,
+    /// The same for every attempt of this node in this run.
+    pub idempotency_key: &'c str,
+    /// The inputs that edges bring to the nodes this one may call as tools.
+    pub tool_inputs: &'c [(usize, Object)],
+}
+
+/// What a node came to.
+#[derive(Debug)]
+pub struct Outcome {
+    pub outputs: Result<Object, Failure>,
+    pub attempts: u32,
+}
+
+impl Run<'_> {
+    /// Executes a node: checks its inputs, attempts its step, lays the result onto its ports, and commits
+    /// its state together with its success.
+    pub fn execute<'c>(
+        &'c self,
+        index: usize,
+        node: &'c Node,
+        inputs: &'c Object,
+        tool_inputs: &'c [(usize, Object)],
+    ) -> BoxFuture<'c, Outcome> {
+        // Boxed, because a node may call another one as a tool.
+        Box::pin(async move {
+            let started = self.services.clock.elapsed();
+            let mut attempts = 0;
+            let outputs = self.attempt_all(index, node, inputs, tool_inputs, &mut attempts).await;
+            let took = self.services.clock.elapsed().saturating_sub(started);
+            self.report(index, |report| {
+                report.attempts += attempts;
+                report.duration += took;
+                match &outputs {
+                    Ok(_) => report.status = Status::Ok,
+                    Err(failure) => {
+                        report.status = Status::Error;
+                        report.failure = Some(failure.clone());
+                    }
+                }
+            });
+            Outcome { outputs: outputs.map_err(|failure| failure.at(node.origin)), attempts }
+        })
+    }
+
+    /// Changes a node's report.
+    pub fn report(&self, index: usize, change: impl FnOnce(&mut NodeReport)) {
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(report) = reports.get_mut(index) {
+            change(report);
+        }
+    }
+
+    async fn attempt_all(
+        &self,
+        index: usize,
+        node: &Node,
+        inputs: &Object,
+        tool_inputs: &[(usize, Object)],
+        attempts: &mut u32,
+    ) -> Result<Object, Failure> {
+        for port in &node.inputs {
+            if let Some(value) = inputs.get(port.name()) {
+                port.check(Side::Input, value)?;
+            }
+        }
+        let key = stave_canon::sha256_hex(format!("{}\n{}", self.id, node.id));
+        let mut backoff = Backoff::new(&key, node.retry.backoff_ms);
+        let own_attempts = node.step.manages_attempts();
+        let retries = if own_attempts { 0 } else { node.retry.max };
+        loop {
+            *attempts += 1;
+            let attempt = self.attempt(index, node, inputs, tool_inputs, &key);
+            let result = if own_attempts || node.timeout_ms == 0 {
+                attempt.await
+            } else {
+                let limit = Duration::from_millis(node.timeout_ms.into());
+                tokio::time::timeout(limit, attempt).await.unwrap_or_else(|_| Err(timeout(node.timeout_ms)))
+            };
+            match result {
+                Err(failure) if failure.retryable && *attempts <= retries => {
+                    tokio::time::sleep(backoff.next(failure.retry_after)).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        index: usize,
+        node: &Node,
+        inputs: &Object,
+        tool_inputs: &[(usize, Object)],
+        key: &str,
+    ) -> Result<Object, Failure> {
+        let state = match &node.state {
+            Some(_) => Some(StateBuffer::new(
+                self.services.state.as_ref(),
+                self.record_key(node, inputs)?,
+                self.services.clock.now(),
+            )),
+            None => None,
+        };
+        let call = Call {
+            run: self,
+            node,
+            index,
+            with: &node.with,
+            inputs,
+            request: &self.request,
+            services: self.services,
+            state: state.as_ref(),
+            prompt_output: None,
+            idempotency_key: key,
+            tool_inputs,
+        };
+        let produced = node.step.execute(&call).await?;
+        let outputs = self.lay_out(index, node, produced)?;
+        if let Some(state) = state {
+            let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
+            state.commit(ttl).await.map_err(|error| state_failure(error.to_string()))?;
+        }
+        Ok(outputs)
+    }
+
+    /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
+    /// output is blamed on the node that made it.
+    fn lay_out(&self, index: usize, node: &Node, produced: Produced) -> Result<Object, Failure> {
+        let mut by_name = match (produced, node.outputs.as_slice()) {
+            (Produced::Ports(ports), _) => ports,
+            (Produced::Whole(value), [sole]) => [(sole.name().to_owned(), value)].into_iter().collect(),
+            (Produced::Whole(Value::Object(members)), _) => members,
+            (Produced::Whole(_), []) => Object::new(),
+            (Produced::Whole(other), _) => {
+                let message = format!("the node has several outputs, and its result is {}", other.kind());
+                return Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message));
+            }
+        };
+        // The pseudo-nodes have the request's and the response's fields, which no port lists.
+        if node.outputs.is_empty() {
+            return Ok(by_name);
+        }
+        let mut outputs = Object::with_capacity(node.outputs.len());
+        for port in &node.outputs {
+            match by_name.shift_remove(port.name()) {
+                Some(value) => {
+                    port.check(Side::Output, &value)?;
+                    outputs.insert(port.name().to_owned(), value);
+                }
+                None if port.port.optional => {}
+                None => {
+                    let message = format!("output `{}` is missing from the node's result", port.name());
+                    return Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message));
+                }
+            }
+        }
+        if !by_name.is_empty() {
+            let dropped: Vec<String> = by_name.into_keys().collect();
+            self.report(index, |report| report.dropped_outputs = dropped);
+        }
+        Ok(outputs)
+    }
+
+    fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
+        let Some(state) = &node.state else {
+            return Err(state_failure("the node has no state".to_owned()));
+        };
+        let flow = &self.plan.document.flow.name;
+        let segments = state_key::parse(&state.key).map_err(|errors| {
+            let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            state_failure(format!("the state key {:?} is malformed: {}", state.key, messages.join("; ")))
+        })?;
+        let mut key = String::new();
+        for segment in segments {
+            match segment {
+                state_key::KeySegment::Literal(text) => key.push_str(&text),
+                state_key::KeySegment::Path { names, .. } => {
+                    let value = self.key_value(node, inputs, &names).ok_or_else(|| {
+                        state_failure(format!("`{{{}}}` in the state key is absent", names.join(".")))
+                    })?;
+                    key.push_str(&port::text(&value)?);
+                }
+            }
+        }
+        let (scope, owner) = if state.session {
+            let session = self.request.session_id();
+            ("session", session.ok_or_else(|| state_failure("the request has no `session_id`".to_owned()))?)
+        } else {
+            ("request", self.id.as_str())
+        };
+        Ok(RecordKey::new(flow, scope, owner, &key))
+    }
+
+    /// A bare name is an input first, then a field of the context.
+    fn key_value(&self, node: &Node, inputs: &Object, names: &[String]) -> Option<Value> {
+        let mut names = names.iter().map(String::as_str);
+        let mut here = match (names.next()?, names.clone().next()) {
+            ("node", Some("id")) => return Some(node.id.as_str().into()),
+            ("flow", Some("name")) => return Some(self.plan.document.flow.name.as_str().into()),
+            ("context", Some(_)) => self.request.context.get(names.next()?)?,
+            (name, _) => inputs.get(name).or_else(|| self.request.context.get(name))?,
+        };
+        for name in names {
+            here = here.get(name)?;
+        }
+        Some(here.clone())
+    }
+}
+
+impl<'c> Call<'c> {
+    /// The values that the node's `${…}` can name.
+    #[must_use]
+    pub fn scope(&self) -> Scope<'c> {
+        Scope {
+            inputs: self.inputs,
+            context: &self.request.context,
+            prompt_output: self.prompt_output,
+            secrets: None,
+        }
+    }
+
+    /// The sandbox's limits with the node's time.
+    #[must_use]
+    pub fn script_limits(&self) -> stave_script::Limits {
+        let mut limits = stave_script::Limits::DEFAULT;
+        if self.node.timeout_ms > 0 {
+            let node = Duration::from_millis(self.node.timeout_ms.into());
+            limits.wall = node;
+            limits.compute = limits.compute.min(node);
+        }
+        limits
+    }
+
+    /// Evaluates an expression for each item of a list; the first failure ends it.
+    pub async fn evaluate_each(&self, expression: &str, items: &[Value]) -> Result<Vec<Value>, Failure> {
+        let scopes = items.iter().enumerate().map(|(index, item)| {
+            let index = Value::from(index);
+            [("item".to_owned(), item.clone()), ("index".to_owned(), index)].into_iter().collect()
+        });
+        let results =
+            self.services.python.evaluate(expression, scopes.collect(), &self.script_limits()).await;
+        let results = results.map_err(|error| self.script_failure(&error, "expression"))?;
+        let mut values = Vec::with_capacity(results.len());
+        for (index, result) in results.into_iter().enumerate() {
+            values.push(result.map_err(|error| {
+                let mut failure = self.script_failure(&error, "expression");
+                failure.message = format!("item {index}: {}", failure.message);
+                failure
+            })?);
+        }
+        Ok(values)
+    }
+
+    /// A script's error as a failure, placed in the source through the origin of the text `key`.
+    #[must_use]
+    pub fn script_failure(&self, error: &ScriptError, key: &str) -> Failure {
+        let code = if key == "code" { codes::CODE_FAILED } else { codes::EXPRESSION_FAILED };
+        let origin = self.node.text_origins.get(key).copied();
+        script_failure(error, code, origin)
+    }
+}
+
+/// A script's error as a failure. `origin` is where its text begins.
+pub(crate) fn script_failure(
+    error: &ScriptError,
+    code: stave_diag::Code,
+    origin: Option<Origin>,
+) -> Failure {
+    use stave_script::Limit;
+    let (code, kind) = match error {
+        ScriptError::LimitExceeded { limit: Limit::Time, .. } => (codes::STEP_TIMEOUT, Kind::Timeout),
+        ScriptError::State(_) => (codes::STATE_FAILED, Kind::Upstream),
+        ScriptError::Worker(_) | ScriptError::Closed => (codes::CODE_FAILED, Kind::Configuration),
+        _ => (code, Kind::Code),
+    };
+    let mut failure = Failure::new(code, kind, error.to_string());
+    failure.retryable = match error {
+        // The same code fails the same way on a syntax or type error; other exceptions may pass.
+        ScriptError::Raised { kind, .. } => {
+            !matches!(kind.as_str(), "SyntaxError" | "TypeError" | "NameError" | "AttributeError")
+        }
+        ScriptError::LimitExceeded { limit, .. } => *limit == Limit::Time,
+        other => other.is_transient(),
+    };
+    failure.origin = match (origin, error.range()) {
+        (Some(origin), Some(range)) => Some(Origin {
+            line: origin.line + range.start.line.saturating_sub(1),
+            column: origin.column + range.start.column.saturating_sub(1),
+        }),
+        (origin, _) => origin,
+    };
+    failure
+}
+
+pub(crate) fn timeout(limit_ms: u32) -> Failure {
+    let message = format!("no result within {limit_ms} ms");
+    Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, message).retryable()
+}
+
+fn state_failure(message: String) -> Failure {
+    Failure::new(codes::STATE_FAILED, Kind::Upstream, message)
+}
+
+#[async_trait::async_trait]
+impl StateHost for StateBuffer<'_> {
+    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateError> {
+        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateError(error.to_string()))
+    }
+
+    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateError> {
+        StateBuffer::set(self, key.to_owned(), value);
+        Ok(())
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), stave_script::StateError> {
+        StateBuffer::delete(self, key.to_owned());
+        Ok(())
+    }
+}

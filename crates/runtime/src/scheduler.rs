@@ -1,0 +1,355 @@
+//! Dataflow scheduling: a node starts as soon as every edge into it is settled.
+//!
+//! Invariants: every node ends in exactly one of ok, error, skipped or cancelled; results do not depend
+//! on timing, because a node sees only settled edges; ties are broken by document order.
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use stave_exec::On;
+
+use crate::edges::Signal;
+use crate::failure::Kind;
+use crate::plan::{Node, OUTPUT};
+use crate::report::{RunFailure, Status};
+use crate::run::Run;
+use crate::Failure;
+
+/// The state of the graph while a run goes on.
+struct Progress {
+    /// By edge: `None` until its source is done.
+    signals: Vec<Option<Signal>>,
+    started: Vec<bool>,
+    failed: Option<RunFailure>,
+}
+
+/// What a node's task hands back: its signals, and the failure that nothing handled.
+struct Finished {
+    signals: Vec<(usize, Signal)>,
+    unhandled: Option<RunFailure>,
+    node: usize,
+}
+
+/// The inputs of a node that can start, or why it never will.
+enum Readiness {
+    Waiting,
+    Ready(Object),
+    Skip(String),
+    Conflict(Failure),
+}
+
+impl Run<'_> {
+    /// Runs the whole graph and gives the response, or the failure that ended it.
+    pub(crate) async fn drive(&self) -> Result<Value, RunFailure> {
+        let plan = self.plan;
+        let mut progress = Progress {
+            signals: vec![None; plan.edges.len()],
+            started: plan.nodes.iter().map(|node| node.tool).collect(),
+            failed: None,
+        };
+        let mut tasks = FuturesUnordered::new();
+        loop {
+            let mut settled = false;
+            for (index, node) in plan.nodes.iter().enumerate() {
+                if progress.started.get(index) != Some(&false) || node.id == OUTPUT {
+                    continue;
+                }
+                if tasks.len() >= self.services.limits.parallel_steps {
+                    break;
+                }
+                match self.readiness(node, &progress) {
+                    Readiness::Waiting => {}
+                    Readiness::Ready(inputs) => {
+                        mark(&mut progress.started, index);
+                        let tool_inputs = self.tool_inputs(node, &progress);
+                        tasks.push(self.task(index, node, inputs, tool_inputs));
+                    }
+                    Readiness::Skip(reason) => {
+                        mark(&mut progress.started, index);
+                        settled = true;
+                        self.skip(index, node, reason, &mut progress);
+                    }
+                    Readiness::Conflict(failure) => {
+                        mark(&mut progress.started, index);
+                        settled = true;
+                        self.conflict(index, node, failure, &mut progress);
+                    }
+                }
+            }
+            // A skip settles edges at once, so nodes earlier in the document may have become ready.
+            if settled {
+                continue;
+            }
+            let Some(finished) = tasks.next().await else { break };
+            let Finished { signals, unhandled, node } = finished;
+            for (edge, signal) in signals {
+                settle(&mut progress.signals, edge, signal);
+            }
+            if let Some(failure) = unhandled {
+                progress.failed.get_or_insert(failure);
+                self.cancel_dependants(node, &mut progress);
+            }
+        }
+        match progress.failed.take() {
+            Some(failed) => Err(failed),
+            None => self.response(&progress),
+        }
+    }
+
+    async fn task(&self, index: usize, node: &Node, inputs: Object, tool_inputs: Vec<(usize, Object)>) -> Finished {
+        let outcome = self.execute(index, node, &inputs, &tool_inputs).await;
+        let mut signals = Vec::with_capacity(node.outgoing.len());
+        let mut unhandled = None;
+        match outcome.outputs {
+            Ok(outputs) => {
+                for (edge_index, edge) in self.edges_of(node) {
+                    let signal = match edge.on {
+                        On::Failure => Ok(Signal::Inactive(format!("`{}` did not fail", node.id))),
+                        On::Success => self.signal(edge, node, &outputs).await,
+                    };
+                    let signal = signal.unwrap_or_else(|failure| {
+                        let reason = format!("the edge failed: {}", failure.message);
+                        self.report(index, |report| {
+                            report.status = Status::Error;
+                            report.failure = Some(failure.clone());
+                        });
+                        unhandled.get_or_insert(self.run_failure(node, failure, outcome.attempts));
+                        Signal::Inactive(reason)
+                    });
+                    signals.push((edge_index, signal));
+                }
+            }
+            Err(failure) => {
+                let error = failure.to_error_value(&node.id, outcome.attempts);
+                let mut handled = false;
+                for (edge_index, edge) in self.edges_of(node) {
+                    let signal = match edge.on {
+                        On::Success => Signal::Inactive(format!("`{}` failed", node.id)),
+                        On::Failure => {
+                            handled = true;
+                            let port = edge.from_port.clone().unwrap_or_default();
+                            let outputs: Object = [(port, error.clone())].into_iter().collect();
+                            self.signal(edge, node, &outputs)
+                                .await
+                                .unwrap_or_else(|failure| Signal::Inactive(failure.message))
+                        }
+                    };
+                    signals.push((edge_index, signal));
+                }
+                // A refusal is never handled away: what a rule forbids must not look like a mishap.
+                if !handled || failure.kind == Kind::Refused {
+                    unhandled = Some(self.run_failure(node, failure, outcome.attempts));
+                }
+            }
+        }
+        Finished { signals, unhandled, node: index }
+    }
+
+    fn edges_of<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = (usize, &'n crate::plan::Edge)> {
+        node.outgoing.iter().filter_map(|index| self.plan.edges.get(*index).map(|edge| (*index, edge)))
+    }
+
+    /// Looks at the edges into a node, and at those into the nodes it may call as tools.
+    fn readiness(&self, node: &Node, progress: &Progress) -> Readiness {
+        let tools = self.tools_of(node).filter_map(|index| self.plan.nodes.get(index));
+        let settled = |node: &Node| node.incoming.iter().all(|edge| signal(progress, *edge).is_some());
+        if !settled(node) || !tools.into_iter().all(settled) {
+            return Readiness::Waiting;
+        }
+        match self.gather(node, progress) {
+            Err(failure) => Readiness::Conflict(failure),
+            Ok((inputs, absent)) => match absent {
+                Some(reason) => Readiness::Skip(reason),
+                None => Readiness::Ready(inputs),
+            },
+        }
+    }
+
+    /// The values at a node's input ports, and why a required one is absent. Two active edges into one
+    /// port are a failure that names both.
+    fn gather(&self, node: &Node, progress: &Progress) -> Result<(Object, Option<String>), Failure> {
+        let mut inputs = Object::with_capacity(node.inputs.len());
+        let mut missing = None;
+        for port in &node.inputs {
+            let feeders: Vec<usize> = self.plan.feeders(node, Some(port.name())).collect();
+            match self.sole_value(&feeders, &format!("{}.{}", node.id, port.name()), progress)? {
+                Some(value) => {
+                    inputs.insert(port.name().to_owned(), value);
+                }
+                None if port.port.optional => {}
+                None => {
+                    let reasons: Vec<&str> = feeders
+                        .iter()
+                        .filter_map(|edge| match signal(progress, *edge) {
+                            Some(Signal::Inactive(reason)) => Some(reason.as_str()),
+                            _ => None,
+                        })
+                        .collect();
+                    let why = if reasons.is_empty() { "nothing feeds it".to_owned() } else { reasons.join("; ") };
+                    missing.get_or_insert(format!("input `{}` is absent: {why}", port.name()));
+                }
+            }
+        }
+        Ok((inputs, missing))
+    }
+
+    fn sole_value(&self, feeders: &[usize], target: &str, progress: &Progress) -> Result<Option<Value>, Failure> {
+        let mut found: Option<(usize, &Value)> = None;
+        for edge in feeders {
+            let Some(Signal::Active(value)) = signal(progress, *edge) else { continue };
+            if let Some((first, _)) = found {
+                let names = [first, *edge].map(|edge| self.edge_name(edge)).join(" and ");
+                let message = format!("`{target}` received two values: {names}");
+                let origin = self.plan.edges.get(*edge).and_then(|edge| edge.origin);
+                return Err(Failure::new(codes::MULTIPLE_VALUES, Kind::Value, message).at(origin));
+            }
+            found = Some((*edge, value));
+        }
+        Ok(found.map(|(_, value)| value.clone()))
+    }
+
+    fn edge_name(&self, edge: usize) -> String {
+        let Some(edge) = self.plan.edges.get(edge) else { return String::new() };
+        let source = self.plan.nodes.get(edge.from).map_or("", |node| node.id.as_str());
+        let port = edge.from_port.as_deref().unwrap_or_default();
+        match edge.origin {
+            Some(origin) => format!("`{source}.{port}` (line {})", origin.line),
+            None => format!("`{source}.{port}`"),
+        }
+    }
+
+    /// The nodes that a node may call as tools.
+    fn tools_of<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = usize> + 'n {
+        let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+        tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str()).filter_map(|id| self.plan.index(id))
+    }
+
+    fn tool_inputs(&self, node: &Node, progress: &Progress) -> Vec<(usize, Object)> {
+        let tools = self.tools_of(node);
+        tools
+            .filter_map(|index| {
+                let tool = self.plan.nodes.get(index)?;
+                Some((index, self.gather(tool, progress).ok()?.0))
+            })
+            .collect()
+    }
+
+    fn skip(&self, index: usize, node: &Node, reason: String, progress: &mut Progress) {
+        for edge in &node.outgoing {
+            settle(&mut progress.signals, *edge, Signal::Inactive(format!("`{}` was skipped", node.id)));
+        }
+        self.report(index, |report| {
+            report.status = Status::Skipped;
+            report.reason = Some(reason);
+        });
+    }
+
+    fn conflict(&self, index: usize, node: &Node, failure: Failure, progress: &mut Progress) {
+        for edge in &node.outgoing {
+            settle(&mut progress.signals, *edge, Signal::Inactive(format!("`{}` failed", node.id)));
+        }
+        self.report(index, |report| {
+            report.status = Status::Error;
+            report.failure = Some(failure.clone());
+        });
+        progress.failed.get_or_insert(self.run_failure(node, failure, 0));
+        self.cancel_dependants(index, progress);
+    }
+
+    /// Cancels what can no longer matter: nodes that depend on the failed one, and nodes whose every
+    /// result goes there. What has begun, and what has effects of its own, goes on.
+    fn cancel_dependants(&self, failed: usize, progress: &mut Progress) {
+        let mut doomed = vec![false; self.plan.nodes.len()];
+        mark(&mut doomed, failed);
+        let mut grew = true;
+        while grew {
+            grew = false;
+            for (index, node) in self.plan.nodes.iter().enumerate() {
+                let free = progress.started.get(index) == Some(&false) && doomed.get(index) == Some(&false);
+                if !free {
+                    continue;
+                }
+                let is_doomed = |node: usize| doomed.get(node) == Some(&true);
+                let depends = node.incoming.iter().filter_map(|edge| self.plan.edges.get(*edge));
+                let depends = depends.into_iter().any(|edge| is_doomed(edge.from));
+                let feeds: Vec<bool> = self.edges_of(node).map(|(_, edge)| is_doomed(edge.to)).collect();
+                let only_feeds = !feeds.is_empty() && feeds.iter().all(|doomed| *doomed) && !node.effects;
+                if depends || only_feeds {
+                    mark(&mut doomed, index);
+                    grew = true;
+                }
+            }
+        }
+        let failed_id = self.plan.nodes.get(failed).map_or("", |node| node.id.as_str());
+        for (index, node) in self.plan.nodes.iter().enumerate() {
+            if doomed.get(index) == Some(&true) && progress.started.get(index) == Some(&false) {
+                mark(&mut progress.started, index);
+                for edge in &node.outgoing {
+                    let reason = format!("`{}` was cancelled", node.id);
+                    settle(&mut progress.signals, *edge, Signal::Inactive(reason));
+                }
+                self.report(index, |report| {
+                    report.status = Status::Cancelled;
+                    report.reason = Some(format!("`{failed_id}` failed"));
+                });
+            }
+        }
+    }
+
+    /// The response: the whole value that reached `_output`, or an object of the fields that did.
+    fn response(&self, progress: &Progress) -> Result<Value, RunFailure> {
+        let Some(output) = self.plan.index(OUTPUT).and_then(|index| self.plan.nodes.get(index)) else {
+            return Ok(Value::Null);
+        };
+        let fail = |failure: Failure| RunFailure { failure, node: None, attempts: 0 };
+        let whole: Vec<usize> = self.plan.feeders(output, None).collect();
+        if !whole.is_empty()
+            && let Some(value) = self.sole_value(&whole, OUTPUT, progress).map_err(fail)?
+        {
+            return Ok(value);
+        }
+        let mut fields = Object::new();
+        for edge in output.incoming.iter().filter_map(|edge| self.plan.edges.get(*edge)) {
+            let Some(field) = edge.to_port.as_deref().filter(|field| !fields.contains_key(*field)) else {
+                continue;
+            };
+            let feeders: Vec<usize> = self.plan.feeders(output, Some(field)).collect();
+            let target = format!("{OUTPUT}.{field}");
+            if let Some(value) = self.sole_value(&feeders, &target, progress).map_err(fail)? {
+                fields.insert(field.to_owned(), value);
+            }
+        }
+        if !fields.is_empty() {
+            return Ok(Value::Object(fields));
+        }
+        let reasons = output.incoming.iter().filter_map(|edge| match signal(progress, *edge) {
+            Some(Signal::Inactive(reason)) => Some(format!("{}: {reason}", self.edge_name(*edge))),
+            _ => None,
+        });
+        let reasons: Vec<String> = reasons.collect();
+        let why = if reasons.is_empty() { "nothing leads to `_output`".to_owned() } else { reasons.join("; ") };
+        let message = format!("no output was produced: {why}");
+        Err(fail(Failure::new(codes::NO_OUTPUT, Kind::Value, message)))
+    }
+
+    fn run_failure(&self, node: &Node, failure: Failure, attempts: u32) -> RunFailure {
+        RunFailure { failure: failure.at(node.origin), node: Some(node.id.clone()), attempts }
+    }
+}
+
+fn signal(progress: &Progress, edge: usize) -> Option<&Signal> {
+    progress.signals.get(edge).and_then(Option::as_ref)
+}
+
+fn settle(signals: &mut [Option<Signal>], edge: usize, signal: Signal) {
+    if let Some(slot) = signals.get_mut(edge) {
+        *slot = Some(signal);
+    }
+}
+
+fn mark(flags: &mut [bool], index: usize) {
+    if let Some(flag) = flags.get_mut(index) {
+        *flag = true;
+    }
+}

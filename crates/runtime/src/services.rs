@@ -1,0 +1,78 @@
+//! Everything a run needs from outside, as ports that the caller fills.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stave_canon::{Clock, Ids};
+use stave_llm::{Secret, Transport};
+use stave_script::PythonPool;
+
+use crate::features::FeatureStore;
+use crate::http::HttpClient;
+use crate::state::StateStore;
+
+/// The outside world of a run.
+#[derive(Debug, Clone)]
+pub struct Services {
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn Ids>,
+    pub python: Arc<PythonPool>,
+    pub models: Arc<dyn Transport>,
+    pub http: HttpClient,
+    pub state: Arc<dyn StateStore>,
+    pub features: Arc<dyn FeatureStore>,
+    pub secrets: Secrets,
+    pub limits: Limits,
+}
+
+/// Named secrets, resolved before the run. They are used in headers and addresses only.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets(HashMap<String, Secret>);
+
+impl Secrets {
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Secret> {
+        self.0.get(name)
+    }
+
+    /// The key of a provider: `OPENAI_API_KEY` and the like.
+    #[must_use]
+    pub fn provider_key(&self, provider: &str) -> Option<&Secret> {
+        let provider = provider.split('-').next().unwrap_or(provider);
+        self.get(&format!("{}_API_KEY", provider.to_ascii_uppercase()))
+    }
+}
+
+impl FromIterator<(String, Secret)> for Secrets {
+    fn from_iter<I: IntoIterator<Item = (String, Secret)>>(secrets: I) -> Self {
+        Secrets(secrets.into_iter().collect())
+    }
+}
+
+/// Bounds on one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many steps work at the same time.
+    pub parallel_steps: usize,
+    /// The longest a run may take, whatever its document says.
+    pub run: Duration,
+    /// How often a model may call tools before it has to answer.
+    pub tool_rounds: usize,
+    /// The largest HTTP body that a step reads.
+    pub http_body_bytes: usize,
+    /// The longest prompt text that a template may render.
+    pub prompt_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            parallel_steps: 16,
+            run: Duration::from_secs(3600),
+            tool_rounds: 8,
+            http_body_bytes: 16 * 1024 * 1024,
+            prompt_bytes: 4 * 1024 * 1024,
+        }
+    }
+}

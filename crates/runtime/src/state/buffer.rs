@@ -1,0 +1,75 @@
+//! The view of a record that one attempt of a step has.
+
+use std::sync::{Mutex, PoisonError};
+
+use stave_canon::{Object, Timestamp, Value};
+
+use super::{Commit, RecordKey, StateError, StateStore, Write, apply};
+
+/// Reads through to the store once, then keeps reads and writes to itself until it is committed.
+#[derive(Debug)]
+pub struct StateBuffer<'s> {
+    store: &'s dyn StateStore,
+    key: RecordKey,
+    now: Timestamp,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The record as this attempt sees it, once it has been read.
+    fields: Option<Object>,
+    writes: Vec<Write>,
+}
+
+impl<'s> StateBuffer<'s> {
+    #[must_use]
+    pub fn new(store: &'s dyn StateStore, key: RecordKey, now: Timestamp) -> Self {
+        StateBuffer { store, key, now, inner: Mutex::default() }
+    }
+
+    /// A copy of a field, so that changing it changes nothing until it is set.
+    pub async fn get(&self, field: &str) -> Result<Option<Value>, StateError> {
+        if let Some(fields) = &self.lock().fields {
+            return Ok(fields.get(field).cloned());
+        }
+        let mut loaded = self.store.load(&self.key, self.now).await?;
+        let mut inner = self.lock();
+        if inner.fields.is_none() {
+            apply(&mut loaded, inner.writes.clone());
+            inner.fields = Some(loaded);
+        }
+        Ok(inner.fields.as_ref().and_then(|fields| fields.get(field)).cloned())
+    }
+
+    pub fn set(&self, field: String, value: Value) {
+        self.write(Write::Set(field, value));
+    }
+
+    pub fn delete(&self, field: String) {
+        self.write(Write::Delete(field));
+    }
+
+    /// Hands the writes to the store. Does nothing when there are none.
+    pub async fn commit(self, ttl_seconds: Option<u32>) -> Result<(), StateError> {
+        let writes = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).writes;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let ttl = ttl_seconds.map(|seconds| std::time::Duration::from_secs(seconds.into()));
+        let expires_at = ttl.and_then(|ttl| self.now.checked_add(ttl).ok());
+        self.store.commit(Commit { key: self.key, writes, expires_at }, self.now).await
+    }
+
+    fn write(&self, write: Write) {
+        let mut inner = self.lock();
+        if let Some(fields) = &mut inner.fields {
+            apply(fields, vec![write.clone()]);
+        }
+        inner.writes.push(write);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,191 @@
+//! `http.get` and `http.post`: one request to a host that the project allows.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Method, RequestBuilder, Response};
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use url::Url;
+
+use super::{Produced, Step, argument, bad_argument, optional_argument};
+use crate::{Failure, failure::Kind, port, run::Call};
+
+/// How much of an error's body is shown.
+const SHOWN_BODY: usize = 300;
+
+#[derive(Debug)]
+pub(super) struct HttpRequest {
+    post: bool,
+}
+
+impl HttpRequest {
+    pub(super) const GET: HttpRequest = HttpRequest { post: false };
+    pub(super) const POST: HttpRequest = HttpRequest { post: true };
+}
+
+#[async_trait]
+impl Step for HttpRequest {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let request = self.request(call)?;
+        let response = request.send().await.map_err(|error| transport_failure(&error))?;
+        let status = response.status().as_u16();
+        let expected = expected_statuses(call)?;
+        let accepted = if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
+        let headers = response_headers(&response);
+        let retry_after = retry_after(response.headers());
+        let is_json = content_type(&response).is_some_and(|kind| kind.contains("json"));
+        let body = read_body(response, call.services.limits.http_body_bytes).await?;
+        if !accepted {
+            let shown: String = String::from_utf8_lossy(&body).chars().take(SHOWN_BODY).collect();
+            let message = format!("the host answered {status}");
+            let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, message);
+            failure.retryable = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
+            failure.retry_after = retry_after;
+            let details: Value =
+                [("status", Value::from(u32::from(status))), ("body", shown.into())].into_iter().collect();
+            return Err(failure.details(details));
+        }
+        // A port for text takes the reply as it came, whatever the host says it is.
+        let wants_text = matches!(call.node.outputs.as_slice(), [sole] if sole.is_text());
+        let body = parse_body(&body, is_json && !wants_text)?;
+        if call.node.outputs.len() == 1 {
+            return Ok(Produced::Whole(body));
+        }
+        let mut result = Object::new();
+        result.insert("status".into(), u32::from(status).into());
+        result.insert("headers".into(), headers.into());
+        result.insert("body".into(), body);
+        Ok(Produced::Ports(result))
+    }
+}
+
+impl HttpRequest {
+    fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Failure> {
+        let scope = call.scope();
+        let with_secrets = scope.with_secrets(&call.services.secrets);
+        let Value::String(address) = argument(call, &with_secrets, "url")? else {
+            return Err(bad_argument("url", "a text"));
+        };
+        let mut url = Url::parse(&address).map_err(|error| bad_argument("url", &format!("a URL ({error})")))?;
+        if let Some(Value::Object(query)) = optional_argument(call, &with_secrets, "query")? {
+            let mut pairs = url.query_pairs_mut();
+            for (name, value) in &query {
+                pairs.append_pair(name, &port::text(value)?);
+            }
+        }
+        if let Some(reason) = call.services.http.refusal(&url) {
+            let failure = Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason);
+            return Err(failure);
+        }
+        let method = if self.post { Method::POST } else { Method::GET };
+        let mut request = call.services.http.client().request(method, url);
+        let mut headers = HeaderMap::new();
+        if let Some(Value::Object(given)) = optional_argument(call, &with_secrets, "headers")? {
+            for (name, value) in &given {
+                headers.insert(header_name(name)?, header_value(name, &port::text(value)?)?);
+            }
+        }
+        if self.post {
+            // The key is the same for every attempt, so a host that knows it acts once.
+            let key = header_value("Idempotency-Key", call.idempotency_key)?;
+            headers.entry(HeaderName::from_static("idempotency-key")).or_insert(key);
+            if let Some(body) = optional_argument(call, &scope, "body")? {
+                let (kind, text) = match body {
+                    Value::String(text) => ("text/plain; charset=utf-8", text),
+                    other => ("application/json", other.to_string()),
+                };
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
+                request = request.body(text);
+            }
+        }
+        if let Some(timeout) = optional_argument(call, &scope, "timeout_ms")? {
+            let timeout = timeout.as_i64().and_then(|timeout| u64::try_from(timeout).ok());
+            let timeout = timeout.ok_or_else(|| bad_argument("timeout_ms", "a whole number of milliseconds"))?;
+            request = request.timeout(Duration::from_millis(timeout));
+        }
+        Ok(request.headers(headers))
+    }
+}
+
+fn expected_statuses(call: &Call<'_>) -> Result<Vec<u16>, Failure> {
+    let one = |value: &Value| {
+        let status = value.as_i64().and_then(|status| u16::try_from(status).ok());
+        status.ok_or_else(|| bad_argument("expect_status", "a status or a list of them"))
+    };
+    match call.with.get("expect_status") {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => items.iter().map(one).collect(),
+        Some(value) => Ok(vec![one(value)?]),
+    }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, Failure> {
+    name.parse().map_err(|_| bad_argument("headers", &format!("made of valid names, and `{name}` is not one")))
+}
+
+/// The value is not shown, since it may hold a secret.
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, Failure> {
+    let mut value = HeaderValue::from_str(value)
+        .map_err(|_| bad_argument("headers", &format!("made of valid values, and `{name}` has none")))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn response_headers(response: &Response) -> Object {
+    let text = |value: &HeaderValue| Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned());
+    response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
+
+fn content_type(response: &Response) -> Option<&str> {
+    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+async fn read_body(response: Response, limit: usize) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| transport_failure(&error))?;
+        if body.len() + chunk.len() > limit {
+            let message = format!("the reply is larger than {limit} bytes");
+            return Err(Failure::new(codes::HTTP_FAILED, Kind::Upstream, message));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// A JSON reply becomes its value; any other reply is text.
+fn parse_body(body: &[u8], is_json: bool) -> Result<Value, Failure> {
+    if is_json {
+        return stave_canon::parse_bytes(body).map_err(|error| {
+            let message = format!("the reply says it is JSON and is not: {error}");
+            Failure::new(codes::HTTP_FAILED, Kind::Upstream, message)
+        });
+    }
+    let text = String::from_utf8(body.to_vec()).map_err(|_| {
+        Failure::new(codes::HTTP_FAILED, Kind::Upstream, "the reply is neither JSON nor UTF-8 text")
+    })?;
+    Ok(Value::String(text))
+}
+
+/// The address is left out, since its path or query may hold a secret.
+fn transport_failure(error: &reqwest::Error) -> Failure {
+    if error.is_timeout() {
+        let failure = Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, "the host did not answer in time");
+        return failure.retryable();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let message = format!("the request failed: {cause}");
+    Failure::new(codes::HTTP_FAILED, Kind::Upstream, message).retryable()
+}

@@ -1,0 +1,115 @@
+//! Step kinds: one file each, found by the kind's name, with the table that binds them.
+
+mod flow_input;
+mod flow_output;
+mod hopsworks_read_features;
+mod http_request;
+mod io_format_response;
+mod llm_chat;
+mod python;
+mod transform_filter;
+mod transform_map;
+mod transform_reduce;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stave_canon::{Object, Value};
+
+use crate::run::Call;
+use crate::{Failure, failure::Kind, interpolate::Scope};
+
+/// What a step kind does.
+#[async_trait]
+pub trait Step: Send + Sync + fmt::Debug {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure>;
+
+    /// Whether the step bounds its own time and repeats its own work, as a model step does for each of
+    /// its calls. Every other step is bounded and repeated as a whole.
+    fn manages_attempts(&self) -> bool {
+        false
+    }
+}
+
+/// What a step produced, before it is laid onto the output ports.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Produced {
+    /// Values by port name.
+    Ports(Object),
+    /// One value: for a sole port all of it, for several ports its members by name.
+    Whole(Value),
+}
+
+/// The step of a kind.
+#[must_use]
+pub fn registry(kind: &str) -> Option<Arc<dyn Step>> {
+    Some(match kind {
+        "flow.input" => Arc::new(flow_input::FlowInput),
+        "flow.output" => Arc::new(flow_output::FlowOutput),
+        "hopsworks.read_features" => Arc::new(hopsworks_read_features::ReadFeatures),
+        "http.get" => Arc::new(http_request::HttpRequest::GET),
+        "http.post" => Arc::new(http_request::HttpRequest::POST),
+        "io.format_response" => Arc::new(io_format_response::FormatResponse),
+        "llm.chat" => Arc::new(llm_chat::LlmChat),
+        "python" => Arc::new(python::Python),
+        "transform.filter" => Arc::new(transform_filter::Filter),
+        "transform.map" => Arc::new(transform_map::Map),
+        "transform.reduce" => Arc::new(transform_reduce::Reduce),
+        _ => return None,
+    })
+}
+
+/// The kinds this runtime has, sorted.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    let mut kinds = vec![
+        "flow.input",
+        "flow.output",
+        "hopsworks.read_features",
+        "http.get",
+        "http.post",
+        "io.format_response",
+        "llm.chat",
+        "python",
+        "transform.filter",
+        "transform.map",
+        "transform.reduce",
+    ];
+    kinds.sort_unstable();
+    kinds
+}
+
+/// A required argument, filled. Arguments that are absent or of the wrong kind were reported by the
+/// checker; a document from elsewhere fails here.
+fn argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Value, Failure> {
+    optional_argument(call, scope, name)?.ok_or_else(|| {
+        let message = format!("argument `{name}` is missing");
+        Failure::new(stave_diag::codes::run::BAD_ARGUMENT, Kind::Configuration, message)
+    })
+}
+
+fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Option<Value>, Failure> {
+    match call.with.get(name) {
+        None => Ok(None),
+        Some(value) => scope.fill(value),
+    }
+}
+
+/// An argument that is used as it is written: code and expressions are never filled in, so a value can
+/// not become part of them.
+fn literal_text<'c>(call: &Call<'c>, name: &str) -> Result<&'c str, Failure> {
+    call.with.get(name).and_then(Value::as_str).ok_or_else(|| bad_argument(name, "a text"))
+}
+
+fn list_argument(call: &Call<'_>, name: &str) -> Result<Vec<Value>, Failure> {
+    match argument(call, &call.scope(), name)? {
+        Value::Array(items) => Ok(items),
+        other => Err(bad_argument(name, &format!("a list, and it is {}", other.kind()))),
+    }
+}
+
+fn bad_argument(name: &str, wanted: &str) -> Failure {
+    let message = format!("argument `{name}` must be {wanted}");
+    Failure::new(stave_diag::codes::run::BAD_ARGUMENT, Kind::Value, message)
+}
