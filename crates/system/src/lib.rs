@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The system line (specification 003): what a system is, whose it is, and what it may touch.
+//!
+//! A [`Document`] is a tenant-scoped graph of typed nodes with effects, provenance and operational
+//! contracts. Loading is strict: no type is coerced, and every fault of a document is reported at once,
+//! each with a JSON pointer. Writing is canonical: one document has one text and one fingerprint,
+//! whatever order its nodes, dependencies, provenance rows, triggers and transitions came in.
+//!
+//! Invariant: a [`Document`] that was loaded, or passed [`Document::checked`], has one tenant throughout,
+//! unique node ids and well-formed contracts.
+
+mod codec;
+mod diff;
+mod fault;
+mod fingerprint;
+pub mod model;
+mod stable_id;
+mod strip;
+pub mod verify;
+mod workflow_order;
+
+pub use codec::{contract_value, node_value};
+pub use diff::{Difference, ScopeMismatch, diff};
+pub use fault::{Fault, LoadError};
+pub use fingerprint::stable_json_fingerprint;
+pub use model::{Document, Node, NodeKind, Version};
+pub use stable_id::{BlankPart, acceptance_contract_id, runtime_contract_id, stable_node_id};
+pub use strip::strip;
+pub use workflow_order::workflow_order;

@@ -1,0 +1,50 @@
+//! Which nodes differ between two documents of one scope.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::{Document, strip};
+
+/// Node ids by what happened to them, each list sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Difference {
+    pub added: Vec<String>,
+    pub removed: Vec<String>,
+    pub changed: Vec<String>,
+}
+
+/// Documents of different tenants or repositories have nothing to do with each other.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the documents differ in {field}: {before:?} and {after:?}")]
+pub struct ScopeMismatch {
+    pub field: &'static str,
+    pub before: String,
+    pub after: String,
+}
+
+/// Compares nodes by their fingerprints. The documents' versions do not matter.
+pub fn diff(before: &Document, after: &Document) -> Result<Difference, ScopeMismatch> {
+    for (field, left, right) in
+        [("tenant_id", &before.tenant_id, &after.tenant_id), ("repo_id", &before.repo_id, &after.repo_id)]
+    {
+        if strip(left) != strip(right) {
+            return Err(ScopeMismatch { field, before: left.clone(), after: right.clone() });
+        }
+    }
+    let (before, after) = (fingerprints(before), fingerprints(after));
+    let without = |left: &BTreeMap<&str, String>, right: &BTreeMap<&str, String>| -> Vec<String> {
+        left.keys().filter(|id| !right.contains_key(*id)).map(|id| (*id).to_owned()).collect()
+    };
+    let changed =
+        before.iter().filter(|(id, fingerprint)| after.get(*id).is_some_and(|other| other != *fingerprint));
+    Ok(Difference {
+        added: without(&after, &before),
+        removed: without(&before, &after),
+        changed: changed.map(|(id, _)| (*id).to_owned()).collect(),
+    })
+}
+
+fn fingerprints(document: &Document) -> BTreeMap<&str, String> {
+    document.nodes.iter().map(|node| (strip(&node.id), node.fingerprint())).collect()
+}

@@ -1,0 +1,170 @@
+//! The system line's data: a document of typed nodes.
+//!
+//! Ids, names, tenants and dependencies of nodes are kept as they were written; the canonical form, which
+//! is what is hashed and stored, takes the white space around them away.
+
+mod contract;
+
+use stave_canon::Object;
+
+pub use contract::{
+    AcceptanceCriteria, ContractCategory, ContractTrigger, IoContract, OperationalBudget,
+    OperationalContract, StateMachineContract, StateTransition,
+};
+
+/// The word that marks a document of this line.
+pub const SCHEMA_KIND: &str = "akc_ir";
+
+/// A persisted system document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    pub version: Version,
+    pub tenant_id: String,
+    pub repo_id: String,
+    pub nodes: Vec<Node>,
+}
+
+/// The pair of `schema_version` and `format_version`. There is no difference in what the two may hold, but
+/// the version is part of the fingerprint and is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    V1,
+    #[default]
+    V2,
+}
+
+/// One part of the system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    pub id: String,
+    pub tenant_id: String,
+    pub kind: NodeKind,
+    pub name: String,
+    pub properties: Object,
+    /// Ids of the nodes this one needs.
+    pub depends_on: Vec<String>,
+    pub effects: Option<EffectAnnotation>,
+    pub provenance: Vec<ProvenancePointer>,
+    pub contract: Option<OperationalContract>,
+}
+
+/// What a node may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EffectAnnotation {
+    pub network: bool,
+    pub fs_read: Vec<String>,
+    pub fs_write: Vec<String>,
+    pub secrets: Vec<String>,
+    pub tools: Vec<String>,
+}
+
+/// Where a node came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProvenancePointer {
+    pub tenant_id: String,
+    pub kind: ProvenanceKind,
+    pub source_id: String,
+    pub locator: Option<String>,
+    /// 64 lowercase hexadecimal digits.
+    pub sha256: Option<String>,
+    pub metadata: Object,
+}
+
+/// Gives a closed set of words its type: the words in the specification's order.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($variant,)* }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            /// The word in the document.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+words! {
+    /// What a node is.
+    NodeKind {
+        Service = "service",
+        Workflow = "workflow",
+        Intent = "intent",
+        Entity = "entity",
+        Knowledge = "knowledge",
+        Integration = "integration",
+        Policy = "policy",
+        Agent = "agent",
+        Infrastructure = "infrastructure",
+        Other = "other",
+    }
+}
+
+words! {
+    /// What kind of source a provenance row points into.
+    ProvenanceKind {
+        DocChunk = "doc_chunk",
+        Message = "message",
+        OpenapiOperation = "openapi_operation",
+        File = "file",
+        Other = "other",
+    }
+}
+
+impl NodeKind {
+    /// Whether nodes of this kind are brought up by a deployment.
+    #[must_use]
+    pub fn is_deployable(self) -> bool {
+        use NodeKind::{Agent, Infrastructure, Integration, Service};
+        matches!(self, Service | Integration | Infrastructure | Agent)
+    }
+}
+
+impl Version {
+    pub const ALL: [Version; 2] = [Version::V1, Version::V2];
+
+    #[must_use]
+    pub fn schema_version(self) -> i64 {
+        match self {
+            Version::V1 => 1,
+            Version::V2 => 2,
+        }
+    }
+
+    #[must_use]
+    pub fn format_version(self) -> &'static str {
+        match self {
+            Version::V1 => "1.0",
+            Version::V2 => "2.0",
+        }
+    }
+}
+
+impl Node {
+    /// A node with nothing but what every node has.
+    #[must_use]
+    pub fn new(
+        id: impl Into<String>,
+        tenant_id: impl Into<String>,
+        kind: NodeKind,
+        name: impl Into<String>,
+    ) -> Self {
+        Node {
+            id: id.into(),
+            tenant_id: tenant_id.into(),
+            kind,
+            name: name.into(),
+            properties: Object::new(),
+            depends_on: Vec::new(),
+            effects: None,
+            provenance: Vec::new(),
+            contract: None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A dependency names another node of the document, exactly as that node writes its id.
+
+use std::collections::HashSet;
+
+use super::Findings;
+use crate::strip;
+
+pub(super) fn check(findings: &mut Findings<'_>) {
+    let ids: HashSet<&str> = findings.document.nodes.iter().map(|node| node.id.as_str()).collect();
+    for (pointer, node) in findings.nodes() {
+        for (index, dependency) in node.depends_on.iter().enumerate() {
+            let message = if strip(dependency).is_empty() {
+                format!("node {:?} has a blank dependency", node.id)
+            } else if *dependency == node.id {
+                format!("node {:?} depends on itself", node.id)
+            } else if !ids.contains(dependency.as_str()) {
+                format!("node {:?} depends on {dependency:?}, which is not in the document", node.id)
+            } else {
+                continue;
+            };
+            findings.add(pointer.key("depends_on").index(index), message);
+        }
+    }
+}

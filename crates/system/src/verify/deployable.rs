@@ -1,0 +1,12 @@
+//! A node that is deployed says what it may touch, or what it promises.
+
+use super::Findings;
+
+pub(super) fn check(findings: &mut Findings<'_>) {
+    for (pointer, node) in findings.nodes() {
+        if node.kind.is_deployable() && node.effects.is_none() && node.contract.is_none() {
+            let kind = node.kind.word();
+            findings.add(pointer, format!("{kind} node {:?} has neither effects nor a contract", node.id));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What every document keeps: rules that relate several of its parts. Loading refuses a document that
+//! breaks one. Parts that could not be read are empty here and are passed over.
+
+use std::collections::HashSet;
+
+use stave_canon::Pointer;
+
+use crate::model::{ContractCategory, OperationalContract};
+use crate::{Fault, Node, strip};
+
+/// Node ids are unique, and all nodes share the document's tenant.
+pub(crate) fn document(tenant_id: &str, nodes: &[(Pointer, Node)]) -> Vec<Fault> {
+    let tenant_id = strip(tenant_id);
+    let ids = nodes.iter().map(|(pointer, node)| (pointer.key("id"), strip(&node.id)));
+    let mut faults = repeated("node id", ids);
+    for (pointer, node) in nodes {
+        let found = strip(&node.tenant_id);
+        if found != tenant_id && !found.is_empty() && !tenant_id.is_empty() {
+            let message = format!("tenant {found:?} in a document of tenant {tenant_id:?}");
+            faults.push(Fault { pointer: pointer.key("tenant_id"), message });
+        }
+    }
+    faults
+}
+
+/// Provenance rows share their node's tenant, and only a runtime contract has a state machine.
+pub(crate) fn node(node: &Node, pointer: &Pointer) -> Vec<Fault> {
+    let tenant_id = strip(&node.tenant_id);
+    let rows = node.provenance.iter().enumerate();
+    let strangers = rows.filter(|(_, row)| {
+        let found = strip(&row.tenant_id);
+        found != tenant_id && !found.is_empty() && !tenant_id.is_empty()
+    });
+    let strangers = strangers.map(|(index, row)| Fault {
+        pointer: pointer.key("provenance").index(index).key("tenant_id"),
+        message: format!("tenant {:?} in a node of tenant {tenant_id:?}", row.tenant_id),
+    });
+    let mut faults: Vec<Fault> = strangers.collect();
+    if let Some(contract) = &node.contract
+        && contract.contract_category != ContractCategory::Runtime
+        && contract.state_machine.is_some()
+    {
+        let category = contract.contract_category.word();
+        faults.push(Fault {
+            pointer: pointer.key("contract").key("state_machine"),
+            message: format!(
+                "only a runtime contract may have a state machine, and this is one of {category}"
+            ),
+        });
+    }
+    faults
+}
+
+/// Trigger and transition ids are unique, and a transition's trigger is one of the contract's.
+pub(crate) fn contract(contract: &OperationalContract, pointer: &Pointer) -> Vec<Fault> {
+    let declared: HashSet<&str> =
+        contract.triggers.iter().map(|trigger| strip(&trigger.trigger_id)).collect();
+    let triggers = contract.triggers.iter().enumerate().map(|(index, trigger)| {
+        (pointer.key("triggers").index(index).key("trigger_id"), strip(&trigger.trigger_id))
+    });
+    let mut faults = repeated("trigger id", triggers);
+    let Some(machine) = &contract.state_machine else { return faults };
+    let here = pointer.key("state_machine").key("transitions");
+    let transitions = machine.transitions.iter().enumerate().map(|(index, transition)| {
+        (here.index(index).key("transition_id"), strip(&transition.transition_id))
+    });
+    faults.extend(repeated("transition id", transitions));
+    for (index, transition) in machine.transitions.iter().enumerate() {
+        let Some(trigger) = transition.trigger_id.as_deref().map(strip) else { continue };
+        if !declared.contains(trigger) {
+            let message = format!("{trigger:?} is not a trigger of this contract");
+            faults.push(Fault { pointer: here.index(index).key("trigger_id"), message });
+        }
+    }
+    faults
+}
+
+fn repeated<'n>(what: &str, names: impl Iterator<Item = (Pointer, &'n str)>) -> Vec<Fault> {
+    let mut seen = HashSet::new();
+    let repeated = names.filter(|(_, name)| !name.is_empty() && !seen.insert(*name));
+    repeated
+        .map(|(pointer, name)| Fault { pointer, message: format!("{what} {name:?} is used twice") })
+        .collect()
+}
