@@ -28,9 +28,7 @@ impl CodeRange {
     pub fn span(self, code: &Embedded) -> Span {
         let source = stave_diag::Source::new("", code.text());
         let offset = |place: CodePlace| {
-            source
-                .offset(LineColumn { line: place.line, column: place.column })
-                .unwrap_or(code.text().len())
+            source.offset(LineColumn { line: place.line, column: place.column }).unwrap_or(code.text().len())
         };
         let start = offset(self.start);
         code.span(start..offset(self.end).max(start))

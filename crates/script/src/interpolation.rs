@@ -126,9 +126,9 @@ fn placeholder(text: &str, start: usize) -> Result<Placeholder, InterpolationErr
     let fail = |cursor: &Cursor<'_>, message: &str| {
         // The fault covers the placeholder up to its end, or up to the line's end when it never closes.
         let rest = &text[cursor.at..];
-        let end = rest.find(['}', '\n']).map_or(text.len(), |offset| {
-            cursor.at + offset + usize::from(rest[offset..].starts_with('}'))
-        });
+        let end = rest
+            .find(['}', '\n'])
+            .map_or(text.len(), |offset| cursor.at + offset + usize::from(rest[offset..].starts_with('}')));
         InterpolationError { range: start..end, message: message.to_owned() }
     };
     let root_start = cursor.at;

@@ -26,6 +26,8 @@ pub use error::{CodePlace, CodeRange, Limit, ScriptError};
 pub use expression::{ExpressionCheck, ExpressionType, check_condition, check_expression};
 pub use jinja::{RenderError, RenderLimits, Renderer, TemplateCheck, check_template, render};
 pub use limits::Limits;
-pub use pool::{PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand};
+pub use pool::{
+    PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand,
+};
 pub use python::{TransformCheck, TransformFacts, check_transform};
 pub use used::{Used, UsedPath};

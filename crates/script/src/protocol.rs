@@ -35,11 +35,26 @@ impl<'de> Deserialize<'de> for Json {
 /// From the pool to a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    Transform { code: String, inputs: Json, context: Json, has_state: bool, bounds: Bounds },
+    Transform {
+        code: String,
+        inputs: Json,
+        context: Json,
+        has_state: bool,
+        bounds: Bounds,
+    },
     /// One expression over many scopes, each an object.
-    Evaluate { expression: String, scopes: Vec<Json>, bounds: Bounds },
+    Evaluate {
+        expression: String,
+        scopes: Vec<Json>,
+        bounds: Bounds,
+    },
     /// One expression over `acc`, `item` and `index`.
-    Fold { expression: String, initial: Json, items: Vec<Json>, bounds: Bounds },
+    Fold {
+        expression: String,
+        initial: Json,
+        items: Vec<Json>,
+        bounds: Bounds,
+    },
     /// The answers to [`Reply::Host`], in the same order.
     Answers(Vec<HostAnswer>),
 }
@@ -97,9 +112,20 @@ impl From<&Limits> for Bounds {
 /// Why a job failed, as the worker tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Failure {
-    Raised { kind: String, message: String, range: Option<CodeRange> },
-    NotJson { type_name: String, place: String },
-    LimitExceeded { limit: Limit, detail: String, range: Option<CodeRange> },
+    Raised {
+        kind: String,
+        message: String,
+        range: Option<CodeRange>,
+    },
+    NotJson {
+        type_name: String,
+        place: String,
+    },
+    LimitExceeded {
+        limit: Limit,
+        detail: String,
+        range: Option<CodeRange>,
+    },
     /// The host said [`HostAnswer::Failed`].
     Host,
     /// The request made no sense at this point.

@@ -30,10 +30,8 @@ fn distance(left: &str, right: &str, bound: usize) -> usize {
         for (column, right_char) in right.iter().enumerate() {
             let replaced = last[column] + usize::from(left_char != right_char);
             let mut best = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            let swapped = row > 0
-                && column > 0
-                && left_char == &right[column - 1]
-                && &left[row - 1] == right_char;
+            let swapped =
+                row > 0 && column > 0 && left_char == &right[column - 1] && &left[row - 1] == right_char;
             if swapped {
                 best = best.min(before_last[column - 1] + 1);
             }

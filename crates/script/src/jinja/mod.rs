@@ -1,8 +1,20 @@
 //! Prompt templates: static analysis and rendering.
+//!
+//! The language is Jinja as `minijinja` has it, alone in one text: no loader, no include, no import, no
+//! inheritance, no automatic escaping, an undefined value is an error wherever it would be printed or
+//! looked into (it may still be tested, as in `{% if x %}`). Values print as in Jinja2 (`True`, `None`,
+//! `1.0`, `1e-07`), except that objects and arrays print as JSON rather than as Python would show them.
 
-use stave_canon::Object;
+mod check;
+mod known;
+mod render;
+mod scope;
+mod syntax;
+mod value;
+
 use stave_diag::{Diagnostic, Embedded};
-use thiserror::Error;
+
+pub use render::{RenderError, RenderLimits, Renderer, render};
 
 use crate::UsedPath;
 
@@ -17,51 +29,5 @@ pub struct TemplateCheck {
 /// Checks a template against the names it may use.
 #[must_use]
 pub fn check_template(text: &Embedded, scope: &[&str]) -> TemplateCheck {
-    let _ = (text, scope);
-    TemplateCheck::default()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RenderLimits {
-    /// Steps of the template machine.
-    pub fuel: u64,
-    pub output_bytes: usize,
-}
-
-impl Default for RenderLimits {
-    fn default() -> Self {
-        RenderLimits { fuel: 5_000_000, output_bytes: 4 * 1024 * 1024 }
-    }
-}
-
-/// Why a template gave no text.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct RenderError {
-    pub message: String,
-    /// The bytes of the template at fault, when known.
-    pub range: Option<std::ops::Range<usize>>,
-}
-
-/// Renders templates and remembers their compiled form.
-#[derive(Debug)]
-pub struct Renderer {
-    limits: RenderLimits,
-}
-
-impl Renderer {
-    #[must_use]
-    pub fn new(limits: RenderLimits) -> Self {
-        Renderer { limits }
-    }
-
-    pub fn render(&self, template: &str, context: &Object) -> Result<String, RenderError> {
-        let _ = (template, context, self.limits);
-        Err(RenderError { message: String::new(), range: None })
-    }
-}
-
-/// Renders one template once. Use a [`Renderer`] for a template that is rendered again.
-pub fn render(template: &str, context: &Object, limits: RenderLimits) -> Result<String, RenderError> {
-    Renderer::new(limits).render(template, context)
+    check::check(text, scope)
 }

@@ -1,5 +1,16 @@
 //! Static analysis of a code transform: it parses, never runs.
 
+pub(crate) mod builtins;
+mod entry;
+mod facts;
+mod imports;
+mod names;
+pub(crate) mod parse;
+mod top_level;
+mod unsupported;
+
+use ruff_python_ast::Stmt;
+use stave_diag::codes::script::INVALID_PYTHON;
 use stave_diag::{Diagnostic, Embedded, Span};
 
 use crate::Used;
@@ -59,6 +70,33 @@ pub struct Returned {
 /// Checks a code transform. `fallback` is where to report that there is no code at all to point at.
 #[must_use]
 pub fn check_transform(code: &Embedded, fallback: Span) -> TransformCheck {
-    let _ = (code, fallback);
-    TransformCheck::default()
+    let module = match parse::module(code.text()) {
+        Ok(module) => module,
+        Err(fault) => {
+            let span = if fault.range.is_empty() { fallback } else { code.span(fault.range) };
+            let diagnostic =
+                Diagnostic::new(INVALID_PYTHON, span, format!("invalid Python: {}", fault.message));
+            return TransformCheck { diagnostics: vec![diagnostic], facts: TransformFacts::default() };
+        }
+    };
+    let mut diagnostics = Vec::new();
+    let transform = entry::check(code, &module.body, fallback, &mut diagnostics);
+    top_level::check(code, &module.body, &mut diagnostics);
+    imports::check(code, &module.body, &mut diagnostics);
+    unsupported::check(code, &module.body, &mut diagnostics);
+    names::check(code, &module.body, &mut diagnostics);
+    let facts = transform
+        .map_or_else(TransformFacts::default, |transform| facts::collect(code, transform, &mut diagnostics));
+    stave_diag::sort(&mut diagnostics);
+    TransformCheck { diagnostics, facts }
+}
+
+/// Whether the code's `transform` is an `async def`. False when there is none.
+#[must_use]
+pub fn transform_is_async(code: &str) -> bool {
+    parse::module(code).is_ok_and(|module| {
+        module.body.iter().any(|stmt| {
+            matches!(stmt, Stmt::FunctionDef(function) if function.name.as_str() == "transform" && function.is_async)
+        })
+    })
 }

@@ -21,10 +21,9 @@ pub(crate) struct SyntaxFault {
 pub(crate) fn module(text: &str) -> Result<ModModule, SyntaxFault> {
     match tree(text, Mode::Module)? {
         Mod::Module(module) => Ok(module),
-        Mod::Expression(expression) => Err(SyntaxFault {
-            message: "expected statements".to_owned(),
-            range: bytes(expression.range()),
-        }),
+        Mod::Expression(expression) => {
+            Err(SyntaxFault { message: "expected statements".to_owned(), range: bytes(expression.range()) })
+        }
     }
 }
 
