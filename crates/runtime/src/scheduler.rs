@@ -330,7 +330,7 @@ impl Run<'_> {
         let reasons: Vec<String> = reasons.collect();
         let why = if reasons.is_empty() { "nothing leads to `_output`".to_owned() } else { reasons.join("; ") };
         let message = format!("no output was produced: {why}");
-        Err(fail(Failure::new(codes::NO_OUTPUT, Kind::Value, message)))
+        Err(fail(Failure::new(codes::OUTPUT_NOT_REACHED, Kind::Value, message)))
     }
 
     fn run_failure(&self, node: &Node, failure: Failure, attempts: u32) -> RunFailure {

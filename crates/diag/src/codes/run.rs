@@ -6,7 +6,7 @@ codes! { Run:
     INVALID_OUTPUT = "invalid-output", Error, "A node produced a value that does not fit its output port.";
     MULTIPLE_VALUES = "multiple-values", Error, "Two edges brought a value to the same port.";
     NOT_SINGLE_ROW = "not-single-row", Error, "A table of no or several rows met a port for one object.";
-    NO_OUTPUT = "no-output", Error, "A run ended without anything reaching its output.";
+    OUTPUT_NOT_REACHED = "output-not-reached", Error, "A run ended without anything reaching its output.";
     NOT_FOUND = "not-found", Error, "A feature group, row or feature does not exist.";
     EDGE_FAILED = "edge-failed", Error, "The condition or transform of an edge failed.";
     EXPRESSION_FAILED = "expression-failed", Error, "The expression of an operation failed.";
@@ -18,7 +18,7 @@ codes! { Run:
     PROMPT_REFUSED = "prompt-refused", Error, "Governance refused a prompt.";
     PROMPT_TOO_LARGE = "prompt-too-large", Error, "A prompt does not fit its token budget.";
     TEMPLATE_FAILED = "template-failed", Error, "A prompt template could not be rendered.";
-    TOOL_LOOP = "tool-loop", Error, "A model kept calling tools without giving an answer.";
+    ENDLESS_TOOL_CALLS = "endless-tool-calls", Error, "A model kept calling tools without giving an answer.";
     HTTP_FAILED = "http-failed", Error, "A host could not be reached or answered with an error.";
     HOST_NOT_ALLOWED = "host-not-allowed", Error, "A flow tried to call a host that the project does not allow.";
     SECRET_MISSING = "secret-missing", Error, "A secret that a flow uses is not set.";
