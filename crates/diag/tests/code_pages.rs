@@ -6,11 +6,10 @@
 )]
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use stave_diag::page::{self, Kind};
-use stave_diag::{CODES, CodeInfo, Colour, Line};
+use stave_diag::{CODES, CodeInfo, Colour};
 
 fn rows() -> impl Iterator<Item = &'static CodeInfo> {
     CODES.iter().copied().flatten()
@@ -156,33 +155,32 @@ fn the_index_lists_every_code() {
     );
 }
 
+/// The parts of the table, in its order, as the index calls them.
+const PARTS: [&str; 7] = [
+    "YAML text",
+    "Flows",
+    "Code, expressions and templates",
+    "Exec documents",
+    "Prompts",
+    "Runs",
+    "Project and command line",
+];
+
 /// The page `docs/codes/README.md`: all codes, part by part, in alphabetical order.
 fn index() -> String {
+    assert_eq!(PARTS.len(), CODES.len(), "every part of the table has a title");
     let mut out = String::from(
         "# Codes\n\n\
          Every finding has one of these names. `stave explain CODE` prints its page. This list is made from the code\n\
          table in `crates/diag/src/codes/`; `STAVE_BLESS=1 cargo test -p stave-diag --test code_pages` rewrites it.\n",
     );
-    let mut parts: Vec<Line> = rows().map(|row| row.line).collect();
-    parts.sort();
-    parts.dedup();
-    for part in parts {
-        let title = match part {
-            Line::Flow => "Flow",
-            Line::System => "System",
-            Line::Exec => "Exec",
-            Line::Prompt => "Prompt",
-            Line::Block => "Block",
-            Line::Run => "Runs",
-            Line::Project => "Project and command line",
-        };
-        let mut members: Vec<&CodeInfo> = rows().filter(|row| row.line == part).collect();
+    for (title, part) in PARTS.into_iter().zip(CODES.iter().copied()).filter(|(_, part)| !part.is_empty()) {
+        let mut members: Vec<&CodeInfo> = part.iter().collect();
         members.sort_by_key(|row| row.code);
-        let _ = write!(out, "\n## {title}\n\n| code | severity | meaning |\n|---|---|---|\n");
+        out.push_str(&format!("\n## {title}\n\n| code | severity | meaning |\n|---|---|---|\n"));
         for row in members {
-            let (code, severity) = (row.code, row.severity);
-            let _ =
-                writeln!(out, "| [`{code}`]({code}.md) | {severity} | {} |", row.summary.replace('|', "\\|"));
+            let (code, severity, summary) = (row.code, row.severity, row.summary.replace('|', "\\|"));
+            out.push_str(&format!("| [`{code}`]({code}.md) | {severity} | {summary} |\n"));
         }
     }
     out

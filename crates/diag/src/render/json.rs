@@ -123,7 +123,7 @@ mod tests {
     fn the_whole_of_a_finding_is_told() {
         let mut sources = Sources::new();
         let id = sources.add("flows/a.yaml", "nodes:\r\n  漢: x\r\nedges: y\n");
-        let finding = Diagnostic::new(Code("dangling-edge"), Span::new(id, 25, 26), "no node `y`")
+        let finding = Diagnostic::new(Code("sample-edge"), Span::new(id, 25, 26), "no node `y`")
             .at_primary("not a node")
             .label(Span::new(id, 10, 13), "the nodes are here")
             .help("write `漢`")
@@ -136,7 +136,7 @@ mod tests {
         let mut sources = Sources::new();
         let id = sources.add("a.yaml", "");
         insta::assert_snapshot!(render(
-            &[Diagnostic::new(Code("empty-file"), Span::new(id, 0, 9), "nothing")],
+            &[Diagnostic::new(Code("sample-empty"), Span::new(id, 0, 9), "nothing")],
             &sources
         ));
         assert_eq!(render(&[], &sources), "{\n  \"diagnostics\": []\n}\n");

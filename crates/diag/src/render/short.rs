@@ -35,12 +35,12 @@ mod tests {
         let mut sources = Sources::new();
         let id = sources.add("flows/a b.yaml", "one\ntwo: 漢x\n");
         let findings = [
-            Diagnostic::new(Code("dangling-edge"), Span::new(id, 12, 13), "no node `x`"),
+            Diagnostic::new(Code("sample-edge"), Span::new(id, 12, 13), "no node `x`"),
             Diagnostic::new(Code("odd"), Span::at(id, 0), "two\nlines").severity(crate::Severity::Note),
             Diagnostic::new(Code("lost"), Span::at(SourceId(9), 0), "of no file"),
         ];
         insta::assert_snapshot!(render(&findings, &sources), @r"
-        flows/a b.yaml:2:7: error[dangling-edge]: no node `x`
+        flows/a b.yaml:2:7: error[sample-edge]: no node `x`
         flows/a b.yaml:1:1: note[odd]: two␊lines
         <unknown>:1:1: error[lost]: of no file
         ");

@@ -8,7 +8,7 @@ fn sample() -> (Vec<Diagnostic>, Sources) {
     let mut sources = Sources::new();
     let id = sources.add("flows/my flow.yaml", "\u{feff}nodes:\r\n  漢: x\r\nedges: y\n");
     let other = sources.add("/abs/50%.yaml", "x: 1\n");
-    let edge = Diagnostic::new(Code("dangling-edge"), Span::new(id, 28, 29), "no node `y`")
+    let edge = Diagnostic::new(Code("sample-edge"), Span::new(id, 28, 29), "no node `y`")
         .at_primary("not a node")
         .label(Span::new(id, 13, 16), "the nodes are here")
         .label(Span::new(other, 0, 1), "and there")
@@ -21,8 +21,8 @@ fn sample() -> (Vec<Diagnostic>, Sources) {
                 Edit { span: Span::new(id, 0, 3), replacement: String::new() },
             ],
         });
-    let note = Diagnostic::new(Code("a-note"), Span::at(id, 999), "at the end").severity(Severity::Note);
-    let stranger = Diagnostic::new(Code("lost"), Span::new(SourceId(7), 1, 2), "of no file");
+    let note = Diagnostic::new(Code("sample-note"), Span::at(id, 999), "at the end").severity(Severity::Note);
+    let stranger = Diagnostic::new(Code("sample-lost"), Span::new(SourceId(7), 1, 2), "of no file");
     (vec![edge, note, stranger], sources)
 }
 

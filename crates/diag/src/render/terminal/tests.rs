@@ -12,7 +12,7 @@ fn shown(text: &str, parts: &[(&str, &str)]) -> String {
         Span::new(id, start, start + part.len())
     };
     let (primary, message) = parts.first().expect("a primary part");
-    let mut finding = Diagnostic::new(Code("dangling-edge"), span(primary), "no node has the id `y`");
+    let mut finding = Diagnostic::new(Code("sample-edge"), span(primary), "no node has the id `y`");
     if !message.is_empty() {
         finding = finding.at_primary(*message);
     }
@@ -106,11 +106,11 @@ fn places_at_the_end_and_in_empty_files_are_shown() {
     let open = sources.add("open.yaml", "a: 1");
     let empty = sources.add("empty.yaml", "");
     let findings = [
-        Diagnostic::new(Code("missing-key"), Span::at(ended, 5), "no `nodes`"),
-        Diagnostic::new(Code("missing-key"), Span::at(open, 4), "no `nodes`"),
-        Diagnostic::new(Code("missing-key"), Span::at(empty, 0), "no `nodes`")
+        Diagnostic::new(Code("sample-key"), Span::at(ended, 5), "no `nodes`"),
+        Diagnostic::new(Code("sample-key"), Span::at(open, 4), "no `nodes`"),
+        Diagnostic::new(Code("sample-key"), Span::at(empty, 0), "no `nodes`")
             .label(Span::at(ended, 5), "as here"),
-        Diagnostic::new(Code("missing-key"), Span::new(SourceId(9), 3, 4), "of no file"),
+        Diagnostic::new(Code("sample-key"), Span::new(SourceId(9), 3, 4), "of no file"),
     ];
     insta::assert_snapshot!(render(&findings, &sources, Colour::Never));
 }
@@ -139,13 +139,13 @@ fn sample() -> (Vec<Diagnostic>, Sources) {
         let start = text.find(part).expect("the part stands in the text");
         Span::new(id, start, start + part.len())
     };
-    let edge = Diagnostic::new(Code("dangling-edge"), at("clasify"), "no node has the id `clasify`")
+    let edge = Diagnostic::new(Code("sample-edge"), at("clasify"), "no node has the id `clasify`")
         .at_primary("not a node")
         .label(at("classify"), "a node with a like name")
         .label(Span::new(policy, 6, 12), "strict mode asks for this")
         .help("did you mean `classify`?")
         .fix(Fix::replace("rename to `classify`", at("clasify"), "classify"));
-    let operation = Diagnostic::new(Code("unknown-op"), at("promt"), "no op is called `promt`")
+    let operation = Diagnostic::new(Code("sample-op"), at("promt"), "no op is called `promt`")
         .severity(Severity::Warning)
         .fix(Fix {
             title: "write a prompt node".to_owned(),

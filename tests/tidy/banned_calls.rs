@@ -1,0 +1,187 @@
+//! Time, randomness, environment, files, processes and output come in through ports. Only the command line
+//! touches them for the others, and the exceptions stand in one table, each with its reason.
+
+use crate::code_text::code_outside_tests;
+use crate::offence::{Offence, assert_none};
+use crate::repository::crate_sources;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ambient {
+    Clock,
+    Randomness,
+    Environment,
+    Files,
+    Spawning,
+    Terminal,
+}
+
+impl Ambient {
+    const ALL: [Ambient; 6] = [
+        Ambient::Clock,
+        Ambient::Randomness,
+        Ambient::Environment,
+        Ambient::Files,
+        Ambient::Spawning,
+        Ambient::Terminal,
+    ];
+
+    fn calls(self) -> &'static [&'static str] {
+        match self {
+            Ambient::Clock => {
+                &["SystemTime::now", "Instant::now", "Timestamp::now", "Zoned::now", "Utc::now", "Local::now"]
+            }
+            Ambient::Randomness => &["getrandom", "rand::", "fastrand", "Uuid::new_v4", "Uuid::now_v7"],
+            Ambient::Environment => {
+                &["std::env", "env::var", "env::args", "env::current_dir", "env::temp_dir"]
+            }
+            Ambient::Files => &[
+                "std::fs",
+                "tokio::fs",
+                "fs::read",
+                "fs::write",
+                "File::open",
+                "File::create",
+                "OpenOptions",
+            ],
+            Ambient::Spawning => &[
+                "tokio::spawn",
+                "task::spawn(",
+                "thread::spawn",
+                "thread::Builder",
+                "Command::new",
+                "process::exit",
+                "process::abort",
+            ],
+            Ambient::Terminal => &[
+                "println!",
+                "print!",
+                "eprintln!",
+                "eprint!",
+                "dbg!",
+                "io::stdin",
+                "io::stdout",
+                "io::stderr",
+            ],
+        }
+    }
+
+    fn cure(self) -> &'static str {
+        match self {
+            Ambient::Clock => "take a `stave_canon::Clock`",
+            Ambient::Randomness => "take a `stave_canon::Ids`, or a seed",
+            Ambient::Environment => "let the command line read it and pass the value in",
+            Ambient::Files => "let the command line read and write files and pass contents in",
+            Ambient::Spawning => "give the work to an owner that waits for it, such as a JoinSet",
+            Ambient::Terminal => "return the text and let the command line print it",
+        }
+    }
+}
+
+struct Exception {
+    /// A file, or a folder with a slash at its end.
+    path: &'static str,
+    what: &'static [Ambient],
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        path: "crates/cli/",
+        what: &Ambient::ALL,
+        reason: "the command line is where the ports are connected to the process",
+    },
+    Exception {
+        path: "crates/conform/src/main.rs",
+        what: &[Ambient::Environment, Ambient::Files, Ambient::Terminal],
+        reason: "a program of its own that reads rows and prints answers",
+    },
+    Exception {
+        path: "crates/script/src/pool/",
+        what: &[Ambient::Spawning],
+        reason: "Python runs in worker processes that the pool starts, watches and kills",
+    },
+    Exception {
+        path: "crates/pyworker/src/",
+        what: &[Ambient::Terminal],
+        reason: "a worker is told what to run on its standard input and answers on its standard output",
+    },
+];
+
+fn is_excepted(path: &str, ambient: Ambient) -> bool {
+    EXCEPTIONS.iter().any(|exception| {
+        let covers = if exception.path.ends_with('/') {
+            path.starts_with(exception.path)
+        } else {
+            path == exception.path
+        };
+        covers && exception.what.contains(&ambient)
+    })
+}
+
+/// A file that only tests are built from.
+fn is_test_module(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
+fn check(path: &str, text: &str) -> Vec<Offence> {
+    if is_test_module(path) {
+        return Vec::new();
+    }
+    let code = code_outside_tests(text);
+    let mut offences = Vec::new();
+    for (index, line) in code.lines().enumerate() {
+        for ambient in Ambient::ALL {
+            let found = ambient.calls().iter().find(|call| calls(line, call));
+            if let Some(call) = found
+                && !is_excepted(path, ambient)
+            {
+                offences.push(Offence::new(
+                    path,
+                    Some(index + 1),
+                    format!("`{call}` is banned here"),
+                    ambient.cure(),
+                ));
+            }
+        }
+    }
+    offences
+}
+
+/// Whether the call stands in the line, and not as the tail of a longer name.
+fn calls(line: &str, call: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+    line.match_indices(call).any(|(start, _)| !line[..start].ends_with(is_letter))
+}
+
+#[test]
+fn crates_touch_nothing_ambient() {
+    let offences: Vec<Offence> =
+        crate_sources().iter().filter_map(|file| Some(check(&file.path, &file.text()?))).flatten().collect();
+    assert_none(&offences);
+}
+
+#[test]
+fn every_exception_has_a_reason_and_a_place() {
+    for exception in EXCEPTIONS {
+        assert!(exception.reason.split_whitespace().count() > 4, "{}", exception.path);
+        let exists = crate_sources().iter().any(|file| file.path.starts_with(exception.path));
+        assert!(exists, "{} does not exist; remove its row", exception.path);
+    }
+}
+
+#[test]
+fn the_rule_finds_calls_in_code_only() {
+    let path = "crates/flow/src/model.rs";
+    for call in Ambient::ALL.iter().flat_map(|ambient| ambient.calls()) {
+        assert_eq!(check(path, &format!("let x = {call}(1);")).len(), 1, "{call}");
+        assert_eq!(check("crates/cli/src/main.rs", call), [], "{call}");
+    }
+    assert_eq!(check(path, "use std::fs::File;\nlet now = jiff::Timestamp::now();\n").len(), 2);
+    assert_eq!(check(path, "// std::fs\nlet x = \"Command::new\";\n"), []);
+    assert_eq!(check(path, "let x = operand::of(y);\n"), []);
+    assert_eq!(check(path, "#[cfg(test)]\nmod tests { fn f() { println!(); } }\n"), []);
+    assert_eq!(check(path, "#[cfg(test)]\nmod tests;\nfn f() { println!(); }\n").len(), 1);
+    assert_eq!(check("crates/flow/src/model/tests.rs", "println!()"), []);
+    assert_eq!(check("crates/script/src/pool/mod.rs", "Command::new(x)"), []);
+    assert_eq!(check("crates/script/src/pool/mod.rs", "SystemTime::now()").len(), 1);
+}

@@ -1,0 +1,21 @@
+//! Rules of the repository that no compiler checks, as tests: one file per rule.
+//!
+//! Each rule lists every offender at once, with its place and the cure.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "these tests read the repository, and stop where it can not be read"
+)]
+
+mod banned_calls;
+mod code_text;
+mod crate_table;
+mod dependency_reasons;
+mod file_form;
+mod foreign_words;
+mod inherited_lints;
+mod offence;
+mod repository;
+mod vague_names;
