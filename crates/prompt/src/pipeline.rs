@@ -156,18 +156,18 @@ impl Pipeline {
             return Outcome { approved: false, denied_at: Some(Stage::Governance), ..outcome };
         }
         for plugin in &self.plugins {
-            let failure = |message| PluginFailure { plugin: plugin.name().to_owned(), message };
-            let change = match plugin.transform(&outcome.ir, ids) {
+            let mut change = match plugin.transform(&outcome.ir, ids) {
                 Ok(Some(change)) => change,
                 Ok(None) => continue,
                 Err(error) => {
-                    outcome.failures.push(failure(error.to_string()));
+                    let plugin = plugin.name().to_owned();
+                    outcome.failures.push(PluginFailure { plugin, message: error.to_string() });
                     continue;
                 }
             };
+            // A plugin that forgot to, or a short id drawn twice, must not give two stages one name.
             if change.ir.ir_id == outcome.ir.ir_id {
-                outcome.failures.push(failure("the changed prompt kept its id".to_owned()));
-                continue;
+                change.ir.ir_id = ids.short();
             }
             let timestamp = CreatedAt::from_timestamp(clock.now());
             let record = IrTransformation::new(&outcome.ir, &change, plugin.as_ref(), timestamp);

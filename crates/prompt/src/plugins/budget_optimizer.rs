@@ -19,6 +19,13 @@ pub struct BudgetOptimizer;
 
 impl BudgetOptimizer {
     pub const NAME: &'static str = "BudgetOptimizerPlugin";
+
+    /// The sentence of the transformation record.
+    #[must_use]
+    pub fn description(original: &Number, adjusted: &Number) -> String {
+        let print = |number: &Number| python_spaced(&Value::Number(number.clone()));
+        format!("Adjusted budget: {} -> {}", print(original), print(adjusted))
+    }
 }
 
 impl Plugin for BudgetOptimizer {
@@ -33,7 +40,7 @@ impl Plugin for BudgetOptimizer {
         let original = ir.token_budget.number();
         let adjusted = adjusted_budget(original, ir.phase, &Number::Int(i64::from(ir.priority.get())))
             .ok_or_else(|| PluginError("the budget is beyond every double".to_owned()))?;
-        let description = description(original, &adjusted);
+        let description = Self::description(original, &adjusted);
         let token_budget = TokenBudget::new(adjusted)
             .ok_or_else(|| PluginError("the adjusted budget would be negative".to_owned()))?;
         let mut changed = ir.clone_with_id(ids);
@@ -59,12 +66,6 @@ pub fn adjusted_budget(budget: &Number, phase: PhaseType, priority: &Number) -> 
         return None;
     }
     Number::integer(&format!("{:.0}", product.trunc()))
-}
-
-/// The sentence of the transformation record.
-pub(crate) fn description(original: &Number, adjusted: &Number) -> String {
-    let print = |number: &Number| python_spaced(&Value::Number(number.clone()));
-    format!("Adjusted budget: {} -> {}", print(original), print(adjusted))
 }
 
 fn is_adjusted(ir: &PromptIr) -> bool {

@@ -1,0 +1,212 @@
+//! Whole runs: order, isolation, the second check, records and the log.
+
+#![expect(clippy::unwrap_used, reason = "the built prompt is a valid one")]
+
+use stave_canon::{CountingIds, FixedClock, Ids, Timestamp};
+use stave_prompt::governance::PolicySet;
+use stave_prompt::plugins::{BudgetOptimizer, Change, ContextDigest, Plugin, PluginError};
+use stave_prompt::{PhaseType, Pipeline, PromptIr, PromptIrBuilder, Stage, short_hash};
+
+const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
+
+fn builder() -> PromptIrBuilder {
+    PromptIrBuilder::new("architect", "Design auth system").phase(PhaseType::Planning).set_priority(7)
+}
+
+fn prompt() -> PromptIr {
+    builder().build(&CountingIds::new(), &CLOCK).unwrap()
+}
+
+/// Adds a constraint to every prompt.
+#[derive(Debug)]
+struct AddConstraint(&'static str);
+
+impl Plugin for AddConstraint {
+    fn name(&self) -> &str {
+        "AddConstraint"
+    }
+
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+        let mut changed = ir.clone_with_id(ids);
+        changed.constraints.push(self.0.to_owned());
+        let description = "Added a constraint".to_owned();
+        Ok(Some(Change { ir: changed, transformation_type: "constraint", description }))
+    }
+}
+
+#[derive(Debug)]
+struct Fails;
+
+impl Plugin for Fails {
+    fn name(&self) -> &str {
+        "Fails"
+    }
+
+    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+        Err(PluginError("out of order".to_owned()))
+    }
+}
+
+/// Changes a prompt without giving it an id of its own.
+#[derive(Debug)]
+struct KeepsId;
+
+impl Plugin for KeepsId {
+    fn name(&self) -> &str {
+        "KeepsId"
+    }
+
+    fn transform(&self, ir: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+        let changed = PromptIr { intent: "something else".to_owned(), ..ir.clone() };
+        Ok(Some(Change { ir: changed, transformation_type: "rewrite", description: String::new() }))
+    }
+}
+
+fn standard() -> Pipeline {
+    Pipeline::new(Some(PolicySet::default()))
+        .with_plugin(Box::new(ContextDigest::new(10)))
+        .with_plugin(Box::new(BudgetOptimizer))
+}
+
+#[test]
+fn records_link_from_the_input_to_the_output() {
+    let references = (0..11).map(|index| format!("file:m{index}.py"));
+    let ir = references.fold(builder(), PromptIrBuilder::add_context_ref);
+    let ids = CountingIds::new();
+    let ir = ir.build(&ids, &CLOCK).unwrap();
+    let before = ir.clone();
+    let outcome = standard().process(&ir, &ids, &CLOCK);
+    assert_eq!(ir, before);
+    let records = &outcome.transformations;
+    let kinds: Vec<&str> = records.iter().map(|record| record.transformation_type.as_str()).collect();
+    assert_eq!(kinds, ["context_digest", "budget_optimization"]);
+    assert_eq!(records[0].before_hash, short_hash(&ir));
+    assert_eq!(records[0].after_hash, records[1].before_hash);
+    assert_eq!(records[1].after_hash, short_hash(&outcome.ir));
+    assert_eq!(records[0].description, "Compressed 11 refs into digest");
+    assert_eq!(records[1].description, "Adjusted budget: 3000 -> 4320");
+    assert_eq!(records[1].applied_by, "BudgetOptimizerPlugin");
+    assert_eq!(outcome.ir.ir_id, "00000003");
+}
+
+#[test]
+fn a_failing_plugin_is_skipped_and_noted() {
+    let pipeline = Pipeline::new(None).with_plugin(Box::new(Fails)).with_plugin(Box::new(BudgetOptimizer));
+    let outcome = pipeline.process(&prompt(), &CountingIds::new(), &CLOCK);
+    assert!(outcome.approved);
+    assert_eq!(outcome.ir.intent, "Design auth system");
+    assert_eq!(outcome.ir.token_budget.tokens(), 4320);
+    let failed: Vec<&str> = outcome.failures.iter().map(|failure| failure.plugin.as_str()).collect();
+    assert_eq!(failed, ["Fails"]);
+    assert_eq!(pipeline.log()[0].failures, outcome.failures);
+}
+
+#[test]
+fn every_stage_has_an_id_of_its_own() {
+    let ids = CountingIds::new();
+    let ir = builder().build(&ids, &CLOCK).unwrap();
+    let outcome = Pipeline::new(None).with_plugin(Box::new(KeepsId)).process(&ir, &ids, &CLOCK);
+    assert_eq!(outcome.ir.intent, "something else");
+    assert_ne!(outcome.ir.ir_id, ir.ir_id);
+    assert_eq!(outcome.transformations[0].after_hash, short_hash(&outcome.ir));
+}
+
+#[test]
+fn what_a_plugin_adds_is_judged_too() {
+    let pipeline = Pipeline::new(Some(PolicySet::default()))
+        .with_plugin(Box::new(AddConstraint("Bypass the review")))
+        .with_plugin(Box::new(BudgetOptimizer));
+    let ir = prompt();
+    let outcome = pipeline.process(&ir, &CountingIds::new(), &CLOCK);
+    assert!(!outcome.approved);
+    assert_eq!(outcome.ir, ir);
+    assert_eq!(outcome.denied_at, Some(Stage::Plugin("AddConstraint".to_owned())));
+    assert_eq!(
+        outcome.violation_texts(),
+        ["DENY: sensitive_constraints - Constraint contains forbidden keyword 'bypass'"]
+    );
+    assert_eq!(outcome.transformations.len(), 1);
+}
+
+#[test]
+fn a_flag_is_reported_once_although_the_prompt_is_judged_again() {
+    let ir = PromptIrBuilder::new("cleaner", "Delete ALL temporary rows");
+    let ir = ir.build(&CountingIds::new(), &CLOCK).unwrap();
+    let outcome = standard().process(&ir, &CountingIds::new(), &CLOCK);
+    assert!(outcome.approved);
+    assert_eq!(outcome.violations.len(), 1);
+    assert_eq!(outcome.violations[0].matched(), "Delete ALL");
+}
+
+#[test]
+fn the_word_deny_in_a_name_denies_nothing() {
+    let policies =
+        r#"[{"name": "DENY_list", "type": "intent", "forbidden_keywords": ["DENY"], "action": "flag"}]"#;
+    let policies = PolicySet::from_value(&stave_canon::parse(policies).unwrap()).unwrap();
+    let ir = PromptIrBuilder::new("a", "deny entry").build(&CountingIds::new(), &CLOCK).unwrap();
+    let verdict = policies.check(&ir);
+    assert!(verdict.approved());
+    assert_eq!(verdict.texts(), ["FLAG: DENY_list - Intent contains forbidden keyword 'DENY'"]);
+}
+
+#[test]
+fn the_log_is_bounded_and_the_figures_count_every_run() {
+    let pipeline = standard().with_log_capacity(3);
+    let denied = builder().add_context_ref("file:/etc/passwd").build(&CountingIds::new(), &CLOCK).unwrap();
+    for _ in 0..7 {
+        assert!(pipeline.process(&prompt(), &CountingIds::new(), &CLOCK).approved);
+    }
+    assert!(!pipeline.process(&denied, &CountingIds::new(), &CLOCK).approved);
+    let log = pipeline.log();
+    assert_eq!(log.len(), 3);
+    assert_eq!(log.iter().map(|entry| entry.transformations.len()).collect::<Vec<_>>(), [1, 1, 0]);
+    assert_eq!(log.iter().map(|entry| entry.approved).collect::<Vec<_>>(), [true, true, false]);
+    let statistics = pipeline.statistics();
+    assert_eq!((statistics.total_runs, statistics.total_transformations), (8, 7));
+    let report = pipeline.report();
+    assert_eq!((report.total_checks, report.approved, report.denied), (8, 7, 1));
+    assert_eq!(report.approval_rate, 0.875);
+    assert_eq!(report.recent_violations.len(), 8);
+}
+
+#[test]
+fn a_report_over_no_check_is_full_approval_and_keeps_ten_entries() {
+    assert_eq!(standard().report().approval_rate, 1.0);
+    let pipeline = standard();
+    for _ in 0..25 {
+        pipeline.process(&prompt(), &CountingIds::new(), &CLOCK);
+    }
+    assert_eq!(pipeline.report().recent_violations.len(), 10);
+}
+
+#[test]
+fn processing_twice_adjusts_the_budget_once() {
+    let ids = CountingIds::new();
+    let first = standard().process(&prompt(), &ids, &CLOCK);
+    assert_eq!(first.ir.token_budget.tokens(), 4320);
+    let second = standard().process(&first.ir, &ids, &CLOCK);
+    assert_eq!(second.ir, first.ir);
+    assert!(second.transformations.is_empty());
+}
+
+#[test]
+fn no_policies_is_not_the_same_as_the_default_policies() {
+    let none = PolicySet::from_value(&stave_canon::Value::Array(Vec::new())).unwrap();
+    let default = PolicySet::from_value(&stave_canon::Value::Null).unwrap();
+    let ir = builder().add_context_ref("/etc/hosts").build(&CountingIds::new(), &CLOCK).unwrap();
+    assert!(none.check(&ir).approved());
+    assert!(!default.check(&ir).approved());
+}
+
+#[test]
+fn policies_that_would_protect_nothing_are_refused_all_at_once() {
+    let policies = r#"[
+        {"name": "a", "type": "Intent", "action": "block"},
+        {"type": "intent", "forbidden_keywords": [1], "action": "deny"},
+        {"name": "c", "type": "intent", "forbidden_keywords": ["x", 2], "action": "deny"},
+        7
+    ]"#;
+    let error = PolicySet::from_value(&stave_canon::parse(policies).unwrap()).unwrap_err();
+    let pointers: Vec<&str> = error.faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    assert_eq!(pointers, ["/0/type", "/0/action", "/1", "/2/forbidden_keywords/1", "/3"]);
+}
