@@ -3,9 +3,25 @@
 //! Decoding is tolerant. A field with a known name and an unexpected type is treated as unknown, so it stays
 //! in `extra` and the provider judges it. Only a body that is no message list at all is an error.
 
+mod anthropic_messages;
+mod fields;
+mod neutral;
+mod ollama;
+mod openai;
+mod openai_chat;
+mod openai_responses;
+pub mod stream;
+mod strict_schema;
+
+pub use anthropic_messages::{AnthropicMessages, DEFAULT_MAX_TOKENS};
+pub use ollama::Ollama;
+pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
+pub use strict_schema::{StrictFault, StrictMode, strict_copy};
+
 use stave_canon::Value;
 
-use crate::{ErrorKind, Request, Response, StreamEvent};
+use crate::{ErrorKind, Provider, Request, Response, StreamEvent};
 
 /// One provider interface.
 pub trait Codec: Send + Sync + std::fmt::Debug {
@@ -63,6 +79,18 @@ pub struct Note {
 pub struct ProviderError {
     pub message: String,
     pub code: Option<String>,
+}
+
+/// The codec that a provider's interface needs; `None` for a provider without a client.
+#[must_use]
+pub fn codec_of(provider: Provider) -> Option<&'static dyn Codec> {
+    match provider {
+        Provider::OpenAi | Provider::Azure => Some(&OpenAiChat),
+        Provider::OpenAiResponses => Some(&OpenAiResponses),
+        Provider::Anthropic => Some(&AnthropicMessages),
+        Provider::Ollama => Some(&Ollama),
+        Provider::Bedrock => None,
+    }
 }
 
 /// How much of a provider's message is kept: enough to read, too little to flood a log.

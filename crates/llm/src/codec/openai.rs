@@ -1,0 +1,135 @@
+//! What OpenAI's two interfaces share: data URLs, schema names, usage, strict schemas.
+
+use stave_canon::Value;
+
+use super::Note;
+use super::fields::Fields;
+use super::strict_schema::{StrictMode, strict_copy};
+use crate::{Media, Message, PartKind, Request, ResponseSchema, Source, Usage};
+
+/// The longest name of a schema that OpenAI accepts.
+const LONGEST_NAME: usize = 64;
+
+/// `data:<media type>;base64,<data>`, or the address as it is.
+pub(super) fn media_url(source: &Source) -> Option<String> {
+    match source {
+        Source::Base64 { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
+        Source::Url(url) => Some(url.clone()),
+        Source::File(_) | Source::Text(_) => None,
+    }
+}
+
+pub(super) fn parse_media_url(url: String) -> Source {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match inline {
+        Some((media_type, data)) => {
+            Source::Base64 { media_type: media_type.to_owned(), data: data.to_owned() }
+        }
+        None => Source::Url(url),
+    }
+}
+
+/// Name, schema and strictness as they go on the wire.
+pub(super) fn wire_schema(schema: &ResponseSchema, notes: &mut Vec<Note>) -> (String, Value, bool) {
+    let name = wire_name(&schema.name);
+    if name != schema.name {
+        notes.push(Note::new("response_schema.name", format!("`{}` is sent as `{name}`", schema.name)));
+    }
+    if !schema.strict {
+        return (name, schema.schema.clone(), false);
+    }
+    match strict_copy(&schema.schema, StrictMode::OpenAi) {
+        Ok(copy) => (name, copy, true),
+        Err(fault) => {
+            notes.push(Note::new("response_schema.strict", format!("sent as not strict: {fault}")));
+            (name, schema.schema.clone(), false)
+        }
+    }
+}
+
+fn wire_name(name: &str) -> String {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let name: String =
+        name.chars().map(|letter| if allowed(letter) { letter } else { '_' }).take(LONGEST_NAME).collect();
+    if name.is_empty() { "reply".to_owned() } else { name }
+}
+
+/// Takes token counts apart, in the words of either interface; the rest stays in `fields`.
+pub(super) fn usage(fields: &mut Fields) -> Usage {
+    let mut first = |keys: [&str; 2]| keys.into_iter().find_map(|key| fields.u64(key)).unwrap_or_default();
+    let mut usage = Usage {
+        input: first(["prompt_tokens", "input_tokens"]),
+        output: first(["completion_tokens", "output_tokens"]),
+        ..Usage::default()
+    };
+    for key in ["prompt_tokens_details", "input_tokens_details"] {
+        if let Some(mut details) = fields.nested(key) {
+            usage.cache_read = details.u64("cached_tokens").unwrap_or_default();
+            usage.cache_write = details.u64("cache_write_tokens").unwrap_or_default();
+            fields.give_back(key, details);
+        }
+    }
+    for key in ["completion_tokens_details", "output_tokens_details"] {
+        if let Some(mut details) = fields.nested(key) {
+            usage.reasoning = details.u64("reasoning_tokens").unwrap_or_default();
+            fields.give_back(key, details);
+        }
+    }
+    if fields.peek("total_tokens").and_then(Value::as_i64).and_then(|total| u64::try_from(total).ok())
+        == Some(usage.total())
+    {
+        fields.value("total_tokens");
+    }
+    usage
+}
+
+/// Whether the model belongs to a family that knows the newer name of the token limit only.
+pub(super) fn is_reasoning_family(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let o_series =
+        name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    o_series || name.starts_with("gpt-5")
+}
+
+/// Says once per request which marks and flags this wire has no place for.
+pub(super) fn note_what_is_left_out(request: &Request, notes: &mut Vec<Note>) {
+    let parts = || request.messages.iter().flat_map(|message: &Message| &message.content);
+    let tool_marked =
+        |tool: &crate::Tool| matches!(tool, crate::Tool::Function(function) if function.cache.is_some());
+    if parts().any(|part| part.cache.is_some()) || request.tools.iter().any(tool_marked) {
+        notes.push(Note::new("cache", "cache marks are left out: this provider caches prefixes by itself"));
+    }
+    if parts().any(|part| matches!(&part.kind, PartKind::ToolResult(result) if result.is_error)) {
+        notes.push(Note::new("is_error", "left out: the result's text must say that the tool failed"));
+    }
+}
+
+/// A document as an uploaded file, inline data or text, in the fields that both interfaces share.
+pub(super) fn file_fields(media: &Media) -> Option<Vec<(&'static str, Value)>> {
+    let mut fields: Vec<(&'static str, Value)> = match &media.source {
+        Source::File(id) => vec![("file_id", id.as_str().into())],
+        Source::Base64 { .. } => vec![("file_data", media_url(&media.source)?.into())],
+        Source::Url(_) | Source::Text(_) => return None,
+    };
+    if let Some(name) = &media.name {
+        fields.push(("filename", name.as_str().into()));
+    }
+    Some(fields)
+}
+
+/// Reads what [`file_fields`] writes.
+pub(super) fn file_media(fields: &mut Fields) -> Option<Media> {
+    let source = match fields.string("file_id") {
+        Some(id) => Source::File(id),
+        None => match parse_media_url(fields.string("file_data")?) {
+            inline @ Source::Base64 { .. } => inline,
+            // Bare data without a media type goes back under its key.
+            Source::Url(data) => {
+                fields.put("file_data", data);
+                return None;
+            }
+            Source::File(_) | Source::Text(_) => return None,
+        },
+    };
+    Some(Media { source, name: fields.string("filename") })
+}
