@@ -118,3 +118,35 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
         ))
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SourceId;
+
+    #[test]
+    fn findings_are_read_from_the_first_file_and_its_top() {
+        let found = |source, start, severity, name| {
+            Diagnostic::new(Code(name), Span::new(SourceId(source), start, start + 1), "m").severity(severity)
+        };
+        let mut findings = [
+            found(1, 0, Severity::Error, "a"),
+            found(0, 7, Severity::Note, "b"),
+            found(0, 7, Severity::Error, "d"),
+            found(0, 7, Severity::Error, "c"),
+            found(0, 3, Severity::Warning, "e"),
+        ];
+        sort(&mut findings);
+        let names: Vec<&str> = findings.iter().map(|finding| finding.code.0).collect();
+        assert_eq!(names, ["e", "c", "d", "b", "a"]);
+    }
+
+    #[test]
+    fn the_table_gives_a_finding_its_severity() {
+        for row in crate::CODES.iter().copied().flatten() {
+            let finding = Diagnostic::new(row.code, Span::at(SourceId(0), 0), "m");
+            assert_eq!(finding.severity, row.severity, "{}", row.code);
+            assert_eq!(finding.is_error(), row.severity == Severity::Error);
+        }
+    }
+}

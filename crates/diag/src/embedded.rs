@@ -9,7 +9,7 @@ use crate::{SourceId, Span};
 ///
 /// Invariant: `pieces` is sorted by `text_start`, its first piece starts at 0, and every offset is on a
 /// character boundary of its text. A piece of the same length in text and source was written as it reads;
-/// any other piece is one escape, fold or joint, which has no inner places.
+/// any other piece is one decoded character, which has no inner places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Embedded {
     text: String,
@@ -78,13 +78,7 @@ impl Embedded {
         let text_len = text_end.saturating_sub(piece.text_start as usize);
         let source_len = piece.source_len as usize;
         let into_text = offset.saturating_sub(piece.text_start as usize);
-        let into_source = if text_len == source_len {
-            into_text.min(source_len)
-        } else if into_text >= text_len || (side == Side::End && into_text > 0) {
-            source_len
-        } else {
-            0
-        };
+        let into_source = if into_text >= text_len { source_len } else { into_text.min(source_len) };
         piece.source_start as usize + into_source
     }
 

@@ -4,12 +4,12 @@
 const LONGEST_WORD: usize = 64;
 
 /// The candidate that `word` is most likely a slip of, if one is near enough: the same word in another case
-/// or with other separators, or at most a third of its letters typed wrongly (one in words of up to five
-/// letters). Of equally near candidates it is the first.
+/// or with other separators, or at most a third of its letters typed wrongly. Words of one or two letters
+/// are too short to be slips of each other. Of equally near candidates it is the first.
 #[must_use]
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = folded(word)?;
-    let limit = (typed.len() / 3).max(1);
+    let limit = typed.len() / 3;
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         if candidate == word {
@@ -17,10 +17,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         }
         let Some(known) = folded(candidate) else { continue };
         let bound = best.map_or(limit, |(distance, _)| distance.saturating_sub(1));
-        // One letter may become any other, so replacing all of a word says nothing.
-        if let Some(distance) = distance_within(&typed, &known, bound)
-            && distance < typed.len().max(known.len())
-        {
+        if let Some(distance) = distance_within(&typed, &known, bound) {
             if distance == 0 {
                 return Some(candidate);
             }
@@ -82,6 +79,8 @@ mod tests {
             ("form", Some("from")),
             ("completely_else", None),
             ("a", None),
+            ("ab", None),
+            ("X", Some("x")),
             ("", None),
         ];
         let known = ["prompt", "http.get", "output_schema", "from", "x"];
