@@ -48,8 +48,18 @@ pub trait StreamDecoder: Send + std::fmt::Debug {
     /// a frame that can not be read.
     fn decode(&mut self, data: &str, events: &mut Vec<StreamEvent>) -> Result<(), ErrorKind>;
 
-    /// Whether the provider has said that the reply is over.
-    fn is_complete(&self) -> bool;
+    fn progress(&self) -> Progress;
+}
+
+/// How far a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Progress {
+    #[default]
+    Running,
+    /// The model has stopped; counts may follow.
+    Stopped,
+    /// Nothing follows.
+    Over,
 }
 
 /// How a stream is cut into frames.

@@ -7,6 +7,7 @@
 //! Invariant: nothing here reads a file, the environment or a clock. Contents, keys, the clock and the seed of
 //! the jitter come in from the caller.
 
+mod client;
 pub mod codec;
 mod error;
 mod model;
@@ -14,6 +15,7 @@ mod secret;
 mod target;
 mod transport;
 
+pub use client::{Client, ClientOptions};
 pub use error::{Error, ErrorKind, Phase};
 pub use model::{
     Accumulator, CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, Response,

@@ -9,7 +9,7 @@ use stave_canon::{Object, Value};
 
 use super::fields::{Fields, merge, object, put};
 use super::openai::note_what_is_left_out;
-use super::{Codec, Encoded, Framing, Note, StreamDecoder, stream};
+use super::{Codec, Encoded, Framing, Note, Progress, StreamDecoder, stream};
 use crate::{
     ErrorKind, FunctionTool, Media, Message, Part, PartKind, Request, Response, ResponseSchema, Role, Source,
     StopReason, StreamEvent, Thinking, Tool, ToolResult, ToolUse, Usage,
@@ -299,7 +299,7 @@ fn usage(fields: &mut Fields) -> Option<Usage> {
 #[derive(Debug, Default)]
 struct ChatLines {
     started: bool,
-    complete: bool,
+    progress: Progress,
     calls: usize,
 }
 
@@ -319,7 +319,7 @@ impl StreamDecoder for ChatLines {
             events.extend(parts.into_iter().filter_map(|part| self.event(part)));
         }
         if fields.bool("done") == Some(true) {
-            self.complete = true;
+            self.progress = Progress::Over;
             if let Some(usage) = usage(&mut fields) {
                 events.push(StreamEvent::Usage(usage));
             }
@@ -329,8 +329,8 @@ impl StreamDecoder for ChatLines {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.complete
+    fn progress(&self) -> Progress {
+        self.progress
     }
 }
 

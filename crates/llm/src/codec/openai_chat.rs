@@ -117,7 +117,7 @@ fn encode_message(message: &Message, notes: &mut Vec<Note>) -> Vec<Value> {
     for part in &message.content {
         match &part.kind {
             PartKind::ToolResult(result) => {
-                messages.push(encode_tool_result(message, result, &part.extra, notes))
+                messages.push(encode_tool_result(message, result, &part.extra, notes));
             }
             PartKind::ToolUse(call) => tool_calls.push(encode_tool_call(call, &part.extra)),
             PartKind::Other(value) if is_tool_call(value) => tool_calls.push(value.clone()),

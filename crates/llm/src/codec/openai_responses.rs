@@ -225,7 +225,7 @@ fn encode_part(part: &Part, role: Role, notes: &mut Vec<Note>) -> Option<Value> 
             let mut out = object([("type", "input_file".into())]);
             match (&media.source, file_fields(media)) {
                 (_, Some(fields)) => {
-                    out.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)))
+                    out.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)));
                 }
                 (Source::Url(url), None) => put(&mut out, "file_url", Some(url.as_str())),
                 (_, None) => return None,

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use super::{Part, ToolUse};
+use super::{Part, PartKind, ToolUse};
 
 /// One whole answer.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -91,6 +91,42 @@ impl Response {
     /// The tools that the model wants called, in its order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolUse> {
         self.content.iter().filter_map(Part::as_tool_use)
+    }
+}
+
+impl StreamEvent {
+    /// The events that fold into `response`, for a reply that came in one piece to someone who streams.
+    #[must_use]
+    pub fn of(response: &Response) -> Vec<StreamEvent> {
+        let mut events = vec![StreamEvent::Start { id: response.id.clone(), model: response.model.clone() }];
+        for (index, part) in response.content.iter().enumerate() {
+            events.extend(match &part.kind {
+                PartKind::Text(text) => Some(StreamEvent::Text { index, text: text.clone() }),
+                PartKind::Thinking(thinking) => Some(StreamEvent::Thinking {
+                    index,
+                    text: thinking.text.clone(),
+                    signature: thinking.signature.clone(),
+                    redacted: thinking.redacted.clone(),
+                }),
+                PartKind::ToolUse(call) => Some(StreamEvent::ToolCall {
+                    index,
+                    id: Some(call.id.clone()),
+                    name: Some(call.name.clone()),
+                    arguments: call.arguments.clone(),
+                }),
+                PartKind::Other(value) => Some(StreamEvent::Raw(value.clone())),
+                PartKind::Image(_) | PartKind::Document(_) | PartKind::ToolResult(_) => None,
+            });
+        }
+        events.extend(response.usage.map(StreamEvent::Usage));
+        events.extend(response.stop.clone().map(StreamEvent::Stop));
+        events
+    }
+
+    /// Whether the event carries a piece of the reply itself.
+    #[must_use]
+    pub fn is_output(&self) -> bool {
+        matches!(self, StreamEvent::Text { .. } | StreamEvent::Thinking { .. } | StreamEvent::ToolCall { .. })
     }
 }
 

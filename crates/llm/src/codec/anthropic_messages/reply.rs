@@ -3,7 +3,7 @@
 use stave_canon::Value;
 
 use super::super::fields::Fields;
-use super::super::{StreamDecoder, stream};
+use super::super::{Progress, StreamDecoder, stream};
 use super::decode_part;
 use crate::{ErrorKind, Response, StopReason, StreamEvent, Usage};
 
@@ -81,7 +81,7 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct MessagesStream {
     counts: Counts,
-    complete: bool,
+    progress: Progress,
 }
 
 impl StreamDecoder for MessagesStream {
@@ -109,18 +109,18 @@ impl StreamDecoder for MessagesStream {
             "message_delta" => {
                 self.usage(&mut fields, events);
                 if let Some(word) = fields.nested("delta").and_then(|mut delta| delta.string("stop_reason")) {
-                    self.complete = true;
+                    self.progress = Progress::Stopped;
                     events.push(StreamEvent::Stop(stop_reason(&word)));
                 }
             }
-            "message_stop" => self.complete = true,
+            "message_stop" => self.progress = Progress::Over,
             _ => events.push(StreamEvent::Raw(raw)),
         }
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.complete
+    fn progress(&self) -> Progress {
+        self.progress
     }
 }
 

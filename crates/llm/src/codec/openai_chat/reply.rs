@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 
 use super::super::fields::Fields;
-use super::super::{StreamDecoder, openai, stream};
+use super::super::{Progress, StreamDecoder, openai, stream};
 use super::{decode_content, decode_tool_call};
 use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent, Thinking};
 
@@ -70,7 +70,7 @@ fn stop_reason(word: &str) -> StopReason {
 #[derive(Debug, Default)]
 pub(super) struct ChatStream {
     started: bool,
-    complete: bool,
+    progress: Progress,
     /// The call that grows, for servers that do not number the pieces.
     call: Option<usize>,
 }
@@ -78,7 +78,7 @@ pub(super) struct ChatStream {
 impl StreamDecoder for ChatStream {
     fn decode(&mut self, data: &str, events: &mut Vec<StreamEvent>) -> Result<(), ErrorKind> {
         if data.trim() == "[DONE]" {
-            self.complete = true;
+            self.progress = Progress::Over;
             return Ok(());
         }
         let chunk = stream::parse_frame(data)?;
@@ -100,7 +100,7 @@ impl StreamDecoder for ChatStream {
                 self.delta(delta, events);
             }
             if let Some(word) = choice.string("finish_reason") {
-                self.complete = true;
+                self.progress = Progress::Stopped;
                 events.push(StreamEvent::Stop(stop_reason(&word)));
             }
         }
@@ -110,8 +110,8 @@ impl StreamDecoder for ChatStream {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.complete
+    fn progress(&self) -> Progress {
+        self.progress
     }
 }
 

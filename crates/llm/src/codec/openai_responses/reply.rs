@@ -3,7 +3,7 @@
 use stave_canon::Value;
 
 use super::super::fields::Fields;
-use super::super::{StreamDecoder, openai, stream};
+use super::super::{Progress, StreamDecoder, openai, stream};
 use super::{decode_other_item, decode_part};
 use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent};
 
@@ -81,13 +81,13 @@ const REPEATS: &[&str] = &[
 /// Reads the events of one reply.
 #[derive(Debug, Default)]
 pub(super) struct ResponsesStream {
-    complete: bool,
+    progress: Progress,
 }
 
 impl StreamDecoder for ResponsesStream {
     fn decode(&mut self, data: &str, events: &mut Vec<StreamEvent>) -> Result<(), ErrorKind> {
         if data.trim() == "[DONE]" {
-            self.complete = true;
+            self.progress = Progress::Over;
             return Ok(());
         }
         let event = stream::parse_frame(data)?;
@@ -121,13 +121,13 @@ impl StreamDecoder for ResponsesStream {
                 events.push(StreamEvent::ToolCall { index, id: None, name: None, arguments });
             }
             "response.output_item.added" => {
-                events.extend(fields.nested("item").and_then(|item| added(index, item, raw)))
+                events.extend(fields.nested("item").and_then(|item| added(index, item, raw)));
             }
             "response.output_item.done" => {
-                events.extend(fields.nested("item").and_then(|item| done(index, item)))
+                events.extend(fields.nested("item").and_then(|item| done(index, item)));
             }
             "response.completed" | "response.incomplete" => {
-                self.complete = true;
+                self.progress = Progress::Over;
                 if let Some(response) = fields.value("response") {
                     let whole = decode_response(response)?;
                     events.extend(whole.usage.map(StreamEvent::Usage));
@@ -140,8 +140,8 @@ impl StreamDecoder for ResponsesStream {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.complete
+    fn progress(&self) -> Progress {
+        self.progress
     }
 }
 

@@ -1,0 +1,179 @@
+//! The provider client: HTTP with bounded time and size, retries, and streams.
+//!
+//! Invariant: a key leaves this module only as the value of one header that is marked sensitive. Redirects are
+//! not followed, since a key must not travel to a host that nobody named.
+
+mod exchange;
+mod retry;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use stave_canon::Clock;
+
+use self::exchange::Exchange;
+use self::retry::{Jitter, wait_before_retry};
+use crate::codec::codec_of;
+use crate::{Attempt, CallOptions, Error, ErrorKind, Observer, Provider, Reply, Request, Target, Transport};
+
+/// The version of Anthropic's interface that the codec speaks.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// What holds for every call of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientOptions {
+    pub connect_timeout: Duration,
+    /// The largest reply, in bytes, that is read.
+    pub max_body: usize,
+    /// A proxy for all calls, as a URL.
+    pub proxy: Option<String>,
+}
+
+/// Talks to providers over HTTP. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    clock: Arc<dyn Clock>,
+    max_body: usize,
+    connect_timeout: Duration,
+    /// Whether this machine has certificates to trust; without them only plain HTTP works.
+    has_roots: bool,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        ClientOptions { connect_timeout: Duration::from_secs(10), max_body: 32 << 20, proxy: None }
+    }
+}
+
+impl Client {
+    /// A client with its own pool of connections. The clock reads a `Retry-After` that is a date.
+    pub fn new(options: &ClientOptions, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        // The process has one default for TLS; when another part has chosen already, its choice stands.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let proxy = options
+            .proxy
+            .as_deref()
+            .map(reqwest::Proxy::all)
+            .transpose()
+            .map_err(|_| ErrorKind::Target("the proxy is not a URL".to_owned()))?;
+        let builder = || {
+            let builder = reqwest::Client::builder()
+                .user_agent(concat!("stave/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .referer(false)
+                .connect_timeout(options.connect_timeout);
+            match &proxy {
+                Some(proxy) => builder.proxy(proxy.clone()),
+                None => builder.no_proxy(),
+            }
+        };
+        // Building fails on a machine without any certificates, where local servers must work all the same.
+        let (http, has_roots) = match builder().build() {
+            Ok(http) => (http, true),
+            Err(_) => {
+                let bare = builder().tls_certs_only([]).build();
+                (bare.map_err(|error| ErrorKind::Transport(error.without_url().to_string()))?, false)
+            }
+        };
+        let connect_timeout = options.connect_timeout;
+        Ok(Client { http, clock, max_body: options.max_body, connect_timeout, has_roots })
+    }
+}
+
+#[async_trait]
+impl Transport for Client {
+    async fn send(
+        &self,
+        request: &Request,
+        target: &Target,
+        options: &CallOptions,
+        observer: &dyn Observer,
+    ) -> Result<Reply, Error> {
+        let request = if request.model.is_empty() {
+            Cow::Owned(Request { model: target.model.clone(), ..request.clone() })
+        } else {
+            Cow::Borrowed(request)
+        };
+        let url = target.url(&request.model)?;
+        target.check_key()?;
+        if url.scheme() == "https" && !self.has_roots {
+            let message =
+                "this machine has no CA certificates, so no https address can be trusted; install them";
+            return Err(ErrorKind::Target(message.to_owned()).into());
+        }
+        let codec = codec_of(target.provider).ok_or_else(|| {
+            ErrorKind::Target(format!("provider {} has no client", target.provider.as_str()))
+        })?;
+        let encoded = codec.encode_request(&request);
+        let exchange = Exchange {
+            client: self,
+            codec,
+            url,
+            headers: headers(target)?,
+            body: Bytes::from(encoded.body.to_string()),
+            api_key: target.api_key.as_ref(),
+            streams: request.stream,
+            timeouts: options.timeouts,
+            observer,
+        };
+        let mut jitter = Jitter::seeded(options.jitter_seed);
+        let mut attempts = Vec::new();
+        loop {
+            let failure = match exchange.attempt().await {
+                Ok(response) => {
+                    attempts.push(Attempt { error: None, wait: None });
+                    return Ok(Reply { response, attempts, notes: encoded.notes });
+                }
+                Err(failure) => failure,
+            };
+            let number = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+            let may_retry = failure.kind.is_retryable()
+                && number < options.retry.retries
+                && (!failure.output_seen || observer.restart());
+            let wait = if may_retry {
+                wait_before_retry(&options.retry, number, &failure.kind, &mut jitter)
+            } else {
+                None
+            };
+            let attempt = Attempt { error: Some(failure.kind.clone()), wait };
+            let Some(wait) = wait else {
+                attempts.push(attempt);
+                return Err(Error { kind: failure.kind, attempts });
+            };
+            observer.retry(&attempt);
+            attempts.push(attempt);
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+fn headers(target: &Target) -> Result<HeaderMap, ErrorKind> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    if target.provider == Provider::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+    if let Some(key) = &target.api_key {
+        let (name, value) = match target.provider {
+            Provider::Anthropic => {
+                (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key.expose()))
+            }
+            Provider::Azure => (HeaderName::from_static("api-key"), HeaderValue::from_str(key.expose())),
+            _ => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {}", key.expose()))),
+        };
+        let mut value = value.map_err(|_| {
+            ErrorKind::Target("the API key has characters that no header may have".to_owned())
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
