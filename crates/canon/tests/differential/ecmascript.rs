@@ -8,7 +8,7 @@ const RANDOM_VALUES: usize = 100_000;
 
 #[test]
 fn random_values_are_written_as_ecmascript_writes_them() {
-    let Some(node) = other::start("node", "ecmascript_json.js") else { return };
+    let Some(node) = other::start("node", "ecmascript_json.js", &[]) else { return };
     let mut random = Random::new(2);
     let values: Vec<Value> = (0..RANDOM_VALUES).map(|_| random.value()).collect();
     let lines: Vec<String> = values.iter().map(neutral).collect();

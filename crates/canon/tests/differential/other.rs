@@ -9,15 +9,15 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// Starts `program script`, unless the program is not installed here.
-pub(crate) fn start(program: &str, script: &str) -> Option<Child> {
+/// Starts `program script arguments`, unless the program is not installed here.
+pub(crate) fn start(program: &str, script: &str, arguments: &[&str]) -> Option<Child> {
     let answers = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !answers.is_ok_and(|status| status.success()) {
         println!("skipped: {program} is not installed, so only the committed sample is compared");
         return None;
     }
     let mut command = Command::new(program);
-    let command = command.arg(data(script)).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let command = command.arg(data(script)).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     Some(command.spawn().unwrap())
 }
 

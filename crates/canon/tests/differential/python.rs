@@ -21,7 +21,7 @@ const RANDOM_VALUES: usize = 100_000;
 
 #[test]
 fn random_values_are_written_as_cpython_writes_them() {
-    let Some(python) = other::start("python3", "python_json.py") else { return };
+    let Some(python) = other::start("python3", "python_json.py", &[]) else { return };
     let mut random = Random::new(1);
     let values: Vec<Value> = (0..RANDOM_VALUES).map(|_| random.value()).collect();
     let lines: Vec<String> = values.iter().map(neutral).collect();
