@@ -55,8 +55,8 @@ pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Opt
     Some(contract)
 }
 
-/// Reads the items of a list that must have some. An item that is no object leaves a gap that keeps the
-/// places of the others, so their pointers stay true.
+/// Reads the items of a list that must have some. An item that can not be read is an empty stand-in, so
+/// that the others keep their places.
 fn each<T>(
     reader: &mut Reader,
     members: Members<'_>,

@@ -1,6 +1,6 @@
 //! The node object with its effects and provenance.
 
-use stave_canon::{Pointer, Value};
+use stave_canon::{Object, Pointer, Value};
 
 use super::contract;
 use super::reader::{Members, Null, Reader};
@@ -73,27 +73,30 @@ fn provenance(reader: &mut Reader, members: Members<'_>) -> Vec<ProvenancePointe
     };
     let pointer = members.pointer.key("provenance");
     let items = reader.items(value, &pointer).iter().enumerate();
-    items.filter_map(|(index, item)| provenance_row(reader, item, &pointer.index(index))).collect()
+    items.map(|(index, item)| provenance_row(reader, item, &pointer.index(index))).collect()
 }
 
-fn provenance_row(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<ProvenancePointer> {
-    let members = reader.object(value, pointer)?;
-    let tenant_id = reader.stripped_text(members, "tenant_id");
-    let kind = kind(reader, members, ProvenanceKind::ALL, ProvenanceKind::word);
-    let source_id = reader.stripped_text(members, "source_id");
-    let locator = reader.optional(members, "locator", Null::IsAbsent, "a string");
-    let locator = locator.and_then(|value| reader.string(value, &pointer.key("locator")));
-    let sha256 = reader.optional(members, "sha256", Null::IsAbsent, "a string");
-    let sha256 = sha256.and_then(|value| sha256_of(reader, value, &pointer.key("sha256")));
-    let metadata = reader.optional_object(members, "metadata", Null::IsAbsent).unwrap_or_default();
-    Some(ProvenancePointer {
-        tenant_id,
-        kind: kind.unwrap_or(ProvenanceKind::Other),
-        source_id,
-        locator: locator.map(|locator| strip(locator).to_owned()),
-        sha256,
-        metadata,
-    })
+fn provenance_row(reader: &mut Reader, value: &Value, pointer: &Pointer) -> ProvenancePointer {
+    let mut row = ProvenancePointer {
+        tenant_id: String::new(),
+        kind: ProvenanceKind::Other,
+        source_id: String::new(),
+        locator: None,
+        sha256: None,
+        metadata: Object::new(),
+    };
+    if let Some(members) = reader.object(value, pointer) {
+        row.tenant_id = reader.stripped_text(members, "tenant_id");
+        row.kind = kind(reader, members, ProvenanceKind::ALL, ProvenanceKind::word).unwrap_or(row.kind);
+        row.source_id = reader.stripped_text(members, "source_id");
+        let locator = reader.optional(members, "locator", Null::IsAbsent, "a string");
+        let locator = locator.and_then(|value| reader.string(value, &pointer.key("locator")));
+        row.locator = locator.map(|locator| strip(locator).to_owned());
+        let sha256 = reader.optional(members, "sha256", Null::IsAbsent, "a string");
+        row.sha256 = sha256.and_then(|value| sha256_of(reader, value, &pointer.key("sha256")));
+        row.metadata = reader.optional_object(members, "metadata", Null::IsAbsent).unwrap_or_default();
+    }
+    row
 }
 
 fn sha256_of(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<String> {

@@ -14,12 +14,15 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         let (kind, wanted_word) = (node.kind.word(), wanted.word());
         match &node.contract {
             None => {
-                findings.add(pointer, format!("{kind} node {:?} needs a contract of {wanted_word}", node.id));
+                findings.add(
+                    pointer,
+                    format!("{kind} node {:?} needs a contract of category {wanted_word}", node.id),
+                );
             }
             Some(contract) if contract.contract_category != wanted => findings.add(
                 pointer.key("contract").key("contract_category"),
                 format!(
-                    "{kind} node {:?} needs a contract of {wanted_word}, not of {}",
+                    "{kind} node {:?} needs a contract of category {wanted_word}, not {}",
                     node.id,
                     contract.contract_category.word()
                 ),
