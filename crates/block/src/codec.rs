@@ -5,6 +5,7 @@
 //!
 //! Invariant: `from_value(to_value(ir)) == ir`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use stave_canon::{Object, Pointer, Timestamp, Value};
@@ -97,6 +98,8 @@ fn time_text(time: Timestamp) -> String {
 #[derive(Default)]
 struct Reader {
     faults: Vec<Fault>,
+    /// The span ids met so far.
+    span_ids: HashSet<String>,
 }
 
 impl Reader {
@@ -108,7 +111,6 @@ impl Reader {
         if object.get("blocks").is_none_or(Value::is_null) {
             self.missing(&root, "blocks");
         }
-        self.unique_spans(blocks.as_deref().unwrap_or_default());
         let tool_schema_hashes = self.items(&root, object, "tool_schema_hashes", Reader::tool_schema_hash);
         let structured_output_schema_id = self.optional_text(&root, object, "structured_output_schema_id");
         let source_request_hash = self.optional_text(&root, object, "source_request_hash");
@@ -126,7 +128,10 @@ impl Reader {
 
     fn block(&mut self, at: &Pointer, index: usize, value: &Value) -> Option<PromptBlock> {
         let object = self.object(at, value)?;
-        let span_id = self.text(at, object, "span_id").map(SpanId);
+        let span_id = self.text(at, object, "span_id");
+        if let Some(taken) = span_id.as_ref().filter(|span_id| !self.span_ids.insert((*span_id).clone())) {
+            self.fault(at.key("span_id"), format!("the span id `{taken}` is taken"));
+        }
         let sequence_index = self.count(at, object, "sequence_index");
         if sequence_index.is_some_and(|found| found as usize != index) {
             self.fault(at.key("sequence_index"), format!("block {index} must carry its own index"));
@@ -146,7 +151,7 @@ impl Reader {
             Some(tokens) => self.token_metadata(&at.key("token_metadata"), tokens),
         };
         Some(PromptBlock {
-            span_id: span_id?,
+            span_id: SpanId(span_id?),
             sequence_index: sequence_index?,
             role: role?,
             content: content?,
@@ -169,16 +174,6 @@ impl Reader {
         let tool_name = self.text(at, object, "tool_name");
         let schema_hash = self.text(at, object, "schema_hash");
         Some(ToolSchemaHash { tool_name: tool_name?, schema_hash: schema_hash? })
-    }
-
-    fn unique_spans(&mut self, blocks: &[PromptBlock]) {
-        let mut seen = std::collections::HashSet::new();
-        for (index, block) in blocks.iter().enumerate() {
-            if !seen.insert(&block.span_id) {
-                let pointer = Pointer::root().key("blocks").index(index).key("span_id");
-                self.fault(pointer, format!("the span id `{}` is taken", block.span_id));
-            }
-        }
     }
 
     fn fault(&mut self, pointer: Pointer, message: String) {

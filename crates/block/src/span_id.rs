@@ -1,13 +1,15 @@
 //! Stable span ids.
 //!
-//! An id is made from what a block is, never from where it stands: its role, content type and
-//! provenance, and its name or else its content with normalised white space. So inserting, removing or
-//! moving a block renames no other. A block with a name (a tool, a reference, a template) keeps its id
-//! when its content changes, which is what makes two requests comparable block by block.
+//! An id is made from what a block is, never from where it stands: its role, content type, provenance
+//! and sensitivity, and its name or else its content with normalised white space. So inserting, removing
+//! or moving a block renames no other. A block with a name (a tool, a reference, a template) keeps its
+//! id when its content changes, which is what makes two requests comparable block by block.
 //!
 //! Blocks that are the same in all of this are told apart by their order among themselves: the second
 //! gets `-2`, the third `-3`. They are interchangeable, so inserting one more of them in front adds the
 //! next number and leaves the set of the others as it was.
+//!
+//! The id of a block without a name tells whether two contents are equal, and nothing else about them.
 //!
 //! Invariant: one allocator never gives out the same id twice.
 
@@ -47,7 +49,13 @@ fn digest(section: &BlockSection) -> String {
         Some(name) => ("name", name.clone()),
         None => ("content", normalize_whitespace(&section.content)),
     };
-    let words = [section.role.word(), section.content_type.word(), section.provenance.word(), mark];
+    let words = [
+        section.role.word(),
+        section.content_type.word(),
+        section.provenance.word(),
+        section.sensitivity.word(),
+        mark,
+    ];
     for part in words.into_iter().chain([identity.as_str()]) {
         // The length in front keeps two different lists of parts from reading as the same bytes.
         hash.update(&(part.len() as u64).to_be_bytes());
