@@ -12,7 +12,7 @@ pub struct Examples {
 pub struct Example {
     pub kind: Kind,
     pub text: String,
-    /// The request of a flow that is run, from the `json request` fence after it.
+    /// The request of an example that is run, from the `json request` fence after it.
     pub request: Option<String>,
 }
 
@@ -25,6 +25,8 @@ pub enum Kind {
     StrictFlow,
     /// `yaml run`: a flow that is run with the request after it.
     Run,
+    /// `json run`: an exec document that is run with the request after it.
+    RunDocument,
     /// `json exec`: an exec document.
     Exec,
     /// `json prompt`: a Prompt IR document.
@@ -41,6 +43,7 @@ impl Kind {
             "yaml" => Kind::Flow,
             "yaml strict" => Kind::StrictFlow,
             "yaml run" => Kind::Run,
+            "json run" => Kind::RunDocument,
             "json exec" => Kind::Exec,
             "json prompt" => Kind::Prompt,
             "toml project" => Kind::Project,
@@ -73,9 +76,9 @@ pub fn examples(page: &str) -> Examples {
                     Section::Good => &mut examples.good,
                 };
                 match list.last_mut() {
-                    Some(Example { kind: Kind::Run, request: request @ None, .. })
-                        if words == "json request" =>
-                    {
+                    Some(Example {
+                        kind: Kind::Run | Kind::RunDocument, request: request @ None, ..
+                    }) if words == "json request" => {
                         *request = Some(text);
                     }
                     _ => list.push(Example { kind: Kind::of(words), text, request: None }),
@@ -119,17 +122,24 @@ mod tests {
 
     #[test]
     fn a_request_belongs_to_the_run_before_it() {
-        let page = "# x\n## Bad\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Good\n```json request\n{}\n```\n";
+        let page = "# x\n## Bad\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Good\n```json run\n[]\n```\n```json request\n1\n```\n```json request\n{}\n```\n";
         let read = examples(page);
         assert_eq!(read.bad.len(), 1);
         assert_eq!(read.bad[0].kind, Kind::Run);
         assert_eq!(read.bad[0].request.as_deref(), Some("{}\n"));
-        assert_eq!(read.good[0].kind, Kind::Unknown("json request".to_owned()));
+        assert_eq!(read.good[0].kind, Kind::RunDocument);
+        assert_eq!(read.good[0].request.as_deref(), Some("1\n"));
+        assert_eq!(
+            read.good[1].kind,
+            Kind::Unknown("json request".to_owned()),
+            "a second request has no run"
+        );
     }
 
     #[test]
     fn every_kind_has_its_words() {
-        let known = ["yaml", "yaml strict", "yaml run", "json exec", "json prompt", "toml project"];
+        let known =
+            ["yaml", "yaml strict", "yaml run", "json run", "json exec", "json prompt", "toml project"];
         for words in known {
             assert!(!matches!(Kind::of(words), Kind::Unknown(_)), "{words}");
         }

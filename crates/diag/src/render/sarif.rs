@@ -128,6 +128,8 @@ impl<'a> Found<'a> {
             text.push_str(help);
         }
         let related = diagnostic.labels.iter().enumerate();
+        // The standard has no fix that changes nothing.
+        let cures = diagnostic.fix.iter().filter(|fix| !fix.edits.is_empty());
         Found {
             rule_id: diagnostic.code.0,
             rule_index,
@@ -141,7 +143,7 @@ impl<'a> Found<'a> {
             related_locations: related
                 .map(|(index, label)| Location::related(index, label, sources))
                 .collect(),
-            fixes: diagnostic.fix.iter().map(|fix| Cure::of(fix, sources)).collect(),
+            fixes: cures.map(|fix| Cure::of(fix, sources)).collect(),
         }
     }
 }

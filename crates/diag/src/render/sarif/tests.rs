@@ -83,7 +83,7 @@ fn assert_location(location: &Value) {
 }
 
 /// The parts of the schema of SARIF 2.1.0 that a log of this renderer touches.
-pub(crate) fn assert_valid(log: &Value) {
+fn assert_valid(log: &Value) {
     assert_only_keys(log, &["$schema", "version", "runs"]);
     assert_eq!(text(log, "/version"), "2.1.0");
     assert!(text(log, "/$schema").ends_with("sarif-2.1.0.json"));
@@ -143,6 +143,9 @@ fn a_log_has_the_structure_of_the_standard() {
     let (diagnostics, sources) = sample();
     assert_valid(&parsed(&diagnostics, &sources));
     assert_valid(&parsed(&[], &sources));
+    let nothing = Fix { title: "do nothing".to_owned(), edits: Vec::new() };
+    let idle = Diagnostic::new(Code("sample-idle"), Span::at(SourceId(0), 0), "m").fix(nothing);
+    assert_valid(&parsed(&[idle], &sources));
 }
 
 #[test]
