@@ -12,6 +12,9 @@ use crate::{Diagnostic, Edit, Fix, Label, Severity, Source, SourceId, Sources, S
 /// How wide a line may be when the caller does not know the terminal.
 pub const DEFAULT_WIDTH: usize = 140;
 
+/// Longer lines are not drawn as a change, in bytes.
+const LONGEST_CHANGED_LINE: usize = 400;
+
 /// The findings in the order given, with an empty line after each.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], sources: &Sources, colour: Colour) -> String {
@@ -87,7 +90,8 @@ fn snippet<'a>(
         .annotations(annotations)
 }
 
-/// The cure as the lines before and after. Edits that overlap can not be drawn, so then the title is all.
+/// The cure as the lines before and after. The title is all when edits overlap, which can not be drawn, or
+/// when a line is too long, since these lines are drawn whole.
 fn suggestion<'a>(fix: &'a Fix, sources: &Sources) -> Group<'a> {
     let mut group = Group::with_title(Level::HELP.secondary_title(visible(&fix.title)));
     let mut ids: Vec<SourceId> = fix.edits.iter().map(|edit| edit.span.source).collect();
@@ -105,7 +109,8 @@ fn suggestion<'a>(fix: &'a Fix, sources: &Sources) -> Group<'a> {
             .windows(2)
             .any(|pair| matches!(pair, [(first, _), (second, _)] if second.start < first.end));
         let changes = patches.iter().any(|(range, text)| window.text.get(range.clone()) != Some(text));
-        if overlap || !changes {
+        let mut shown = patches.iter().flat_map(|(_, text)| text.lines()).chain(window.text.lines());
+        if overlap || !changes || shown.any(|line| line.len() > LONGEST_CHANGED_LINE) {
             continue;
         }
         group = group.element(

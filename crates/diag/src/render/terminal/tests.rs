@@ -184,3 +184,14 @@ fn a_cure_with_overlapping_edits_shows_its_title_only() {
     let finding = Diagnostic::new(Code("odd"), Span::new(id, 0, 5), "odd").fix(fix);
     insta::assert_snapshot!(render(&[finding], &sources, Colour::Never));
 }
+
+#[test]
+fn a_cure_of_a_very_long_line_shows_its_title_only() {
+    let mut sources = Sources::new();
+    let id = sources.add("flow.yaml", format!("{}y\n", "x".repeat(5000)));
+    let span = Span::new(id, 5000, 5001);
+    let finding = Diagnostic::new(Code("sample-long"), span, "odd").fix(Fix::replace("write `z`", span, "z"));
+    let block = render(&[finding], &sources, Colour::Never);
+    assert!(block.ends_with("help: write `z`\n\n"), "{block}");
+    assert!(block.len() < 1000, "{}", block.len());
+}
