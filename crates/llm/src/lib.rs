@@ -11,6 +11,7 @@ mod client;
 pub mod codec;
 mod error;
 mod model;
+pub mod recording;
 mod secret;
 mod target;
 mod transport;

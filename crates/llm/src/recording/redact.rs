@@ -1,0 +1,149 @@
+//! Taking secrets out of what is written down.
+
+use stave_canon::{Object, Value};
+
+use crate::{Part, PartKind, Request, Response, Secret, Source, Tool};
+
+/// What stands where a secret was.
+const REPLACEMENT: &str = "[secret]";
+
+/// A secret shorter than this is not looked for inside texts, since it would be found everywhere.
+const SHORTEST: usize = 4;
+
+/// Fields whose value is a secret whatever it is.
+const SECRET_FIELDS: &[&str] = &[
+    "api_key",
+    "apikey",
+    "api-key",
+    "x-api-key",
+    "authorization",
+    "access_token",
+    "client_secret",
+    "password",
+];
+
+/// Replaces the given secrets wherever they occur, and the values of fields that are named like one.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    needles: Vec<Secret>,
+}
+
+impl Redactor {
+    #[must_use]
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let mut needles = Vec::new();
+        for secret in secrets.into_iter().filter(|secret| secret.expose().len() >= SHORTEST) {
+            // Inside JSON text, such as a tool's arguments, the secret may stand escaped.
+            let quoted = Value::from(secret.expose()).to_string();
+            let escaped = quoted.trim_matches('"');
+            if escaped != secret.expose() {
+                needles.push(Secret::new(escaped));
+            }
+            needles.push(secret);
+        }
+        // A secret that contains another one goes first, or its rest would stay behind.
+        needles.sort_by_key(|needle| std::cmp::Reverse(needle.expose().len()));
+        Redactor { needles }
+    }
+
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        self.needles.iter().fold(text.to_owned(), |text, needle| {
+            if text.contains(needle.expose()) { text.replace(needle.expose(), REPLACEMENT) } else { text }
+        })
+    }
+
+    #[must_use]
+    pub fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).into(),
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.value(item)).collect()),
+            Value::Object(members) => Value::Object(self.object(members)),
+            other => other.clone(),
+        }
+    }
+
+    fn object(&self, members: &Object) -> Object {
+        let clean = |(key, value): (&String, &Value)| {
+            let secret = SECRET_FIELDS.iter().any(|name| name.eq_ignore_ascii_case(key));
+            let value = match value {
+                // A schema may describe a field of that name; only a text can be the secret itself.
+                Value::String(_) if secret => REPLACEMENT.into(),
+                value => self.value(value),
+            };
+            (self.text(key), value)
+        };
+        members.iter().map(clean).collect()
+    }
+
+    /// The request without secrets. Only texts change, so its shape stays valid.
+    #[must_use]
+    pub fn request(&self, request: &Request) -> Request {
+        let mut clean = request.clone();
+        for message in &mut clean.messages {
+            self.in_option(&mut message.name);
+            message.extra = self.object(&message.extra);
+            self.in_parts(&mut message.content);
+        }
+        for tool in &mut clean.tools {
+            match tool {
+                Tool::Provider(value) => *value = self.value(value),
+                Tool::Function(function) => {
+                    self.in_option(&mut function.description);
+                    function.parameters = self.value(&function.parameters);
+                    function.extra = self.object(&function.extra);
+                }
+            }
+        }
+        if let Some(schema) = &mut clean.response_schema {
+            schema.schema = self.value(&schema.schema);
+        }
+        clean.stop.iter_mut().for_each(|text| self.in_text(text));
+        clean.metadata = self.object(&clean.metadata);
+        clean.extra = self.object(&clean.extra);
+        clean
+    }
+
+    #[must_use]
+    pub fn response(&self, response: &Response) -> Response {
+        let mut clean = response.clone();
+        self.in_option(&mut clean.id);
+        self.in_parts(&mut clean.content);
+        clean.extra = self.object(&clean.extra);
+        clean
+    }
+
+    fn in_parts(&self, parts: &mut [Part]) {
+        for part in parts {
+            part.extra = self.object(&part.extra);
+            match &mut part.kind {
+                PartKind::Text(text) => self.in_text(text),
+                PartKind::Image(media) | PartKind::Document(media) => {
+                    self.in_option(&mut media.name);
+                    match &mut media.source {
+                        Source::Base64 { data: text, .. }
+                        | Source::Url(text)
+                        | Source::File(text)
+                        | Source::Text(text) => {
+                            self.in_text(text);
+                        }
+                    }
+                }
+                PartKind::ToolUse(call) => self.in_text(&mut call.arguments),
+                PartKind::ToolResult(result) => self.in_parts(&mut result.content),
+                PartKind::Thinking(thinking) => self.in_text(&mut thinking.text),
+                PartKind::Other(value) => *value = self.value(value),
+            }
+        }
+    }
+
+    fn in_text(&self, text: &mut String) {
+        *text = self.text(text);
+    }
+
+    fn in_option(&self, text: &mut Option<String>) {
+        if let Some(text) = text {
+            self.in_text(text);
+        }
+    }
+}
