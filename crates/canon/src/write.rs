@@ -181,17 +181,21 @@ fn close(empty: bool, bracket: &str, layout: &Layout, sink: &mut impl Sink, dept
 }
 
 fn new_line(layout: &Layout, sink: &mut impl Sink, depth: usize) {
+    const SPACES: &str = "                                ";
     if layout.indent > 0 {
         sink.put("\n");
-        for _ in 0..depth * layout.indent {
-            sink.put(" ");
+        let mut missing = depth * layout.indent;
+        while missing > 0 {
+            let part = missing.min(SPACES.len());
+            sink.put(&SPACES[..part]);
+            missing -= part;
         }
     }
 }
 
 fn write_number(number: &Number, layout: &Layout, sink: &mut impl Sink) {
     match (layout.numbers, number) {
-        (Numbers::Python, Number::Int(value)) => sink.put(&value.to_string()),
+        (Numbers::Python, Number::Int(value)) => put_formatted(sink, format_args!("{value}")),
         (Numbers::Python, Number::Big(digits)) => sink.put(digits),
         (Numbers::Python, Number::Float(value)) => sink.put(&python_float(*value)),
         (Numbers::EcmaScript, number) => sink.put(&js_float(number.as_f64())),
@@ -201,22 +205,23 @@ fn write_number(number: &Number, layout: &Layout, sink: &mut impl Sink) {
 /// Writes runs of plain characters whole, so that ordinary text costs one copy.
 fn write_string(text: &str, ascii: bool, sink: &mut impl Sink) {
     sink.put("\"");
-    let mut plain_from = 0;
-    for (index, character) in text.char_indices() {
-        let plain = match character {
-            '"' | '\\' | '\0'..='\u{1f}' => false,
-            ' '..='~' => true,
-            _ => !ascii,
-        };
-        if plain {
-            continue;
+    let mut rest = text;
+    // Every byte of a character outside ASCII is beyond 0x7f, so a run ends only between characters.
+    while let Some(run) = rest.bytes().position(|byte| needs_escape(byte, ascii)) {
+        let (plain, escaped) = rest.split_at(run);
+        sink.put(plain);
+        let mut characters = escaped.chars();
+        if let Some(character) = characters.next() {
+            write_escape(character, sink);
         }
-        sink.put(&text[plain_from..index]);
-        plain_from = index + character.len_utf8();
-        write_escape(character, sink);
+        rest = characters.as_str();
     }
-    sink.put(&text[plain_from..]);
+    sink.put(rest);
     sink.put("\"");
+}
+
+fn needs_escape(byte: u8, ascii: bool) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=0x1f) || (ascii && byte >= 0x7f)
 }
 
 fn write_escape(character: char, sink: &mut impl Sink) {
@@ -230,10 +235,25 @@ fn write_escape(character: char, sink: &mut impl Sink) {
         '\t' => sink.put("\\t"),
         _ => {
             for unit in character.encode_utf16(&mut [0; 2]) {
-                sink.put(&format!("\\u{unit:04x}"));
+                put_formatted(sink, format_args!("\\u{unit:04x}"));
             }
         }
     }
+}
+
+/// Formats straight into the sink, without a string in between.
+fn put_formatted<S: Sink>(sink: &mut S, text: std::fmt::Arguments<'_>) {
+    struct Pieces<'s, S>(&'s mut S);
+
+    impl<S: Sink> std::fmt::Write for Pieces<'_, S> {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.put(text);
+            Ok(())
+        }
+    }
+
+    let written = std::fmt::Write::write_fmt(&mut Pieces(sink), text);
+    debug_assert!(written.is_ok(), "a sink takes everything");
 }
 
 fn refuse_inexact_numbers(value: &Value) -> Result<(), InexactNumber> {
