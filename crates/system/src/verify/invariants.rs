@@ -43,9 +43,7 @@ pub(crate) fn node(node: &Node, pointer: &Pointer) -> Vec<Fault> {
         let category = contract.contract_category.word();
         faults.push(Fault {
             pointer: pointer.key("contract").key("state_machine"),
-            message: format!(
-                "only a runtime contract may have a state machine, and this is one of {category}"
-            ),
+            message: format!("only a contract of category runtime may have a state machine, not {category}"),
         });
     }
     faults
