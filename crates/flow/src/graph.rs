@@ -4,7 +4,7 @@ use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port};
 use stave_diag::Span;
 
 /// Where an edge begins.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Origin<'flow> {
     /// A field of the request.
     Request(&'flow str),
@@ -14,7 +14,7 @@ pub enum Origin<'flow> {
 }
 
 /// Where an edge ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Destination<'flow> {
     /// The whole response.
     Response,
@@ -32,7 +32,7 @@ pub struct Connected<'flow> {
 }
 
 /// Why an end of an edge names nothing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Unresolved<'flow> {
     UnknownNode,
     /// A name with a leading underscore that is no pseudo-node.

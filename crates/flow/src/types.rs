@@ -64,9 +64,7 @@ pub fn connection(from: PortType, to: PortType) -> Option<Connection> {
     use PortType::{Array, Boolean, Document, Embedding, Number, Object, String, Table};
     match (from, to) {
         (from, to) if from == to => Some(Connection::Same),
-        (String, Document) | (Document, String) | (Table, Array) | (Embedding, Array) => {
-            Some(Connection::Same)
-        }
+        (String, Document) | (Document, String) | (Table | Embedding, Array) => Some(Connection::Same),
         (Number | Boolean, String) => Some(Connection::CastToString),
         (Table, Object) => Some(Connection::SingleRow),
         _ => None,

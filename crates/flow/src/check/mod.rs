@@ -1,18 +1,103 @@
-//! Everything that is wrong with a flow.
-pub mod strict;
+//! Everything that is wrong with a flow, one file per rule.
+//!
+//! Rules look and never run anything: Python and templates are parsed, schemas are compiled, addresses
+//! are not resolved. A rule says nothing about what another rule or the parser reported already, so that
+//! one mistake is one error.
+
+mod cache;
+mod code;
+mod conditions;
+mod contested_ports;
+mod context_fields;
+mod cycles;
+mod deployment;
+mod duplicate_ports;
+mod edge_ends;
+mod fallbacks;
+mod leniencies;
+mod metadata;
+mod models;
+mod names;
+mod operations;
+mod output;
+mod placeholders;
+mod port_types;
+mod request_types;
+mod schema_overlap;
+mod schemas;
+mod state;
+mod state_keys;
+mod state_races;
+pub(crate) mod strict;
+mod subject;
+mod templates;
+mod tools;
+mod unconnected_inputs;
+mod unused_nodes;
+mod version;
+
 use crate::model::Flow;
 use stave_diag::Diagnostic;
+use subject::Subject;
 
 /// How a flow is judged.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Whether the leniencies of the default dialect are errors.
     pub strict: bool,
+    /// Providers that the project configures besides the specification's four.
+    pub providers: Vec<String>,
 }
 
-/// Checks a flow.
+type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
+
+/// Every rule. The order is the order in which a person would look: the file's own claims, the names in
+/// it, the graph that the names make up, then what stands inside each node, and what surrounds the flow.
+/// Findings are sorted by place afterwards, so it decides only between findings at one place.
+const RULES: &[Rule] = &[
+    // The file's own claims.
+    version::check,
+    metadata::check,
+    // Names first: a name outside the pattern explains why an edge can not find it.
+    names::check,
+    duplicate_ports::check,
+    // The graph. Ends are found before types are compared, since only connected edges have types.
+    edge_ends::check,
+    port_types::check,
+    request_types::check,
+    schemas::check,
+    schema_overlap::check,
+    unconnected_inputs::check,
+    cycles::check,
+    contested_ports::check,
+    output::check,
+    unused_nodes::check,
+    // Inside the nodes.
+    context_fields::check,
+    operations::check,
+    placeholders::check,
+    conditions::check,
+    templates::check,
+    code::check,
+    models::check,
+    fallbacks::check,
+    tools::check,
+    state::check,
+    state_keys::check,
+    state_races::check,
+    cache::check,
+    // Around the flow.
+    deployment::check,
+    leniencies::check,
+];
+
+/// Reports everything that is wrong with a flow, in no particular order.
 #[must_use]
 pub fn check(flow: &Flow, options: &Options) -> Vec<Diagnostic> {
-    let _ = (flow, options);
-    Vec::new()
+    let subject = Subject::new(flow, options);
+    let mut diagnostics = Vec::new();
+    for rule in RULES {
+        rule(&subject, &mut diagnostics);
+    }
+    diagnostics
 }

@@ -38,7 +38,18 @@ pub(super) fn integer(text: &str) -> Option<Number> {
     if let Some(digits) = text.strip_prefix("0x") {
         return radix(digits, 16);
     }
-    Number::integer(text.strip_prefix('+').filter(|rest| !rest.starts_with('-')).unwrap_or(text))
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // Leading zeros mean nothing here, and JSON has none.
+    match digits.trim_start_matches('0') {
+        "" => Some(Number::Int(0)),
+        digits => Number::integer(&format!("{sign}{digits}")),
+    }
 }
 
 pub(super) fn float(text: &str) -> Option<Plain> {

@@ -1,0 +1,27 @@
+//! Results are cached only where a repeated answer is as good as a fresh one.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        let Some(cache) = &node.runtime.cache else { continue };
+        if node.has_effects() {
+            let op = node.op().unwrap_or_default();
+            let message = format!("`{op}` has effects, and a cached answer would leave them out");
+            diagnostics.push(
+                Diagnostic::new(codes::CACHED_EFFECT, cache.key_span, message)
+                    .help("remove `cache` from the node"),
+            );
+        } else if node.state.is_some() && cache.key.is_none() {
+            let message =
+                format!("node `{}` has state, and its inputs alone do not tell answers apart", node.id.value);
+            diagnostics.push(
+                Diagnostic::new(codes::UNKEYED_CACHE, cache.key_span, message)
+                    .help("add a `key` such as `\"{session_id}\"` to `cache`, or remove it"),
+            );
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! At most one value arrives at a port.
+
+use std::collections::{HashMap, HashSet};
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+use crate::graph::{Connected, Destination, Origin};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let certain = certain_nodes(subject);
+    let mut first: HashMap<String, &Connected<'_>> = HashMap::new();
+    for connected in subject.edges.iter().filter(|connected| is_certain(connected, &certain)) {
+        let place = match connected.destination {
+            Destination::Response => "_output".to_owned(),
+            Destination::ResponseField(field) => format!("_output.{field}"),
+            Destination::Input(node, port) => format!("{}.{}", node.id.value, port.name.as_str()),
+        };
+        let Some(end) = &connected.edge.to else { continue };
+        match first.get(&place) {
+            Some(earlier) => {
+                let message =
+                    format!("two edges bring a value to `{place}`, and nothing chooses between them");
+                let mut diagnostic = Diagnostic::new(codes::CONTESTED_PORT, end.span, message)
+                    .help("add a `condition` to the edges so that one of them is active, or remove one");
+                if let Some(earlier) = &earlier.edge.to {
+                    diagnostic = diagnostic.label(earlier.span, "the other edge");
+                }
+                diagnostics.push(diagnostic);
+            }
+            None => {
+                first.insert(place, connected);
+            }
+        }
+    }
+}
+
+/// Whether an edge carries a value in every run that does not fail.
+fn is_certain(connected: &Connected<'_>, certain: &HashSet<&str>) -> bool {
+    connected.edge.condition.is_none()
+        && match connected.origin {
+            Origin::Request(_) => true,
+            Origin::Output(node, port) => !port.optional && certain.contains(node.id.as_str()),
+            Origin::Error(..) => false,
+        }
+}
+
+/// The nodes that are never skipped: each required input has an edge that is certain.
+fn certain_nodes<'flow>(subject: &Subject<'flow>) -> HashSet<&'flow str> {
+    let mut incoming: HashMap<(&str, &str), Vec<&Connected<'_>>> = HashMap::new();
+    for connected in &subject.edges {
+        if let Destination::Input(node, port) = connected.destination {
+            incoming.entry((node.id.as_str(), port.name.as_str())).or_default().push(connected);
+        }
+    }
+    let mut certain: HashSet<&str> = HashSet::new();
+    loop {
+        let before = certain.len();
+        for node in subject.nodes() {
+            let id = node.id.as_str();
+            let runs = !certain.contains(id)
+                && node.inputs.iter().filter(|port| !port.optional).all(|port| {
+                    let edges = incoming.get(&(id, port.name.as_str()));
+                    edges.is_some_and(|edges| edges.iter().any(|edge| is_certain(edge, &certain)))
+                });
+            if runs {
+                certain.insert(id);
+            }
+        }
+        if certain.len() == before {
+            return certain;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Deployment settings make sense together.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+use crate::model::{Kserve, Target};
+
+/// The longest name that DNS allows for one label.
+const LONGEST_LABEL: usize = 63;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(deployment) = &subject.flow.deployment else { return };
+    if let Some(kserve) = &deployment.kserve {
+        replicas(kserve, diagnostics);
+    }
+    if deployment.target.map(|target| target.value) == Some(Target::Kserve) {
+        let service_name = deployment.kserve.as_ref().and_then(|kserve| kserve.service_name.as_ref());
+        let Some(name) = service_name.or(subject.flow.metadata.name.as_ref()) else { return };
+        let legal = service_label(name.as_str());
+        if legal != name.as_str() {
+            let message =
+                format!("`{}` is no legal service name; the service is called `{legal}`", name.as_str());
+            diagnostics.push(
+                Diagnostic::new(codes::RENAMED_SERVICE, name.span, message)
+                    .help(format!("write `service_name: {legal}` under `deployment.kserve`")),
+            );
+        }
+    }
+}
+
+fn replicas(kserve: &Kserve, diagnostics: &mut Vec<Diagnostic>) {
+    if let (Some(least), Some(most)) = (&kserve.min_replicas, &kserve.max_replicas)
+        && least.value > most.value
+    {
+        let message =
+            format!("`min_replicas` is {}, above `max_replicas`, which is {}", least.value, most.value);
+        diagnostics.push(
+            Diagnostic::new(codes::REPLICAS_REVERSED, least.span, message)
+                .label(most.span, "the greatest number")
+                .help("swap the two, or raise `max_replicas`"),
+        );
+    }
+    if let Some(rate) = kserve.target_rps.as_ref().filter(|rate| rate.as_f64() <= 0.0) {
+        let message = "`target_rps` of `kserve` must be above 0";
+        diagnostics.push(Diagnostic::new(codes::OUT_OF_RANGE, rate.span, message));
+    }
+}
+
+/// A name as one DNS label: small letters, digits and hyphens, beginning and ending with a letter or
+/// digit.
+#[must_use]
+pub(crate) fn service_label(name: &str) -> String {
+    let mapped: String = name
+        .chars()
+        .map(|next| if next.is_ascii_alphanumeric() { next.to_ascii_lowercase() } else { '-' })
+        .take(LONGEST_LABEL)
+        .collect();
+    let label = mapped.trim_matches('-');
+    if label.is_empty() { "flow".to_owned() } else { label.to_owned() }
+}

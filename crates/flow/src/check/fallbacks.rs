@@ -1,0 +1,60 @@
+//! A fallback has something to fall back on, and its fixed answer is one that the prompt allows.
+
+use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Span};
+
+use super::schemas;
+use super::subject::Subject;
+use crate::model::{Fallback, Prompt, Text};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        let Some(prompt) = &node.prompt else { continue };
+        let Some(fallback) = &prompt.fallback else { continue };
+        diagnostics.extend(empty(fallback));
+        if let Some(response) = &fallback.static_response {
+            diagnostics.extend(static_response(prompt, response));
+        }
+    }
+}
+
+fn empty(fallback: &Fallback) -> Option<Diagnostic> {
+    if fallback.model.is_some() || fallback.static_response.is_some() {
+        return None;
+    }
+    let message = "the fallback has neither a `model` nor a `static_response`, so it changes nothing";
+    Some(
+        Diagnostic::new(codes::EMPTY_FALLBACK, fallback.key, message)
+            .help("add a `model` to ask instead, or a `static_response` to answer with"),
+    )
+}
+
+/// With an output schema the fixed answer is JSON that satisfies it; without one it is plain text.
+fn static_response(prompt: &Prompt, response: &Text) -> Option<Diagnostic> {
+    let schema = prompt.output_schema.as_ref()?;
+    let validator = schemas::compile(schema)?;
+    let value = match stave_canon::parse(response.as_str()) {
+        Ok(value) => value,
+        Err(error) => {
+            let message = format!("the static response is not JSON, which the output schema wants: {error}");
+            return Some(
+                Diagnostic::new(codes::BAD_STATIC_RESPONSE, content(response), message)
+                    .label(schema.span, "the output schema")
+                    .help("write the answer as JSON in quotes, such as `'{\"answer\": \"…\"}'`"),
+            );
+        }
+    };
+    let value = value.to_serde();
+    let error = validator.iter_errors(&value).next()?;
+    let path = error.instance_path().as_str().to_owned();
+    let at = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
+    let message = format!("the static response breaks the output schema{at}: {error}");
+    let span = stave_canon::locate(response.as_str(), &path)
+        .map_or_else(|| content(response), |range| response.at(range));
+    Some(Diagnostic::new(codes::BAD_STATIC_RESPONSE, span, message).label(schema.span, "the output schema"))
+}
+
+/// The text of a scalar without its quotes or block header.
+fn content(text: &Text) -> Span {
+    if text.as_str().is_empty() { text.span } else { text.embedded.whole() }
+}

@@ -1,0 +1,79 @@
+//! What the default dialect lets pass in silence, because the specification's own examples do it. The
+//! strict dialect reports it.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+use stave_script::check_template;
+use stave_script::interpolation::{self, PathStep};
+
+use super::subject::Subject;
+use crate::model::{BUILT_IN_CONTEXT, Node, Transform};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    if !subject.options.strict {
+        return;
+    }
+    for node in subject.nodes() {
+        let id = &node.id.value;
+        if node.id_field.is_none() {
+            let message = format!("node `{id}` has no `id` field");
+            diagnostics.push(
+                Diagnostic::new(codes::IMPLICIT_ID, node.id.span, message)
+                    .help(format!("add `id: {id}` to it")),
+            );
+        }
+        if let (Some(prompt), None) = (&node.prompt, &node.transform) {
+            let message = format!("node `{id}` has a `prompt` and no `transform`");
+            let diagnostic = Diagnostic::new(codes::IMPLICIT_TRANSFORM, prompt.key, message);
+            diagnostics.push(diagnostic.help("add a transform that returns `prompt_output`"));
+        }
+        if let Some(error) = node.error.as_ref().filter(|error| !error.type_written) {
+            let message = format!("the error port `{}` has no `type`", error.name.as_str());
+            diagnostics.push(
+                Diagnostic::new(codes::UNTYPED_ERROR_PORT, error.name.span, message)
+                    .help("add `type: object` to it"),
+            );
+        }
+        built_in_context(subject, node, diagnostics);
+    }
+}
+
+fn built_in_context(subject: &Subject<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let mut used = Vec::new();
+    if let Some(code) = subject.code.get(node.id.as_str()) {
+        used.extend(code.facts.context.iter().map(|used| (used.name.clone(), used.span)));
+    }
+    if let Some(args) =
+        node.transform.as_ref().and_then(Transform::operation).and_then(|operation| operation.args.as_ref())
+    {
+        args.each_text(&mut |text| {
+            let Ok(parsed) = interpolation::parse(text.as_str()) else { return };
+            for path in parsed.placeholders().map(|placeholder| &placeholder.path) {
+                if let ("context", Some((PathStep::Key(name), range))) =
+                    (path.root.as_str(), path.steps.first())
+                {
+                    used.push((name.clone(), text.at(range.clone())));
+                }
+            }
+        });
+    }
+    let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
+    scope.push("context");
+    let prompt = node.prompt.iter();
+    for text in prompt.flat_map(|prompt| prompt.system.iter().chain(&prompt.template)) {
+        let paths = check_template(&text.embedded, &scope).paths;
+        used.extend(paths.into_iter().filter_map(|used| match used.path.as_slice() {
+            [root, name, ..] if root == "context" => Some((name.clone(), used.span)),
+            _ => None,
+        }));
+    }
+    for (name, span) in used {
+        if BUILT_IN_CONTEXT.contains(&name.as_str()) && !subject.flow.context.declares(&name) {
+            let message = format!("the context field `{name}` is used without being declared");
+            diagnostics.push(
+                Diagnostic::new(codes::IMPLICIT_CONTEXT, span, message)
+                    .help(format!("add `{name}` to `context.requires`")),
+            );
+        }
+    }
+}

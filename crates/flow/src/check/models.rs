@@ -1,0 +1,35 @@
+//! Models are named by a known provider and asked within sensible bounds.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::{Subject, suggest};
+use crate::model::{Model, PROVIDERS};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        let Some(prompt) = &node.prompt else { continue };
+        let fallback = prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
+        diagnostics.extend(prompt.model.iter().chain(fallback).filter_map(|model| provider(subject, model)));
+        if let Some(temperature) = &prompt.temperature
+            && !(0.0..=2.0).contains(&temperature.as_f64())
+        {
+            let message = "the temperature must be between 0 and 2";
+            diagnostics.push(Diagnostic::new(codes::OUT_OF_RANGE, temperature.span, message));
+        }
+    }
+}
+
+fn provider(subject: &Subject<'_>, model: &Model) -> Option<Diagnostic> {
+    let provider = model.provider.as_ref()?;
+    let mut known: Vec<&str> = PROVIDERS.to_vec();
+    known.extend(subject.options.providers.iter().map(String::as_str));
+    if known.contains(&provider.as_str()) {
+        return None;
+    }
+    let message = format!("the provider `{}` is not one that flows know", provider.as_str());
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_PROVIDER, provider.span, message);
+    Some(suggest(diagnostic, provider.as_str(), provider.span, &known, |listed| {
+        format!("use {listed}; a compatible server is `openai` with an `endpoint`")
+    }))
+}

@@ -1,0 +1,147 @@
+//! Declarative operations are in the catalogue and have the arguments they need.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+use stave_script::check_expression;
+
+use super::subject::{Subject, listed, suggest};
+use crate::model::{Operation, Text, Transform};
+use crate::ops::{self, Argument, Kind, OperationSchema};
+use crate::yaml::{Tree, TreeValue};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        let Some(operation) = node.transform.as_ref().and_then(Transform::operation) else { continue };
+        let Some(op) = &operation.op else { continue };
+        match ops::find(op.as_str()) {
+            Some(schema) => arguments(operation, schema, diagnostics),
+            None => diagnostics.push(unknown(op)),
+        }
+    }
+}
+
+fn unknown(op: &Text) -> Diagnostic {
+    let name = op.as_str();
+    if ops::RESERVED.contains(&name) {
+        let message = format!("the operation `{name}` is reserved; it is accepted and can not be run");
+        return Diagnostic::new(codes::RESERVED_OP, op.span, message)
+            .help("use `http.post` or code until then");
+    }
+    let known: Vec<&str> = ops::CATALOGUE.iter().map(|operation| operation.name).collect();
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_OP, op.span, format!("there is no operation `{name}`"));
+    suggest(diagnostic, name, op.span, &known, |listed| format!("use one of {listed}"))
+}
+
+fn arguments(operation: &Operation, schema: &OperationSchema, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(args) = &operation.args else { return };
+    let place = operation.op.as_ref().map_or(operation.key, |op| op.span);
+    let missing = |what: String, help: String| {
+        Diagnostic::new(codes::MISSING_ARGUMENT, place, format!("`{}` needs {what}", schema.name)).help(help)
+    };
+    for argument in schema.arguments.iter().filter(|argument| argument.required) {
+        if args.get(argument.name).is_none() {
+            let what = format!("the argument `{}`", argument.name);
+            diagnostics
+                .push(missing(what, format!("add `{}` to `args`: {}", argument.name, argument.summary)));
+        }
+    }
+    for group in schema.one_of {
+        let given: Vec<&str> = group.iter().copied().filter(|name| args.get(name).is_some()).collect();
+        match given.as_slice() {
+            [] => {
+                let words = listed(group.iter().copied()).replace(" and ", " or ");
+                diagnostics.push(missing(format!("the argument {words}"), format!("add {words} to `args`")));
+            }
+            [_] => {}
+            [first, second, ..] => {
+                let message = format!("`{}` takes `{first}` or `{second}`, not both", schema.name);
+                let span = args.entry(second).map_or(place, |entry| entry.key.span);
+                diagnostics.push(
+                    Diagnostic::new(codes::CONFLICTING_ARGUMENTS, span, message)
+                        .help(format!("remove `{first}` or `{second}`")),
+                );
+            }
+        }
+    }
+    for entry in args.entries().unwrap_or_default() {
+        let name = entry.key.as_str();
+        match schema.argument(name) {
+            Some(argument) => value(argument, &entry.value, diagnostics),
+            None if name.starts_with("x-") => {}
+            None => {
+                let known: Vec<&str> = schema.arguments.iter().map(|argument| argument.name).collect();
+                let message = format!("`{}` has no argument `{name}`", schema.name);
+                let diagnostic = Diagnostic::new(codes::UNKNOWN_ARGUMENT, entry.key.span, message);
+                diagnostics.push(suggest(diagnostic, name, entry.key.span, &known, |listed| {
+                    format!("its arguments are {listed}")
+                }));
+            }
+        }
+    }
+}
+
+fn value(argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+    if let Kind::Expression(scope) = argument.kind
+        && let Some(text) = tree.text()
+    {
+        diagnostics.extend(check_expression(&text.embedded, scope).diagnostics);
+        return;
+    }
+    let whole = tree.text().is_some_and(|text| is_placeholder(text.as_str()));
+    if whole || fits(argument.kind, tree) {
+        return;
+    }
+    let message =
+        format!("`{}` must be {}, and this is {}", argument.name, words(argument.kind), tree.kind());
+    diagnostics.push(Diagnostic::new(codes::WRONG_TYPE, tree.span, message).help(argument.summary));
+}
+
+/// Whether a text is one `${…}` and nothing else, so that its value keeps its type. A malformed one is
+/// reported as such elsewhere.
+fn is_placeholder(text: &str) -> bool {
+    text.starts_with("${") && text.ends_with('}')
+}
+
+fn fits(kind: Kind, tree: &Tree) -> bool {
+    let text = |tree: &Tree| matches!(tree.value, TreeValue::String(_));
+    let integer = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.is_integer());
+    let scalar =
+        |tree: &Tree| matches!(tree.value, TreeValue::String(_) | TreeValue::Number(_) | TreeValue::Bool(_));
+    let every = |tree: &Tree, item: &dyn Fn(&Tree) -> bool| match &tree.value {
+        TreeValue::Mapping(entries) => entries.iter().all(|entry| item(&entry.value)),
+        TreeValue::Sequence(items) => items.iter().all(item),
+        _ => false,
+    };
+    let positive = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.as_i64().is_some_and(|number| number > 0));
+    let status = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.as_i64().is_some_and(|code| (100..600).contains(&code)));
+    let list = matches!(tree.value, TreeValue::Sequence(_));
+    let mapping = matches!(tree.value, TreeValue::Mapping(_));
+    match kind {
+        Kind::Any => true,
+        Kind::Text | Kind::Expression(_) => text(tree),
+        Kind::TextOrInteger => text(tree) || integer(tree),
+        Kind::Key => scalar(tree) || (mapping && every(tree, &scalar)),
+        Kind::TextMap => mapping && every(tree, &text),
+        Kind::ScalarMap => mapping && every(tree, &scalar),
+        Kind::TextList => list && every(tree, &text),
+        Kind::Count => positive(tree),
+        Kind::Statuses => status(tree) || (list && every(tree, &status)),
+        Kind::List => list,
+    }
+}
+
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Any => "any value",
+        Kind::Text => "a string",
+        Kind::Expression(_) => "an expression as a string",
+        Kind::TextOrInteger => "a string or a whole number",
+        Kind::Key => "a string, a number, a boolean or a mapping of these",
+        Kind::TextMap => "a mapping from name to string",
+        Kind::ScalarMap => "a mapping from name to string, number or boolean",
+        Kind::TextList => "a list of strings",
+        Kind::Count => "a whole number from 1 on",
+        Kind::Statuses => "an HTTP status or a list of them",
+        Kind::List => "a list or a `${…}` that gives one",
+    }
+}

@@ -1,0 +1,155 @@
+//! `${…}` in arguments and endpoints: a path that begins with something in reach, and secrets only
+//! where they can not leak.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+use stave_script::interpolation::{self, PathStep, Placeholder};
+
+use super::subject::{Subject, suggest};
+use crate::model::{Node, PortType, Text, Transform};
+use crate::ops::{self, Kind};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        if let Some(operation) = node.transform.as_ref().and_then(Transform::operation)
+            && let Some(args) = &operation.args
+        {
+            let schema = operation.op.as_ref().and_then(|op| ops::find(op.as_str()));
+            for entry in args.entries().unwrap_or_default() {
+                let argument = schema.and_then(|schema| schema.argument(entry.key.as_str()));
+                if argument.is_some_and(|argument| matches!(argument.kind, Kind::Expression(_))) {
+                    continue;
+                }
+                // What an unknown operation or argument does with a secret is not known either.
+                let secrets = argument.is_none_or(|argument| argument.secrets);
+                let mut texts = Vec::new();
+                entry.value.each_text(&mut |text| texts.push(text));
+                for text in texts {
+                    Place { subject, node, ports: true, secrets }.text(text, diagnostics);
+                }
+            }
+        }
+        let prompt = node.prompt.iter();
+        let models = prompt.flat_map(|prompt| {
+            prompt.model.iter().chain(prompt.fallback.iter().filter_map(|fallback| fallback.model.as_ref()))
+        });
+        for endpoint in models.filter_map(|model| model.endpoint.as_ref()) {
+            Place { subject, node, ports: false, secrets: true }.text(endpoint, diagnostics);
+        }
+    }
+}
+
+/// Where a text with placeholders stands.
+struct Place<'check, 'flow> {
+    subject: &'check Subject<'flow>,
+    node: &'flow Node,
+    /// Whether the node's inputs can be read there.
+    ports: bool,
+    secrets: bool,
+}
+
+impl Place<'_, '_> {
+    fn text(&self, text: &Text, diagnostics: &mut Vec<Diagnostic>) {
+        let parsed = match interpolation::parse(text.as_str()) {
+            Ok(parsed) => parsed,
+            Err(errors) => {
+                diagnostics.extend(errors.into_iter().map(|error| {
+                    let message = format!("the placeholder is not a path: {}", error.message);
+                    Diagnostic::new(codes::BAD_PLACEHOLDER, text.at(error.range), message)
+                        .help("write `${name.field}`, `${name[0]}` or `${name[\"any key\"]}`; `$${` is a literal `${`")
+                }));
+                return;
+            }
+        };
+        let sole = parsed.sole().is_some();
+        for placeholder in parsed.placeholders() {
+            diagnostics.extend(self.placeholder(text, placeholder, sole));
+        }
+    }
+
+    fn placeholder(&self, text: &Text, placeholder: &Placeholder, sole: bool) -> Option<Diagnostic> {
+        let path = &placeholder.path;
+        let span = text.at(placeholder.range.clone());
+        let root = path.root.as_str();
+        match root {
+            "context" => match path.steps.first() {
+                Some((PathStep::Key(name), range)) => {
+                    self.subject.undeclared_context(name, text.at(range.clone()))
+                }
+                _ => None,
+            },
+            "secrets" => self.secret(text, placeholder),
+            "env" => {
+                let message = "the environment can not be read from a flow";
+                Some(Diagnostic::new(codes::UNKNOWN_ROOT, span, message).help(
+                    "declare a context field and fill it by `deployment.context`, or use `${secrets.NAME}` in a header",
+                ))
+            }
+            "prompt_output" if self.ports && self.node.prompt.is_some() => None,
+            _ => {
+                let port = if self.ports { self.node.input(root) } else { None };
+                let Some(port) = port else { return Some(self.unknown_root(text, placeholder)) };
+                let whole = path.steps.is_empty();
+                let container = port.port_type.is_some_and(|port_type| {
+                    !matches!(
+                        port_type.value,
+                        PortType::String | PortType::Number | PortType::Boolean | PortType::Document
+                    )
+                });
+                if whole && container && !sole {
+                    let word = port.port_type.map(|port_type| port_type.word()).unwrap_or_default();
+                    let message = format!("`{path}` is of type `{word}` and can not stand inside a text");
+                    let help = format!("let `${{{path}}}` be the whole value, or name a field of it");
+                    return Some(Diagnostic::new(codes::EMBEDDED_CONTAINER, span, message).help(help));
+                }
+                if port.optional && !placeholder.optional {
+                    let message = format!("the input `{root}` is optional, and an absent value fails here");
+                    let help = format!("write `${{{path}?}}` to leave it out when it is absent");
+                    return Some(Diagnostic::new(codes::MAYBE_ABSENT, span, message).help(help));
+                }
+                None
+            }
+        }
+    }
+
+    fn secret(&self, text: &Text, placeholder: &Placeholder) -> Option<Diagnostic> {
+        let span = text.at(placeholder.range.clone());
+        if !matches!(placeholder.path.steps.as_slice(), [(PathStep::Key(_), _)]) {
+            let message = "a secret is named by one word";
+            return Some(
+                Diagnostic::new(codes::BAD_PLACEHOLDER, span, message).help("write `${secrets.NAME}`"),
+            );
+        }
+        (!self.secrets).then(|| {
+            let message = format!("`{}` stands where it could leak", placeholder.path);
+            Diagnostic::new(codes::MISPLACED_SECRET, span, message)
+                .help("put it in `headers`, or in a model's `endpoint`")
+        })
+    }
+
+    fn unknown_root(&self, text: &Text, placeholder: &Placeholder) -> Diagnostic {
+        let root = placeholder.path.root.as_str();
+        let span = text.at(placeholder.path.root_range.clone());
+        let mut known: Vec<&str> = Vec::new();
+        if self.ports {
+            known.extend(self.node.inputs.iter().map(|port| port.name.as_str()));
+        }
+        let mut others = vec!["context"];
+        if self.ports && self.node.prompt.is_some() {
+            others.push("prompt_output");
+        }
+        let node = &self.node.id.value;
+        let message = format!("node `{node}` has no input `{root}`");
+        let diagnostic = Diagnostic::new(codes::UNKNOWN_ROOT, span, message);
+        if self.subject.flow.nodes.contains_key(root) {
+            return diagnostic.help(format!(
+                "`{root}` is a node; add an input to `{node}` and an edge from `{root}` to it"
+            ));
+        }
+        if self.subject.flow.context.declares(root) {
+            return diagnostic.help(format!("write `${{context.{root}}}` for the request's field"));
+        }
+        known.extend(others);
+        suggest(diagnostic, root, span, &known, |listed| format!("use one of {listed}"))
+    }
+}

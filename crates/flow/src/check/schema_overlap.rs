@@ -1,0 +1,148 @@
+//! Some value satisfies the schemas at both ends of an edge.
+//!
+//! The comparison is partial: it says "disjoint" only where that is certain, and nothing otherwise.
+
+use stave_canon::Value;
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for connected in &subject.edges {
+        if connected.edge.transform.is_some() {
+            continue;
+        }
+        let (Some(from), Some(to), Some(end)) =
+            (connected.origin.port(), connected.destination.port(), &connected.edge.to)
+        else {
+            continue;
+        };
+        let (Some(from_schema), Some(to_schema)) = (&from.schema, &to.schema) else { continue };
+        let same_type =
+            from.port_type.map(|port_type| port_type.value) == to.port_type.map(|port_type| port_type.value);
+        if !same_type {
+            continue;
+        }
+        if let Some(why) = disjoint(&from_schema.to_value(), &to_schema.to_value(), "the value") {
+            let message = format!("no value fits the schemas of `{}` and `{end}`: {why}", from.name.as_str());
+            diagnostics.push(
+                Diagnostic::new(codes::DISJOINT_SCHEMAS, end.span, message)
+                    .label(from_schema.span, "what leaves")
+                    .label(to_schema.span, "what is taken")
+                    .help("make one schema allow what the other does"),
+            );
+        }
+    }
+}
+
+/// Why no value satisfies both schemas, when that is certain.
+fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String> {
+    let (left_types, right_types) = (types(left)?, types(right)?);
+    let shared: Vec<&str> = left_types
+        .iter()
+        .flat_map(|left| right_types.iter().filter_map(move |right| meet(left, right)))
+        .collect();
+    if shared.is_empty() {
+        return Some(format!(
+            "{what} is {} there and {} here",
+            left_types.join(" or "),
+            right_types.join(" or ")
+        ));
+    }
+    let only = |word: &str| shared.iter().all(|shared| *shared == word);
+    if only("array") {
+        return bounds(left, right, "minItems", "maxItems")
+            .then(|| format!("{what} has another number of items on each side"));
+    }
+    if only("number") || only("integer") {
+        return bounds(left, right, "minimum", "maximum")
+            .then(|| format!("{what} lies in another range on each side"));
+    }
+    if only("string") {
+        return bounds(left, right, "minLength", "maxLength")
+            .then(|| format!("{what} has another length on each side"));
+    }
+    if !only("object") {
+        return None;
+    }
+    let properties = left.get("properties").and_then(Value::as_object)?;
+    properties.iter().find_map(|(name, schema)| {
+        let other = right.get("properties").and_then(|properties| properties.get(name))?;
+        // A property that both sides may leave out can be left out.
+        let needed = requires(left, name) || requires(right, name);
+        if needed { disjoint(schema, other, &format!("`{name}`")) } else { None }
+    })
+}
+
+/// The words of `type`; `None` when the schema does not restrict it.
+fn types(schema: &Value) -> Option<Vec<&str>> {
+    match schema.get("type")? {
+        Value::String(word) => Some(vec![word]),
+        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect()),
+        _ => None,
+    }
+}
+
+fn meet<'word>(left: &'word str, right: &'word str) -> Option<&'word str> {
+    match (left, right) {
+        (left, right) if left == right => Some(left),
+        ("integer", "number") | ("number", "integer") => Some("integer"),
+        _ => None,
+    }
+}
+
+fn bounds(left: &Value, right: &Value, least: &str, greatest: &str) -> bool {
+    let above = |one: &Value, other: &Value| {
+        let pair =
+            (one.get(least).and_then(Value::as_number), other.get(greatest).and_then(Value::as_number));
+        matches!(pair, (Some(least), Some(greatest)) if least.compare(greatest) == Some(std::cmp::Ordering::Greater))
+    };
+    above(left, right) || above(right, left)
+}
+
+fn requires(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array).unwrap_or_default();
+    required.iter().any(|required| required.as_str() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(left: &str, right: &str) -> bool {
+        disjoint(&stave_canon::parse(left).unwrap(), &stave_canon::parse(right).unwrap(), "the value")
+            .is_some()
+    }
+
+    #[test]
+    fn only_what_is_certainly_disjoint_is_reported() {
+        let table = [
+            (r#"{"type":"object"}"#, r#"{"type":"object"}"#, false),
+            (r#"{"type":"string"}"#, r#"{"type":"number"}"#, true),
+            (r#"{"type":"integer"}"#, r#"{"type":"number"}"#, false),
+            (r#"{}"#, r#"{"type":"number"}"#, false),
+            (r#"{"type":["string","null"]}"#, r#"{"type":["null"]}"#, false),
+            (
+                r#"{"type":"array","minItems":8,"maxItems":8}"#,
+                r#"{"type":"array","minItems":4,"maxItems":4}"#,
+                true,
+            ),
+            (r#"{"type":"number","minimum":2}"#, r#"{"type":"number","maximum":2}"#, false),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
+                r#"{"type":"object","properties":{"a":{"type":"number"}}}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}"#,
+                r#"{"type":"object","properties":{"a":{"type":"number"}}}"#,
+                true,
+            ),
+        ];
+        for (left, right, expected) in table {
+            assert_eq!(verdict(left, right), expected, "{left} {right}");
+            assert_eq!(verdict(right, left), expected, "{right} {left}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The flow under check, with what several rules want to know about it.
+
+use std::collections::{HashMap, HashSet};
+
+use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
+use stave_script::python::{TransformCheck, check_transform};
+
+use super::Options;
+use crate::graph::{self, Connected};
+use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Text, Tool};
+
+pub(super) struct Subject<'flow> {
+    pub(super) flow: &'flow Flow,
+    pub(super) options: &'flow Options,
+    /// The edges whose two ends exist.
+    pub(super) edges: Vec<Connected<'flow>>,
+    /// What is known about the code of the nodes that have some, by node id.
+    pub(super) code: HashMap<&'flow str, TransformCheck>,
+    /// The node ids that each node's outputs and error port lead to, without repetition.
+    pub(super) followers: HashMap<&'flow str, Vec<&'flow str>>,
+}
+
+impl<'flow> Subject<'flow> {
+    pub(super) fn new(flow: &'flow Flow, options: &'flow Options) -> Self {
+        let edges = graph::connected(flow);
+        let mut followers: HashMap<&str, Vec<&str>> = HashMap::new();
+        for connected in &edges {
+            if let (Some(from), Some(to)) = (connected.origin.node(), connected.destination.node()) {
+                let next = followers.entry(from.id.as_str()).or_default();
+                if !next.contains(&to.id.as_str()) {
+                    next.push(to.id.as_str());
+                }
+            }
+        }
+        let code = flow.nodes.values().filter_map(|node| {
+            let transform = node.transform.as_ref()?;
+            Some((node.id.as_str(), check_transform(&transform.code()?.embedded, transform.key)))
+        });
+        Subject { flow, options, edges, code: code.collect(), followers }
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &'flow Node> {
+        self.flow.nodes.values()
+    }
+
+    /// The nodes whose prompt has a tool that leads to this node, with the tool.
+    pub(super) fn callers(&self, id: &str) -> Vec<(&'flow Node, &'flow Tool)> {
+        let tools = self.nodes().flat_map(|node| tools(node).map(move |tool| (node, tool)));
+        tools.filter(|(_, tool)| tool.maps_to.as_ref().map(Text::as_str) == Some(id)).collect()
+    }
+
+    /// Whether edges lead from one node to another, and calls of tools too if `calls` says so.
+    pub(super) fn leads_to(&self, from: &str, to: &str, calls: bool) -> bool {
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut open = self.next(from, calls);
+        while let Some(id) = open.pop() {
+            if id == to {
+                return true;
+            }
+            if seen.insert(id) {
+                open.extend(self.next(id, calls));
+            }
+        }
+        false
+    }
+
+    fn next(&self, id: &str, calls: bool) -> Vec<&'flow str> {
+        let mut next = self.followers.get(id).cloned().unwrap_or_default();
+        if calls && let Some(node) = self.flow.nodes.get(id) {
+            next.extend(tools(node).filter_map(|tool| tool.maps_to.as_ref()).map(Text::as_str));
+        }
+        next
+    }
+
+    /// Whether a context field can be read: declared, always there, or filled by the deployment.
+    pub(super) fn has_context(&self, name: &str) -> bool {
+        let deployed = self.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
+        self.flow.context.declares(name)
+            || BUILT_IN_CONTEXT.contains(&name)
+            || deployed.is_some_and(|context| context.fields.contains_key(name))
+    }
+
+    /// A report that a context field is not declared, unless it is.
+    pub(super) fn undeclared_context(&self, name: &str, span: Span) -> Option<Diagnostic> {
+        if self.has_context(name) {
+            return None;
+        }
+        let message = format!("the context has no field `{name}`");
+        let diagnostic = Diagnostic::new(codes::UNDECLARED_CONTEXT, span, message);
+        let declared = self.flow.context.fields().map(Text::as_str).chain(BUILT_IN_CONTEXT);
+        Some(match did_you_mean(name, declared) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic
+                .label(self.flow.context.span, "the fields are declared here")
+                .help(format!("add `{name}` to `context.requires` or `context.optional`")),
+        })
+    }
+}
+
+pub(super) fn tools(node: &Node) -> impl Iterator<Item = &Tool> {
+    node.prompt.iter().flat_map(|prompt| &prompt.tools)
+}
+
+/// "`a`, `b` and `c`", for lists of candidates.
+pub(super) fn listed<'word>(words: impl IntoIterator<Item = &'word str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        None => "none".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Adds the nearest candidate as help and as a fix, or else the list of candidates.
+pub(super) fn suggest(
+    diagnostic: Diagnostic,
+    word: &str,
+    span: Span,
+    candidates: &[&str],
+    otherwise: impl FnOnce(&str) -> String,
+) -> Diagnostic {
+    match did_you_mean(word, candidates.iter().copied()) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+            format!("write `{near}`"),
+            span,
+            near,
+        )),
+        None => diagnostic.help(otherwise(&listed(candidates.iter().copied()))),
+    }
+}

@@ -1,0 +1,56 @@
+//! Every required input is fed by an edge, or by the calls of a tool.
+
+use std::collections::HashSet;
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+use crate::model::{Endpoint, Text, Tool};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let fed: HashSet<(&str, &str)> = subject
+        .edges
+        .iter()
+        .filter_map(|connected| {
+            let (node, port) = (connected.destination.node()?, connected.destination.port()?);
+            Some((node.id.as_str(), port.name.as_str()))
+        })
+        .collect();
+    // An edge with a broken beginning was meant to feed the port that it names.
+    let meant: HashSet<(&str, &str)> =
+        subject.flow.edges.iter().filter_map(|edge| target(edge.to.as_ref()?)).collect();
+    for node in subject.nodes() {
+        let callers = subject.callers(&node.id);
+        for port in node.inputs.iter().filter(|port| !port.optional) {
+            let place = (node.id.as_str(), port.name.as_str());
+            let called = callers.iter().any(|(_, tool)| gives(tool, port.name.as_str()));
+            if fed.contains(&place) || meant.contains(&place) || called {
+                continue;
+            }
+            let name = port.name.as_str();
+            let message = format!("nothing feeds the required input `{name}` of node `{}`", node.id.value);
+            let edge = format!("{{from: …, to: {}.{name}}}", node.id.value);
+            let help = if subject.flow.context.declares(name) {
+                format!(
+                    "add the edge `{{from: _input.{name}, to: {}.{name}}}`; context fields are not filled in by name",
+                    node.id.value
+                )
+            } else {
+                format!("add an edge `{edge}`, or mark the port `optional: true`")
+            };
+            diagnostics.push(Diagnostic::new(codes::UNCONNECTED_INPUT, port.span, message).help(help));
+        }
+    }
+}
+
+fn target(end: &Endpoint) -> Option<(&str, &str)> {
+    Some((end.node.as_str(), end.port.as_ref()?.as_str()))
+}
+
+/// Whether calls of a tool carry an argument of this name. A schema that lists no properties may.
+fn gives(tool: &Tool, name: &str) -> bool {
+    let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
+    tool.mcp.as_ref().map(Text::as_str).is_none()
+        && properties.is_none_or(|properties| properties.get(name).is_some())
+}

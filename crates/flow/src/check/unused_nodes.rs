@@ -1,0 +1,39 @@
+//! What a node makes is used, unless the node works by its effects.
+
+use std::collections::HashSet;
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+use stave_script::python::StateMethod;
+
+use super::subject::Subject;
+use crate::model::Node;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    // An edge with a broken end was meant to use its node.
+    let used: HashSet<&str> = subject
+        .flow
+        .edges
+        .iter()
+        .filter_map(|edge| edge.from.as_ref())
+        .map(|end| end.node.as_str())
+        .collect();
+    for node in subject.nodes() {
+        let id = node.id.as_str();
+        if used.contains(id) || works_by_effect(subject, node) || !subject.callers(id).is_empty() {
+            continue;
+        }
+        let message = format!("nothing uses what node `{id}` makes");
+        diagnostics.push(
+            Diagnostic::new(codes::UNUSED_NODE, node.id.span, message)
+                .help("connect one of its outputs, or remove the node"),
+        );
+    }
+}
+
+fn works_by_effect(subject: &Subject<'_>, node: &Node) -> bool {
+    let writes = subject.code.get(node.id.as_str()).is_some_and(|code| {
+        !code.facts.state_complete || code.facts.state.iter().any(|used| used.method != StateMethod::Get)
+    });
+    node.has_effects() || (node.state.is_some() && writes) || node.outputs.is_empty()
+}
