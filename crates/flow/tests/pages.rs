@@ -1,0 +1,44 @@
+//! Every page about a flow shows what it says: its bad example raises its code and no other, and its
+//! good example raises nothing.
+
+use stave_diag::page::{Example, Kind, examples};
+use stave_diag::{CODES, Severity, Sources};
+use stave_flow::{Options, load};
+
+/// The codes of an example's errors and warnings, once each; `None` for an example of something else.
+fn raised(example: &Example) -> Option<Vec<&'static str>> {
+    let strict = match example.kind {
+        Kind::Flow => false,
+        Kind::StrictFlow => true,
+        _ => return None,
+    };
+    let mut sources = Sources::new();
+    let source = sources.add("flow.yaml", example.text.as_str());
+    let parsed = load(source, &example.text, &Options { strict, ..Options::default() });
+    let found = parsed.diagnostics.iter().filter(|found| found.severity <= Severity::Warning);
+    let mut codes: Vec<&str> = found.map(|found| found.code.0).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    Some(codes)
+}
+
+#[test]
+fn bad_examples_raise_their_code_alone_and_good_ones_nothing() {
+    let mut wrong = Vec::new();
+    for info in CODES.iter().copied().flatten() {
+        let examples = examples(info.page);
+        for (expected, example) in examples
+            .bad
+            .iter()
+            .map(|example| (vec![info.code.0], example))
+            .chain(examples.good.iter().map(|example| (Vec::new(), example)))
+        {
+            if let Some(codes) = raised(example)
+                && codes != expected
+            {
+                wrong.push(format!("{}: expected {expected:?}, found {codes:?}", info.code));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
