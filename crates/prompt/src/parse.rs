@@ -4,7 +4,7 @@ use stave_canon::{Clock, Ids, Pointer, locate};
 use stave_diag::codes::prompt as codes;
 use stave_diag::{Code, Diagnostic, SourceId, Span};
 
-use crate::governance::{Action, Verdict};
+use crate::governance::{Action, Verdict, Violation};
 use crate::{Fault, FaultKind, IR_VERSION, PhaseType, PromptIr, from_dict};
 
 /// Reads a Prompt IR from its JSON text.
@@ -39,7 +39,7 @@ pub fn diagnose_verdict(source: SourceId, text: &str, verdict: &Verdict) -> Vec<
         .violations
         .iter()
         .map(|violation| {
-            let span = place(source, text, &violation.field.pointer());
+            let span = place_of_match(source, text, violation);
             let (code, help) = match violation.action {
                 Action::Deny => (codes::PROMPT_DENIED, "remove the forbidden text, or change the policy"),
                 Action::Flag => (codes::PROMPT_FLAGGED, "make sure that this is meant, or reword it"),
@@ -98,6 +98,17 @@ fn phase_help(word: &str) -> String {
         return format!("write `{}`", PhaseType::lookup(&lowered));
     }
     format!("write one of {words}")
+}
+
+/// The matched bytes, where the item stands in the text without escapes; else the whole item.
+fn place_of_match(source: SourceId, text: &str, violation: &Violation) -> Span {
+    let whole = place(source, text, &violation.field.pointer());
+    let written = text.get(whole.range()).and_then(|item| item.strip_prefix('"')?.strip_suffix('"'));
+    if written != Some(violation.item.as_str()) || violation.range.is_empty() {
+        return whole;
+    }
+    let start = whole.range().start + 1;
+    Span::new(source, start + violation.range.start, start + violation.range.end)
 }
 
 /// A whole object is too much to underline for something it lacks; its first character marks it.

@@ -6,7 +6,7 @@
 //! Invariant: an approved [`Outcome`] carries a prompt that the policies approve, and a denied one
 //! carries the prompt as it came in. The log never grows past its capacity, and denied runs are in it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stave_canon::{Clock, Ids, Value};
@@ -189,10 +189,9 @@ impl Pipeline {
         };
         let verdict = policies.check(ir);
         let approved = verdict.approved();
-        let known = std::mem::take(&mut outcome.violations);
-        let found = verdict.violations.into_iter().filter(|violation| !known.contains(violation));
-        let found: Vec<Violation> = found.collect();
-        outcome.violations = known;
+        let known: HashSet<&Violation> = outcome.violations.iter().collect();
+        let found: Vec<Violation> =
+            verdict.violations.into_iter().filter(|violation| !known.contains(violation)).collect();
         outcome.violations.extend(found);
         !approved
     }

@@ -4,6 +4,7 @@
 
 use stave_canon::{CountingIds, FixedClock, Timestamp, parse, pretty_insertion_ascii};
 use stave_diag::Sources;
+use stave_prompt::governance::PolicySet;
 use stave_prompt::plugins::{BudgetOptimizer, Plugin};
 use stave_prompt::{BuildError, PhaseType, PromptIrBuilder, from_dict, short_hash, to_dict};
 
@@ -98,6 +99,26 @@ fn every_fault_of_a_document_is_told_at_its_place() {
         })
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_violation_is_shown_at_the_bytes_that_matched() {
+    let text = r#"{"role": "a", "intent": "DROP DATABASE now", "phase": "review", "context_refs": ["x", "file:/etc/h"],
+  "constraints": ["\u0062ypass it"], "output_requirements": {}, "token_budget": 1}"#;
+    let mut sources = Sources::new();
+    let source = sources.add("prompt.json", text);
+    let ir = stave_prompt::parse(source, text, &CountingIds::new(), &noon()).unwrap();
+    let verdict = PolicySet::default().check(&ir);
+    let shown: Vec<(&str, &str)> = stave_prompt::diagnose_verdict(source, text, &verdict)
+        .iter()
+        .map(|diagnostic| (diagnostic.code.0, sources.slice(diagnostic.primary)))
+        .collect();
+    let expected = [
+        ("prompt-flagged", "DROP DATABASE"),
+        ("prompt-denied", "/etc/"),
+        ("prompt-denied", r#""\u0062ypass it""#),
+    ];
+    assert_eq!(shown, expected);
 }
 
 #[test]

@@ -62,6 +62,16 @@ pub struct OverBudget {
     pub fixed: Vec<(String, u64)>,
 }
 
+impl CutReason {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            CutReason::Budget => "budget",
+            CutReason::FileLimit => "file_limit",
+        }
+    }
+}
+
 impl<'c> TokenCounter<'c> {
     #[must_use]
     pub fn new(count: &'c dyn Fn(&str) -> u64) -> Self {
@@ -92,50 +102,47 @@ impl fmt::Debug for TokenCounter<'_> {
 
 /// Shortens and leaves out droppable sections until the budget is kept.
 pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> Result<Fitted, OverBudget> {
-    let mut costs: Vec<u64> = sections.iter().map(|section| counter.cost(&section.text)).collect();
-    let mut sections: Vec<Option<Section>> = sections.into_iter().map(Some).collect();
+    let mut tokens = 0_u64;
+    let mut sections: Vec<(Option<Section>, u64)> = sections
+        .into_iter()
+        .map(|section| {
+            let cost = counter.cost(&section.text);
+            tokens = tokens.saturating_add(cost);
+            (Some(section), cost)
+        })
+        .collect();
     let mut cuts = Vec::new();
     for index in cutting_order(&sections) {
-        let over = sum(&costs).saturating_sub(budget);
-        let (Some(section), Some(cost)) = (sections.get(index).cloned().flatten(), costs.get_mut(index))
-        else {
-            continue;
-        };
+        let over = tokens.saturating_sub(budget);
         if over == 0 {
             break;
         }
-        let shortened = shorten(&section, cost.saturating_sub(over), counter);
-        let after = shortened.as_ref().map_or(0, |section| counter.cost(&section.text));
+        let Some((slot, cost)) = sections.get_mut(index) else { continue };
+        let Some(section) = slot.take() else { continue };
+        *slot = shorten(&section, cost.saturating_sub(over), counter);
+        let tokens_before = *cost;
+        *cost = slot.as_ref().map_or(0, |shortened| counter.cost(&shortened.text));
+        tokens = tokens.saturating_sub(tokens_before).saturating_add(*cost);
         cuts.push(Cut {
             section: index,
             kind: section.kind,
             name: section.name,
             reason: CutReason::Budget,
-            tokens_before: *cost,
-            tokens_after: after,
+            tokens_before,
+            tokens_after: *cost,
         });
-        *cost = after;
-        if let Some(slot) = sections.get_mut(index) {
-            *slot = shortened;
-        }
     }
-    let tokens = sum(&costs);
     if tokens > budget {
-        let fixed =
-            sections.iter().flatten().map(|section| (section.name.clone(), counter.cost(&section.text)));
-        return Err(OverBudget { needed: tokens, budget, fixed: fixed.collect() });
+        let fixed = sections.into_iter().filter_map(|(section, cost)| Some((section?.name, cost))).collect();
+        return Err(OverBudget { needed: tokens, budget, fixed });
     }
     cuts.sort_by_key(|cut| cut.section);
-    Ok(Fitted { sections: sections.into_iter().flatten().collect(), tokens, cuts })
-}
-
-fn sum(costs: &[u64]) -> u64 {
-    costs.iter().fold(0, |sum, cost| sum.saturating_add(*cost))
+    Ok(Fitted { sections: sections.into_iter().filter_map(|(section, _)| section).collect(), tokens, cuts })
 }
 
 /// The droppable sections, first to go first.
-fn cutting_order(sections: &[Option<Section>]) -> Vec<usize> {
-    let droppable = sections.iter().enumerate().filter_map(|(index, section)| {
+fn cutting_order(sections: &[(Option<Section>, u64)]) -> Vec<usize> {
+    let droppable = sections.iter().enumerate().filter_map(|(index, (section, _))| {
         let section = section.as_ref().filter(|section| section.droppable)?;
         let age = if section.kind == SectionKind::History { index } else { usize::MAX - index };
         Some((section.priority, age, index))
@@ -148,7 +155,7 @@ fn cutting_order(sections: &[Option<Section>]) -> Vec<usize> {
 /// The section with as much of its content as costs at most `allowance`, or `None` when that is too
 /// little to be useful. A turn of the history is never shortened, since half a turn misleads.
 fn shorten(section: &Section, allowance: u64, counter: &TokenCounter<'_>) -> Option<Section> {
-    if section.kind == SectionKind::History {
+    if section.kind == SectionKind::History || allowance < LEAST_USEFUL_TOKENS {
         return None;
     }
     let opening = section.text.get(..section.body.start)?;

@@ -3,6 +3,7 @@
 //! What stays the same from call to call comes first (instructions, constraints, task, output schema),
 //! so that it can be cached; what changes comes last.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use stave_canon::{Value, pretty_insertion_ascii};
@@ -174,10 +175,13 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     out.sections.extend(constraints(ir));
     out.sections.extend(task(ir, parts));
     out.sections.extend(output_schema(ir, parts));
-    for (index, reference) in ir.context_refs.iter().enumerate() {
+    let supplied: HashMap<&str, &Part> =
+        parts.references.iter().map(|part| (part.name.as_str(), part)).collect();
+    let mut sent = HashSet::new();
+    for reference in &ir.context_refs {
         // A reference that is named twice is sent once.
-        if !ir.context_refs.iter().take(index).any(|earlier| earlier == reference) {
-            context(ir, parts, reference, counter, &mut out);
+        if sent.insert(reference) {
+            context(ir, supplied.get(reference.as_str()).copied(), reference, counter, &mut out);
         }
     }
     out.sections.extend(parts.documents.iter().map(|part| Section::fenced(SectionKind::Context, part)));
@@ -210,8 +214,13 @@ fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
     Some(Section::new(SectionKind::OutputSchema, "output_schema", text, Provenance::Developer))
 }
 
-fn context(ir: &PromptIr, parts: &Parts, reference: &str, counter: &TokenCounter<'_>, out: &mut Sections) {
-    let supplied = parts.references.iter().find(|part| part.name == reference);
+fn context(
+    ir: &PromptIr,
+    supplied: Option<&Part>,
+    reference: &str,
+    counter: &TokenCounter<'_>,
+    out: &mut Sections,
+) {
     let part = match ContextRef::parse(reference) {
         ContextRef::File(_) => supplied.cloned().map(|part| cap_file(part, counter, out)),
         ContextRef::Diff(_) => supplied.cloned(),

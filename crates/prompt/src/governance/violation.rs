@@ -17,7 +17,7 @@ pub enum Field {
 }
 
 /// One forbidden text found in one item. It prints as the specification's sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Violation {
     /// The policy's name.
     pub policy: String,
