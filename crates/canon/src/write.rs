@@ -91,8 +91,9 @@ pub fn compact_utf8(value: &Value) -> String {
     text(value, &Layout::COMPACT_UTF8)
 }
 
-/// RFC 8785, in which every number is a double: `1.0` becomes `1`, large integers are rounded, and what
-/// is beyond the doubles becomes `null`, as in ECMAScript.
+/// RFC 8785, in which every number is a double: `1.0` becomes `1` and large integers are rounded. What has
+/// no RFC 8785 form is written so that it stays apart from what has one: an integer beyond the doubles by
+/// its digits; NaN and the infinities, which [`crate::parse`] never gives, as ECMAScript's `null`.
 #[must_use]
 pub fn rfc8785(value: &Value) -> String {
     text(value, &Layout::RFC8785)
@@ -198,6 +199,8 @@ fn write_number(number: &Number, layout: &Layout, sink: &mut impl Sink) {
         (Numbers::Python, Number::Int(value)) => put_formatted(sink, format_args!("{value}")),
         (Numbers::Python, Number::Big(digits)) => sink.put(digits),
         (Numbers::Python, Number::Float(value)) => sink.put(&python_float(*value)),
+        // Beyond the doubles there is nothing to round to, and `null` would be another value's text.
+        (Numbers::EcmaScript, Number::Big(digits)) if !number.as_f64().is_finite() => sink.put(digits),
         (Numbers::EcmaScript, number) => sink.put(&js_float(number.as_f64())),
     }
 }

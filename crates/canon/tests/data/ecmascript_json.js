@@ -11,7 +11,8 @@ const canonical = (tagged) => {
   if (tagged === null || typeof tagged === "boolean") return JSON.stringify(tagged);
   const [[tag, content]] = Object.entries(tagged);
   if (tag === "f") return JSON.stringify(double(content));
-  if (tag === "i") return JSON.stringify(Number(content));
+  // An integer beyond the doubles has no RFC 8785 form; it keeps its digits.
+  if (tag === "i") return Number.isFinite(Number(content)) ? JSON.stringify(Number(content)) : content;
   if (tag === "s") return JSON.stringify(text(content));
   if (tag === "a") return "[" + content.map(canonical).join(",") + "]";
   const members = new Map(content.map(([key, value]) => [text(key), canonical(value)]));
