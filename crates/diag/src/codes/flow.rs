@@ -76,6 +76,7 @@ codes! { Flow:
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";
     RENAMED_SERVICE = "renamed-service", Warning, "The service's name had to be changed to be legal.";
     // Leniencies, which only the strict dialect reports.
+    AWAIT_IN_DEF = "await-in-def", Error, "code awaits in a `def` that is not `async`";
     IMPLICIT_CONTEXT = "implicit-context", Error, "A built-in context field is used without being declared.";
     IMPLICIT_ID = "implicit-id", Error, "A node leaves its `id` to its key.";
     IMPLICIT_TRANSFORM = "implicit-transform", Error, "A prompt node leaves its transform out.";

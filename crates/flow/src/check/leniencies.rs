@@ -34,6 +34,15 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                     .help("add `type: object` to it"),
             );
         }
+        if let Some(facts) = subject.code.get(node.id.as_str()).map(|code| &code.facts)
+            && let Some(span) = facts.first_await.filter(|_| !facts.is_async)
+        {
+            let message = "`await` stands in a `def` that is not `async`, which Python itself refuses";
+            diagnostics.push(
+                Diagnostic::new(codes::AWAIT_IN_DEF, span, message)
+                    .help("write `async def transform(inputs, context, state):`"),
+            );
+        }
         built_in_context(subject, node, diagnostics);
     }
 }

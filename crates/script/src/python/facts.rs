@@ -209,7 +209,12 @@ impl<'a> Visitor<'a> for Collector<'a, '_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         let awaited = std::mem::take(&mut self.may_wait);
         match expr {
-            Expr::Await(wait) => self.each([&*wait.value], true),
+            Expr::Await(wait) => {
+                if self.functions == 0 && self.facts.first_await.is_none() {
+                    self.facts.first_await = Some(self.code.span(bytes(wait.range())));
+                }
+                self.each([&*wait.value], true);
+            }
             Expr::Call(call) => {
                 if self.method(call, awaited) {
                     return;

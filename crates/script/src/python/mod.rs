@@ -39,6 +39,8 @@ pub struct TransformFacts {
     pub returns: Vec<Returned>,
     /// Whether the function is an `async def`.
     pub is_async: bool,
+    /// Where `transform` itself first awaits something.
+    pub first_await: Option<Span>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

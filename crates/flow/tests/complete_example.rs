@@ -1,0 +1,59 @@
+//! The specification's Complete Example, exactly as it is printed there.
+
+use stave_diag::{LineColumn, Sources, render};
+use stave_flow::{Options, load};
+
+const EXAMPLE: &str = include_str!("data/complete_example.yaml");
+
+/// The node that the example's last edge leads to and that the example leaves out.
+const ERROR_HANDLER: &str = r#"
+  error_handler:
+    type: transform
+    inputs: [{name: error, type: object}]
+    outputs: [{name: reply, type: object}]
+    transform:
+      mode: declarative
+      spec:
+        op: io.format_response
+        args: {template: {status: error, reason: "${error.reason}"}}
+
+edges:
+"#;
+
+fn findings(text: &str, strict: bool) -> (Vec<stave_diag::Diagnostic>, Sources) {
+    let mut sources = Sources::new();
+    let source = sources.add("customer_service_agent.yaml", text);
+    (load(source, text, &Options { strict, ..Options::default() }).diagnostics, sources)
+}
+
+fn completed() -> String {
+    EXAMPLE.replacen("\nedges:\n", ERROR_HANDLER, 1).replacen(
+        "\ndeployment:",
+        "\n  - from: error_handler.reply\n    to: _output\n\ndeployment:",
+        1,
+    )
+}
+
+#[test]
+fn it_has_one_finding_the_dangling_edge() {
+    let (findings, sources) = findings(EXAMPLE, false);
+    let [dangling] = findings.as_slice() else { panic!("{}", render::short::render(&findings, &sources)) };
+    assert_eq!(dangling.code.0, "dangling-edge");
+    assert!(dangling.is_error());
+    let (start, end) = sources.place(dangling.primary).unwrap();
+    assert_eq!(start, LineColumn { line: 211, column: 9 });
+    assert_eq!(end, LineColumn { line: 211, column: 22 });
+    assert_eq!(sources.slice(dangling.primary), "error_handler");
+}
+
+#[test]
+fn with_the_missing_node_it_has_no_finding() {
+    let (findings, sources) = findings(&completed(), false);
+    assert!(findings.is_empty(), "{}", render::short::render(&findings, &sources));
+}
+
+#[test]
+fn the_strict_dialect_names_every_leniency() {
+    let (findings, sources) = findings(&completed(), true);
+    insta::assert_snapshot!(render::short::render(&findings, &sources));
+}
