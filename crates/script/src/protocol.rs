@@ -15,6 +15,9 @@ use crate::{CodeRange, Limit, Limits};
 /// The largest frame either side reads.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;
 
+/// The exit code of a worker that its memory bound stopped outright.
+pub const OUT_OF_MEMORY_EXIT: i32 = 65;
+
 /// A JSON value on the wire.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Json(pub Value);

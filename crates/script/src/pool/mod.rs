@@ -4,16 +4,22 @@
 //! ends in any other way than with an answer (timeout, dropped future, broken pipe) takes its worker
 //! with it, and the next call starts a fresh one.
 
+mod worker;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
-/// The program that runs [`stave_pyworker`]'s loop on its stdin and stdout.
-///
-/// [`stave_pyworker`]: https://docs.rs/stave-pyworker
+use crate::protocol::{Bounds, Failure, Json, Reply, Request};
+use crate::{Limit, Limits, ScriptError};
+use worker::Worker;
+
+/// The program that serves jobs on its stdin and stdout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
     pub program: PathBuf,
@@ -63,15 +69,20 @@ pub trait StateHost: Send + Sync {
 /// Workers that run Python.
 #[derive(Debug)]
 pub struct PythonPool {
-    options: PoolOptions,
+    command: WorkerCommand,
+    /// One permit for each worker that may run.
+    running: Semaphore,
+    idle: Mutex<Vec<Worker>>,
 }
-
-use crate::{Limits, ScriptError};
 
 impl PythonPool {
     #[must_use]
     pub fn new(options: PoolOptions) -> Self {
-        PythonPool { options }
+        PythonPool {
+            command: options.command,
+            running: Semaphore::new(options.size.max(1)),
+            idle: Mutex::new(Vec::new()),
+        }
     }
 
     /// Runs a transform. `state` answers the code's state calls; pass `None` for a node without state.
@@ -81,20 +92,43 @@ impl PythonPool {
         state: Option<&dyn StateHost>,
         limits: &Limits,
     ) -> Result<TransformOutput, ScriptError> {
-        let _ = (job, state, limits, &self.options);
-        Err(ScriptError::Closed)
+        let request = Request::Transform {
+            code: job.code,
+            inputs: Json(Value::Object(job.inputs)),
+            context: Json(Value::Object(job.context)),
+            has_state: job.has_state,
+            bounds: Bounds::from(limits),
+        };
+        match self.call(&request, state, limits).await? {
+            Reply::Value { value, printed } => Ok(TransformOutput { value: value.0, printed }),
+            other => Err(unexpected(other)),
+        }
     }
 
     /// Evaluates one expression in each of many scopes; one outcome for each, in order. A scope's
-    /// `context` is an object with attributes, everything else is plain data.
+    /// `context` is an object with attributes, everything else is plain data. A scope that runs into a
+    /// bound ends the whole batch.
     pub async fn evaluate(
         &self,
         expression: &str,
         scopes: Vec<Object>,
         limits: &Limits,
     ) -> Result<Vec<Result<Value, ScriptError>>, ScriptError> {
-        let _ = (expression, scopes, limits);
-        Err(ScriptError::Closed)
+        if scopes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = Request::Evaluate {
+            expression: expression.to_owned(),
+            scopes: scopes.into_iter().map(|scope| Json(Value::Object(scope))).collect(),
+            bounds: Bounds::from(limits),
+        };
+        match self.call(&request, None, limits).await? {
+            Reply::Values(outcomes) => Ok(outcomes
+                .into_iter()
+                .map(|outcome| outcome.map(|value| value.0).map_err(ScriptError::from))
+                .collect()),
+            other => Err(unexpected(other)),
+        }
     }
 
     /// Folds `items` from the left with an expression over `acc`, `item` and `index`.
@@ -105,10 +139,93 @@ impl PythonPool {
         items: Vec<Value>,
         limits: &Limits,
     ) -> Result<Value, ScriptError> {
-        let _ = (expression, initial, items, limits);
-        Err(ScriptError::Closed)
+        if items.is_empty() {
+            return Ok(initial);
+        }
+        let request = Request::Fold {
+            expression: expression.to_owned(),
+            initial: Json(initial),
+            items: items.into_iter().map(Json).collect(),
+            bounds: Bounds::from(limits),
+        };
+        match self.call(&request, None, limits).await? {
+            Reply::Value { value, .. } => Ok(value.0),
+            other => Err(unexpected(other)),
+        }
     }
 
-    /// Lets idle workers end and refuses further calls. Calls under way finish.
-    pub async fn shutdown(&self) {}
+    /// Lets idle workers end and refuses further calls. Calls under way finish, and their workers end
+    /// with them.
+    pub async fn shutdown(&self) {
+        self.running.close();
+        let idle = std::mem::take(&mut *self.idle());
+        for worker in idle {
+            worker.close().await;
+        }
+    }
+
+    async fn call(
+        &self,
+        request: &Request,
+        state: Option<&dyn StateHost>,
+        limits: &Limits,
+    ) -> Result<Reply, ScriptError> {
+        let _permit = self.running.acquire().await.map_err(|_| ScriptError::Closed)?;
+        let idle = self.idle().pop();
+        let mut worker = match idle {
+            Some(worker) => worker,
+            None => Worker::start(&self.command)?,
+        };
+        // Whoever drops this future drops the worker with it, and the process ends.
+        match tokio::time::timeout(limits.wall, worker.job(request, state)).await {
+            Ok(Ok(reply)) => {
+                self.keep(worker);
+                Ok(reply)
+            }
+            Ok(Err(error @ ScriptError::State(_))) => {
+                self.keep(worker);
+                Err(error)
+            }
+            Ok(Err(error)) => {
+                worker.kill().await;
+                Err(error)
+            }
+            Err(_) => {
+                worker.kill().await;
+                let detail = format!("no answer within {} ms", limits.wall.as_millis());
+                Err(ScriptError::LimitExceeded { limit: Limit::Time, detail, range: None })
+            }
+        }
+    }
+
+    fn keep(&self, worker: Worker) {
+        if !self.running.is_closed() {
+            self.idle().push(worker);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unexpected(reply: Reply) -> ScriptError {
+    match reply {
+        Reply::Failed(failure) => ScriptError::from(failure),
+        _ => ScriptError::Worker("it answered another question".to_owned()),
+    }
+}
+
+impl From<Failure> for ScriptError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Raised { kind, message, range } => ScriptError::Raised { kind, message, range },
+            Failure::NotJson { type_name, place } => ScriptError::NotJson { type_name, place },
+            Failure::LimitExceeded { limit, detail, range } => {
+                ScriptError::LimitExceeded { limit, detail, range }
+            }
+            Failure::Host => ScriptError::Worker("it gave up on a state that answered".to_owned()),
+            Failure::Protocol(message) => ScriptError::Worker(message),
+        }
+    }
 }

@@ -1,0 +1,8 @@
+//! The pool and its workers, end to end.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly anywhere")]
+
+mod expression;
+mod limits;
+mod pool;
+mod support;
+mod transform;
