@@ -11,9 +11,11 @@ mod client;
 pub mod codec;
 mod error;
 mod model;
+pub mod prices;
 pub mod recording;
 mod secret;
 mod target;
+pub mod tokens;
 mod transport;
 
 pub use client::{Client, ClientOptions};

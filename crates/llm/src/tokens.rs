@@ -1,0 +1,189 @@
+//! Counting tokens before they are spent.
+//!
+//! OpenAI's models are counted with their own vocabularies. For every other model the count is an estimate: the
+//! `o200k_base` count plus a quarter. The result says which of the two it is.
+
+use bpe_openai::Tokenizer;
+
+use crate::{Message, Part, PartKind, Request, Source, Tool};
+
+/// A number of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenCount {
+    pub tokens: u64,
+    /// Whether the number is the model's own rather than an estimate.
+    pub exact: bool,
+}
+
+/// A vocabulary of OpenAI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    O200kBase,
+    Cl100kBase,
+}
+
+/// Tokens that frame each message, as OpenAI counts them.
+const PER_MESSAGE: u64 = 3;
+/// Tokens that begin the reply.
+const REPLY: u64 = 3;
+/// Tokens that a name adds to itself.
+const PER_NAME: u64 = 1;
+/// Tokens that frame a tool, a call or a result. Providers do not publish how they write these.
+const PER_TOOL: u64 = 8;
+/// An image of unknown size: one of 1024 by 1024 pixels in high detail.
+const PER_IMAGE: u64 = 765;
+/// A document that is not here to be measured: two dense pages.
+const PER_REMOTE_DOCUMENT: u64 = 3000;
+/// Bytes of an inline document per token.
+const DOCUMENT_BYTES_PER_TOKEN: u64 = 4;
+
+/// The vocabulary of a model; `None` for models that are not OpenAI's.
+#[must_use]
+pub fn encoding_of(model: &str) -> Option<Encoding> {
+    let name = model.strip_prefix("ft:").unwrap_or(model);
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let any = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let o_series =
+        name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    if o_series || any(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-4o", "codex-mini"]) {
+        Some(Encoding::O200kBase)
+    } else if any(&["gpt-4", "gpt-3.5", "gpt-35", "text-embedding-3-", "text-embedding-ada-002"]) {
+        Some(Encoding::Cl100kBase)
+    } else {
+        None
+    }
+}
+
+/// How many tokens `text` is for `model`.
+#[must_use]
+pub fn count_text(model: &str, text: &str) -> TokenCount {
+    let encoding = encoding_of(model);
+    let tokens = Counter { encoding }.text(text);
+    TokenCount { tokens: estimate(encoding, tokens), exact: encoding.is_some() }
+}
+
+/// How many input tokens `request` is: its messages with what frames them, its tools and its schema. Exact for
+/// messages of text to an OpenAI model; tools, schemas, images and documents make it an estimate.
+#[must_use]
+pub fn count_request(request: &Request) -> TokenCount {
+    let encoding = encoding_of(&request.model);
+    let counter = Counter { encoding };
+    let mut tokens = REPLY + request.messages.iter().map(|message| counter.message(message)).sum::<u64>();
+    tokens += request.tools.iter().map(|tool| counter.tool(tool)).sum::<u64>();
+    if let Some(schema) = &request.response_schema {
+        tokens += PER_TOOL + counter.text(&schema.schema.to_string());
+    }
+    let only_text = request
+        .messages
+        .iter()
+        .flat_map(|message| &message.content)
+        .all(|part| matches!(part.kind, PartKind::Text(_)));
+    let exact =
+        encoding.is_some() && only_text && request.tools.is_empty() && request.response_schema.is_none();
+    TokenCount { tokens: estimate(encoding, tokens), exact }
+}
+
+/// Other vocabularies are mostly smaller or cut finer, so a count for one of them is rounded up by a quarter.
+fn estimate(encoding: Option<Encoding>, tokens: u64) -> u64 {
+    if encoding.is_some() { tokens } else { tokens + tokens.div_ceil(4) }
+}
+
+struct Counter {
+    encoding: Option<Encoding>,
+}
+
+impl Counter {
+    fn text(&self, text: &str) -> u64 {
+        if text.is_empty() {
+            return 0;
+        }
+        let tokenizer: &Tokenizer = match self.encoding {
+            Some(Encoding::Cl100kBase) => bpe_openai::cl100k_base(),
+            Some(Encoding::O200kBase) | None => bpe_openai::o200k_base(),
+        };
+        tokenizer.count(text) as u64
+    }
+
+    fn message(&self, message: &Message) -> u64 {
+        let name = message.name.as_deref().map_or(0, |name| PER_NAME + self.text(name));
+        let content: u64 = message.content.iter().map(|part| self.part(part)).sum();
+        PER_MESSAGE + self.text(message.role.as_str()) + name + content
+    }
+
+    fn part(&self, part: &Part) -> u64 {
+        match &part.kind {
+            PartKind::Text(text) => self.text(text),
+            PartKind::Image(_) => PER_IMAGE,
+            PartKind::Document(media) => match &media.source {
+                Source::Text(text) => self.text(text),
+                Source::Base64 { data, .. } => (data.len() as u64 / 4 * 3).div_ceil(DOCUMENT_BYTES_PER_TOKEN),
+                Source::Url(_) | Source::File(_) => PER_REMOTE_DOCUMENT,
+            },
+            PartKind::ToolUse(call) => PER_TOOL + self.text(&call.name) + self.text(&call.arguments),
+            PartKind::ToolResult(result) => {
+                PER_TOOL + result.content.iter().map(|part| self.part(part)).sum::<u64>()
+            }
+            PartKind::Thinking(thinking) => self.text(&thinking.text),
+            PartKind::Other(value) => self.text(&value.to_string()),
+        }
+    }
+
+    fn tool(&self, tool: &Tool) -> u64 {
+        let (name, description, schema) = match tool {
+            Tool::Provider(value) => return PER_TOOL + self.text(&value.to_string()),
+            Tool::Function(function) => (&function.name, &function.description, &function.parameters),
+        };
+        let description = description.as_deref().map_or(0, |description| self.text(description));
+        PER_TOOL + self.text(name) + description + self.text(&schema.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_have_their_vocabulary() {
+        for (model, encoding) in [
+            ("gpt-4o-mini", Some(Encoding::O200kBase)),
+            ("openai/gpt-5-nano", Some(Encoding::O200kBase)),
+            ("ft:gpt-4o-mini:acme::1", Some(Encoding::O200kBase)),
+            ("o3", Some(Encoding::O200kBase)),
+            ("gpt-4-turbo", Some(Encoding::Cl100kBase)),
+            ("gpt-35-turbo", Some(Encoding::Cl100kBase)),
+            ("claude-opus-5", None),
+            ("olmo", None),
+            ("", None),
+        ] {
+            assert_eq!(encoding_of(model), encoding, "{model}");
+        }
+    }
+
+    #[test]
+    fn known_texts_have_their_known_counts() {
+        // Published examples of the two vocabularies.
+        for (model, text, tokens) in [
+            ("gpt-4", "hello world", 2),
+            ("gpt-4", "antidisestablishmentarianism", 6),
+            ("gpt-4", "お誕生日おめでとう", 9),
+            ("gpt-4o", "お誕生日おめでとう", 8),
+            ("gpt-4o", "2 + 2 = 4", 7),
+            ("gpt-4o", "", 0),
+        ] {
+            assert_eq!(count_text(model, text), TokenCount { tokens, exact: true }, "{model} {text}");
+        }
+    }
+
+    #[test]
+    fn a_request_counts_what_frames_its_messages() {
+        // 3 + (3 + 1 + 2) for each of two messages of one role token and two text tokens.
+        let mut request =
+            Request::new("gpt-4o", vec![Message::system("hello world"), Message::user("hello world")]);
+        assert_eq!(count_request(&request), TokenCount { tokens: 15, exact: true });
+        request.model = "claude-opus-5".to_owned();
+        assert_eq!(count_request(&request), TokenCount { tokens: 19, exact: false });
+        request.model = "gpt-4o".to_owned();
+        request.tools.push(Tool::function("f", None, true.into()));
+        assert!(!count_request(&request).exact);
+    }
+}
