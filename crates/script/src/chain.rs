@@ -63,3 +63,11 @@ impl Chain {
         self.too_deep
     }
 }
+
+/// The last word or sign of a text, for a fault at its end, where nothing can be seen.
+pub(crate) fn last_word(text: &str) -> std::ops::Range<usize> {
+    let text = text.trim_end();
+    let word = text.trim_end_matches(|character: char| character.is_alphanumeric() || character == '_');
+    let sign = text.chars().next_back().map_or(0, char::len_utf8);
+    word.len().min(text.len() - sign)..text.len()
+}

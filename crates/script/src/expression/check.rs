@@ -232,14 +232,16 @@ impl<'a> Visitor<'a> for Checker<'_> {
                 let elements: Vec<&Expr> = dict.key.as_deref().into_iter().chain([&*dict.value]).collect();
                 self.comprehension(&dict.generators, &elements);
             }
-            Expr::Named(_) => {
+            Expr::Named(named) => {
                 self.report(
                     FORBIDDEN_EXPRESSION,
                     expr.range(),
                     "an expression binds no names",
                     "leave `:=` out",
                 );
-                walk_expr(self, expr);
+                // What comes after it is judged as if the name were there.
+                targets(&named.target, &mut self.local);
+                self.visit_expr(&named.value);
             }
             Expr::Lambda(_) => self.report(
                 FORBIDDEN_EXPRESSION,

@@ -52,6 +52,9 @@ impl Renderer {
     }
 
     pub fn render(&self, template: &str, context: &Object) -> Result<String, RenderError> {
+        if template.is_empty() {
+            return Ok(String::new());
+        }
         let environment = self.compile(template)?;
         let compiled = environment.get_template(template).map_err(|error| failure(&error))?;
         let mut output = Bounded { bytes: Vec::new(), left: self.limits.output_bytes };
@@ -98,6 +101,8 @@ pub(super) fn environment(fuel: u64) -> Environment<'static> {
     environment.set_fuel(Some(fuel));
     environment.set_recursion_limit(64);
     environment.remove_global("debug");
+    // Templates are kept under their own text; none of them can be named from another.
+    environment.set_path_join_callback(|_, _| "".into());
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.set_formatter(|output, _, value| print(output, value));
     environment

@@ -3,7 +3,7 @@
 use minijinja::machinery::{Token, ast, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
 
-use crate::chain::Chain;
+use crate::chain::{Chain, last_word};
 
 /// The largest template that is parsed.
 pub(super) const MAX_TEMPLATE: usize = 1024 * 1024;
@@ -83,9 +83,7 @@ fn visible(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> 
     let end = boundary(range.end).max(start);
     let rest = text.get(start..).unwrap_or_default();
     if rest.is_empty() || rest.starts_with(['\n', '\r']) {
-        let before = text.get(..start).unwrap_or_default().trim_end();
-        let last = before.chars().next_back().map_or(0, char::len_utf8);
-        return before.len() - last..before.len();
+        return last_word(text.get(..start).unwrap_or_default());
     }
     start..end
 }

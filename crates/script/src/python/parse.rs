@@ -66,9 +66,7 @@ fn fault(text: &str, error: &ParseError) -> SyntaxFault {
     range.start = range.start.min(range.end);
     let rest = text.get(range.start..).unwrap_or_default();
     if rest.is_empty() || rest.starts_with(['\n', '\r']) {
-        let before = text.get(..range.start).unwrap_or_default().trim_end();
-        let last = before.chars().next_back().map_or(0, char::len_utf8);
-        range = before.len() - last..before.len();
+        range = crate::chain::last_word(text.get(..range.start).unwrap_or_default());
     }
     let message = match &error.error {
         ParseErrorType::RecursionLimitExceeded => "nested too deeply".to_owned(),

@@ -43,7 +43,8 @@ def transform(inputs, context, state):
         state,
         [(StateMethod::Get, Some("seen")), (StateMethod::Set, Some("seen")), (StateMethod::Delete, None)]
     );
-    let returns: Vec<_> = facts.returns.iter().map(|returned| (names(&returned.keys), returned.complete)).collect();
+    let returns: Vec<_> =
+        facts.returns.iter().map(|returned| (names(&returned.keys), returned.complete)).collect();
     assert_eq!(returns, [(vec!["x".to_owned(), "y".to_owned()], true), (vec!["x".to_owned()], false)]);
     assert!(!facts.is_async);
 }

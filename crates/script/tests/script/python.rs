@@ -39,12 +39,15 @@ def transform(inputs, context, state):
 fn a_syntax_error_is_shown_where_it_is() {
     finds(
         "def transform(inputs, context, state):\n    for name in NAMES\n        pass\n",
-        &["2:21 `S` invalid-python"],
+        &["2:17 `NAMES` invalid-python"],
     );
     finds("def transform(inputs, context, state)\n    return {}\n", &["1:37 `)` invalid-python"]);
     finds("def transform(inputs, context, state):\n    return (1,\n", &["2:14 `,` invalid-python"]);
     finds("def transform(inputs, context, state):\n", &["1:38 `:` invalid-python"]);
-    finds("def transform(inputs, context, state):\n    x = 'open\n    return x\n", &["2:9 `'open` invalid-python"]);
+    finds(
+        "def transform(inputs, context, state):\n    x = 'open\n    return x\n",
+        &["2:9 `'open` invalid-python"],
+    );
 }
 
 #[test]
@@ -61,7 +64,10 @@ fn the_transform_function_is_there_once_with_three_parameters() {
         "def transform(inputs, context, state, logger):\n    return {}\n",
         &["1:14 `(inputs, context, state, logger)` wrong-transform-parameters"],
     );
-    finds("def transform(*everything):\n    return {}\n", &["1:14 `(*everything)` wrong-transform-parameters"]);
+    finds(
+        "def transform(*everything):\n    return {}\n",
+        &["1:14 `(*everything)` wrong-transform-parameters"],
+    );
     finds(
         "def transform(a, b, c):\n    return {}\ndef transform(a, b, c):\n    return {}\n",
         &["3:5 `transform` duplicate-transform-function"],

@@ -24,7 +24,10 @@ fn values_print_as_in_jinja2_and_containers_as_json() {
         ("{{ t }} {{ no }} {{ s }}", "True None é"),
         ("{{ o }}", r#"{"b":1,"a":[true,null,1.5]}"#),
         ("{{ o.a }}", "[true,null,1.5]"),
-        ("{{ big }} {{ mid }}", "123456789012345678901234567890123456789012345678901234567890 18446744073709551616"),
+        (
+            "{{ big }} {{ mid }}",
+            "123456789012345678901234567890123456789012345678901234567890 18446744073709551616",
+        ),
         ("{{ mid + 1 }}", "18446744073709551617"),
         ("{{ [big] }}", "[123456789012345678901234567890123456789012345678901234567890]"),
         ("{{ n / 2 }} {{ 7 // 2 }}", "0.5 3"),
@@ -61,7 +64,10 @@ Customer Query: {{ query }}
 
 #[test]
 fn an_undefined_value_is_an_error_unless_it_is_only_tested() {
-    assert_eq!(rendered("{% if x %}a{% else %}b{% endif %}{{ x is defined }}{{ x | default('d') }}", "{}").unwrap(), "bFalsed");
+    assert_eq!(
+        rendered("{% if x %}a{% else %}b{% endif %}{{ x is defined }}{{ x | default('d') }}", "{}").unwrap(),
+        "bFalsed"
+    );
     let error = rendered("ok\n{{ customer.age }}", r#"{"customer": {}}"#).unwrap_err();
     assert_eq!(error.range, Some(6..18));
     assert!(error.message.contains("undefined"), "{error}");

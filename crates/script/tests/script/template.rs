@@ -52,10 +52,10 @@ fn every_unbound_variable_is_found_at_its_own_place() {
     finds("{{ late }}{% set late = 1 %}", &["1:4 `late` unknown-template-variable"]);
     finds("{{ loop.index }}", &["1:4 `loop` unknown-template-variable"]);
     finds("{% for x in x %}{% endfor %}", &["1:13 `x` unknown-template-variable"]);
-    finds("{% macro m(a) %}{{ a }}{{ b }}{% endmacro %}{{ a }}", &[
-        "1:27 `b` unknown-template-variable",
-        "1:48 `a` unknown-template-variable",
-    ]);
+    finds(
+        "{% macro m(a) %}{{ a }}{{ b }}{% endmacro %}{{ a }}",
+        &["1:27 `b` unknown-template-variable", "1:48 `a` unknown-template-variable"],
+    );
     finds("{{ items[position].name }}", &["1:10 `position` unknown-template-variable"]);
     finds("{{ shout(query) }}", &["1:4 `shout` unknown-template-variable"]);
     finds("{% if nobody %}{% endif %}", &["1:7 `nobody` unknown-template-variable"]);
@@ -105,8 +105,11 @@ fn paths_from_the_scope_are_listed() {
         "{{ customer_data.age }}{{ customer_data['tenure'] }}{{ items[0].name }}{% for m in history %}{{ m.role }}{% endfor %}{{ context.user_id | upper }}{{ query.strip() }}",
     );
     let check = check_template(&embedded, SCOPE);
-    let paths: Vec<_> =
-        check.paths.iter().map(|used| format!("{} `{}`", used.path.join("."), sources.slice(used.span))).collect();
+    let paths: Vec<_> = check
+        .paths
+        .iter()
+        .map(|used| format!("{} `{}`", used.path.join("."), sources.slice(used.span)))
+        .collect();
     assert_eq!(
         paths,
         [
