@@ -14,6 +14,8 @@ pub struct Example {
     pub text: String,
     /// The request of an example that is run, from the `json request` fence after it.
     pub request: Option<String>,
+    /// The model replies of an example that is run, from the `yaml recording` fence after its request.
+    pub recording: Option<String>,
 }
 
 /// What an example is, and so who checks it. The words after the fence say it.
@@ -75,13 +77,18 @@ pub fn examples(page: &str) -> Examples {
                     Section::Bad => &mut examples.bad,
                     Section::Good => &mut examples.good,
                 };
-                match list.last_mut() {
-                    Some(Example {
-                        kind: Kind::Run | Kind::RunDocument, request: request @ None, ..
-                    }) if words == "json request" => {
-                        *request = Some(text);
+                let run = list.last_mut().filter(|last| matches!(last.kind, Kind::Run | Kind::RunDocument));
+                match (words, run) {
+                    ("json request", Some(Example { request: request @ None, .. })) => *request = Some(text),
+                    (
+                        "yaml recording",
+                        Some(Example { request: Some(_), recording: recording @ None, .. }),
+                    ) => {
+                        *recording = Some(text);
                     }
-                    _ => list.push(Example { kind: Kind::of(words), text, request: None }),
+                    _ => {
+                        list.push(Example { kind: Kind::of(words), text, request: None, recording: None });
+                    }
                 }
             }
         }
@@ -110,7 +117,8 @@ mod tests {
     fn the_examples_of_both_sections_are_read() {
         let page = "# x\n\nProse.\n\n```python\nignored\n```\n\n## Bad\n\n```yaml\na: 1\n\nb: 2\n```\n\n```yaml strict\nc: 3\n```\n\n\
                     ## Good\n\n````json exec\n{\"```\": 1}\n````\n\n## See also\n\n```yaml\nno: example\n```\n";
-        let example = |kind, text: &str| Example { kind, text: text.to_owned(), request: None };
+        let example =
+            |kind, text: &str| Example { kind, text: text.to_owned(), request: None, recording: None };
         assert_eq!(
             examples(page),
             Examples {
@@ -133,6 +141,22 @@ mod tests {
             read.good[1].kind,
             Kind::Unknown("json request".to_owned()),
             "a second request has no run"
+        );
+    }
+
+    #[test]
+    fn a_recording_belongs_to_the_run_whose_request_it_follows() {
+        let page = "## Bad\n```yaml run\na: 1\n```\n```json request\n{}\n```\n```yaml recording\nversion: 1\n```\n\
+                    ## Good\n```yaml\na: 1\n```\n```yaml recording\nb: 2\n```\n";
+        let read = examples(page);
+        assert_eq!(read.bad.len(), 1);
+        assert_eq!(read.bad[0].request.as_deref(), Some("{}\n"));
+        assert_eq!(read.bad[0].recording.as_deref(), Some("version: 1\n"));
+        assert_eq!(read.good[0].recording, None);
+        assert_eq!(
+            read.good[1].kind,
+            Kind::Unknown("yaml recording".to_owned()),
+            "a flow that is only checked asks no model"
         );
     }
 
