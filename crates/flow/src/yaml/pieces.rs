@@ -140,14 +140,19 @@ impl Runs<'_> {
             let skip = spaces.min(indent);
             let content = line.get(skip..).unwrap_or_default();
             self.verbatim(content, line_start + offset + skip);
-            if style == ScalarStyle::Literal {
-                let newline = line_start + offset + line.len();
-                let width =
-                    if source.get(newline..).is_some_and(|rest| rest.starts_with("\r\n")) { 2 } else { 1 };
+            let newline = line_start + offset + line.len();
+            let width = line_break(source.get(newline..).unwrap_or_default());
+            // The last line of a file may lack the line break that the text has.
+            if style == ScalarStyle::Literal && width > 0 {
                 self.decoded("\n", newline, width);
             }
         }
     }
+}
+
+/// The bytes of the line break that a text begins with.
+fn line_break(text: &str) -> usize {
+    if text.starts_with("\r\n") { 2 } else { usize::from(text.starts_with(['\n', '\r'])) }
 }
 
 /// The lines of a text with their offsets, without line endings.
@@ -157,7 +162,7 @@ fn lines(text: &str) -> Vec<(usize, &str)> {
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(['\n', '\r'])) {
         let end = from + found;
         out.push((from, text.get(from..end).unwrap_or_default()));
-        from = end + if text.get(end..).is_some_and(|rest| rest.starts_with("\r\n")) { 2 } else { 1 };
+        from = end + line_break(text.get(end..).unwrap_or_default());
     }
     out.push((from, text.get(from..).unwrap_or_default()));
     out
@@ -193,7 +198,7 @@ fn escape(text: &str) -> (Option<char>, usize) {
             (code, _) => (code.and_then(char::from_u32), 6),
         },
         Some(b'\n' | b'\r') => {
-            let newline = if text.get(1..).is_some_and(|rest| rest.starts_with("\r\n")) { 2 } else { 1 };
+            let newline = line_break(text.get(1..).unwrap_or_default());
             let after = text.get(1 + newline..).unwrap_or_default();
             (None, 1 + newline + after.len() - after.trim_start_matches([' ', '\t']).len())
         }

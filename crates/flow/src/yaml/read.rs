@@ -153,6 +153,7 @@ impl Reader<'_> {
                 Event::Scalar(value, style, anchor, tag) => {
                     let (tree, plain) = self.scalar(&value, style, range, tag.as_deref());
                     let weight = 1 + value.len() / BYTES_PER_NODE;
+                    self.weight += weight;
                     self.finish(Finished { tree, height: 0, weight, plain }, anchor);
                 }
                 Event::SequenceStart(style, anchor, tag) => {
@@ -228,7 +229,9 @@ impl Reader<'_> {
             ErrorKind::MismatchedFlowCollectionEnd { .. } | ErrorKind::UnclosedFlowCollection { .. } => {
                 Some("close every `[` with `]` and every `{` with `}`")
             }
-            ErrorKind::UnclosedQuotedScalar => Some("close the quoted text with the quote it began with"),
+            ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+                Some("close the quoted text with the quote it began with")
+            }
             ErrorKind::InvalidColonPlacement | ErrorKind::MappingValueNotAllowed => {
                 Some("put text that holds `: ` in quotes, and check the brackets ahead of it")
             }
@@ -333,8 +336,8 @@ impl Reader<'_> {
     }
 
     fn open(&mut self, style: StructureStyle, anchor: usize, range: Range<usize>, content: Content) {
-        let weight = 1;
-        self.frames.push(Frame { start: range.start, style, anchor, content, height: 0, weight });
+        self.weight += 1;
+        self.frames.push(Frame { start: range.start, style, anchor, content, height: 0, weight: 1 });
     }
 
     fn close(&mut self, range: Range<usize>) {
@@ -374,15 +377,13 @@ impl Reader<'_> {
             return;
         }
         let tree = Tree { span, value: anchored.tree.value.clone() };
+        self.weight += weight;
         self.finish(Finished { tree, height, weight, plain }, 0);
     }
 
     /// Puts a finished node where it belongs.
     fn finish(&mut self, finished: Finished, anchor: usize) {
         let Finished { tree, height, weight, plain } = finished;
-        if height == 0 || self.frames.is_empty() {
-            self.weight += weight;
-        }
         if anchor > 0 {
             self.anchors.insert(anchor, Anchored { tree: tree.clone(), height, weight, plain });
             self.weight += weight;
