@@ -95,7 +95,11 @@ impl<'t> Checker<'t> {
             }
             Expr::Attribute(attribute) => {
                 let method = attribute.attr.as_str();
-                if !METHODS.contains(&method) {
+                let before = self.check.diagnostics.len();
+                self.context_get(call, &attribute.value, method);
+                self.visit_expr(&attribute.value);
+                // A fault of the value makes its methods a matter of guessing.
+                if !METHODS.contains(&method) && self.check.diagnostics.len() == before {
                     let help = match nearest(method, METHODS.iter().copied()) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => "only methods that change nothing can be called".to_owned(),
@@ -103,8 +107,6 @@ impl<'t> Checker<'t> {
                     let message = format!("the method `{method}` can not be called in an expression");
                     self.report(FORBIDDEN_CALL, attribute.attr.range, message, help);
                 }
-                self.context_get(call, &attribute.value, method);
-                self.visit_expr(&attribute.value);
             }
             other => {
                 let message = "only a named function or a method can be called";

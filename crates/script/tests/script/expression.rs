@@ -49,10 +49,7 @@ fn what_is_not_one_expression_is_refused() {
 fn only_bound_names_and_listed_calls_are_used() {
     finds("len(hits) == 0", &["1:5 `hits` unknown-expression-name"]);
     finds("a > b", &["1:1 `a` unknown-expression-name", "1:5 `b` unknown-expression-name"]);
-    finds(
-        "__import__('os').system('true') == 0",
-        &["1:1 `__import__` forbidden-call", "1:18 `system` forbidden-call"],
-    );
+    finds("__import__('os').system('true') == 0", &["1:1 `__import__` forbidden-call"]);
     finds("open('x') == 1", &["1:1 `open` forbidden-call"]);
     finds("value.append(1) == 1", &["1:7 `append` forbidden-call"]);
     finds("value() == 1", &["1:1 `value` forbidden-call"]);
