@@ -24,7 +24,7 @@ mod used;
 
 pub use error::{CodePlace, CodeRange, Limit, ScriptError};
 pub use expression::{ExpressionCheck, ExpressionType, check_condition, check_expression};
-pub use jinja::{RenderError, RenderLimits, Renderer, TemplateCheck, check_template, render};
+pub use jinja::{RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template, render};
 pub use limits::Limits;
 pub use pool::{
     PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand,

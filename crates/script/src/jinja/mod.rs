@@ -7,6 +7,7 @@
 
 mod check;
 mod known;
+mod pieces;
 mod render;
 mod scope;
 mod syntax;
@@ -14,6 +15,7 @@ mod value;
 
 use stave_diag::{Diagnostic, Embedded};
 
+pub use pieces::RenderedPiece;
 pub use render::{RenderError, RenderLimits, Renderer, render};
 
 use crate::UsedPath;

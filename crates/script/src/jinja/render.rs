@@ -8,6 +8,7 @@ use minijinja::{AutoEscape, Environment, ErrorKind, Output, UndefinedBehavior, V
 use stave_canon::{Layout, Number, Object};
 use thiserror::Error;
 
+use super::pieces::{self, Marked, RenderedPiece};
 use super::{syntax, value};
 
 /// How many compiled templates a renderer keeps before it starts afresh.
@@ -69,6 +70,22 @@ impl Renderer {
             .map_err(|error| RenderError { message: error.to_string(), range: None })
     }
 
+    /// Renders in pieces, so that what the author wrote can be told from what was filled in.
+    pub fn render_pieces(&self, template: &str, context: &Object) -> Result<Vec<RenderedPiece>, RenderError> {
+        let names: Vec<&str> = context.keys().map(String::as_str).collect();
+        let marked = Marked::new(template, &names);
+        match self.render(&marked.source, context) {
+            Ok(text) => Ok(marked.cut(&text)),
+            // The engine explains a fault in the author's own words better than in the wrapped ones.
+            Err(error) => match self.render(template, context) {
+                Err(plain) => Err(plain),
+                Ok(_) => {
+                    Err(RenderError { range: error.range.map(|range| marked.original(&range)), ..error })
+                }
+            },
+        }
+    }
+
     /// An environment that holds the template under its own text.
     fn compile(&self, template: &str) -> Result<Arc<Environment<'static>>, RenderError> {
         let current = Arc::clone(&self.compiled.read().unwrap_or_else(PoisonError::into_inner));
@@ -105,14 +122,19 @@ pub(super) fn environment(fuel: u64) -> Environment<'static> {
     environment.set_path_join_callback(|_, _| "".into());
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.set_formatter(|output, _, value| print(output, value));
+    pieces::install(&mut environment);
     environment
 }
 
 /// Prints a value as Jinja2 would, objects and arrays as JSON.
 fn print(output: &mut Output<'_>, value: &Engine) -> Result<(), minijinja::Error> {
+    if pieces::print_wrapped(output, value, print)? {
+        return Ok(());
+    }
     let text = match value.kind() {
         ValueKind::String => {
-            return output.write_str(value.as_str().unwrap_or_default()).map_err(minijinja::Error::from);
+            let text = pieces::unmarked(value.as_str().unwrap_or_default());
+            return output.write_str(&text).map_err(minijinja::Error::from);
         }
         ValueKind::None => "None".to_owned(),
         ValueKind::Bool => if value.is_true() { "True" } else { "False" }.to_owned(),
