@@ -29,6 +29,6 @@ pub use parse::{DuplicateKeys, MAX_DEPTH, ParseError, ParseOptions, parse, parse
 pub use pointer::{Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{
-    InexactNumber, Layout, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_sorted_utf8,
+    InexactNumber, Layout, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_insertion_utf8, pretty_sorted_utf8,
     python_spaced, rfc8785, rfc8785_exact, write,
 };

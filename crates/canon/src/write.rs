@@ -63,6 +63,9 @@ impl Layout {
     /// A system document's file: two spaces, sorted keys, text outside ASCII as it is.
     pub const PRETTY_SORTED_UTF8: Layout =
         Layout { item_separator: ",", indent: 2, ascii: false, ..Layout::PYTHON_SPACED };
+    /// A value for people: two spaces, keys as they were put in, text outside ASCII as it is.
+    pub const PRETTY_INSERTION_UTF8: Layout =
+        Layout { ascii: false, ..Layout::PRETTY_INSERTION_ASCII };
     /// An exec document's file: two spaces, keys as they were put in, ASCII only.
     pub const PRETTY_INSERTION_ASCII: Layout =
         Layout { order: Order::Insertion, item_separator: ",", indent: 2, ..Layout::PYTHON_SPACED };
@@ -114,6 +117,12 @@ pub fn compact_ascii(value: &Value) -> String {
 #[must_use]
 pub fn pretty_sorted_utf8(value: &Value) -> String {
     text(value, &Layout::PRETTY_SORTED_UTF8)
+}
+
+/// For people: two spaces, keys as they were put in, text outside ASCII as it is.
+#[must_use]
+pub fn pretty_insertion_utf8(value: &Value) -> String {
+    text(value, &Layout::PRETTY_INSERTION_UTF8)
 }
 
 #[must_use]

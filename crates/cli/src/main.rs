@@ -1,1 +1,30 @@
-fn main() {}
+//! The `stave` command: the only place that reads files, the environment and the clock for the crates
+//! below it.
+//!
+//! Invariant: exit codes are 0 fine, 1 the run failed, 2 the input is invalid, 3 refused, 4 internal;
+//! with `--json` one object goes to stdout and nothing else does.
+
+#![expect(clippy::disallowed_methods, reason = "the command line is where the outside world comes in")]
+
+mod args;
+mod commands;
+mod exit;
+mod files;
+mod ports;
+mod project;
+mod services;
+mod table;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Counts the bytes of Python workers against their limit; in every other process it only counts.
+#[global_allocator]
+static ALLOCATOR: stave_pyworker::LimitedAllocator = stave_pyworker::LimitedAllocator;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    commands::run(arguments).into()
+}

@@ -13,7 +13,7 @@ const TABLE: &[(&str, usize, usize)] = &[
     ("block.canonicalize", 11, 0),
     ("block.economics", 4, 0),
     ("exec.policy", 0, 14),
-    ("exec.validate", 0, 54),
+    ("exec.validate", 54, 0),
     ("exec.wdl_compile", 0, 47),
     ("exec.wdl_lint", 0, 52),
     ("prompt.budget", 62, 0),

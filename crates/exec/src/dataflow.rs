@@ -34,6 +34,8 @@ pub struct Port {
     pub port_type: PortType,
     pub schema: Option<Value>,
     pub optional: bool,
+    /// Where the values of an input port come from, in the words of the block line.
+    pub provenance: Option<String>,
 }
 
 /// The type of the values at a port.
@@ -194,6 +196,7 @@ impl Port {
         port.insert("type".into(), self.port_type.word().into());
         insert(&mut port, "schema", self.schema.clone());
         insert(&mut port, "optional", self.optional.then_some(Value::Bool(true)));
+        insert(&mut port, "provenance", self.provenance.clone().map(Value::String));
         Value::Object(port)
     }
 
@@ -205,6 +208,7 @@ impl Port {
             port_type: PortType::from_word(&word).ok_or_else(|| bad("type", "a port type"))?,
             schema: port.get("schema").cloned(),
             optional: flag(port, "optional")?,
+            provenance: text(port, "provenance")?,
         })
     }
 }

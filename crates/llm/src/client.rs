@@ -3,6 +3,7 @@
 //! Invariant: a key leaves this module only as the value of one header that is marked sensitive. Redirects are
 //! not followed, since a key must not travel to a host that nobody named.
 
+mod build;
 mod exchange;
 mod retry;
 
@@ -16,7 +17,8 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName
 use stave_canon::Clock;
 
 use self::exchange::Exchange;
-use self::retry::{Jitter, wait_before_retry};
+pub use self::build::{HttpClient, http_client};
+pub use self::retry::{Jitter, retry_after};
 use crate::codec::codec_of;
 use crate::{Attempt, CallOptions, Error, ErrorKind, Observer, Provider, Reply, Request, Target, Transport};
 
@@ -53,37 +55,30 @@ impl Default for ClientOptions {
 impl Client {
     /// A client with its own pool of connections. The clock reads a `Retry-After` that is a date.
     pub fn new(options: &ClientOptions, clock: Arc<dyn Clock>) -> Result<Self, Error> {
-        // The process has one default for TLS; when another part has chosen already, its choice stands.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
         let proxy = options
             .proxy
             .as_deref()
             .map(reqwest::Proxy::all)
             .transpose()
             .map_err(|_| ErrorKind::Target("the proxy is not a URL".to_owned()))?;
-        let builder = || {
-            let builder = reqwest::Client::builder()
-                .user_agent(concat!("stave/", env!("CARGO_PKG_VERSION")))
+        let http = http_client(|builder| {
+            let builder = builder
                 .redirect(reqwest::redirect::Policy::none())
-                .referer(false)
                 .connect_timeout(options.connect_timeout);
             match &proxy {
                 Some(proxy) => builder.proxy(proxy.clone()),
-                None => builder.no_proxy(),
+                None => builder,
             }
-        };
-        // Building fails on a machine without any certificates, where local servers must work all the same.
-        let (http, has_roots) = match builder().build() {
-            Ok(http) => (http, true),
-            Err(_) => {
-                let bare = builder().tls_certs_only([]).build();
-                (bare.map_err(|error| ErrorKind::Transport(error.without_url().to_string()))?, false)
-            }
-        };
+        });
+        let http = http.map_err(|error| ErrorKind::Transport(error.without_url().to_string()))?;
         let connect_timeout = options.connect_timeout;
-        Ok(Client { http, clock, max_body: options.max_body, connect_timeout, has_roots })
+        Ok(Client {
+            http: http.client,
+            clock,
+            max_body: options.max_body,
+            connect_timeout,
+            has_roots: http.has_roots,
+        })
     }
 }
 
@@ -138,7 +133,7 @@ impl Transport for Client {
                 && number < options.retry.retries
                 && (!failure.output_seen || observer.restart());
             let wait = if may_retry {
-                wait_before_retry(&options.retry, number, &failure.kind, &mut jitter)
+                options.retry.wait(number, failure.kind.retry_after(), &mut jitter)
             } else {
                 None
             };

@@ -79,6 +79,12 @@ impl Error {
 }
 
 impl ErrorKind {
+    /// How long the other side asks to wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        if let ErrorKind::Status { retry_after, .. } = self { *retry_after } else { None }
+    }
+
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {

@@ -18,7 +18,7 @@ mod target;
 pub mod tokens;
 mod transport;
 
-pub use client::{Client, ClientOptions};
+pub use client::{Client, ClientOptions, HttpClient, Jitter, http_client, retry_after};
 pub use error::{Error, ErrorKind, Phase};
 pub use model::{
     Accumulator, CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, Response,

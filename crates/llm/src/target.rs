@@ -130,6 +130,13 @@ impl Provider {
         }
     }
 
+    /// Whether the provider's wire takes the schema of the reply itself, so that the prompt need not
+    /// repeat it.
+    #[must_use]
+    pub fn has_native_schema(self) -> bool {
+        matches!(self, Provider::OpenAi | Provider::OpenAiResponses | Provider::Azure | Provider::Ollama)
+    }
+
     /// The provider's public address.
     #[must_use]
     pub fn endpoint(self) -> Option<&'static str> {

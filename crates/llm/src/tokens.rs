@@ -54,6 +54,25 @@ pub fn encoding_of(model: &str) -> Option<Encoding> {
     }
 }
 
+/// The family of a model, as token counts are labelled with it.
+#[must_use]
+pub fn family_of(model: &str) -> &'static str {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    let families = [
+        ("claude", "claude"),
+        ("gpt", "gpt"),
+        ("chatgpt", "gpt"),
+        ("o1", "gpt"),
+        ("o3", "gpt"),
+        ("o4", "gpt"),
+        ("gemini", "gemini"),
+        ("llama", "llama"),
+        ("mistral", "mistral"),
+        ("qwen", "qwen"),
+    ];
+    families.iter().find(|(prefix, _)| model.starts_with(prefix)).map_or("other", |(_, family)| family)
+}
+
 /// How many tokens `text` is for `model`.
 #[must_use]
 pub fn count_text(model: &str, text: &str) -> TokenCount {
@@ -156,6 +175,15 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(encoding_of(model), encoding, "{model}");
+        }
+    }
+
+    #[test]
+    fn models_have_a_family() {
+        for (model, family) in
+            [("openai/gpt-5", "gpt"), ("o3", "gpt"), ("claude-opus-5", "claude"), ("phi", "other")]
+        {
+            assert_eq!(family_of(model), family, "{model}");
         }
     }
 

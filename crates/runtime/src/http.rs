@@ -79,24 +79,25 @@ impl AllowList {
 
 impl HttpClient {
     pub fn new(allow: AllowList) -> Result<HttpClient, HttpSetupError> {
-        let on_redirect = allow.clone();
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .no_proxy()
-            .user_agent(concat!("stave/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(GuardedResolver(allow.clone())))
-            .redirect(redirect::Policy::custom(move |attempt| {
-                let same_host = attempt.previous().last().is_some_and(|from| from.host() == attempt.url().host());
-                // A redirect to another host would carry the caller's headers there, so it is handed back.
-                if !same_host || on_redirect.refusal(attempt.url()).is_some() {
-                    attempt.stop()
-                } else if attempt.previous().len() > MAX_REDIRECTS {
-                    attempt.error("too many redirects")
-                } else {
-                    attempt.follow()
-                }
-            }))
-            .build()?;
+        let guarded = stave_llm::http_client(|builder| {
+            let on_redirect = allow.clone();
+            builder
+                .connect_timeout(CONNECT_TIMEOUT)
+                .dns_resolver(Arc::new(GuardedResolver(allow.clone())))
+                .redirect(redirect::Policy::custom(move |attempt| {
+                    let from = attempt.previous().last();
+                    let same_host = from.is_some_and(|from| from.host() == attempt.url().host());
+                    // A redirect to another host would carry the caller's headers there, so it is handed back.
+                    if !same_host || on_redirect.refusal(attempt.url()).is_some() {
+                        attempt.stop()
+                    } else if attempt.previous().len() > MAX_REDIRECTS {
+                        attempt.error("too many redirects")
+                    } else {
+                        attempt.follow()
+                    }
+                }))
+        })?;
+        let client = guarded.client;
         Ok(HttpClient { client, allow })
     }
 

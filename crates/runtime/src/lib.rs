@@ -6,7 +6,6 @@
 //! Invariants: results do not depend on timing; a step's state is committed with its success or not at
 //! all; a value that does not fit a port is a failure at the node that made it.
 
-mod attempts;
 mod edges;
 mod engine;
 mod failure;

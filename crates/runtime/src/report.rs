@@ -5,6 +5,7 @@ use std::time::Duration;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
+use stave_llm::prices::Cost;
 
 use crate::Failure;
 use crate::failure::Kind;
@@ -42,7 +43,8 @@ pub struct NodeReport {
     /// What its model calls used.
     pub usage: Option<Usage>,
     pub model: Option<String>,
-    pub cost_micros: Option<i64>,
+    /// What they cost, when every model has a price.
+    pub cost: Option<Cost>,
     /// Whether a fallback answered instead of the model that was asked.
     pub degraded: bool,
     /// Keys of its result that no output port has.
@@ -87,7 +89,7 @@ impl NodeReport {
             failure: None,
             usage: None,
             model: None,
-            cost_micros: None,
+            cost: None,
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
@@ -110,7 +112,7 @@ impl NodeReport {
         optional("error", self.failure.as_ref().map(|failure| failure.to_error_value(&self.id, self.attempts)));
         optional("model", self.model.clone().map(Value::String));
         optional("usage", self.usage.as_ref().map(usage_value));
-        optional("cost_micros", self.cost_micros.map(Value::from));
+        optional("cost_micros", self.cost.map(|cost| cost.micros().into()));
         optional("degraded", self.degraded.then_some(Value::Bool(true)));
         let list = |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
         optional("dropped_outputs", list(&self.dropped_outputs));
@@ -133,8 +135,8 @@ impl RunReport {
         let nodes = self.nodes.iter().filter(|node| !node.id.starts_with('_'));
         report.insert("nodes".into(), nodes.map(|node| (node.id.clone(), node.to_value())).collect());
         let mut usage = usage_value(&self.usage());
-        if let (Some(usage), Some(cost)) = (usage.as_object_mut(), self.cost_micros()) {
-            usage.insert("cost_micros".into(), cost.into());
+        if let (Some(usage), Some(cost)) = (usage.as_object_mut(), self.cost()) {
+            usage.insert("cost_micros".into(), cost.micros().into());
         }
         report.insert("usage".into(), usage);
         report.insert("duration_ms".into(), milliseconds(self.duration));
@@ -146,16 +148,16 @@ impl RunReport {
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
         for usage in self.nodes.iter().filter_map(|node| node.usage.as_ref()) {
-            total.add(usage);
+            total += *usage;
         }
         total
     }
 
     /// What the run cost, when every model it used has a price.
     #[must_use]
-    pub fn cost_micros(&self) -> Option<i64> {
-        let called = self.nodes.iter().filter(|node| node.usage.is_some());
-        called.map(|node| node.cost_micros).sum()
+    pub fn cost(&self) -> Option<Cost> {
+        let mut called = self.nodes.iter().filter(|node| node.usage.is_some());
+        called.try_fold(Cost::from_micros(0), |total, node| Some(total + node.cost?))
     }
 
     /// Whether governance or a capability rule refused the run.

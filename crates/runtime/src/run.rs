@@ -7,9 +7,9 @@ use futures_util::future::BoxFuture;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
+use stave_llm::{Jitter, RetryPolicy};
 use stave_script::{ScriptError, StateHost, state_key};
 
-use crate::attempts::Backoff;
 use crate::failure::Kind;
 use crate::interpolate::Scope;
 use crate::plan::{Node, Plan};
@@ -111,7 +111,8 @@ impl Run<'_> {
             }
         }
         let key = stave_canon::sha256_hex(format!("{}\n{}", self.id, node.id));
-        let mut backoff = Backoff::new(&key, node.retry.backoff_ms);
+        let mut jitter = Jitter::seeded(seed(&key));
+        let policy = retry_policy(node);
         let own_attempts = node.step.manages_attempts();
         let retries = if own_attempts { 0 } else { node.retry.max };
         loop {
@@ -125,7 +126,10 @@ impl Run<'_> {
             };
             match result {
                 Err(failure) if failure.retryable && *attempts <= retries => {
-                    tokio::time::sleep(backoff.next(failure.retry_after)).await;
+                    match policy.wait(*attempts - 1, failure.retry_after, &mut jitter) {
+                        Some(wait) => tokio::time::sleep(wait).await,
+                        None => return Err(failure),
+                    }
                 }
                 result => return result,
             }
@@ -337,6 +341,20 @@ pub(crate) fn script_failure(
         (origin, _) => origin,
     };
     failure
+}
+
+/// When and how often a node's work is tried again.
+pub(crate) fn retry_policy(node: &Node) -> RetryPolicy {
+    RetryPolicy {
+        retries: node.retry.max,
+        backoff: Duration::from_millis(node.retry.backoff_ms.into()),
+        ..RetryPolicy::default()
+    }
+}
+
+/// A seed for jitter, so that a run repeats its own timing.
+pub(crate) fn seed(key: &str) -> u64 {
+    key.bytes().fold(0, |seed: u64, byte| seed.rotate_left(5) ^ u64::from(byte))
 }
 
 pub(crate) fn timeout(limit_ms: u32) -> Failure {

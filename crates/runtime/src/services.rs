@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stave_canon::{Clock, Ids};
+use stave_llm::prices::Prices;
 use stave_llm::{Secret, Transport};
-use stave_script::PythonPool;
+use stave_script::{PythonPool, Renderer};
 
 use crate::features::FeatureStore;
 use crate::http::HttpClient;
@@ -18,7 +19,9 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
     pub python: Arc<PythonPool>,
+    pub templates: Arc<Renderer>,
     pub models: Arc<dyn Transport>,
+    pub prices: Arc<Prices>,
     pub http: HttpClient,
     pub state: Arc<dyn StateStore>,
     pub features: Arc<dyn FeatureStore>,
@@ -61,8 +64,6 @@ pub struct Limits {
     pub tool_rounds: usize,
     /// The largest HTTP body that a step reads.
     pub http_body_bytes: usize,
-    /// The longest prompt text that a template may render.
-    pub prompt_bytes: usize,
 }
 
 impl Default for Limits {
@@ -72,7 +73,6 @@ impl Default for Limits {
             run: Duration::from_secs(3600),
             tool_rounds: 8,
             http_body_bytes: 16 * 1024 * 1024,
-            prompt_bytes: 4 * 1024 * 1024,
         }
     }
 }

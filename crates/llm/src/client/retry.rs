@@ -5,14 +5,15 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use stave_canon::Clock;
 
-use crate::{ErrorKind, RetryPolicy};
+use crate::RetryPolicy;
 
 /// A small generator of well-mixed numbers (SplitMix64). Waits need spread, not secrecy.
 #[derive(Debug)]
-pub(super) struct Jitter(u64);
+pub struct Jitter(u64);
 
 impl Jitter {
-    pub(super) fn seeded(seed: u64) -> Self {
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
         Jitter(seed)
     }
 
@@ -31,23 +32,22 @@ impl Jitter {
     }
 }
 
-/// How long to wait after failure number `number` (from 0). `None` when the provider asks for more patience
-/// than the policy has.
-pub(super) fn wait_before_retry(
-    policy: &RetryPolicy,
-    number: u32,
-    kind: &ErrorKind,
-    jitter: &mut Jitter,
-) -> Option<Duration> {
-    if let ErrorKind::Status { retry_after: Some(wish), .. } = kind {
-        return (*wish <= policy.longest_retry_after).then_some(*wish);
+impl RetryPolicy {
+    /// How long to wait after failure number `number` (from 0): what the other side asked for, or a draw
+    /// from zero to a bound that doubles. `None` when it asks for more patience than the policy has.
+    #[must_use]
+    pub fn wait(&self, number: u32, retry_after: Option<Duration>, jitter: &mut Jitter) -> Option<Duration> {
+        if let Some(wish) = retry_after {
+            return (wish <= self.longest_retry_after).then_some(wish);
+        }
+        let bound = self.backoff.saturating_mul(2_u32.saturating_pow(number)).min(self.cap);
+        Some(jitter.up_to(bound))
     }
-    let bound = policy.backoff.saturating_mul(2_u32.saturating_pow(number)).min(policy.cap);
-    Some(jitter.up_to(bound))
 }
 
-/// The provider's wish: milliseconds, seconds or a date.
-pub(super) fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
+/// The other side's wish: milliseconds, seconds or a date.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(milliseconds) = text("retry-after-ms").and_then(|text| text.parse::<u64>().ok()) {
         return Some(Duration::from_millis(milliseconds));
@@ -67,17 +67,13 @@ mod tests {
 
     use super::*;
 
-    fn busy(retry_after: Option<Duration>) -> ErrorKind {
-        ErrorKind::Status { status: 429, message: String::new(), code: None, retry_after }
-    }
-
     #[test]
     fn waits_double_stay_under_the_cap_and_repeat_with_the_seed() {
         let policy = RetryPolicy { retries: 99, ..RetryPolicy::default() };
         let waits = |seed| {
             let mut jitter = Jitter::seeded(seed);
             (0..40)
-                .filter_map(|n| wait_before_retry(&policy, n, &busy(None), &mut jitter))
+                .filter_map(|n| policy.wait(n, None, &mut jitter))
                 .collect::<Vec<_>>()
         };
         assert_eq!(waits(7), waits(7));
@@ -93,7 +89,7 @@ mod tests {
     #[test]
     fn the_providers_wish_is_honoured_within_patience() {
         let policy = RetryPolicy::default();
-        let wait = |wish| wait_before_retry(&policy, 0, &busy(Some(wish)), &mut Jitter::seeded(1));
+        let wait = |wish| policy.wait(0, Some(wish), &mut Jitter::seeded(1));
         assert_eq!(wait(Duration::ZERO), Some(Duration::ZERO));
         assert_eq!(wait(Duration::from_secs(60)), Some(Duration::from_secs(60)));
         assert_eq!(wait(Duration::from_secs(61)), None);

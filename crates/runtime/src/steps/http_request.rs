@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
@@ -35,7 +35,7 @@ impl Step for HttpRequest {
         let expected = expected_statuses(call)?;
         let accepted = if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
         let headers = response_headers(&response);
-        let retry_after = retry_after(response.headers());
+        let retry_after = stave_llm::retry_after(response.headers(), call.services.clock.as_ref());
         let is_json = content_type(&response).is_some_and(|kind| kind.contains("json"));
         let body = read_body(response, call.services.limits.http_body_bytes).await?;
         if !accepted {
@@ -141,11 +141,6 @@ fn response_headers(response: &Response) -> Object {
 
 fn content_type(response: &Response) -> Option<&str> {
     response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
-}
-
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
 }
 
 async fn read_body(response: Response, limit: usize) -> Result<Vec<u8>, Failure> {

@@ -1,0 +1,135 @@
+//! The command line's grammar.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Checks, compiles and runs agent flows.
+#[derive(Debug, Parser)]
+#[command(name = "stave", version, about, long_about = LONG_ABOUT, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to colour what people read.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    pub(crate) color: Colour,
+}
+
+const LONG_ABOUT: &str = "\
+Checks, compiles and runs agent flows.
+
+A flow is a YAML file: nodes with typed ports, edges between them, prompts, code and state. `stave check` \
+finds its mistakes at a line and column; `stave run` runs it.
+
+Exit codes: 0 fine, 1 the run failed, 2 the input is invalid, 3 refused, 4 internal.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Report everything that is wrong with flows, without running them
+    Check(Check),
+    /// Run a flow on a request
+    Run(Run),
+    /// Make a project that runs
+    New(New),
+    /// Say what a diagnostic code means, with an example and its cure
+    Explain(Explain),
+    /// Run Python for another stave process, on stdin and stdout
+    #[command(hide = true)]
+    PyWorker,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave check                         every flow under flows/
+  stave check flows/support.yaml      one flow
+  stave check --strict --format sarif flows > flows.sarif
+  stave check --fix                   apply the cures that are certain")]
+pub(crate) struct Check {
+    /// Flow files, exec documents (.json) or folders; `flows` when none is given
+    pub(crate) paths: Vec<PathBuf>,
+    /// Treat leniencies as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Apply the machine-applicable fixes to the files, then report what is left
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave run flows/support.yaml --input request.json
+  stave run flows/support.yaml --input turns.jsonl      one run per line, in order
+  echo '{\"query\": \"hello\"}' | stave run flows/support.yaml --input -
+  stave run flows/support.yaml --input request.json --record recordings/support.yaml
+
+Secrets such as OPENAI_API_KEY come from the environment.")]
+pub(crate) struct Run {
+    /// The flow, or an exec document (.json)
+    pub(crate) flow: PathBuf,
+    /// A file with the request: .json holds one, .jsonl one per line; `-` reads stdin. May be repeated
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) input: Vec<PathBuf>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where session state lives; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Answer model calls from this recording instead of asking a model
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Ask the models, and keep the exchanges in this file with secrets taken out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Ask the models even when stave.toml names a recording to replay
+    #[arg(long, conflicts_with = "replay")]
+    pub(crate) live: bool,
+    /// Treat leniencies of the check as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    /// The folder to make; its name becomes the project's
+    pub(crate) name: PathBuf,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The code, such as `dangling-edge`; all codes are listed when none is given
+    pub(crate) code: Option<String>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people: the source with the place marked
+    Human,
+    /// One line per finding, for editors and grep
+    Short,
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}

@@ -1,0 +1,28 @@
+//! One file per command.
+
+mod check;
+mod explain;
+mod new;
+mod run;
+
+use crate::args::{Arguments, Command};
+use crate::exit::{Exit, Stop};
+use crate::terminal::Terminal;
+
+/// Runs a command to its exit code.
+pub(crate) fn run(arguments: Arguments) -> Exit {
+    let terminal = Terminal::new(arguments.color);
+    let result = match arguments.command {
+        Command::Check(arguments) => check::check(&arguments, terminal),
+        Command::Run(arguments) => run::run(&arguments, terminal),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments, terminal),
+        Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())
+            .map(|()| Exit::Fine)
+            .map_err(|error| Stop::internal(format!("the Python worker stopped: {error}"))),
+    };
+    result.unwrap_or_else(|stop| {
+        terminal.stop(&stop);
+        stop.exit
+    })
+}

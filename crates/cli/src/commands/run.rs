@@ -1,0 +1,202 @@
+//! `stave run`: a flow on one or several requests.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stave_canon::{Clock, Value};
+use stave_diag::{Diagnostic, Sources, render};
+use stave_exec::{Acceptance, Document};
+use stave_flow::Options;
+use stave_lower::{ExecSettings, flow_to_exec};
+use stave_runtime::{EmbeddedEngine, Engine, RunReport, Status};
+
+use super::check::is_exec_document;
+use crate::args::Run;
+use crate::exit::{Exit, Stop};
+use crate::ports::SystemClock;
+use crate::project::Project;
+use crate::services::{self, Models};
+use crate::terminal::{self, Terminal};
+use crate::{files, table};
+
+pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
+    let mut sources = Sources::new();
+    let mut diagnostics = Vec::new();
+    let project = Project::of(&arguments.flow, &mut sources, &mut diagnostics)?;
+    let document = load(arguments, &project, &mut sources, &mut diagnostics)?;
+    let is_invalid = diagnostics.iter().any(Diagnostic::is_error);
+    if !arguments.json && !diagnostics.is_empty() {
+        let shown: Vec<Diagnostic> = diagnostics.iter().filter(|found| found.is_error() == is_invalid).cloned().collect();
+        terminal::error(render::terminal::render(&shown, &sources, terminal.stderr).trim_end());
+        terminal::error("");
+    }
+    let document = match document {
+        Some(document) if !is_invalid => Arc::new(document),
+        _ => return Ok(invalid(arguments, &diagnostics, &sources)),
+    };
+    let requests = requests(&arguments.input)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+    runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
+}
+
+/// Checks and lowers a flow, or reads an exec document.
+fn load(
+    arguments: &Run,
+    project: &Project,
+    sources: &mut Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Document>, Stop> {
+    let text = files::read_text(&arguments.flow)?;
+    let source = sources.add(arguments.flow.display().to_string(), text.as_str());
+    if is_exec_document(&arguments.flow, &text) {
+        return Ok(match stave_exec::check_text(source, &text, Acceptance::Additive) {
+            Ok(document) => Some(document),
+            Err(found) => {
+                diagnostics.extend(found);
+                None
+            }
+        });
+    }
+    let options = Options { strict: arguments.strict, ..Options::default() };
+    let parsed = stave_flow::load(source, &text, &options);
+    let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
+    diagnostics.extend(parsed.diagnostics);
+    let Some(flow) = parsed.flow.filter(|_| !is_invalid) else { return Ok(None) };
+    let settings = ExecSettings {
+        policy_ref: project.policy_ref(),
+        policy: services::policy(project)?,
+        default_model: project.settings.default_model.clone(),
+        generated_at: SystemClock.now().to_string(),
+        source_file: arguments.flow.display().to_string(),
+    };
+    Ok(Some(flow_to_exec(&flow, sources, &settings)))
+}
+
+fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {
+    if arguments.json {
+        let report = stave_canon::parse(&render::json::render(diagnostics, sources)).unwrap_or_default();
+        let count = diagnostics.iter().filter(|found| found.is_error()).count();
+        let message = format!("{} has {count} errors", arguments.flow.display());
+        let error = Value::from_iter([("message", Value::from(message)), ("kind", "invalid".into())]);
+        let object = Value::from_iter([
+            ("run_id", Value::Null),
+            ("status", "error".into()),
+            ("output", Value::Null),
+            ("error", error),
+            ("nodes", Value::Object(Default::default())),
+            ("usage", Value::Null),
+            ("diagnostics", report.get("diagnostics").cloned().unwrap_or_default()),
+        ]);
+        terminal::out(&object.to_string());
+    } else {
+        terminal::error(&format!("nothing was run: {}", render::summary(diagnostics)));
+    }
+    Exit::Invalid
+}
+
+/// The requests of all input files, in order. Without a file there is one empty request.
+fn requests(inputs: &[PathBuf]) -> Result<Vec<Value>, Stop> {
+    if inputs.is_empty() {
+        return Ok(vec![Value::Object(Default::default())]);
+    }
+    let mut requests = Vec::new();
+    for path in inputs {
+        let text = files::read_text(path)?;
+        let fail = |line: usize, error: &stave_canon::ParseError| {
+            let place = format!("{}:{}:{}", path.display(), error.line + line, error.column);
+            Stop::invalid(format!("{place}: the request is not JSON: {}", error.message))
+        };
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                requests.push(stave_canon::parse(line).map_err(|error| fail(index, &error))?);
+            }
+        } else {
+            requests.push(stave_canon::parse(&text).map_err(|error| fail(0, &error))?);
+        }
+    }
+    Ok(requests)
+}
+
+async fn run_all(
+    arguments: &Run,
+    project: &Project,
+    document: Arc<Document>,
+    requests: &[Value],
+    terminal: Terminal,
+) -> Result<Exit, Stop> {
+    let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let models = models(arguments, project);
+    let (services, recorder) = services::build(project, &document, &state_dir, &models)?;
+    let python = Arc::clone(&services.python);
+    let engine = EmbeddedEngine::new(services);
+    let mut exit = Exit::Fine;
+    let mut reports = Vec::with_capacity(requests.len());
+    for request in requests {
+        let report = engine.run(Arc::clone(&document), request).await;
+        exit = exit.max(exit_of(&report));
+        if !arguments.json {
+            print(&report, terminal);
+        }
+        reports.push(report);
+    }
+    python.shutdown().await;
+    if let (Some(path), Some(recorder)) = (&arguments.record, recorder) {
+        files::write_atomic(path, &recorder.recording().to_yaml())?;
+    }
+    if arguments.json {
+        terminal::out(&json(&reports, exit).to_string());
+    }
+    Ok(exit)
+}
+
+fn models(arguments: &Run, project: &Project) -> Models {
+    if let Some(path) = &arguments.replay {
+        return Models::Replay(path.clone());
+    }
+    match &project.settings.replay {
+        Some(path) if !arguments.live && arguments.record.is_none() => Models::Replay(project.root.join(path)),
+        _ if arguments.record.is_some() => Models::Record,
+        _ => Models::Live,
+    }
+}
+
+fn exit_of(report: &RunReport) -> Exit {
+    match &report.result {
+        Ok(_) => Exit::Fine,
+        Err(_) if report.is_refused() => Exit::Refused,
+        Err(_) => Exit::Failed,
+    }
+}
+
+/// One object: the report of a sole request, or all reports.
+fn json(reports: &[RunReport], exit: Exit) -> Value {
+    match reports {
+        [report] => report.to_value(),
+        reports => Value::from_iter([
+            ("status", Value::from(if exit == Exit::Fine { "ok" } else { "error" })),
+            ("runs", Value::Array(reports.iter().map(RunReport::to_value).collect())),
+        ]),
+    }
+}
+
+/// The answer on stdout; the table of nodes, and what went wrong where, on stderr.
+fn print(report: &RunReport, terminal: Terminal) {
+    terminal::error(&table::nodes(report, terminal.stderr));
+    match &report.result {
+        Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
+        Err(failed) => {
+            let place = failed.failure.origin.map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
+            let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
+            let message = format!("{node}{}{}", failed.failure.message, place.unwrap_or_default());
+            terminal.stop(&Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)));
+        }
+    }
+    for node in report.nodes.iter().filter(|node| node.status == Status::Error) {
+        if let (Some(failure), Ok(_)) = (&node.failure, &report.result) {
+            terminal::error(&format!("note: `{}` failed and was handled: {}", node.id, failure.message));
+        }
+    }
+}

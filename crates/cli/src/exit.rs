@@ -1,0 +1,54 @@
+//! How a command ends.
+
+use std::process::ExitCode;
+
+/// The design's table of exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    Fine,
+    /// The run or a step of it failed.
+    Failed,
+    /// The input is invalid.
+    Invalid,
+    /// Governance or a capability rule refused.
+    Refused,
+    /// Internal, or the environment failed us.
+    Internal,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Invalid => 2,
+            Exit::Refused => 3,
+            Exit::Internal => 4,
+        })
+    }
+}
+
+/// Something that stops a command before it can do its work: a message and the code to end with.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Stop {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    /// What the person should do.
+    pub(crate) help: Option<String>,
+}
+
+impl Stop {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Stop { exit: Exit::Invalid, message: message.into(), help: None }
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Stop { exit: Exit::Internal, message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

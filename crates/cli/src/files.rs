@@ -1,0 +1,101 @@
+//! Reading what a person named, with errors that say what to do.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::exit::Stop;
+
+/// The largest file that is read.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The text of a file, or of stdin for `-`.
+pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
+    let name = path.display();
+    let fail = |error: std::io::Error| Stop::invalid(format!("{name} can not be read: {error}"));
+    let mut bytes = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(fail)?;
+        if file.metadata().map_err(fail)?.is_dir() {
+            return Err(Stop::invalid(format!("{name} is a folder, not a file")));
+        }
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    }
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Stop::invalid(format!("{name} is larger than {MAX_FILE_BYTES} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        Stop::invalid(format!("{name} is not UTF-8 text: byte {offset} does not belong to a character"))
+    })
+}
+
+/// The files that a list of paths stands for: files as they are, folders with everything flow-like below
+/// them, in a stable order.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
+    let mut files = Vec::new();
+    for path in paths {
+        let metadata = std::fs::metadata(path)
+            .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
+        if metadata.is_dir() {
+            let before = files.len();
+            collect(path, &mut files, 0)?;
+            if files.len() == before {
+                return Err(Stop::invalid(format!("{} has no .yaml or .yml files in it", path.display())));
+            }
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), Stop> {
+    let fail = |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        entries.push(entry.map_err(fail)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if hidden {
+            continue;
+        }
+        if path.is_dir() && depth < 16 {
+            collect(&path, files, depth + 1)?;
+        } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file so that a reader sees the old text or the new one, never a part: a temporary file
+/// beside it, synchronised, then renamed.
+pub(crate) fn write_atomic(path: &Path, text: &str) -> Result<(), Stop> {
+    let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("{} can not be written: {error}", path.display()));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| fail(&error))?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| fail(&error))?;
+    file.as_file().sync_all().map_err(|error| fail(&error))?;
+    if let Ok(metadata) = std::fs::metadata(path) {
+        let _ = std::fs::set_permissions(file.path(), metadata.permissions());
+    } else {
+        relax_permissions(file.path());
+    }
+    file.persist(path).map_err(|error| fail(&error.error))?;
+    Ok(())
+}
+
+/// A temporary file is private; a file that people share is readable.
+#[cfg(unix)]
+fn relax_permissions(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644));
+}
+
+#[cfg(not(unix))]
+fn relax_permissions(_: &Path) {}

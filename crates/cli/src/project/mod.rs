@@ -1,0 +1,83 @@
+//! A project: the folder with `stave.toml`, and what the file sets. Nothing needs the file to run.
+
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use stave_diag::{Diagnostic, Sources};
+use stave_lower::DefaultModel;
+
+use crate::exit::Stop;
+use crate::files;
+
+pub(crate) use read::read;
+
+/// The project file's name.
+pub(crate) const FILE: &str = "stave.toml";
+
+/// What a project sets, with the defaults of a project that sets nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Settings {
+    pub(crate) tenant: Option<String>,
+    pub(crate) repo: Option<String>,
+    pub(crate) policy: Option<String>,
+    /// `None` allows public hosts, a list these hosts only.
+    pub(crate) http_allow: Option<Vec<String>>,
+    pub(crate) default_model: Option<DefaultModel>,
+    pub(crate) state_backend: Option<StateBackend>,
+    /// The recording that answers model calls, relative to the project.
+    pub(crate) replay: Option<String>,
+    pub(crate) limits: LimitSettings,
+    /// The whole file, when it has a `[prices]` table for the price table to read.
+    pub(crate) prices: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateBackend {
+    Memory,
+    Sqlite,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LimitSettings {
+    pub(crate) parallel_steps: Option<u64>,
+    pub(crate) run_seconds: Option<u64>,
+    pub(crate) tool_rounds: Option<u64>,
+    pub(crate) prompt_tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    /// The folder with the project file, or the flow's own folder.
+    pub(crate) root: PathBuf,
+    pub(crate) settings: Settings,
+}
+
+impl Project {
+    /// Finds the project of a file: the nearest folder above it that has a project file. What is wrong
+    /// with the file is added to `diagnostics`.
+    pub(crate) fn of(
+        file: &Path,
+        sources: &mut Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Project, Stop> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let start = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let found = start.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        let Some(path) = found else {
+            return Ok(Project { root: start, settings: Settings::default() });
+        };
+        let text = files::read_text(&path)?;
+        let shown = std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
+        let name = shown.unwrap_or_else(|| path.clone()).display().to_string();
+        let source = sources.add(name, text.as_str());
+        let settings = read(source, &text, diagnostics);
+        let root = path.parent().map_or_else(|| start.clone(), Path::to_path_buf);
+        Ok(Project { root, settings })
+    }
+
+    /// The name of the policy set that is baked into documents.
+    pub(crate) fn policy_ref(&self) -> String {
+        self.settings.policy.clone().unwrap_or_else(|| "default".to_owned())
+    }
+}

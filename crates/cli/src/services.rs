@@ -1,0 +1,196 @@
+//! The ports of a run, filled from the project, the environment and the machine.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stave_canon::{Clock, Object, Timestamp, Value};
+use stave_exec::Document;
+use stave_exec::dataflow::NodeData;
+use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
+use stave_llm::prices::Prices;
+use stave_llm::{Client, ClientOptions, Secret, Transport};
+use stave_runtime::features::{EmbeddedFeatures, FeatureRow};
+use stave_runtime::http::{AllowList, HttpClient};
+use stave_runtime::state::{MemoryStore, SqliteStore, StateStore};
+use stave_runtime::{Limits, Services};
+use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+
+use crate::exit::Stop;
+use crate::files;
+use crate::ports::{RandomIds, SystemClock};
+use crate::project::{Project, StateBackend};
+
+/// Who answers model calls.
+#[derive(Debug, Clone)]
+pub(crate) enum Models {
+    Live,
+    Record,
+    Replay(PathBuf),
+}
+
+/// A transport that keeps what it saw.
+pub(crate) type Recorded = Arc<Recorder<Client>>;
+
+/// How many Python workers a run may have at once.
+const PYTHON_WORKERS: usize = 4;
+
+/// The policy to bake into documents: the project's limits, and the governance policies by name.
+pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
+    let mut policy = Object::new();
+    if let Some(name) = project.settings.policy.as_deref().filter(|name| *name != "default") {
+        let path = project.root.join("policies").join(format!("{name}.json"));
+        let text = files::read_text(&path)?;
+        let policies = stave_canon::parse(&text)
+            .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))?;
+        policy.insert("governance".into(), policies);
+    }
+    let mut limits = Object::new();
+    if let Some(tokens) = project.settings.limits.prompt_tokens {
+        limits.insert("prompt_tokens".into(), tokens.into());
+    }
+    if !limits.is_empty() {
+        policy.insert("limits".into(), limits.into());
+    }
+    Ok(policy)
+}
+
+/// Fills every port. The recorder is given back when the models are recorded.
+pub(crate) fn build(
+    project: &Project,
+    document: &Document,
+    state_dir: &Path,
+    models: &Models,
+) -> Result<(Services, Option<Recorded>), Stop> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let secrets = secrets();
+    let (transport, recorder) = transport(models, &clock, &secrets)?;
+    let settings = &project.settings;
+    let allow = match &settings.http_allow {
+        Some(hosts) => AllowList::hosts(hosts.clone()),
+        None => AllowList::public(),
+    };
+    let defaults = Limits::default();
+    let limits = Limits {
+        parallel_steps: settings.limits.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
+        run: settings.limits.run_seconds.map_or(defaults.run, Duration::from_secs),
+        tool_rounds: settings.limits.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        ..defaults
+    };
+    let services = Services {
+        clock,
+        ids: Arc::new(RandomIds),
+        python: Arc::new(PythonPool::new(PoolOptions { command: worker()?, size: PYTHON_WORKERS })),
+        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        models: transport,
+        prices: Arc::new(prices(project)?),
+        http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
+        state: state(project, document, state_dir)?,
+        features: Arc::new(features(project)?),
+        secrets: secrets.into_iter().collect(),
+        limits,
+    };
+    Ok((services, recorder))
+}
+
+fn transport(
+    models: &Models,
+    clock: &Arc<dyn Clock>,
+    secrets: &[(String, Secret)],
+) -> Result<(Arc<dyn Transport>, Option<Recorded>), Stop> {
+    let redactor = || Redactor::new(secrets.iter().map(|(_, secret)| secret.clone()));
+    let client = || {
+        Client::new(&ClientOptions::default(), Arc::clone(clock))
+            .map_err(|error| Stop::internal(format!("the model client can not be made: {error}")))
+    };
+    match models {
+        Models::Live => Ok((Arc::new(client()?), None)),
+        Models::Record => {
+            let recorder = Arc::new(Recorder::new(client()?, redactor()));
+            Ok((Arc::clone(&recorder) as Arc<dyn Transport>, Some(recorder)))
+        }
+        Models::Replay(path) => {
+            let text = files::read_text(path)?;
+            let recording = Recording::parse(&text).map_err(|error| {
+                let place = format!("{}:{}:{}", path.display(), error.line, error.column);
+                Stop::invalid(format!("{place}: {}", error.message))
+            })?;
+            Ok((Arc::new(Replayer::with_redactor(recording, redactor())), None))
+        }
+    }
+}
+
+/// This program again, as a Python worker.
+fn worker() -> Result<WorkerCommand, Stop> {
+    let program = std::env::current_exe()
+        .map_err(|error| Stop::internal(format!("this program can not find itself: {error}")))?;
+    Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
+}
+
+/// Every environment variable may be named as a secret; a flow sees only those it names.
+fn secrets() -> Vec<(String, Secret)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, Secret::new(value.into_string().ok()?))))
+        .filter(|(_, secret)| !secret.expose().is_empty())
+        .collect()
+}
+
+fn prices(project: &Project) -> Result<Prices, Stop> {
+    let mut prices = Prices::built_in();
+    if let Some(text) = &project.settings.prices {
+        prices = prices
+            .with_overrides(text)
+            .map_err(|error| Stop::invalid(format!("the prices in stave.toml can not be used: {error}")))?;
+    }
+    Ok(prices)
+}
+
+/// A store on disk when the flow remembers sessions; a run without them leaves no file behind.
+fn state(project: &Project, document: &Document, folder: &Path) -> Result<Arc<dyn StateStore>, Stop> {
+    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
+    let sessions = data.filter_map(|data| data.state).any(|state| state.session);
+    if !sessions || project.settings.state_backend == Some(StateBackend::Memory) {
+        return Ok(Arc::new(MemoryStore::new()));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
+    let path = folder.join("state.sqlite");
+    let store = SqliteStore::open(&path)
+        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))?;
+    Ok(Arc::new(store))
+}
+
+/// The rows of `features/NAME.jsonl`: `{"key", "event_time", "features"}` a line.
+fn features(project: &Project) -> Result<EmbeddedFeatures, Stop> {
+    let mut store = EmbeddedFeatures::new();
+    let folder = project.root.join("features");
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(store) };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    paths.sort();
+    for path in paths {
+        let text = files::read_text(&path)?;
+        let mut rows = Vec::new();
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let row = feature_row(line).map_err(|reason| {
+                Stop::invalid(format!("{}:{}: {reason}", path.display(), index + 1))
+                    .help("a row is {\"key\": …, \"event_time\": \"2026-01-01T00:00:00Z\", \"features\": {…}}")
+            })?;
+            rows.push(row);
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        store.insert(name, rows);
+    }
+    Ok(store)
+}
+
+fn feature_row(line: &str) -> Result<FeatureRow, String> {
+    let value = stave_canon::parse(line).map_err(|error| format!("the row is not JSON: {error}"))?;
+    let key = value.get("key").cloned().ok_or("the row has no `key`")?;
+    let event_time = value.get("event_time").and_then(Value::as_str).ok_or("the row has no `event_time`")?;
+    let event_time: Timestamp =
+        event_time.parse().map_err(|error| format!("`event_time` is not a timestamp: {error}"))?;
+    let features = value.get("features").and_then(Value::as_object).ok_or("the row has no `features`")?;
+    Ok(FeatureRow { key, event_time, features: features.clone() })
+}

@@ -1,0 +1,84 @@
+//! The table of a run: every node with its status, time and tokens.
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{Cell, CellAlignment, Color, Table};
+use stave_diag::render::Colour;
+use stave_runtime::{NodeReport, RunReport, Status};
+
+/// Lays out the nodes of a run in document order, with a line of totals.
+pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_BORDERS_ONLY);
+    match colour {
+        Colour::Always => table.enforce_styling(),
+        Colour::Never => table.force_no_tty(),
+    };
+    table.set_header(["node", "step", "status", "tries", "ms", "tokens in", "out", "note"]);
+    for node in report.nodes.iter().filter(|node| !node.id.starts_with('_')) {
+        table.add_row(row(node));
+    }
+    let usage = report.usage();
+    let cost = report.cost().map(stave_llm::prices::Cost::micros).filter(|cost| *cost > 0);
+    let cost = cost.map(|cost| format!("{} $", money(cost)));
+    table.add_row([
+        Cell::new(&report.flow),
+        Cell::new("total"),
+        status(if report.result.is_ok() { Status::Ok } else { Status::Error }),
+        Cell::new(""),
+        number(format!("{:.1}", report.duration.as_secs_f64() * 1000.0)),
+        number(tokens(usage.input)),
+        number(tokens(usage.output)),
+        Cell::new(cost.unwrap_or_default()),
+    ]);
+    table.to_string()
+}
+
+fn row(node: &NodeReport) -> Vec<Cell> {
+    let (input, output) = node.usage.map_or((0, 0), |usage| (usage.input, usage.output));
+    vec![
+        Cell::new(&node.id),
+        Cell::new(&node.kind),
+        status(node.status),
+        number(if node.attempts == 0 { String::new() } else { node.attempts.to_string() }),
+        number(format!("{:.1}", node.duration.as_secs_f64() * 1000.0)),
+        number(tokens(input)),
+        number(tokens(output)),
+        Cell::new(note(node)),
+    ]
+}
+
+fn note(node: &NodeReport) -> String {
+    let mut notes = Vec::new();
+    notes.extend(node.reason.clone());
+    notes.extend(node.model.clone());
+    if node.degraded {
+        notes.push("fallback".to_owned());
+    }
+    if !node.dropped_outputs.is_empty() {
+        notes.push(format!("dropped {}", node.dropped_outputs.join(", ")));
+    }
+    notes.extend(node.flagged.iter().cloned());
+    notes.join("; ")
+}
+
+fn status(status: Status) -> Cell {
+    let colour = match status {
+        Status::Ok => Color::Green,
+        Status::Error => Color::Red,
+        Status::Skipped | Status::Cancelled | Status::Waiting => Color::Yellow,
+    };
+    Cell::new(status.word()).fg(colour)
+}
+
+fn number(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn tokens(count: u64) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
+}
+
+/// Millionths as a decimal with six places.
+fn money(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}

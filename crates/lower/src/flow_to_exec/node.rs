@@ -1,0 +1,140 @@
+//! Nodes: the step kind, its arguments, its ports, its state, its time.
+
+use stave_canon::{Object, Value};
+use stave_exec::dataflow::{NodeData, Origin, Port, PortType, State};
+use stave_exec::{MAX_INTEGER, Node, Retry};
+use stave_flow::model::{self, Backend, Scope, Text, Transform};
+
+use super::{Lowering, provenance};
+
+/// The step kinds that are not operations.
+const CHAT: &str = "llm.chat";
+const PYTHON: &str = "python";
+
+impl Lowering<'_> {
+    pub(super) fn node(&self, node: &model::Node) -> Node {
+        let mut text_origins = Vec::new();
+        let (kind, with) = match (&node.prompt, &node.transform) {
+            (Some(prompt), transform) => {
+                let mut with = self.prompt(prompt, &mut text_origins);
+                if let Some(transform) = transform {
+                    let (kind, arguments) = self.transform(transform, &mut text_origins);
+                    let follow: Value = [("type", Value::from(kind)), ("with", arguments.into())].into_iter().collect();
+                    with.insert("transform".into(), follow);
+                }
+                (CHAT.to_owned(), with)
+            }
+            (None, Some(transform)) => self.transform(transform, &mut text_origins),
+            (None, None) => (PYTHON.to_owned(), Object::new()),
+        };
+        let data = NodeData {
+            inputs: self.input_ports(node),
+            outputs: node.outputs.iter().map(port).collect(),
+            error: node.error.as_ref().map(port),
+            state: node.state.as_ref().map(state),
+            requires_context: node.runtime.requires_context.iter().map(|text| text.as_str().to_owned()).collect(),
+            concurrency: node.runtime.concurrency.map(|limit| bounded(limit.value)),
+            effects: node.has_effects(),
+            tool: self.is_tool(&node.id),
+            origin: self.origin(node.id.span),
+            text_origins,
+        };
+        Node {
+            id: node.id.value.clone(),
+            kind,
+            with,
+            timeout_ms: bounded(node.timeout_ms()),
+            retry: Retry { max: bounded(node.retries()), backoff_ms: bounded(node.retry_backoff_ms()) },
+            extra: data.write(),
+        }
+    }
+
+    /// Input ports; those of a prompt say where their values come from, so that its blocks can.
+    fn input_ports(&self, node: &model::Node) -> Vec<Port> {
+        let ports = node.inputs.iter().map(|input| {
+            let provenance = || provenance::of_input(self.flow, node, input.name.as_str()).to_owned();
+            Port { provenance: node.prompt.is_some().then(provenance), ..port(input) }
+        });
+        ports.collect()
+    }
+
+    fn transform(&self, transform: &Transform, text_origins: &mut Vec<(String, Origin)>) -> (String, Object) {
+        if let Some(code) = transform.code() {
+            self.text_origin("code", code, text_origins);
+            let with = [("code".to_owned(), Value::from(code.as_str()))].into_iter().collect();
+            return (PYTHON.to_owned(), with);
+        }
+        let Some(operation) = transform.operation() else { return (PYTHON.to_owned(), Object::new()) };
+        let arguments = operation.args.as_ref().map(stave_flow::yaml::Tree::to_value);
+        let with = match arguments {
+            Some(Value::Object(arguments)) => arguments,
+            _ => Object::new(),
+        };
+        (operation.op.as_ref().map_or("", Text::as_str).to_owned(), with)
+    }
+
+    /// Remembers where a text inside `with` begins, so that an error in it has a place in the file.
+    pub(super) fn text_origin(&self, key: &str, text: &Text, text_origins: &mut Vec<(String, Origin)>) {
+        if let Some(origin) = self.origin(text.at(0..0)) {
+            text_origins.push((key.to_owned(), origin));
+        }
+    }
+
+    /// A node that a tool maps to and whose required inputs the edges do not fill runs for tools only.
+    fn is_tool(&self, id: &str) -> bool {
+        let tools = self.flow.nodes.values().filter_map(|node| node.prompt.as_ref()).flat_map(|prompt| &prompt.tools);
+        let is_target = tools.filter_map(|tool| tool.maps_to.as_ref()).any(|target| target.as_str() == id);
+        is_target && !self.is_fed(id)
+    }
+
+    fn is_fed(&self, id: &str) -> bool {
+        let edges = stave_flow::graph::connected(self.flow);
+        let Some(node) = self.flow.nodes.get(id) else { return false };
+        let mut required = node.inputs.iter().filter(|port| !port.optional);
+        required.all(|port| {
+            edges.iter().any(|edge| {
+                edge.destination.node().is_some_and(|target| target.id.as_str() == id)
+                    && edge.destination.port().is_some_and(|target| target.name.as_str() == port.name.as_str())
+            })
+        })
+    }
+}
+
+fn port(port: &model::Port) -> Port {
+    let port_type = port.port_type.map_or(PortType::Object, |port_type| match port_type.value {
+        model::PortType::String => PortType::String,
+        model::PortType::Number => PortType::Number,
+        model::PortType::Boolean => PortType::Boolean,
+        model::PortType::Object => PortType::Object,
+        model::PortType::Array => PortType::Array,
+        model::PortType::Document => PortType::Document,
+        model::PortType::Table => PortType::Table,
+        model::PortType::Embedding => PortType::Embedding,
+    });
+    Port {
+        name: port.name.as_str().to_owned(),
+        port_type,
+        schema: port.schema.as_ref().map(stave_flow::yaml::Tree::to_value),
+        optional: port.optional,
+        provenance: None,
+    }
+}
+
+fn state(state: &model::State) -> State {
+    State {
+        session: state.scope.is_some_and(|scope| scope.value == Scope::Session),
+        key: state.key_template().to_owned(),
+        ttl_seconds: state.ttl_seconds.map(|ttl| bounded(ttl.value)),
+        backend: match state.backend() {
+            Backend::Memory => "memory",
+            Backend::Redis => "redis",
+            Backend::Hopsworks => "hopsworks",
+        }
+        .to_owned(),
+    }
+}
+
+/// A number within what the exec line can hold. The checker refuses larger ones.
+fn bounded(value: u64) -> u32 {
+    u32::try_from(value.min(MAX_INTEGER.unsigned_abs())).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,83 @@
+//! Prompt to block: one block per section, each with its own role, origin and sensitivity.
+
+use stave_block::{
+    BlockSection, BuildError, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, Tokenizer, ToolSchema,
+    Wire, build,
+};
+use stave_canon::{Clock, Ids, Value};
+use stave_prompt::compile::{CompiledPrompt, Provenance, Section, SectionKind, Sensitivity};
+
+/// What goes on the wire beside the sections.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PromptBlocks<'b> {
+    pub tools: &'b [ToolSchema],
+    pub output_schema: Option<&'b Value>,
+    /// Whether the provider is given the schema itself, so that the text need not repeat it.
+    pub native_schema: bool,
+    pub tokenizer: Option<Tokenizer<'b>>,
+}
+
+/// Lowers a compiled prompt. The contents of the blocks of one role, one after the other, are the
+/// message: what separates two sections belongs to the first of them.
+pub fn prompt_to_block(
+    prompt: &CompiledPrompt,
+    with: &PromptBlocks<'_>,
+    ids: &dyn Ids,
+    clock: &dyn Clock,
+) -> Result<PromptIr, BuildError> {
+    let sent: Vec<&Section> = prompt
+        .sections
+        .iter()
+        .filter(|section| !(with.native_schema && section.kind == SectionKind::OutputSchema))
+        .filter(|section| !section.text.is_empty())
+        .collect();
+    let mut blocks = Vec::with_capacity(sent.len());
+    for (index, section) in sent.iter().enumerate() {
+        let next = sent.get(index + 1).filter(|next| role(next.kind) == role(section.kind));
+        // The pieces of a rendered template touch; every other section stands apart.
+        let touches = section.kind == SectionKind::Input && next.is_some_and(|next| next.kind == SectionKind::Input);
+        let separator = if next.is_some() && !touches { "\n\n" } else { "" };
+        let content = format!("{}{separator}", section.text);
+        let block = BlockSection::text(role(section.kind), provenance(section.provenance), content);
+        blocks.push(block.named(&section.name).sensitivity(sensitivity(section.sensitivity)));
+    }
+    let wire = Wire {
+        tools: Some(with.tools),
+        structured_output_schema: with.output_schema,
+        source_request: None,
+        tokenizer: with.tokenizer,
+    };
+    build(blocks, &wire, ids, clock)
+}
+
+/// What stays the same from call to call speaks as the system; what changes, as the user.
+fn role(kind: SectionKind) -> PromptRole {
+    match kind {
+        SectionKind::Instructions
+        | SectionKind::Constraints
+        | SectionKind::Task
+        | SectionKind::OutputSchema => PromptRole::System,
+        SectionKind::Context | SectionKind::History | SectionKind::ToolResult | SectionKind::Input => {
+            PromptRole::User
+        }
+    }
+}
+
+fn provenance(provenance: Provenance) -> ProvenanceLabel {
+    match provenance {
+        Provenance::System => ProvenanceLabel::System,
+        Provenance::Developer => ProvenanceLabel::Developer,
+        Provenance::User => ProvenanceLabel::User,
+        Provenance::Tool => ProvenanceLabel::Tool,
+        Provenance::Retrieval => ProvenanceLabel::Retrieval,
+        Provenance::Memory => ProvenanceLabel::Memory,
+    }
+}
+
+fn sensitivity(sensitivity: Sensitivity) -> SensitivityLabel {
+    match sensitivity {
+        Sensitivity::Public => SensitivityLabel::Public,
+        Sensitivity::Private => SensitivityLabel::Private,
+        Sensitivity::Restricted => SensitivityLabel::Restricted,
+    }
+}

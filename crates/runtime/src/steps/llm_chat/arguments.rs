@@ -1,0 +1,162 @@
+//! The arguments of an `llm.chat` step, read once.
+
+use jsonschema::Validator;
+use stave_canon::{Number, Object, Value};
+use stave_diag::codes::run as codes;
+use stave_llm::{FunctionTool, Provider};
+
+use crate::run::Call;
+use crate::{Failure, failure::Kind, port};
+
+#[derive(Debug)]
+pub(super) struct Arguments {
+    pub(super) system: Option<String>,
+    pub(super) template: String,
+    pub(super) model: Model,
+    pub(super) output_schema: Option<OutputSchema>,
+    pub(super) temperature: Option<Number>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) tools: Vec<ChatTool>,
+    pub(super) fallback: Option<Fallback>,
+    /// The step that follows, with its arguments.
+    pub(super) transform: Option<(String, Object)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) provider: Provider,
+    pub(super) name: String,
+    pub(super) endpoint: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct OutputSchema {
+    pub(super) schema: Value,
+    pub(super) validator: Validator,
+}
+
+#[derive(Debug)]
+pub(super) struct ChatTool {
+    pub(super) function: FunctionTool,
+    /// The node that answers its calls.
+    pub(super) maps_to: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Fallback {
+    pub(super) on: Vec<Trigger>,
+    pub(super) model: Option<Model>,
+    pub(super) static_response: Option<String>,
+}
+
+/// What lets a fallback begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trigger {
+    Timeout,
+    Error,
+    ValidationFail,
+}
+
+impl Arguments {
+    pub(super) fn read(call: &Call<'_>) -> Result<Arguments, Failure> {
+        let with = call.with;
+        let model = with.get("model").ok_or_else(|| {
+            bad("the prompt names no model; name one, or set `[models.default]` in stave.toml")
+        })?;
+        let output_schema = with.get("output_schema").map(|schema| {
+            Ok::<_, Failure>(OutputSchema { schema: schema.clone(), validator: port::compile_schema(schema)? })
+        });
+        let max_tokens = match with.get("max_tokens") {
+            None => None,
+            Some(value) => {
+                let tokens = value.as_i64().and_then(|tokens| u64::try_from(tokens).ok());
+                Some(tokens.ok_or_else(|| bad("`max_tokens` is not a whole number"))?)
+            }
+        };
+        let transform = with.get("transform").map(|transform| {
+            let kind = transform.get("type").and_then(Value::as_str);
+            let arguments = transform.get("with").and_then(Value::as_object);
+            match (kind, arguments) {
+                (Some(kind), Some(arguments)) => Ok((kind.to_owned(), arguments.clone())),
+                _ => Err(bad("`transform` needs `type` and `with`")),
+            }
+        });
+        Ok(Arguments {
+            system: text(with, "system")?,
+            template: text(with, "template")?.ok_or_else(|| bad("`template` is missing"))?,
+            model: Model::read(model)?,
+            output_schema: output_schema.transpose()?,
+            temperature: with.get("temperature").and_then(Value::as_number).cloned(),
+            max_tokens,
+            tools: tools(call)?,
+            fallback: with.get("fallback").map(Fallback::read).transpose()?,
+            transform: transform.transpose()?,
+        })
+    }
+}
+
+impl Model {
+    fn read(value: &Value) -> Result<Model, Failure> {
+        let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;
+        let provider = text(model, "provider")?.ok_or_else(|| bad("`model.provider` is missing"))?;
+        let provider = provider.parse::<Provider>().map_err(|error| bad(&error.to_string()))?;
+        Ok(Model {
+            provider,
+            name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,
+            endpoint: text(model, "endpoint")?,
+        })
+    }
+}
+
+impl Fallback {
+    fn read(value: &Value) -> Result<Fallback, Failure> {
+        let fallback = value.as_object().ok_or_else(|| bad("`fallback` is not an object"))?;
+        let words = fallback.get("on").and_then(Value::as_array).unwrap_or_default();
+        let on = words.iter().map(|word| match word.as_str() {
+            Some("timeout") => Ok(Trigger::Timeout),
+            Some("error") => Ok(Trigger::Error),
+            Some("validation_fail") => Ok(Trigger::ValidationFail),
+            _ => Err(bad(&format!("{word} is not a reason for a fallback"))),
+        });
+        Ok(Fallback {
+            on: on.collect::<Result<_, _>>()?,
+            model: fallback.get("model").map(Model::read).transpose()?,
+            static_response: text(fallback, "static_response")?,
+        })
+    }
+}
+
+fn tools(call: &Call<'_>) -> Result<Vec<ChatTool>, Failure> {
+    let tools = call.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+    let read = tools.iter().map(|tool| {
+        let object = tool.as_object().ok_or_else(|| bad("a tool is not an object"))?;
+        let maps_to = text(object, "maps_to")?.map(|id| {
+            call.run.plan.index(&id).ok_or_else(|| bad(&format!("a tool maps to `{id}`, which does not exist")))
+        });
+        let empty = || Value::Object([("type".to_owned(), "object".into())].into_iter().collect());
+        Ok(ChatTool {
+            function: FunctionTool {
+                name: text(object, "name")?.ok_or_else(|| bad("a tool has no name"))?,
+                description: text(object, "description")?,
+                parameters: object.get("parameters").cloned().unwrap_or_else(empty),
+                strict: None,
+                cache: None,
+                extra: Object::new(),
+            },
+            maps_to: maps_to.transpose()?,
+        })
+    });
+    read.collect()
+}
+
+fn text(object: &Object, key: &str) -> Result<Option<String>, Failure> {
+    match object.get(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(bad(&format!("`{key}` is {}, not a text", other.kind()))),
+    }
+}
+
+fn bad(message: &str) -> Failure {
+    Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, message)
+}

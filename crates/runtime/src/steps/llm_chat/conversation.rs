@@ -1,0 +1,211 @@
+//! One model asked until it answers: tool rounds and the repair turn.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use stave_llm::{
+    CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target,
+    Timeouts, ToolUse,
+};
+use stave_lower::{RequestShape, block_to_request};
+
+use super::arguments::{Arguments, ChatTool, Model};
+use super::question::Question;
+use super::reply;
+use crate::run::{Call, retry_policy, seed};
+use crate::{Failure, failure::Kind};
+
+/// How often the very same call may be made before it counts as a loop.
+const IDENTICAL_CALLS: usize = 3;
+
+/// Asks a model and gives its validated answer.
+pub(super) async fn converse(
+    call: &Call<'_>,
+    arguments: &Arguments,
+    question: &Question,
+    model: &Model,
+    retries: u32,
+) -> Result<Value, Failure> {
+    let conversation = Conversation { call, arguments, target: target(call, model), retries };
+    let mut request = block_to_request(&question.blocks, shape(arguments, model));
+    let mut repaired = false;
+    loop {
+        let response = conversation.answer(&mut request).await?;
+        let unmapped: Vec<&ToolUse> = response.tool_calls().collect();
+        if !unmapped.is_empty() {
+            return Ok(tool_calls_value(&response, &unmapped));
+        }
+        let text = response.text();
+        let Some(schema) = &arguments.output_schema else { return Ok(Value::String(text)) };
+        match reply::validate(&text, schema) {
+            Ok(value) => return Ok(value),
+            Err(reason) if !repaired => {
+                repaired = true;
+                request.messages.push(Message::assistant(text));
+                request.messages.push(Message::user(format!(
+                    "Your reply can not be used: {reason}. Reply again with JSON that fits the schema, and with \
+                     nothing else."
+                )));
+            }
+            Err(reason) => {
+                let message = format!("the model's reply does not fit the output schema: {reason}");
+                return Err(Failure::new(codes::MODEL_REPLY_INVALID, Kind::Validation, message));
+            }
+        }
+    }
+}
+
+struct Conversation<'c> {
+    call: &'c Call<'c>,
+    arguments: &'c Arguments,
+    target: Target,
+    retries: u32,
+}
+
+impl Conversation<'_> {
+    /// Sends the request, answers tool calls, and gives the first reply that calls no mapped tool.
+    async fn answer(&self, request: &mut Request) -> Result<Response, Failure> {
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for _ in 0..=self.call.services.limits.tool_rounds {
+            let response = self.send(request).await?;
+            let calls: Vec<ToolUse> = response.tool_calls().cloned().collect();
+            let mapped = calls.iter().any(|call| self.tool(&call.name).is_none_or(|tool| tool.maps_to.is_some()));
+            if calls.is_empty() || !mapped {
+                return Ok(response);
+            }
+            for tool_use in &calls {
+                let count = seen.entry(format!("{}\n{}", tool_use.name, tool_use.arguments)).or_default();
+                *count += 1;
+                if *count >= IDENTICAL_CALLS {
+                    let message = format!("the model called `{}` with the same arguments again and again", tool_use.name);
+                    return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
+                }
+            }
+            request.messages.push(Message::new(Role::Assistant, response.content.clone()));
+            for tool_use in &calls {
+                let result = self.run_tool(tool_use).await;
+                let is_error = result.is_err();
+                let text = result.unwrap_or_else(|message| message);
+                request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
+            }
+        }
+        let message = format!("no answer after {} rounds of tool calls", self.call.services.limits.tool_rounds);
+        Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message))
+    }
+
+    async fn send(&self, request: &Request) -> Result<Response, Failure> {
+        let node = self.call.node;
+        let options = CallOptions {
+            timeouts: match node.timeout_ms {
+                0 => Timeouts::default(),
+                limit => Timeouts::within(Duration::from_millis(limit.into())),
+            },
+            retry: RetryPolicy { retries: self.retries, ..retry_policy(node) },
+            jitter_seed: seed(self.call.idempotency_key),
+        };
+        let reply = self.call.services.models.send(request, &self.target, &options, &()).await;
+        let attempts = match &reply {
+            Ok(reply) => reply.attempts.len(),
+            Err(error) => error.attempts.len(),
+        };
+        let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
+        let cost = usage.and_then(|usage| self.call.services.prices.cost(&self.target.model, &usage));
+        self.call.run.report(self.call.index, |report| {
+            // The engine counts the step itself as one attempt.
+            report.attempts += u32::try_from(attempts).unwrap_or(u32::MAX).saturating_sub(1);
+            report.model = Some(self.target.model.clone());
+            if let Some(usage) = usage {
+                let first = report.usage.is_none();
+                *report.usage.get_or_insert_default() += usage;
+                report.cost = if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
+            }
+        });
+        Ok(reply.map_err(|error| model_failure(&error))?.response)
+    }
+
+    fn tool(&self, name: &str) -> Option<&ChatTool> {
+        self.arguments.tools.iter().find(|tool| tool.function.name == name)
+    }
+
+    /// Runs the node that a tool maps to. What goes wrong is told to the model, which may try again.
+    async fn run_tool(&self, tool_use: &ToolUse) -> Result<String, String> {
+        let tool = self.tool(&tool_use.name).ok_or_else(|| {
+            let known: Vec<&str> = self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
+            format!("there is no tool `{}`; the tools are {}", tool_use.name, known.join(", "))
+        })?;
+        let arguments = match stave_canon::parse(&tool_use.arguments) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(other) => return Err(format!("the arguments are {}, not an object", other.kind())),
+            Err(error) => return Err(format!("the arguments are not JSON: {error}")),
+        };
+        let run = self.call.run;
+        let index = tool.maps_to.ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
+        let node = run.plan.nodes.get(index).ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
+        let fed = self.call.tool_inputs.iter().find(|(tool, _)| *tool == index);
+        let mut inputs: Object = fed.map(|(_, inputs)| inputs.clone()).unwrap_or_default();
+        for port in &node.inputs {
+            match arguments.get(port.name()) {
+                Some(value) => {
+                    inputs.insert(port.name().to_owned(), value.clone());
+                }
+                None if port.port.optional || inputs.contains_key(port.name()) => {}
+                None => return Err(format!("the argument `{}` is missing", port.name())),
+            }
+        }
+        let outcome = run.execute(index, node, &inputs, &[]).await;
+        let outputs = outcome.outputs.map_err(|failure| failure.message)?;
+        let mut values = outputs.values();
+        Ok(match (values.next(), values.next()) {
+            (Some(Value::String(text)), None) => text.clone(),
+            (Some(sole), None) => sole.to_string(),
+            _ => Value::Object(outputs).to_string(),
+        })
+    }
+}
+
+fn target(call: &Call<'_>, model: &Model) -> Target {
+    let mut target = Target::new(model.provider, &model.name);
+    target.endpoint.clone_from(&model.endpoint);
+    target.api_key = call.services.secrets.provider_key(model.provider.as_str()).cloned();
+    target
+}
+
+fn shape(arguments: &Arguments, model: &Model) -> RequestShape {
+    RequestShape {
+        model: model.name.clone(),
+        temperature: arguments.temperature.clone(),
+        max_tokens: arguments.max_tokens,
+        tools: arguments.tools.iter().map(|tool| tool.function.clone()).collect(),
+        response_schema: arguments.output_schema.as_ref().map(|schema| ResponseSchema {
+            name: "output".to_owned(),
+            schema: schema.schema.clone(),
+            strict: true,
+        }),
+        metadata: None,
+    }
+}
+
+/// Tools that no node answers are the caller's to run: their calls are the answer.
+fn tool_calls_value(response: &Response, calls: &[&ToolUse]) -> Value {
+    let calls = calls.iter().map(|call| {
+        let arguments = stave_canon::parse(&call.arguments).unwrap_or_else(|_| call.arguments.as_str().into());
+        Value::from_iter([("name", Value::from(call.name.as_str())), ("arguments", arguments)])
+    });
+    let mut value = Object::new();
+    value.insert("tool_calls".into(), Value::Array(calls.collect()));
+    let text = response.text();
+    if !text.is_empty() {
+        value.insert("content".into(), text.into());
+    }
+    Value::Object(value)
+}
+
+fn model_failure(error: &Error) -> Failure {
+    let kind = if error.is_timeout() { Kind::Timeout } else { Kind::Upstream };
+    let code = if error.is_timeout() { codes::STEP_TIMEOUT } else { codes::MODEL_FAILED };
+    let mut failure = Failure::new(code, kind, error.to_string());
+    failure.retryable = error.is_retryable();
+    failure
+}

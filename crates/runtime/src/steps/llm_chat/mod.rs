@@ -1,0 +1,86 @@
+//! `llm.chat`: a governed prompt to a model, with tools, one repair turn and fallbacks.
+//!
+//! The order is fixed: the model's attempts, one repair turn with the validation error, the fallback
+//! model once with the same rules, the static response, the error port.
+
+mod arguments;
+mod conversation;
+mod question;
+mod reply;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stave_canon::Value;
+use stave_diag::codes::run as codes;
+
+use self::arguments::{Arguments, Trigger};
+use self::question::Question;
+use super::{Produced, Step, registry};
+use crate::run::Call;
+use crate::{Failure, failure::Kind};
+
+#[derive(Debug)]
+pub(super) struct LlmChat;
+
+#[async_trait]
+impl Step for LlmChat {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let arguments = Arguments::read(call)?;
+        let answer = answer(call, &arguments).await?;
+        match &arguments.transform {
+            None => Ok(Produced::Whole(answer)),
+            Some((kind, with)) => {
+                let step: Arc<dyn Step> = registry(kind).ok_or_else(|| {
+                    let message = format!("the transform is a `{kind}` step, which this runtime does not have");
+                    Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message)
+                })?;
+                step.execute(&Call { with, prompt_output: Some(&answer), ..*call }).await
+            }
+        }
+    }
+
+    fn manages_attempts(&self) -> bool {
+        true
+    }
+}
+
+/// The model's answer, or that of whatever stands in for it.
+async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
+    let question = Question::prepare(call, arguments)?;
+    let retries = call.node.retry.max;
+    let failure = match conversation::converse(call, arguments, &question, &arguments.model, retries).await {
+        Ok(answer) => return Ok(answer),
+        Err(failure) => failure,
+    };
+    let Some(fallback) = arguments.fallback.as_ref().filter(|fallback| fallback.on.contains(&trigger(&failure)))
+    else {
+        return Err(failure);
+    };
+    // What a rule forbids stays forbidden, whichever model would be asked.
+    if failure.kind == Kind::Refused {
+        return Err(failure);
+    }
+    call.run.report(call.index, |report| report.degraded = true);
+    if let Some(model) = &fallback.model
+        && let Ok(answer) = conversation::converse(call, arguments, &question, model, 0).await
+    {
+        return Ok(answer);
+    }
+    match &fallback.static_response {
+        Some(text) if arguments.output_schema.is_some() => reply::parse(text).map_err(|reason| {
+            let message = format!("the static response is not JSON: {reason}");
+            Failure::new(codes::MODEL_REPLY_INVALID, Kind::Validation, message)
+        }),
+        Some(text) => Ok(Value::from(text.as_str())),
+        None => Err(failure),
+    }
+}
+
+fn trigger(failure: &Failure) -> Trigger {
+    match failure.kind {
+        Kind::Timeout => Trigger::Timeout,
+        Kind::Validation => Trigger::ValidationFail,
+        _ => Trigger::Error,
+    }
+}

@@ -1,0 +1,163 @@
+//! From a prompt's templates to blocks: rendered, governed, fitted to its budget, lowered.
+//!
+//! Invariant: no [`Question`] exists that governance denied or that exceeds its token budget.
+
+use stave_block::{PromptIr, Tokenizer, ToolSchema};
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use stave_llm::tokens;
+use stave_lower::{PromptBlocks, prompt_to_block};
+use stave_prompt::compile::{Part, Parts, Provenance, TokenCounter, compile};
+use stave_prompt::governance::PolicySet;
+use stave_prompt::plugins::BudgetOptimizer;
+use stave_prompt::{Pipeline, PromptIrBuilder};
+
+use super::arguments::Arguments;
+use crate::run::Call;
+use crate::{Failure, failure::Kind};
+
+/// The ceiling of a prompt when neither the policy nor the model sets one.
+const DEFAULT_PROMPT_TOKENS: u64 = 100_000;
+
+/// What the blank line between two sections costs at most.
+const SEPARATOR_TOKENS: u64 = 1;
+
+/// A prompt that may be asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) blocks: PromptIr,
+}
+
+impl Question {
+    pub(super) fn prepare(call: &Call<'_>, arguments: &Arguments) -> Result<Question, Failure> {
+        let system = match &arguments.system {
+            Some(system) => join(&render(call, "system", system)?),
+            None => String::new(),
+        };
+        let pieces = render(call, "template", &arguments.template)?;
+        let ir = govern(call, arguments, &system)?;
+        let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
+        let parts = Parts {
+            instructions: if system.is_empty() { Vec::new() } else { vec![Part::new("system", system, Provenance::Developer)] },
+            inputs: pieces,
+            ..Parts::default()
+        };
+        let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS)).map_err(|over| {
+            let message = format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
+            Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
+        })?;
+        let tools: Vec<ToolSchema> = arguments
+            .tools
+            .iter()
+            .map(|tool| ToolSchema { name: tool.function.name.clone(), schema: tool.function.parameters.clone() })
+            .collect();
+        let block_count = |text: &str| u32::try_from(count(text)).unwrap_or(u32::MAX);
+        let blocks = prompt_to_block(
+            &compiled,
+            &PromptBlocks {
+                tools: &tools,
+                output_schema: arguments.output_schema.as_ref().map(|schema| &schema.schema),
+                native_schema: arguments.model.provider.has_native_schema(),
+                tokenizer: Some(Tokenizer { model_family: tokens::family_of(&arguments.model.name), count: &block_count }),
+            },
+            call.services.ids.as_ref(),
+            call.services.clock.as_ref(),
+        );
+        let blocks = blocks.map_err(|error| {
+            Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("the prompt can not be built: {error}"))
+        })?;
+        Ok(Question { blocks })
+    }
+}
+
+/// Builds the Prompt IR of the node and takes it through governance and the budget.
+fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_prompt::PromptIr, Failure> {
+    let policy = &call.run.plan.policy;
+    let policies = policy.governance.clone().map_or(Value::Null, Value::Array);
+    let policies = PolicySet::from_value(&policies).map_err(|error| {
+        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("the baked policy: {error}"))
+    })?;
+    let mut builder = PromptIrBuilder::new(&call.node.id, system)
+        .set_token_budget(policy.prompt_tokens.unwrap_or(DEFAULT_PROMPT_TOKENS))
+        .set_model_hint(arguments.model.provider.as_str())
+        .add_metadata("flow", call.run.plan.document.flow.name.as_str())
+        .add_metadata("source_file", call.run.plan.document.metadata.source_file.as_str());
+    if let Some(temperature) = &arguments.temperature {
+        builder = builder.set_temperature_hint(temperature.as_f64());
+    }
+    if let Some(origin) = call.node.text_origins.get("template") {
+        builder = builder.add_metadata("line", origin.line);
+    }
+    if let Some(Value::Object(schema)) = arguments.output_schema.as_ref().map(|schema| &schema.schema) {
+        builder = builder.set_output_requirements(schema.clone());
+    }
+    let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
+    let ir = builder.build(ids, clock).map_err(|error| {
+        Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, format!("the prompt can not be built: {error}"))
+    })?;
+    let pipeline = Pipeline::new(Some(policies)).with_plugin(Box::new(BudgetOptimizer));
+    let outcome = pipeline.process(&ir, ids, clock);
+    let violations = outcome.violation_texts();
+    if !outcome.approved {
+        let message = format!("governance refused the prompt: {}", violations.join("; "));
+        return Err(Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message).details(violations));
+    }
+    if !violations.is_empty() {
+        call.run.report(call.index, |report| report.flagged = violations);
+    }
+    Ok(outcome.ir)
+}
+
+/// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,
+/// and each value with where it came from.
+fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failure> {
+    let mut scope: Object = call.inputs.clone();
+    scope.insert("context".into(), call.request.context.clone().into());
+    let pieces = call.services.templates.render_pieces(template, &scope).map_err(|error| {
+        let mut failure = Failure::new(codes::TEMPLATE_FAILED, Kind::Code, format!("`{key}`: {error}"));
+        let before = error.range.and_then(|range| template.get(..range.start)).unwrap_or_default();
+        let lines = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX);
+        failure.origin = call.node.text_origins.get(key).map(|origin| stave_exec::dataflow::Origin {
+            line: origin.line.saturating_add(lines),
+            column: origin.column,
+        });
+        failure
+    })?;
+    let parts = pieces.into_iter().map(|piece| {
+        if piece.roots.is_empty() {
+            return Part::new(key, piece.text, Provenance::Developer);
+        }
+        let name = piece.roots.join(",");
+        let provenance = piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
+        Part::new(name, piece.text, provenance.unwrap_or(Provenance::User))
+    });
+    Ok(parts.collect())
+}
+
+fn join(parts: &[Part]) -> String {
+    parts.iter().map(|part| part.text.as_str()).collect()
+}
+
+/// Where the value of a template's root name came from. The context is the request.
+fn provenance(call: &Call<'_>, root: &str) -> Provenance {
+    let port = call.node.inputs.iter().find(|port| port.name() == root);
+    match port.and_then(|port| port.port.provenance.as_deref()) {
+        Some("developer") => Provenance::Developer,
+        Some("retrieval") => Provenance::Retrieval,
+        Some("memory") => Provenance::Memory,
+        Some("tool") => Provenance::Tool,
+        _ => Provenance::User,
+    }
+}
+
+/// A piece made of several values is labelled with the least trusted of them.
+fn distrust(provenance: Provenance) -> u8 {
+    match provenance {
+        Provenance::System => 0,
+        Provenance::Developer => 1,
+        Provenance::Memory => 2,
+        Provenance::Tool => 3,
+        Provenance::Retrieval => 4,
+        Provenance::User => 5,
+    }
+}
