@@ -1,5 +1,7 @@
 //! Laws of reading and checking: any text ends in findings or a flow, and every place is in the text.
 
+#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::{SourceId, Span, apply};

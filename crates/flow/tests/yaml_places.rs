@@ -1,5 +1,7 @@
 //! Every scalar, key and container has its place, and text inside a scalar maps back to the file.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test helper fails by panicking")]
+
 use stave_diag::{LineColumn, SourceId, Sources, Span};
 use stave_flow::model::Text;
 use stave_flow::yaml::{Tree, TreeValue, read};
@@ -140,16 +142,16 @@ fn an_alias_bomb_is_refused_before_it_is_built() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let previous = format!("*a{}", level - 1);
-        text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![previous.as_str(); 10].join(", ")));
+        text.push_str(&format!("a{level}: &a{level} [{}]\n", [previous.as_str(); 10].join(", ")));
     }
     let document = read(SourceId(0), &text);
     assert_eq!(document.diagnostics.iter().map(|found| found.code.0).collect::<Vec<_>>(), ["yaml-too-large"]);
     assert!(document.root.is_none());
-    let items = vec!["x"; 1000].join(", ");
-    let text = format!("a: &a [{items}]\nb: [{}]\n", vec!["*a"; 300].join(", "));
+    let items = ["x"; 1000].join(", ");
+    let text = format!("a: &a [{items}]\nb: [{}]\n", ["*a"; 300].join(", "));
     assert_eq!(read(SourceId(0), &text).diagnostics.len(), 1, "a wide document is one too");
     let long = "y".repeat(1 << 20);
-    let text = format!("a: &a {long}\nb: [{}]\n", vec!["*a"; 64].join(", "));
+    let text = format!("a: &a {long}\nb: [{}]\n", ["*a"; 64].join(", "));
     assert_eq!(
         read(SourceId(0), &text).diagnostics.len(),
         1,

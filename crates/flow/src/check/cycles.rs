@@ -39,9 +39,6 @@ fn shortest_cycle<'flow>(subject: &Subject<'flow>, start: &'flow str) -> Option<
                         here = came_from.get(here).copied()?;
                         path.push(here);
                     }
-                    if id == start {
-                        path.pop();
-                    }
                     path.reverse();
                     return Some(path);
                 }

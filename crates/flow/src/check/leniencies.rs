@@ -6,6 +6,7 @@ use stave_diag::codes::flow as codes;
 use stave_script::check_template;
 use stave_script::interpolation::{self, PathStep};
 
+use super::placeholders::step_span;
 use super::subject::Subject;
 use crate::model::{BUILT_IN_CONTEXT, Node, Transform};
 
@@ -61,7 +62,7 @@ fn built_in_context(subject: &Subject<'_>, node: &Node, diagnostics: &mut Vec<Di
                 if let ("context", Some((PathStep::Key(name), range))) =
                     (path.root.as_str(), path.steps.first())
                 {
-                    used.push((name.clone(), text.at(range.clone())));
+                    used.push((name.clone(), step_span(text, range)));
                 }
             }
         });

@@ -23,7 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 Diagnostic::new(codes::ID_MISMATCH, id.span, message)
                     .label(node.id.span, "the key is the id")
                     .help("remove the `id` field, or make it repeat the key")
-                    .fix(Fix::replace("repeat the key", id.span, node.id.value.clone())),
+                    .fix(Fix::replace("repeat the key", id.embedded.whole(), node.id.value.clone())),
             );
         }
         let inputs = node.inputs.iter().map(|port| ("input", port));

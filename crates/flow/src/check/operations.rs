@@ -69,11 +69,16 @@ fn arguments(operation: &Operation, schema: &OperationSchema, diagnostics: &mut 
             Some(argument) => value(argument, &entry.value, diagnostics),
             None if name.starts_with("x-") => {}
             None => {
-                let known: Vec<&str> = schema.arguments.iter().map(|argument| argument.name).collect();
+                let known: Vec<&str> = schema
+                    .arguments
+                    .iter()
+                    .map(|argument| argument.name)
+                    .filter(|known| args.get(known).is_none())
+                    .collect();
                 let message = format!("`{}` has no argument `{name}`", schema.name);
                 let diagnostic = Diagnostic::new(codes::UNKNOWN_ARGUMENT, entry.key.span, message);
                 diagnostics.push(suggest(diagnostic, name, entry.key.span, &known, |listed| {
-                    format!("its arguments are {listed}")
+                    format!("remove it; it could also have {listed}")
                 }));
             }
         }

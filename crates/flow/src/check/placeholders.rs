@@ -1,8 +1,10 @@
 //! `${…}` in arguments and endpoints: a path that begins with something in reach, and secrets only
 //! where they can not leak.
 
-use stave_diag::Diagnostic;
+use std::ops::Range;
+
 use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Span};
 use stave_script::interpolation::{self, PathStep, Placeholder};
 
 use super::subject::{Subject, suggest};
@@ -37,6 +39,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             Place { subject, node, ports: false, secrets: true }.text(endpoint, diagnostics);
         }
     }
+}
+
+/// The place of a step without the dot ahead of it.
+pub(super) fn step_span(text: &Text, range: &Range<usize>) -> Span {
+    let dot = usize::from(text.as_str().get(range.clone()).is_some_and(|step| step.starts_with('.')));
+    text.at(range.start + dot..range.end)
 }
 
 /// Where a text with placeholders stands.
@@ -74,7 +82,7 @@ impl Place<'_, '_> {
         match root {
             "context" => match path.steps.first() {
                 Some((PathStep::Key(name), range)) => {
-                    self.subject.undeclared_context(name, text.at(range.clone()))
+                    self.subject.undeclared_context(name, step_span(text, range))
                 }
                 _ => None,
             },

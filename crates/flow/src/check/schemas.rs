@@ -2,66 +2,103 @@
 //! type of their port.
 
 use jsonschema::{Draft, Validator};
+use stave_canon::Value;
 use stave_diag::codes::flow as codes;
-use stave_diag::{Diagnostic, Span};
+use stave_diag::{Diagnostic, Span, did_you_mean};
 
-use super::subject::{Subject, tools};
+use super::subject::{Subject, listed, tools};
 use crate::model::{Port, Text};
 use crate::yaml::{Tree, TreeValue};
+
+const JSON_TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         for port in node.inputs.iter().chain(&node.outputs).chain(&node.error) {
             if let Some(schema) = &port.schema {
-                let what = format!("the schema of `{}`", port.name.as_str());
-                match fault(schema, &what) {
-                    Some(fault) => diagnostics.push(fault),
-                    None => diagnostics.extend(type_conflict(port, schema)),
+                let found = faults(schema, &format!("the schema of `{}`", port.name.as_str()));
+                if found.is_empty() {
+                    diagnostics.extend(type_conflict(port, schema));
                 }
+                diagnostics.extend(found);
             }
         }
-        let output = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
-        diagnostics.extend(output.and_then(|schema| fault(schema, "`output_schema`")));
+        if let Some(schema) = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref()) {
+            diagnostics.extend(faults(schema, "`output_schema`"));
+        }
         for tool in tools(node) {
-            let Some(parameters) = &tool.parameters else { continue };
-            diagnostics.extend(fault(parameters, "`parameters` of the tool"));
+            if let Some(parameters) = &tool.parameters {
+                diagnostics.extend(faults(parameters, "`parameters` of the tool"));
+            }
         }
     }
 }
 
-/// A compiled schema. References may only point into the schema itself.
+/// A compiled schema, when it is a valid one. References may only point into the schema itself.
 pub(super) fn compile(schema: &Tree) -> Option<Validator> {
-    options().build(&schema.to_value().to_serde()).ok()
+    if remote_reference(schema).is_some() {
+        return None;
+    }
+    let value = schema.to_value().to_serde();
+    jsonschema::options().with_draft(draft(&value)).build(&value).ok()
 }
 
-fn options() -> jsonschema::ValidationOptions<'static> {
-    jsonschema::options().with_draft(Draft::Draft7)
+/// The draft that a schema names, and draft 7 when it names none.
+fn draft(schema: &serde_json::Value) -> Draft {
+    match Draft::Draft7.detect(schema) {
+        known @ (Draft::Draft4 | Draft::Draft6 | Draft::Draft201909 | Draft::Draft202012) => known,
+        _ => Draft::Draft7,
+    }
 }
 
-fn fault(schema: &Tree, what: &str) -> Option<Diagnostic> {
+fn faults(schema: &Tree, what: &str) -> Vec<Diagnostic> {
     if !matches!(schema.value, TreeValue::Mapping(_) | TreeValue::Bool(_)) {
         let message = format!("{what} must be a mapping or a boolean, and this is {}", schema.kind());
-        return Some(
-            Diagnostic::new(codes::BAD_SCHEMA, schema.span, message)
-                .help("write a JSON Schema, such as `{type: object}`"),
-        );
+        let diagnostic = Diagnostic::new(codes::BAD_SCHEMA, schema.span, message);
+        return vec![diagnostic.help("write a JSON Schema, such as `{type: object}`")];
     }
     if let Some((span, target)) = remote_reference(schema) {
         let message = format!("{what} refers to `{target}`, which is outside the schema");
-        return Some(
-            Diagnostic::new(codes::BAD_SCHEMA, span, message)
-                .help("copy what it refers to under `definitions` and refer to `#/definitions/…`"),
-        );
+        let help = "copy what it refers to under `definitions` and refer to `#/definitions/…`";
+        return vec![Diagnostic::new(codes::BAD_SCHEMA, span, message).help(help)];
     }
     let value = schema.to_value().to_serde();
-    if let Err(error) = jsonschema::draft7::meta::validate(&value) {
-        let span = schema.locate(error.instance_path().as_str());
-        let message = format!("{what} is not valid JSON Schema: {error}");
-        return Some(Diagnostic::new(codes::BAD_SCHEMA, span, message));
+    let draft = draft(&value);
+    let meta = match draft {
+        Draft::Draft4 => jsonschema::draft4::meta::validator(),
+        Draft::Draft6 => jsonschema::draft6::meta::validator(),
+        Draft::Draft201909 => jsonschema::draft201909::meta::validator(),
+        Draft::Draft202012 => jsonschema::draft202012::meta::validator(),
+        _ => jsonschema::draft7::meta::validator(),
+    };
+    let invalid: Vec<Diagnostic> = meta
+        .iter_errors(&value)
+        .map(|error| invalid(schema, what, error.instance_path().as_str(), &error.to_string()))
+        .collect();
+    if !invalid.is_empty() {
+        return invalid;
     }
-    let error = options().build(&value).err()?;
-    let span = schema.locate(error.instance_path().as_str());
-    Some(Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} can not be used: {error}")))
+    // What the meta schema can not say: a pattern that is no regular expression, a reference to nothing.
+    let error = jsonschema::options().with_draft(draft).build(&value).err();
+    let unusable = error.map(|error| {
+        let span = schema.locate(error.instance_path().as_str());
+        Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} can not be used: {error}"))
+    });
+    unusable.into_iter().collect()
+}
+
+fn invalid(schema: &Tree, what: &str, pointer: &str, error: &str) -> Diagnostic {
+    let span = schema.locate(pointer);
+    let value = schema.to_value();
+    if let (true, Some(word)) = (pointer.ends_with("/type"), value.pointer(pointer).and_then(Value::as_str)) {
+        let message = format!("{what} has the type `{word}`, which JSON does not have");
+        let diagnostic = Diagnostic::new(codes::BAD_SCHEMA, span, message);
+        return match did_you_mean(word, JSON_TYPES) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("use {}", listed(JSON_TYPES))),
+        };
+    }
+    Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} is not valid JSON Schema: {error}"))
 }
 
 /// The place and text of the first reference that leaves the schema.

@@ -121,11 +121,24 @@ pub(super) fn suggest(
     otherwise: impl FnOnce(&str) -> String,
 ) -> Diagnostic {
     match did_you_mean(word, candidates.iter().copied()) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
-            format!("write `{near}`"),
-            span,
-            near,
-        )),
+        Some(near) => {
+            let diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            match unquoted(word, span) {
+                Some(span) => diagnostic.fix(Fix::replace(format!("write `{near}`"), span, near)),
+                None => diagnostic,
+            }
+        }
         None => diagnostic.help(otherwise(&listed(candidates.iter().copied()))),
+    }
+}
+
+/// The place of a word within a span that may hold its quotes too. `None` for any other span, in which
+/// the word can not be replaced alone.
+pub(super) fn unquoted(word: &str, span: Span) -> Option<Span> {
+    let range = span.range();
+    match range.len().checked_sub(word.len()) {
+        Some(0) => Some(span),
+        Some(2) => Some(Span::new(span.source, range.start + 1, range.end - 1)),
+        _ => None,
     }
 }

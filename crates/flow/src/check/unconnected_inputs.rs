@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, did_you_mean};
 
 use super::subject::Subject;
-use crate::model::{Endpoint, Text, Tool};
+use crate::model::{Endpoint, Flow, Text, Tool};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let fed: HashSet<(&str, &str)> = subject
@@ -17,9 +17,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             Some((node.id.as_str(), port.name.as_str()))
         })
         .collect();
-    // An edge with a broken beginning was meant to feed the port that it names.
+    // An edge with a broken end was meant to feed the port that it names or nearly names.
     let meant: HashSet<(&str, &str)> =
-        subject.flow.edges.iter().filter_map(|edge| target(edge.to.as_ref()?)).collect();
+        subject.flow.edges.iter().filter_map(|edge| target(subject.flow, edge.to.as_ref()?)).collect();
     for node in subject.nodes() {
         let callers = subject.callers(&node.id);
         for port in node.inputs.iter().filter(|port| !port.optional) {
@@ -44,8 +44,14 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-fn target(end: &Endpoint) -> Option<(&str, &str)> {
-    Some((end.node.as_str(), end.port.as_ref()?.as_str()))
+fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str, &'flow str)> {
+    let name = end.node.as_str();
+    let near = || did_you_mean(name, flow.nodes.keys().map(String::as_str));
+    let node = flow.nodes.get(name).or_else(|| flow.nodes.get(near()?))?;
+    let port = end.port.as_ref()?.as_str();
+    let inputs = || node.inputs.iter().map(|port| port.name.as_str());
+    let port = if node.input(port).is_some() { port } else { did_you_mean(port, inputs())? };
+    Some((node.id.as_str(), port))
 }
 
 /// Whether calls of a tool carry an argument of this name. A schema that lists no properties may.

@@ -164,7 +164,7 @@ impl<'tree> Fields<'tree> {
         let Some(items) = entry.value.items() else {
             let mut diagnostic =
                 wrong_type_diagnostic(&entry.value, entry.key.span, &self.path(name), "a list of strings");
-            if let Some(text) = entry.value.text() {
+            if let Some(text) = entry.value.text().filter(|text| !reader.raw(text.span).contains('\n')) {
                 let list = format!("[{}]", reader.raw(text.span));
                 diagnostic = diagnostic.help(format!("write `{name}: {list}`")).fix(Fix::replace(
                     "make it a list",
@@ -219,11 +219,14 @@ impl<'tree> Fields<'tree> {
             let message = format!("{} has no field `{}`", self.owner, key.value);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FIELD, key.span, message);
             diagnostic = match did_you_mean(key, absent) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
-                    format!("rename it to `{near}`"),
-                    key.span,
-                    near,
-                )),
+                Some(near) => {
+                    let first = reader.raw(key.span).chars().next();
+                    let quote = first.filter(|first| matches!(first, '"' | '\'')).map(String::from);
+                    let quote = quote.unwrap_or_default();
+                    let title = format!("rename it to `{near}`");
+                    let fix = Fix::replace(title, key.span, format!("{quote}{near}{quote}"));
+                    diagnostic.help(format!("did you mean `{near}`?")).fix(fix)
+                }
                 None => {
                     diagnostic.help(format!("remove it, or name it `x-{}` to keep it as your own", key.value))
                 }
@@ -278,7 +281,7 @@ pub(super) fn unknown_word(
     match did_you_mean(text.as_str(), words.clone()) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
             format!("write `{near}`"),
-            text.span,
+            text.embedded.whole(),
             near,
         )),
         None => {
