@@ -16,8 +16,8 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use stave_canon::Clock;
 
-use self::exchange::Exchange;
 pub use self::build::{HttpClient, http_client};
+use self::exchange::Exchange;
 pub use self::retry::{Jitter, retry_after};
 use crate::codec::codec_of;
 use crate::{Attempt, CallOptions, Error, ErrorKind, Observer, Provider, Reply, Request, Target, Transport};
@@ -62,9 +62,8 @@ impl Client {
             .transpose()
             .map_err(|_| ErrorKind::Target("the proxy is not a URL".to_owned()))?;
         let http = http_client(|builder| {
-            let builder = builder
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(options.connect_timeout);
+            let builder =
+                builder.redirect(reqwest::redirect::Policy::none()).connect_timeout(options.connect_timeout);
             match &proxy {
                 Some(proxy) => builder.proxy(proxy.clone()),
                 None => builder,

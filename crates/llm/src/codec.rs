@@ -19,7 +19,7 @@ pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use strict_schema::{StrictFault, StrictMode, strict_copy};
 
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 
 use crate::{ErrorKind, Provider, Request, Response, StreamEvent};
 
@@ -136,6 +136,19 @@ fn shorten(text: &str) -> String {
     match text.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+impl Encoded {
+    /// Says each thing once, however often it was noted.
+    fn new(body: Object, notes: Vec<Note>) -> Self {
+        let mut once: Vec<Note> = Vec::new();
+        for note in notes {
+            if !once.contains(&note) {
+                once.push(note);
+            }
+        }
+        Encoded { body: Value::Object(body), notes: once }
     }
 }
 

@@ -72,9 +72,7 @@ mod tests {
         let policy = RetryPolicy { retries: 99, ..RetryPolicy::default() };
         let waits = |seed| {
             let mut jitter = Jitter::seeded(seed);
-            (0..40)
-                .filter_map(|n| policy.wait(n, None, &mut jitter))
-                .collect::<Vec<_>>()
+            (0..40).filter_map(|n| policy.wait(n, None, &mut jitter)).collect::<Vec<_>>()
         };
         assert_eq!(waits(7), waits(7));
         assert_ne!(waits(7), waits(8));

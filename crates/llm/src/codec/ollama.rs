@@ -1,6 +1,7 @@
 //! Ollama's own chat interface.
 //!
-//! Replies come as lines of JSON. Results name their tool rather than their call, so the codec remembers the
+//! Replies come as lines of JSON. A message has one text, so several are joined with an empty line between
+//! them. Models behind this interface know no developer, so its messages are sent as the system's. Results name their tool rather than their call, so the codec remembers the
 //! names of the calls before them.
 
 use std::collections::HashMap;
@@ -53,7 +54,7 @@ impl Codec for Ollama {
             notes.push(Note::new("metadata", "left out: this interface has no place for it"));
         }
         merge(&mut body, &request.extra);
-        Encoded { body: Value::Object(body), notes }
+        Encoded::new(body, notes)
     }
 
     fn decode_request(&self, body: Value) -> Result<Request, ErrorKind> {
@@ -134,17 +135,17 @@ fn encode_message(
     messages: &mut Vec<Value>,
     notes: &mut Vec<Note>,
 ) {
-    let mut text = String::new();
+    let mut texts = Vec::new();
     let mut images = Vec::new();
     let mut calls = Vec::new();
     let mut thinking = None;
     let mut results = 0;
     for part in &message.content {
         match &part.kind {
-            PartKind::Text(piece) => text.push_str(piece),
+            PartKind::Text(text) => texts.push(text.as_str()),
             PartKind::Image(Media { source: Source::Base64 { data, .. }, .. }) => images.push(data.as_str()),
             PartKind::Thinking(thought) => thinking = Some(thought.text.as_str()),
-            PartKind::Document(Media { source: Source::Text(document), .. }) => text.push_str(document),
+            PartKind::Document(Media { source: Source::Text(document), .. }) => texts.push(document),
             PartKind::ToolUse(call) => {
                 names.insert(call.id.clone(), call.name.clone());
                 calls.push(encode_call(call, &part.extra, notes));
@@ -168,7 +169,8 @@ fn encode_message(
     if results > 0 && results == message.content.len() {
         return;
     }
-    let mut out = object([("role", message.role.as_str().into()), ("content", text.into())]);
+    let role = if message.role == Role::Developer { Role::System } else { message.role };
+    let mut out = object([("role", role.as_str().into()), ("content", texts.join("\n\n").into())]);
     put(&mut out, "thinking", thinking);
     put(&mut out, "images", (!images.is_empty()).then_some(images));
     put(&mut out, "tool_calls", (!calls.is_empty()).then_some(calls));

@@ -102,15 +102,19 @@ where
     S: Stream<Item = Result<Bytes, ErrorKind>> + Send + 'static,
 {
     let mut cutter = LineCutter::default();
+    let mut failed = false;
     let ended = chunks.map(Some).chain(stream::once(async { None }));
     ended
         .map(move |chunk| {
             let mut frames = Vec::new();
             let fault = match chunk {
+                // Nothing follows a fault.
+                _ if failed => None,
                 Some(Ok(chunk)) => cutter.feed(&chunk, &mut frames).err(),
                 Some(Err(kind)) => Some(kind),
                 None => cutter.end(&mut frames).err(),
             };
+            failed |= fault.is_some();
             stream::iter(frames.into_iter().map(Ok).chain(fault.map(Err)))
         })
         .flatten()

@@ -259,10 +259,8 @@ fn write_text(text: &str, out: &mut String) {
 /// Whether a text can stand without quotes and still be a text to every reader of YAML.
 fn is_plain(text: &str) -> bool {
     let reserved = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
-        && text
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ' ' | '.' | '/' | '-'))
+    text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+        && text.chars().all(|letter| letter.is_alphanumeric() || "_ ./-,;!?'()+=%&*".contains(letter))
         && !text.ends_with(' ')
         && !reserved.iter().any(|word| word.eq_ignore_ascii_case(text))
 }

@@ -4,7 +4,7 @@ use stave_canon::Value;
 
 use super::super::fields::Fields;
 use super::super::{Progress, StreamDecoder, stream};
-use super::decode_part;
+use super::decode::decode_part;
 use crate::{ErrorKind, Response, StopReason, StreamEvent, Usage};
 
 pub(super) fn decode_response(body: Value) -> Result<Response, ErrorKind> {

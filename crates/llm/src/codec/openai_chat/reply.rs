@@ -4,7 +4,7 @@ use stave_canon::{Object, Value};
 
 use super::super::fields::Fields;
 use super::super::{Progress, StreamDecoder, openai, stream};
-use super::{decode_content, decode_tool_call};
+use super::decode::{decode_content, decode_tool_call};
 use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent, Thinking};
 
 /// The fields under which servers send a model's reasoning.

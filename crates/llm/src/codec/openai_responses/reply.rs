@@ -4,7 +4,7 @@ use stave_canon::Value;
 
 use super::super::fields::Fields;
 use super::super::{Progress, StreamDecoder, openai, stream};
-use super::{decode_other_item, decode_part};
+use super::decode::{decode_other_item, decode_part};
 use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent};
 
 pub(super) fn decode_response(body: Value) -> Result<Response, ErrorKind> {
