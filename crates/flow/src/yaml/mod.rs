@@ -5,9 +5,12 @@
 //! outside the core schema, several documents, values that JSON can not hold and documents past the
 //! bounds are errors; anchors, aliases and merge keys are expanded within a budget.
 
+mod core_schema;
+mod faults;
+mod mapping;
 mod pieces;
 mod read;
-mod scalar;
+mod scalars;
 mod tree;
 
 pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read};

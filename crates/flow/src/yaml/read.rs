@@ -1,16 +1,15 @@
 //! Text to tree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
+use granit_parser::{Event, Parser, StructureStyle};
 use stave_diag::codes::yaml as codes;
-use stave_diag::{Diagnostic, Embedded, SourceId, Span};
+use stave_diag::{Diagnostic, SourceId, Span};
 
-use super::pieces::pieces;
-use super::scalar::{self, Plain};
+use super::faults::too_deep;
+use super::mapping::{Key, Mapping};
 use super::{Entry, Tree, TreeValue};
-use crate::model::{Spanned, Text};
 
 /// A text past this many bytes is refused.
 pub const MAX_BYTES: usize = 8 << 20;
@@ -61,46 +60,30 @@ pub fn read(source: SourceId, text: &str) -> Document {
     reader.document
 }
 
-struct Reader<'text> {
-    source: SourceId,
-    text: &'text str,
+pub(super) struct Reader<'text> {
+    pub(super) source: SourceId,
+    pub(super) text: &'text str,
     document: Document,
     /// The containers that are open, outermost first.
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
     weight: usize,
     root: Option<Tree>,
 }
 
-struct Frame {
-    start: usize,
-    style: StructureStyle,
+pub(super) struct Frame {
+    pub(super) start: usize,
+    pub(super) style: StructureStyle,
     anchor: usize,
-    content: Content,
+    pub(super) content: Content,
     /// How deep the containers inside reach.
     height: usize,
     weight: usize,
 }
 
-enum Content {
+pub(super) enum Content {
     Sequence(Vec<Tree>),
     Mapping(Mapping),
-}
-
-#[derive(Default)]
-struct Mapping {
-    entries: Vec<Entry>,
-    keys: HashMap<String, Span>,
-    pending: Option<Key>,
-    /// Values of `<<` with the number of entries ahead of them.
-    merges: Vec<(usize, Tree)>,
-}
-
-enum Key {
-    Name(Spanned<String>),
-    Merge,
-    /// Reported already; its value is read and dropped.
-    Broken,
 }
 
 struct Anchored {
@@ -189,7 +172,7 @@ impl Reader<'_> {
         self.document.root = self.root.take();
     }
 
-    fn span(&self, range: Range<usize>) -> Span {
+    pub(super) fn span(&self, range: Range<usize>) -> Span {
         let floor = |offset: usize| {
             let mut offset = offset.min(self.text.len());
             while !self.text.is_char_boundary(offset) {
@@ -200,139 +183,8 @@ impl Reader<'_> {
         Span::new(self.source, floor(range.start), floor(range.end))
     }
 
-    fn report(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.document.diagnostics.push(diagnostic);
-    }
-
-    fn syntax_error(&mut self, error: &ScanError) {
-        let at = error.marker().byte_offset().unwrap_or(self.text.len());
-        let next = self.text.get(at..).and_then(|rest| rest.chars().next());
-        let width = next.filter(|next| !matches!(next, '\n' | '\r')).map_or(0, char::len_utf8);
-        let span = self.span(at..at + width);
-        if *error.kind() == ErrorKind::RecursionLimitExceeded {
-            return self.report(too_deep(span));
-        }
-        let message = format!("the text is not YAML: {}", error.info());
-        let mut diagnostic = Diagnostic::new(codes::YAML_SYNTAX, span, message);
-        let open = self.frames.iter().rev().find(|frame| frame.style == StructureStyle::Flow);
-        if let Some(open) = open.filter(|open| open.start != at) {
-            let bracket = if matches!(open.content, Content::Sequence(_)) { "[" } else { "{" };
-            let span = self.span(open.start..open.start + 1);
-            diagnostic = diagnostic.label(span, format!("this `{bracket}` is still open"));
-        }
-        let help = match error.kind() {
-            ErrorKind::TabInBlockIndentation
-            | ErrorKind::TabInIndentation
-            | ErrorKind::TabNotAllowed
-            | ErrorKind::TabAtBlockScalarStart
-            | ErrorKind::TabInPlainScalar => Some("indent with spaces; YAML allows no tabs there"),
-            ErrorKind::MismatchedFlowCollectionEnd { .. } | ErrorKind::UnclosedFlowCollection { .. } => {
-                Some("close every `[` with `]` and every `{` with `}`")
-            }
-            ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
-                Some("close the quoted text with the quote it began with")
-            }
-            ErrorKind::InvalidColonPlacement | ErrorKind::MappingValueNotAllowed => {
-                Some("put text that holds `: ` in quotes, and check the brackets ahead of it")
-            }
-            _ => None,
-        };
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
-    }
-
-    fn scalar(
-        &mut self,
-        value: &str,
-        style: ScalarStyle,
-        range: Range<usize>,
-        tag: Option<&Tag>,
-    ) -> (Tree, bool) {
-        let whole = match style {
-            ScalarStyle::Literal | ScalarStyle::Folded => self.block_range(&range),
-            _ => range.clone(),
-        };
-        let span = self.span(whole);
-        let plain = style == ScalarStyle::Plain;
-        let resolved = match tag {
-            None if plain => scalar::resolve(value),
-            None => Plain::String,
-            Some(tag) => self.tagged(tag, value, span),
-        };
-        let value = match resolved {
-            Plain::Null => TreeValue::Null,
-            Plain::Bool(value) => TreeValue::Bool(value),
-            Plain::Number(number) => TreeValue::Number(number),
-            Plain::NotJson => {
-                let message = format!("`{value}` is a number that JSON can not hold");
-                let help = format!("write a finite number, or quote it: \"{value}\"");
-                self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message).help(help));
-                TreeValue::Null
-            }
-            Plain::String => {
-                let pieces = pieces(self.text, range, style, value);
-                let embedded = Embedded::new(value.to_owned(), self.source, pieces);
-                TreeValue::String(Text { span, embedded })
-            }
-        };
-        (Tree { span, value }, plain)
-    }
-
-    fn tagged(&mut self, tag: &Tag, value: &str, span: Span) -> Plain {
-        let resolved = match tag.core_suffix() {
-            Some("str") => Some(Plain::String),
-            Some("null") => matches!(scalar::resolve(value), Plain::Null).then_some(Plain::Null),
-            Some("bool") => Some(scalar::resolve(value)).filter(|plain| matches!(plain, Plain::Bool(_))),
-            Some("int") => scalar::integer(value).map(Plain::Number),
-            Some("float") => scalar::float(value),
-            _ if tag.original() == "!" => Some(Plain::String),
-            _ => {
-                self.unknown_tag(tag, span);
-                return Plain::String;
-            }
-        };
-        resolved.unwrap_or_else(|| {
-            let message = format!("`{value}` is not what its tag `{}` says", tag.original());
-            self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message));
-            Plain::String
-        })
-    }
-
-    fn container_tag(&mut self, tag: Option<&Tag>, expected: &str, range: &Range<usize>) {
-        if let Some(tag) = tag
-            && tag.core_suffix() != Some(expected)
-        {
-            let span = self.span(range.clone());
-            self.unknown_tag(tag, span);
-        }
-    }
-
-    fn unknown_tag(&mut self, tag: &Tag, span: Span) {
-        let message = format!("the tag `{}` has no meaning in a flow", tag.original());
-        self.report(Diagnostic::new(codes::UNKNOWN_TAG, span, message).help("remove the tag"));
-    }
-
-    /// The range of a block scalar from its `|` or `>` to the end of its last line with content.
-    fn block_range(&self, content: &Range<usize>) -> Range<usize> {
-        let end = self
-            .text
-            .get(content.clone())
-            .map_or(content.end, |text| content.start + text.trim_end_matches(['\n', '\r', ' ', '\t']).len());
-        let mut line_end = content.start;
-        loop {
-            let before = self.text.get(..line_end).unwrap_or_default();
-            let line_start = before.rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
-            let line = before.get(line_start..).unwrap_or_default();
-            if let Some(header) = block_header(line) {
-                return line_start + header..end.max(line_start + header);
-            }
-            if line_start == 0 {
-                return content.start..end.max(content.start);
-            }
-            line_end = line_start - 1;
-        }
     }
 
     fn open(&mut self, style: StructureStyle, anchor: usize, range: Range<usize>, content: Content) {
@@ -409,83 +261,4 @@ impl Reader<'_> {
             },
         }
     }
-
-    fn key(&mut self, tree: Tree, plain: bool) -> Key {
-        let span = tree.span;
-        let name = match tree.value {
-            TreeValue::String(text) => text.as_str().to_owned(),
-            TreeValue::Sequence(_) | TreeValue::Mapping(_) => {
-                let message = "a key must be a word, not a list or a mapping";
-                self.report(Diagnostic::new(codes::COMPLEX_KEY, span, message));
-                return Key::Broken;
-            }
-            // A number or a boolean is a key by the text it was written with.
-            _ => self.text.get(span.range()).unwrap_or_default().to_owned(),
-        };
-        if plain && name == "<<" {
-            return Key::Merge;
-        }
-        let Some(Frame { content: Content::Mapping(mapping), .. }) = self.frames.last_mut() else {
-            return Key::Broken;
-        };
-        if let Some(first) = mapping.keys.get(&name).copied() {
-            let diagnostic =
-                Diagnostic::new(codes::DUPLICATE_KEY, span, format!("the key `{name}` stands here twice"))
-                    .label(first, "it stands here first")
-                    .help(format!("remove one of the two `{name}` or rename it"));
-            self.report(diagnostic);
-            return Key::Broken;
-        }
-        mapping.keys.insert(name.clone(), span);
-        Key::Name(Spanned::new(name, span))
-    }
-
-    /// The entries of a mapping with its merge keys expanded: what the mapping says itself wins, then
-    /// what is merged first.
-    fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
-        let Mapping { entries, keys, merges, .. } = mapping;
-        if merges.is_empty() {
-            return entries;
-        }
-        let mut taken: HashSet<String> = keys.into_keys().collect();
-        let mut out = Vec::with_capacity(entries.len());
-        let mut merges = merges.into_iter().peekable();
-        for (index, entry) in entries.into_iter().map(Some).chain([None]).enumerate() {
-            while let Some((_, tree)) = merges.next_if(|(position, _)| *position == index) {
-                let sources = match tree.value {
-                    TreeValue::Sequence(items) => items,
-                    _ => vec![tree],
-                };
-                for source in sources {
-                    let TreeValue::Mapping(merged) = source.value else {
-                        let message = format!("`<<` merges mappings, and this is {}", source.kind());
-                        self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, source.span, message));
-                        continue;
-                    };
-                    out.extend(merged.into_iter().filter(|entry| taken.insert(entry.key.value.clone())));
-                }
-            }
-            out.extend(entry);
-        }
-        out
-    }
-}
-
-fn too_deep(span: Span) -> Diagnostic {
-    let message = format!("containers nest deeper than {MAX_DEPTH} levels");
-    Diagnostic::new(codes::YAML_TOO_LARGE, span, message)
-}
-
-/// Where in a line the header of a block scalar begins, when the line ends in one.
-fn block_header(line: &str) -> Option<usize> {
-    line.match_indices(['|', '>']).map(|(index, _)| index).find(|index| {
-        let before = line.get(..*index).unwrap_or_default();
-        let after = line.get(index + 1..).unwrap_or_default();
-        let after = after.trim_start_matches(|indicator: char| {
-            matches!(indicator, '+' | '-') || indicator.is_ascii_digit()
-        });
-        let comment = after.trim_start_matches([' ', '\t']);
-        (before.is_empty() || before.ends_with([' ', '\t']))
-            && (comment.is_empty() || (comment.starts_with('#') && comment.len() < after.len()))
-    })
 }

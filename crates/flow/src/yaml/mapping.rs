@@ -1,0 +1,89 @@
+//! Mappings while they are read: their keys, and what `<<` brings in.
+
+use std::collections::{HashMap, HashSet};
+
+use stave_diag::codes::yaml as codes;
+use stave_diag::{Diagnostic, Span};
+
+use super::read::{Content, Frame, Reader};
+use super::{Entry, Tree, TreeValue};
+use crate::model::Spanned;
+
+#[derive(Default)]
+pub(super) struct Mapping {
+    pub(super) entries: Vec<Entry>,
+    pub(super) keys: HashMap<String, Span>,
+    pub(super) pending: Option<Key>,
+    /// Values of `<<` with the number of entries ahead of them.
+    pub(super) merges: Vec<(usize, Tree)>,
+}
+
+pub(super) enum Key {
+    Name(Spanned<String>),
+    Merge,
+    /// Reported already; its value is read and dropped.
+    Broken,
+}
+
+impl Reader<'_> {
+    /// A finished node in a key's place.
+    pub(super) fn key(&mut self, tree: Tree, plain: bool) -> Key {
+        let span = tree.span;
+        let name = match tree.value {
+            TreeValue::String(text) => text.as_str().to_owned(),
+            TreeValue::Sequence(_) | TreeValue::Mapping(_) => {
+                let message = "a key must be a word, not a list or a mapping";
+                self.report(Diagnostic::new(codes::COMPLEX_KEY, span, message));
+                return Key::Broken;
+            }
+            // A number or a boolean is a key by the text it was written with.
+            _ => self.text.get(span.range()).unwrap_or_default().to_owned(),
+        };
+        if plain && name == "<<" {
+            return Key::Merge;
+        }
+        let Some(Frame { content: Content::Mapping(mapping), .. }) = self.frames.last_mut() else {
+            return Key::Broken;
+        };
+        if let Some(first) = mapping.keys.get(&name).copied() {
+            let diagnostic =
+                Diagnostic::new(codes::DUPLICATE_KEY, span, format!("the key `{name}` stands here twice"))
+                    .label(first, "it stands here first")
+                    .help(format!("remove one of the two `{name}` or rename it"));
+            self.report(diagnostic);
+            return Key::Broken;
+        }
+        mapping.keys.insert(name.clone(), span);
+        Key::Name(Spanned::new(name, span))
+    }
+
+    /// The entries of a mapping with its merge keys expanded: what the mapping says itself wins, then
+    /// what is merged first.
+    pub(super) fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
+        let Mapping { entries, keys, merges, .. } = mapping;
+        if merges.is_empty() {
+            return entries;
+        }
+        let mut taken: HashSet<String> = keys.into_keys().collect();
+        let mut out = Vec::with_capacity(entries.len());
+        let mut merges = merges.into_iter().peekable();
+        for (index, entry) in entries.into_iter().map(Some).chain([None]).enumerate() {
+            while let Some((_, tree)) = merges.next_if(|(position, _)| *position == index) {
+                let sources = match tree.value {
+                    TreeValue::Sequence(items) => items,
+                    _ => vec![tree],
+                };
+                for source in sources {
+                    let TreeValue::Mapping(merged) = source.value else {
+                        let message = format!("`<<` merges mappings, and this is {}", source.kind());
+                        self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, source.span, message));
+                        continue;
+                    };
+                    out.extend(merged.into_iter().filter(|entry| taken.insert(entry.key.value.clone())));
+                }
+            }
+            out.extend(entry);
+        }
+        out
+    }
+}

@@ -1,0 +1,122 @@
+//! Scalars on their way into the tree: their meaning, their tags and their places.
+
+use std::ops::Range;
+
+use granit_parser::{ScalarStyle, Tag};
+use stave_diag::codes::yaml as codes;
+use stave_diag::{Diagnostic, Embedded, Span};
+
+use super::core_schema::{self, Plain};
+use super::pieces::pieces;
+use super::read::Reader;
+use super::{Tree, TreeValue};
+use crate::model::Text;
+
+impl Reader<'_> {
+    /// The scalar, and whether it was written plainly.
+    pub(super) fn scalar(
+        &mut self,
+        value: &str,
+        style: ScalarStyle,
+        range: Range<usize>,
+        tag: Option<&Tag>,
+    ) -> (Tree, bool) {
+        let whole = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => self.block_range(&range),
+            _ => range.clone(),
+        };
+        let span = self.span(whole);
+        let plain = style == ScalarStyle::Plain;
+        let resolved = match tag {
+            None if plain => core_schema::resolve(value),
+            None => Plain::String,
+            Some(tag) => self.tagged(tag, value, span),
+        };
+        let value = match resolved {
+            Plain::Null => TreeValue::Null,
+            Plain::Bool(value) => TreeValue::Bool(value),
+            Plain::Number(number) => TreeValue::Number(number),
+            Plain::NotJson => {
+                let message = format!("`{value}` is a number that JSON can not hold");
+                let help = format!("write a finite number, or quote it: \"{value}\"");
+                self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message).help(help));
+                TreeValue::Null
+            }
+            Plain::String => {
+                let pieces = pieces(self.text, range, style, value);
+                let embedded = Embedded::new(value.to_owned(), self.source, pieces);
+                TreeValue::String(Text { span, embedded })
+            }
+        };
+        (Tree { span, value }, plain)
+    }
+
+    fn tagged(&mut self, tag: &Tag, value: &str, span: Span) -> Plain {
+        let resolved = match tag.core_suffix() {
+            Some("str") => Some(Plain::String),
+            Some("null") => matches!(core_schema::resolve(value), Plain::Null).then_some(Plain::Null),
+            Some("bool") => Some(core_schema::resolve(value)).filter(|plain| matches!(plain, Plain::Bool(_))),
+            Some("int") => core_schema::integer(value).map(Plain::Number),
+            Some("float") => core_schema::float(value),
+            _ if tag.original() == "!" => Some(Plain::String),
+            _ => {
+                self.unknown_tag(tag, span);
+                return Plain::String;
+            }
+        };
+        resolved.unwrap_or_else(|| {
+            let message = format!("`{value}` is not what its tag `{}` says", tag.original());
+            self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message));
+            Plain::String
+        })
+    }
+
+    pub(super) fn container_tag(&mut self, tag: Option<&Tag>, expected: &str, range: &Range<usize>) {
+        if let Some(tag) = tag
+            && tag.core_suffix() != Some(expected)
+        {
+            let span = self.span(range.clone());
+            self.unknown_tag(tag, span);
+        }
+    }
+
+    fn unknown_tag(&mut self, tag: &Tag, span: Span) {
+        let message = format!("the tag `{}` has no meaning in a flow", tag.original());
+        self.report(Diagnostic::new(codes::UNKNOWN_TAG, span, message).help("remove the tag"));
+    }
+
+    /// The range of a block scalar from its `|` or `>` to the end of its last line with content.
+    fn block_range(&self, content: &Range<usize>) -> Range<usize> {
+        let end = self
+            .text
+            .get(content.clone())
+            .map_or(content.end, |text| content.start + text.trim_end_matches(['\n', '\r', ' ', '\t']).len());
+        let mut line_end = content.start;
+        loop {
+            let before = self.text.get(..line_end).unwrap_or_default();
+            let line_start = before.rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
+            let line = before.get(line_start..).unwrap_or_default();
+            if let Some(header) = block_header(line) {
+                return line_start + header..end.max(line_start + header);
+            }
+            if line_start == 0 {
+                return content.start..end.max(content.start);
+            }
+            line_end = line_start - 1;
+        }
+    }
+}
+
+/// Where in a line the header of a block scalar begins, when the line ends in one.
+fn block_header(line: &str) -> Option<usize> {
+    line.match_indices(['|', '>']).map(|(index, _)| index).find(|index| {
+        let before = line.get(..*index).unwrap_or_default();
+        let after = line.get(index + 1..).unwrap_or_default();
+        let after = after.trim_start_matches(|indicator: char| {
+            matches!(indicator, '+' | '-') || indicator.is_ascii_digit()
+        });
+        let comment = after.trim_start_matches([' ', '\t']);
+        (before.is_empty() || before.ends_with([' ', '\t']))
+            && (comment.is_empty() || (comment.starts_with('#') && comment.len() < after.len()))
+    })
+}
