@@ -1,0 +1,60 @@
+//! Checking a flow of two hundred nodes, beside PyYAML, which only reads the same text.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use stave_canon::Value;
+use stave_diag::SourceId;
+use stave_flow::{Options, Parsed};
+
+use super::Benchmark;
+use crate::contest::{Comparison, Entrant, InProcess, Work};
+use crate::machine::Machine;
+use crate::peer::Peer;
+use crate::workload::flow;
+
+pub(super) const BENCHMARK: Benchmark = Benchmark {
+    name: "check",
+    about: "a flow of 200 nodes, beside PyYAML, which loads the same text and checks nothing",
+    prepare,
+};
+
+fn prepare(machine: &Machine) -> Vec<Comparison> {
+    let text: Rc<str> = Rc::from(flow::text());
+    let peer = Peer::start(machine, include_str!("../peers/check.py"), Value::from(&*text));
+    vec![
+        comparison("parse and all checks", &text, &peer, "stave_flow::load", |text| {
+            stave_flow::load(SourceId(0), text, &Options::default())
+        }),
+        comparison("parse alone", &text, &peer, "stave_flow::parse", |text| {
+            stave_flow::parse(SourceId(0), text)
+        }),
+    ]
+}
+
+fn comparison(
+    title: &'static str,
+    text: &Rc<str>,
+    peer: &Peer,
+    name: &'static str,
+    read: fn(&str) -> Parsed,
+) -> Comparison {
+    let flow = read(text).flow;
+    let answer = flow.map(|flow| format!("{} nodes, {} edges", flow.nodes.len(), flow.edges.len()));
+    let work = {
+        let text = Rc::clone(text);
+        move || {
+            black_box(read(black_box(&text)));
+        }
+    };
+    let ours = Entrant { name, contestant: Ok(InProcess::boxed(answer.unwrap_or_default(), work)) };
+    Comparison {
+        title,
+        work: Work::Bytes(text.len()),
+        entrants: vec![
+            ours,
+            peer.entrant("PyYAML CSafeLoader", "c"),
+            peer.entrant("PyYAML SafeLoader", "pure"),
+        ],
+    }
+}

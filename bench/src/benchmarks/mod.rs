@@ -1,0 +1,19 @@
+//! The benchmarks, one file for each.
+
+mod canonical;
+mod check;
+mod conditions;
+
+use crate::contest::Comparison;
+use crate::machine::Machine;
+
+/// A family of comparisons on one piece of input.
+#[derive(Debug)]
+pub(crate) struct Benchmark {
+    pub(crate) name: &'static str,
+    /// One line for people.
+    pub(crate) about: &'static str,
+    pub(crate) prepare: fn(&Machine) -> Vec<Comparison>,
+}
+
+pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK];

@@ -1,0 +1,128 @@
+//! Conditions in a sandbox: a real worker process behind the pool, and the CPU time that it takes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use stave_canon::{Object, Value};
+use stave_script::{Limits, PoolOptions, PythonPool, WorkerCommand};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::contest::{Contestant, Error};
+use crate::cost::{Cost, Scope, measure};
+use crate::machine::Machine;
+
+/// A pool of one worker that evaluates one expression in given scopes.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    runtime: Runtime,
+    pool: PythonPool,
+    /// The worker, where the system tells which process it is.
+    worker: Option<u32>,
+    pub(crate) expression: String,
+    pub(crate) scopes: Vec<Object>,
+}
+
+impl Sandbox {
+    /// The command line's own worker when it is built, else the one of the tests.
+    pub(crate) fn open(machine: &Machine, expression: &str, scopes: &[Object]) -> Result<Rc<Sandbox>, Error> {
+        let candidates = [
+            (machine.programs.join("stave"), vec![OsString::from("py-worker")]),
+            (machine.programs.join("stave-py-worker-test"), Vec::new()),
+        ];
+        for (program, arguments) in candidates {
+            if program.is_file()
+                && let Ok(sandbox) = Sandbox::start(WorkerCommand { program, arguments }, expression, scopes)
+            {
+                return Ok(Rc::new(sandbox));
+            }
+        }
+        let help = "no worker is built; run `cargo build --release -p stave-cli`";
+        Err(Error::Missing(help.to_owned()))
+    }
+
+    fn start(command: WorkerCommand, expression: &str, scopes: &[Object]) -> Result<Sandbox, Error> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
+        let before = children();
+        let sandbox = Sandbox {
+            pool: PythonPool::new(PoolOptions { command, size: 1 }),
+            runtime,
+            worker: None,
+            expression: expression.to_owned(),
+            scopes: scopes.to_vec(),
+        };
+        sandbox.evaluate(scopes.get(..1).unwrap_or_default().to_vec())?;
+        let worker = children().into_iter().find(|child| !before.contains(child));
+        Ok(Sandbox { worker, ..sandbox })
+    }
+
+    fn evaluate(&self, scopes: Vec<Object>) -> Result<Vec<Value>, Error> {
+        let outcomes = self.runtime.block_on(self.pool.evaluate(&self.expression, scopes, &Limits::DEFAULT));
+        let outcomes = outcomes.and_then(|outcomes| outcomes.into_iter().collect::<Result<Vec<_>, _>>());
+        outcomes.map_err(|error| Error::Failed(error.to_string()))
+    }
+
+    /// The CPU time that this process and the worker had so far. The worker waits for a job whenever this
+    /// is asked, so its account is up to date.
+    fn cpu(&self) -> Duration {
+        Scope::Process.cpu() + self.worker.map_or(Duration::ZERO, cpu_of)
+    }
+}
+
+/// The sandbox as a contestant: some scopes a call, the next ones each time.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub(crate) sandbox: Rc<Sandbox>,
+    /// How many scopes go into one call.
+    pub(crate) batch: usize,
+    pub(crate) position: usize,
+}
+
+impl Calls {
+    fn call(&mut self) -> Result<Vec<Value>, Error> {
+        let scopes =
+            self.sandbox.scopes.iter().cycle().skip(self.position).take(self.batch).cloned().collect();
+        self.position = (self.position + self.batch) % self.sandbox.scopes.len().max(1);
+        self.sandbox.evaluate(scopes)
+    }
+}
+
+impl Contestant for Calls {
+    fn answer(&mut self) -> Result<String, Error> {
+        let mut results = Vec::new();
+        while results.len() < self.sandbox.scopes.len() {
+            results.extend(self.call()?);
+        }
+        let holding = results.iter().filter(|result| **result == Value::Bool(true)).count();
+        Ok(format!("{holding} of {} hold", results.len()))
+    }
+
+    fn sample(&mut self, iterations: u64) -> Result<Cost, Error> {
+        let before = self.sandbox.cpu();
+        let (done, cost) =
+            measure(Scope::Process, || (0..iterations).try_for_each(|_| self.call().map(drop)));
+        done?;
+        Ok(Cost { cpu: self.sandbox.cpu().saturating_sub(before), ..cost })
+    }
+}
+
+/// The processes that this one started. Empty where the system does not tell.
+fn children() -> Vec<u32> {
+    let lists = files_of_tasks(Path::new("/proc/self/task"), "children");
+    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|id| id.parse().ok()).collect()
+}
+
+/// The time that a process's threads spent on a processor: the first number of each account.
+fn cpu_of(process: u32) -> Duration {
+    let accounts = files_of_tasks(&PathBuf::from(format!("/proc/{process}/task")), "schedstat");
+    let times = accounts.iter().filter_map(|account| account.split_whitespace().next()?.parse().ok());
+    times.map(Duration::from_nanos).sum()
+}
+
+fn files_of_tasks(folder: &Path, name: &str) -> Vec<String> {
+    let tasks = fs::read_dir(folder).into_iter().flatten().flatten();
+    tasks.filter_map(|task| fs::read_to_string(task.path().join(name)).ok()).collect()
+}

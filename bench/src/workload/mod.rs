@@ -1,0 +1,5 @@
+//! What the benchmarks work on, made up from fixed seeds: the same bytes on every machine.
+
+pub(crate) mod document;
+pub(crate) mod flow;
+mod random;
