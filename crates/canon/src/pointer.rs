@@ -35,6 +35,18 @@ impl Pointer {
     }
 }
 
+impl From<Pointer> for String {
+    fn from(pointer: Pointer) -> String {
+        pointer.0
+    }
+}
+
+impl From<&Pointer> for String {
+    fn from(pointer: &Pointer) -> String {
+        pointer.0.clone()
+    }
+}
+
 impl fmt::Display for Pointer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)

@@ -52,7 +52,8 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), Stop> {
-    let fail = |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
+    let fail =
+        |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         entries.push(entry.map_err(fail)?.path());
@@ -75,7 +76,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), 
 /// Writes a file so that a reader sees the old text or the new one, never a part: a temporary file
 /// beside it, synchronised, then renamed.
 pub(crate) fn write_atomic(path: &Path, text: &str) -> Result<(), Stop> {
-    let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("{} can not be written: {error}", path.display()));
+    let fail = |error: &dyn std::fmt::Display| {
+        Stop::internal(format!("{} can not be written: {error}", path.display()))
+    };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| fail(&error))?;

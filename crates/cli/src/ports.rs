@@ -23,7 +23,10 @@ impl Clock for SystemClock {
 pub(crate) struct RandomIds;
 
 impl Ids for RandomIds {
-    #[expect(clippy::expect_used, reason = "without randomness no id is safe to hand out, and there is no way on")]
+    #[expect(
+        clippy::expect_used,
+        reason = "without randomness no id is safe to hand out, and there is no way on"
+    )]
     fn fresh(&self) -> u128 {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system's random source failed");

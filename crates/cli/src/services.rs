@@ -8,8 +8,8 @@ use std::time::Duration;
 use stave_canon::{Clock, Object, Timestamp, Value};
 use stave_exec::Document;
 use stave_exec::dataflow::NodeData;
-use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::prices::Prices;
+use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Secret, Transport};
 use stave_runtime::features::{EmbeddedFeatures, FeatureRow};
 use stave_runtime::http::{AllowList, HttpClient};
@@ -73,7 +73,10 @@ pub(crate) fn build(
     };
     let defaults = Limits::default();
     let limits = Limits {
-        parallel_steps: settings.limits.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
+        parallel_steps: settings
+            .limits
+            .parallel_steps
+            .map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.limits.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.limits.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
         ..defaults
@@ -174,8 +177,9 @@ fn features(project: &Project) -> Result<EmbeddedFeatures, Stop> {
         let mut rows = Vec::new();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let row = feature_row(line).map_err(|reason| {
-                Stop::invalid(format!("{}:{}: {reason}", path.display(), index + 1))
-                    .help("a row is {\"key\": …, \"event_time\": \"2026-01-01T00:00:00Z\", \"features\": {…}}")
+                Stop::invalid(format!("{}:{}: {reason}", path.display(), index + 1)).help(
+                    "a row is {\"key\": …, \"event_time\": \"2026-01-01T00:00:00Z\", \"features\": {…}}",
+                )
             })?;
             rows.push(row);
         }

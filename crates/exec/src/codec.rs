@@ -109,7 +109,8 @@ impl Reader {
             let policy = self.member_object(constants, &at, "policy").map(|(policy, _)| policy.clone());
             (self.text(constants, &at, "policyRef"), policy)
         });
-        let inputs_schema = self.member_object(object, &root, "inputs_schema").map(|(schema, _)| schema.clone());
+        let inputs_schema =
+            self.member_object(object, &root, "inputs_schema").map(|(schema, _)| schema.clone());
         let graph = self.member_object(object, &root, "graph").map(|(graph, at)| {
             self.refuse_extra(graph, &at, &["nodes", "edges"]);
             let nodes = self.items(graph, &at, "nodes", Self::node);
@@ -131,11 +132,12 @@ impl Reader {
             constants: Constants { policy_ref: policy_ref?, policy: policy? },
             inputs_schema: inputs_schema?,
             graph: Graph { nodes: nodes?, edges: edges? },
-            metadata: Metadata { generated_at: generated_at?, source_file: source_file?, extra: metadata_extra },
-            extra: extra(
-                object,
-                &["version", "flow", "constants", "inputs_schema", "graph", "metadata"],
-            ),
+            metadata: Metadata {
+                generated_at: generated_at?,
+                source_file: source_file?,
+                extra: metadata_extra,
+            },
+            extra: extra(object, &["version", "flow", "constants", "inputs_schema", "graph", "metadata"]),
         })
     }
 
@@ -217,7 +219,12 @@ impl Reader {
         member
     }
 
-    fn member_object<'v>(&mut self, object: &'v Object, at: &Pointer, key: &str) -> Option<(&'v Object, Pointer)> {
+    fn member_object<'v>(
+        &mut self,
+        object: &'v Object,
+        at: &Pointer,
+        key: &str,
+    ) -> Option<(&'v Object, Pointer)> {
         let at_member = at.key(key);
         let member = self.member(object, at, key)?;
         Some((self.object(member, &at_member)?, at_member))
@@ -237,11 +244,8 @@ impl Reader {
             return None;
         };
         // Every item is read before any of them is given up on, so that all faults are reported.
-        let items: Vec<Option<T>> = items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| read(self, item, &at_member.index(index)))
-            .collect();
+        let items: Vec<Option<T>> =
+            items.iter().enumerate().map(|(index, item)| read(self, item, &at_member.index(index))).collect();
         items.into_iter().collect()
     }
 
@@ -264,11 +268,8 @@ impl Reader {
         if verify::is_identifier(&text) {
             return Some(text);
         }
-        let fault = Fault::new(
-            codes::EXEC_BAD_IDENTIFIER,
-            at.key(key),
-            format!("{text:?} is not an identifier"),
-        );
+        let fault =
+            Fault::new(codes::EXEC_BAD_IDENTIFIER, at.key(key), format!("{text:?} is not an identifier"));
         self.faults.push(fault.help("use letters, digits, `_`, `.` and `-` only"));
         None
     }

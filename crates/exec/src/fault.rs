@@ -16,8 +16,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn new(code: Code, pointer: impl ToString, message: impl Into<String>) -> Self {
-        Fault { code, pointer: pointer.to_string(), message: message.into(), help: None }
+    pub(crate) fn new(code: Code, pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Fault { code, pointer: pointer.into(), message: message.into(), help: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -35,7 +35,8 @@ pub fn prompt_to_block(
     for (index, section) in sent.iter().enumerate() {
         let next = sent.get(index + 1).filter(|next| role(next.kind) == role(section.kind));
         // The pieces of a rendered template touch; every other section stands apart.
-        let touches = section.kind == SectionKind::Input && next.is_some_and(|next| next.kind == SectionKind::Input);
+        let touches =
+            section.kind == SectionKind::Input && next.is_some_and(|next| next.kind == SectionKind::Input);
         let separator = if next.is_some() && !touches { "\n\n" } else { "" };
         let content = format!("{}{separator}", section.text);
         let block = BlockSection::text(role(section.kind), provenance(section.provenance), content);

@@ -9,7 +9,7 @@ use crate::{Failure, failure::Kind, port};
 
 /// What an edge came to once its source was done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// It carries a value.
     Active(Value),
     /// It carries nothing, for this reason.
@@ -19,7 +19,12 @@ pub enum Signal {
 impl Run<'_> {
     /// The value of an edge whose source succeeded with `outputs`. The condition sees the value as the
     /// source made it; a condition that fails is a failure of the edge, never a silent `false`.
-    pub(crate) async fn signal(&self, edge: &Edge, source: &Node, outputs: &Object) -> Result<Signal, Failure> {
+    pub(crate) async fn signal(
+        &self,
+        edge: &Edge,
+        source: &Node,
+        outputs: &Object,
+    ) -> Result<Signal, Failure> {
         let port = edge.from_port.as_deref().unwrap_or_default();
         let Some(value) = outputs.get(port) else {
             return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));

@@ -7,13 +7,13 @@ use stave_canon::Value;
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
 
+use crate::Failure;
 use crate::failure::Kind;
 use crate::plan::Plan;
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::Request;
 use crate::run::Run;
 use crate::services::Services;
-use crate::Failure;
 
 /// Something that runs exec documents.
 #[async_trait]

@@ -1,5 +1,6 @@
 //! Why a step, an edge or a whole run failed.
 
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
@@ -10,7 +11,11 @@ use stave_exec::dataflow::Origin;
 ///
 /// Invariant: `message` and `details` hold no secret; what came from a provider or a host is bounded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct Failure(Box<Facts>);
+
+/// What a [`Failure`] says. It is boxed there, because most results are not failures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
     pub code: Code,
     pub kind: Kind,
     pub message: String,
@@ -62,7 +67,7 @@ impl Kind {
 impl Failure {
     #[must_use]
     pub fn new(code: Code, kind: Kind, message: impl Into<String>) -> Self {
-        Failure {
+        Failure(Box::new(Facts {
             code,
             kind,
             message: message.into(),
@@ -70,7 +75,7 @@ impl Failure {
             retry_after: None,
             details: Value::Null,
             origin: None,
-        }
+        }))
     }
 
     #[must_use]
@@ -105,6 +110,20 @@ impl Failure {
             error.insert("details".into(), self.details.clone());
         }
         Value::Object(error)
+    }
+}
+
+impl Deref for Failure {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.0
+    }
+}
+
+impl DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Facts {
+        &mut self.0
     }
 }
 

@@ -123,8 +123,7 @@ impl Resolve for GuardedResolver {
         Box::pin(async move {
             let listed = allow.lists(name.as_str());
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let usable: Vec<SocketAddr> =
-                found.filter(|address| listed || is_public(address.ip())).collect();
+            let usable: Vec<SocketAddr> = found.filter(|address| listed || is_public(address.ip())).collect();
             if usable.is_empty() {
                 let message = format!("`{}` has no address that may be called", name.as_str());
                 return Err(std::io::Error::other(message).into());
@@ -144,9 +143,7 @@ fn is_public(address: IpAddr) -> bool {
             None => {
                 let [first, second, ..] = address.segments();
                 // Global unicast is 2000::/3; 2001:db8::/32 is documentation, 2002::/16 wraps IPv4.
-                (0x2000..0x4000).contains(&first)
-                    && !(first == 0x2001 && second == 0x0db8)
-                    && first != 0x2002
+                (0x2000..0x4000).contains(&first) && !(first == 0x2001 && second == 0x0db8) && first != 0x2002
             }
         },
     }

@@ -65,8 +65,9 @@ impl<'s> Scope<'s> {
                 Segment::Literal(literal) => filled.push_str(literal),
                 Segment::Placeholder(placeholder) => {
                     if let Some(value) = self.lookup(placeholder)? {
-                        let text = port::text(&value)
-                            .map_err(|failure| fail(format!("`{}`: {}", placeholder.path, failure.message)))?;
+                        let text = port::text(&value).map_err(|failure| {
+                            fail(format!("`{}`: {}", placeholder.path, failure.message))
+                        })?;
                         filled.push_str(&text);
                     }
                 }

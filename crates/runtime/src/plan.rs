@@ -118,7 +118,8 @@ impl Plan {
     /// Takes nodes away whose predecessors are all gone; what is left over has a cycle in it.
     fn refuse_cycle(&self) -> Result<(), Failure> {
         let mut waiting: Vec<usize> = self.nodes.iter().map(|node| node.incoming.len()).collect();
-        let mut free: Vec<usize> = (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
+        let mut free: Vec<usize> =
+            (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
         let mut gone = 0;
         while let Some(index) = free.pop() {
             gone += 1;
@@ -142,12 +143,17 @@ impl Plan {
 }
 
 fn plan_node(node: &stave_exec::Node) -> Result<Node, Failure> {
-    let data = NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
+    let data =
+        NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let data = data.ok_or_else(|| {
-        bad_document(format!("node `{}` has no ports; only documents compiled from a flow can run here", node.id))
+        bad_document(format!(
+            "node `{}` has no ports; only documents compiled from a flow can run here",
+            node.id
+        ))
     })?;
     let step = registry(&node.kind).ok_or_else(|| {
-        let message = format!("node `{}` is a `{}` step, which this runtime does not have", node.id, node.kind);
+        let message =
+            format!("node `{}` is a `{}` step, which this runtime does not have", node.id, node.kind);
         Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message).at(data.origin)
     })?;
     let compile = |ports: Vec<stave_exec::dataflow::Port>| {

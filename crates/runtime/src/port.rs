@@ -67,7 +67,7 @@ impl CheckedPort {
 
 /// Compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
 /// have been checked.
-pub fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
+pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
     jsonschema::options().with_draft(Draft::Draft7).build(&schema.to_serde()).map_err(|error| {
         Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {error}"))
     })
@@ -75,7 +75,7 @@ pub fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
 
 /// The first few violations of a schema, each with the place in the value.
 #[must_use]
-pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
+pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
     let value = value.to_serde();
     let mut found = validator.iter_errors(&value);
     let mut listed: Vec<String> = found
@@ -102,11 +102,15 @@ fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
         | (PortType::Boolean, Value::Bool(_))
         | (PortType::Object, Value::Object(_))
         | (PortType::Array, Value::Array(_)) => Ok(()),
-        (PortType::Number, Value::Number(number)) if number.as_f64().is_finite() || number.is_integer() => Ok(()),
-        (PortType::Table, Value::Array(rows)) => match rows.iter().position(|row| row.as_object().is_none()) {
-            Some(index) => Err(format!("is not a table: row {index} is not an object")),
-            None => Ok(()),
-        },
+        (PortType::Number, Value::Number(number)) if number.as_f64().is_finite() || number.is_integer() => {
+            Ok(())
+        }
+        (PortType::Table, Value::Array(rows)) => {
+            match rows.iter().position(|row| row.as_object().is_none()) {
+                Some(index) => Err(format!("is not a table: row {index} is not an object")),
+                None => Ok(()),
+            }
+        }
         (PortType::Embedding, Value::Array(numbers)) => {
             let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
             match numbers.iter().position(|number| !finite(number)) {
@@ -127,7 +131,7 @@ fn article(word: &str) -> String {
 }
 
 /// Converts a value along an edge as the type table asks.
-pub fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
+pub(crate) fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
     match cast {
         Cast::Text => text(&value).map(Value::String),
         Cast::SingleRow => match value {
@@ -142,7 +146,7 @@ pub fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
 }
 
 /// A scalar as text: numbers in their shortest JSON form, an integral one without a fraction.
-pub fn text(value: &Value) -> Result<String, Failure> {
+pub(crate) fn text(value: &Value) -> Result<String, Failure> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Bool(flag) => Ok(flag.to_string()),

@@ -109,12 +109,16 @@ impl NodeReport {
             }
         };
         optional("reason", self.reason.clone().map(Value::String));
-        optional("error", self.failure.as_ref().map(|failure| failure.to_error_value(&self.id, self.attempts)));
+        optional(
+            "error",
+            self.failure.as_ref().map(|failure| failure.to_error_value(&self.id, self.attempts)),
+        );
         optional("model", self.model.clone().map(Value::String));
         optional("usage", self.usage.as_ref().map(usage_value));
         optional("cost_micros", self.cost.map(|cost| cost.micros().into()));
         optional("degraded", self.degraded.then_some(Value::Bool(true)));
-        let list = |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
+        let list =
+            |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
         optional("dropped_outputs", list(&self.dropped_outputs));
         optional("flagged", list(&self.flagged));
         optional("line", self.origin.map(|origin| origin.line.into()));

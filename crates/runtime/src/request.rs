@@ -36,7 +36,9 @@ impl Request {
         };
         let names = |key: &str| match (key, inputs_schema.get(key)) {
             ("properties", Some(Value::Object(properties))) => properties.keys().cloned().collect(),
-            (_, Some(Value::Array(names))) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            (_, Some(Value::Array(names))) => {
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
             _ => Vec::new(),
         };
         let missing: Vec<String> =

@@ -312,11 +312,7 @@ impl<'c> Call<'c> {
 }
 
 /// A script's error as a failure. `origin` is where its text begins.
-pub(crate) fn script_failure(
-    error: &ScriptError,
-    code: stave_diag::Code,
-    origin: Option<Origin>,
-) -> Failure {
+pub(crate) fn script_failure(error: &ScriptError, code: stave_diag::Code, origin: Option<Origin>) -> Failure {
     use stave_script::Limit;
     let (code, kind) = match error {
         ScriptError::LimitExceeded { limit: Limit::Time, .. } => (codes::STEP_TIMEOUT, Kind::Timeout),

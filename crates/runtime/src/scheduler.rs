@@ -9,12 +9,12 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::On;
 
+use crate::Failure;
 use crate::edges::Signal;
 use crate::failure::Kind;
 use crate::plan::{Node, OUTPUT};
 use crate::report::{RunFailure, Status};
 use crate::run::Run;
-use crate::Failure;
 
 /// The state of the graph while a run goes on.
 struct Progress {
@@ -97,7 +97,13 @@ impl Run<'_> {
         }
     }
 
-    async fn task(&self, index: usize, node: &Node, inputs: Object, tool_inputs: Vec<(usize, Object)>) -> Finished {
+    async fn task(
+        &self,
+        index: usize,
+        node: &Node,
+        inputs: Object,
+        tool_inputs: Vec<(usize, Object)>,
+    ) -> Finished {
         let outcome = self.execute(index, node, &inputs, &tool_inputs).await;
         let mut signals = Vec::with_capacity(node.outgoing.len());
         let mut unhandled = None;
@@ -132,7 +138,7 @@ impl Run<'_> {
                             let outputs: Object = [(port, error.clone())].into_iter().collect();
                             self.signal(edge, node, &outputs)
                                 .await
-                                .unwrap_or_else(|failure| Signal::Inactive(failure.message))
+                                .unwrap_or_else(|failure| Signal::Inactive(failure.message.clone()))
                         }
                     };
                     signals.push((edge_index, signal));
@@ -186,7 +192,8 @@ impl Run<'_> {
                             _ => None,
                         })
                         .collect();
-                    let why = if reasons.is_empty() { "nothing feeds it".to_owned() } else { reasons.join("; ") };
+                    let why =
+                        if reasons.is_empty() { "nothing feeds it".to_owned() } else { reasons.join("; ") };
                     missing.get_or_insert(format!("input `{}` is absent: {why}", port.name()));
                 }
             }
@@ -194,7 +201,12 @@ impl Run<'_> {
         Ok((inputs, missing))
     }
 
-    fn sole_value(&self, feeders: &[usize], target: &str, progress: &Progress) -> Result<Option<Value>, Failure> {
+    fn sole_value(
+        &self,
+        feeders: &[usize],
+        target: &str,
+        progress: &Progress,
+    ) -> Result<Option<Value>, Failure> {
         let mut found: Option<(usize, &Value)> = None;
         for edge in feeders {
             let Some(Signal::Active(value)) = signal(progress, *edge) else { continue };
@@ -328,7 +340,8 @@ impl Run<'_> {
             _ => None,
         });
         let reasons: Vec<String> = reasons.collect();
-        let why = if reasons.is_empty() { "nothing leads to `_output`".to_owned() } else { reasons.join("; ") };
+        let why =
+            if reasons.is_empty() { "nothing leads to `_output`".to_owned() } else { reasons.join("; ") };
         let message = format!("no output was produced: {why}");
         Err(fail(Failure::new(codes::OUTPUT_NOT_REACHED, Kind::Value, message)))
     }

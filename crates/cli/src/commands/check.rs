@@ -8,9 +8,9 @@ use stave_flow::Options;
 
 use crate::args::{Check, Format};
 use crate::exit::{Exit, Stop};
+use crate::files;
 use crate::project::{self, Project};
 use crate::terminal::{self, Terminal};
-use crate::files;
 
 /// How often fixes are applied before what is left is reported: a fix may make room for another one.
 const FIX_ROUNDS: usize = 5;

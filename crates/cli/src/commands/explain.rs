@@ -46,9 +46,5 @@ fn list(json: bool) {
 }
 
 fn row(info: &CodeInfo) -> Value {
-    Value::from_iter([
-        ("code", info.code.0),
-        ("severity", info.severity.word()),
-        ("summary", info.summary),
-    ])
+    Value::from_iter([("code", info.code.0), ("severity", info.severity.word()), ("summary", info.summary)])
 }

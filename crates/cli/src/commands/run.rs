@@ -26,7 +26,8 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let document = load(arguments, &project, &mut sources, &mut diagnostics)?;
     let is_invalid = diagnostics.iter().any(Diagnostic::is_error);
     if !arguments.json && !diagnostics.is_empty() {
-        let shown: Vec<Diagnostic> = diagnostics.iter().filter(|found| found.is_error() == is_invalid).cloned().collect();
+        let shown: Vec<Diagnostic> =
+            diagnostics.iter().filter(|found| found.is_error() == is_invalid).cloned().collect();
         terminal::error(render::terminal::render(&shown, &sources, terminal.stderr).trim_end());
         terminal::error("");
     }
@@ -157,7 +158,9 @@ fn models(arguments: &Run, project: &Project) -> Models {
         return Models::Replay(path.clone());
     }
     match &project.settings.replay {
-        Some(path) if !arguments.live && arguments.record.is_none() => Models::Replay(project.root.join(path)),
+        Some(path) if !arguments.live && arguments.record.is_none() => {
+            Models::Replay(project.root.join(path))
+        }
         _ if arguments.record.is_some() => Models::Record,
         _ => Models::Live,
     }
@@ -188,10 +191,15 @@ fn print(report: &RunReport, terminal: Terminal) {
     match &report.result {
         Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
         Err(failed) => {
-            let place = failed.failure.origin.map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
+            let place = failed
+                .failure
+                .origin
+                .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
             let message = format!("{node}{}{}", failed.failure.message, place.unwrap_or_default());
-            terminal.stop(&Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)));
+            terminal.stop(
+                &Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)),
+            );
         }
     }
     for node in report.nodes.iter().filter(|node| node.status == Status::Error) {

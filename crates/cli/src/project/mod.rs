@@ -68,7 +68,8 @@ impl Project {
             return Ok(Project { root: start, settings: Settings::default() });
         };
         let text = files::read_text(&path)?;
-        let shown = std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
+        let shown =
+            std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
         let name = shown.unwrap_or_else(|| path.clone()).display().to_string();
         let source = sources.add(name, text.as_str());
         let settings = read(source, &text, diagnostics);

@@ -102,7 +102,8 @@ impl Reader<'_> {
                 let span = self.span(&key.span());
                 let message = format!("`{prefix}{name}` looks like a secret");
                 let help = "set it in the environment, for example as OPENAI_API_KEY";
-                self.diagnostics.push(Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, span, message).help(help));
+                self.diagnostics
+                    .push(Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, span, message).help(help));
                 continue;
             }
             if known.contains(&name) {
@@ -112,9 +113,11 @@ impl Reader<'_> {
             let message = format!("`{prefix}{name}` is not a setting");
             let diagnostic = Diagnostic::new(codes::UNKNOWN_PROJECT_KEY, span, message);
             self.diagnostics.push(match did_you_mean(name, known.iter().copied()) {
-                Some(near) => diagnostic
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::replace(format!("rename `{name}` to `{near}`"), span, near)),
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+                    format!("rename `{name}` to `{near}`"),
+                    span,
+                    near,
+                )),
                 None => diagnostic.help(format!("the settings here are {}", known.join(", "))),
             });
         }

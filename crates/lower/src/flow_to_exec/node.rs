@@ -19,7 +19,8 @@ impl Lowering<'_> {
                 let mut with = self.prompt(prompt, &mut text_origins);
                 if let Some(transform) = transform {
                     let (kind, arguments) = self.transform(transform, &mut text_origins);
-                    let follow: Value = [("type", Value::from(kind)), ("with", arguments.into())].into_iter().collect();
+                    let follow: Value =
+                        [("type", Value::from(kind)), ("with", arguments.into())].into_iter().collect();
                     with.insert("transform".into(), follow);
                 }
                 (CHAT.to_owned(), with)
@@ -32,7 +33,12 @@ impl Lowering<'_> {
             outputs: node.outputs.iter().map(port).collect(),
             error: node.error.as_ref().map(port),
             state: node.state.as_ref().map(state),
-            requires_context: node.runtime.requires_context.iter().map(|text| text.as_str().to_owned()).collect(),
+            requires_context: node
+                .runtime
+                .requires_context
+                .iter()
+                .map(|text| text.as_str().to_owned())
+                .collect(),
             concurrency: node.runtime.concurrency.map(|limit| bounded(limit.value)),
             effects: node.has_effects(),
             tool: self.is_tool(&node.id),
@@ -82,7 +88,8 @@ impl Lowering<'_> {
 
     /// A node that a tool maps to and whose required inputs the edges do not fill runs for tools only.
     fn is_tool(&self, id: &str) -> bool {
-        let tools = self.flow.nodes.values().filter_map(|node| node.prompt.as_ref()).flat_map(|prompt| &prompt.tools);
+        let tools =
+            self.flow.nodes.values().filter_map(|node| node.prompt.as_ref()).flat_map(|prompt| &prompt.tools);
         let is_target = tools.filter_map(|tool| tool.maps_to.as_ref()).any(|target| target.as_str() == id);
         is_target && !self.is_fed(id)
     }
@@ -94,7 +101,10 @@ impl Lowering<'_> {
         required.all(|port| {
             edges.iter().any(|edge| {
                 edge.destination.node().is_some_and(|target| target.id.as_str() == id)
-                    && edge.destination.port().is_some_and(|target| target.name.as_str() == port.name.as_str())
+                    && edge
+                        .destination
+                        .port()
+                        .is_some_and(|target| target.name.as_str() == port.name.as_str())
             })
         })
     }

@@ -16,9 +16,11 @@ impl Lowering<'_> {
                 with.insert(key.to_owned(), text.as_str().into());
             }
         }
-        let default = self.settings.default_model.as_ref().map(|model| {
-            model_value(&model.provider, &model.name, model.endpoint.as_deref())
-        });
+        let default = self
+            .settings
+            .default_model
+            .as_ref()
+            .map(|model| model_value(&model.provider, &model.name, model.endpoint.as_deref()));
         insert(&mut with, "model", prompt.model.as_ref().map(model).or(default));
         insert(&mut with, "output_schema", prompt.output_schema.as_ref().map(Tree::to_value));
         insert(&mut with, "temperature", prompt.temperature.clone().map(|number| number.value.into()));
@@ -56,7 +58,8 @@ fn tool(tool: &Tool) -> Value {
 
 fn fallback(fallback: &Fallback) -> Value {
     let mut value = Object::new();
-    let triggers = fallback.on.as_ref().map(|on| on.value.iter().map(|trigger| trigger_word(*trigger)).collect());
+    let triggers =
+        fallback.on.as_ref().map(|on| on.value.iter().map(|trigger| trigger_word(*trigger)).collect());
     let triggers: Vec<&str> = triggers.unwrap_or_default();
     value.insert("on".into(), triggers.into());
     insert(&mut value, "model", fallback.model.as_ref().map(model));

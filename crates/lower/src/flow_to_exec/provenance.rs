@@ -44,7 +44,8 @@ fn at_input(edges: &[Connected<'_>], node: &Node, port: &str, depth: usize) -> P
 
 fn of_node(edges: &[Connected<'_>], node: &Node, depth: usize) -> Provenance {
     let Some(depth) = depth.checked_sub(1) else { return Provenance::User };
-    let is_session = node.state.as_ref().and_then(|state| state.scope).is_some_and(|scope| scope.value == Scope::Session);
+    let is_session =
+        node.state.as_ref().and_then(|state| state.scope).is_some_and(|scope| scope.value == Scope::Session);
     if is_session {
         return Provenance::Memory;
     }

@@ -61,7 +61,8 @@ impl StateStore for SqliteStore {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut record = fields(&transaction, &commit.key, now)?;
             apply(&mut record, commit.writes);
-            transaction.execute("DELETE FROM state_record WHERE expires_at <= ?1", params![now.as_millisecond()])?;
+            transaction
+                .execute("DELETE FROM state_record WHERE expires_at <= ?1", params![now.as_millisecond()])?;
             transaction.execute(
                 "INSERT INTO state_record (key, fields, expires_at) VALUES (?1, ?2, ?3)
                  ON CONFLICT (key) DO UPDATE SET fields = excluded.fields, expires_at = excluded.expires_at",

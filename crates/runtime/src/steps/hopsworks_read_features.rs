@@ -41,9 +41,12 @@ impl Step for ReadFeatures {
             Some(_) => return Err(bad_argument("features", "a list of texts")),
         };
         let query = FeatureQuery { name, version, key: argument(call, &scope, "key")?, as_of, features };
-        let row = call.services.features.read(&query).await.map_err(|error| {
-            Failure::new(codes::NOT_FOUND, Kind::Upstream, error.to_string())
-        })?;
+        let row = call
+            .services
+            .features
+            .read(&query)
+            .await
+            .map_err(|error| Failure::new(codes::NOT_FOUND, Kind::Upstream, error.to_string()))?;
         Ok(Produced::Whole(Value::Object(row)))
     }
 }

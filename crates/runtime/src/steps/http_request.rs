@@ -33,7 +33,8 @@ impl Step for HttpRequest {
         let response = request.send().await.map_err(|error| transport_failure(&error))?;
         let status = response.status().as_u16();
         let expected = expected_statuses(call)?;
-        let accepted = if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
+        let accepted =
+            if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
         let headers = response_headers(&response);
         let retry_after = stave_llm::retry_after(response.headers(), call.services.clock.as_ref());
         let is_json = content_type(&response).is_some_and(|kind| kind.contains("json"));
@@ -69,7 +70,8 @@ impl HttpRequest {
         let Value::String(address) = argument(call, &with_secrets, "url")? else {
             return Err(bad_argument("url", "a text"));
         };
-        let mut url = Url::parse(&address).map_err(|error| bad_argument("url", &format!("a URL ({error})")))?;
+        let mut url =
+            Url::parse(&address).map_err(|error| bad_argument("url", &format!("a URL ({error})")))?;
         if let Some(Value::Object(query)) = optional_argument(call, &with_secrets, "query")? {
             let mut pairs = url.query_pairs_mut();
             for (name, value) in &query {
@@ -103,7 +105,8 @@ impl HttpRequest {
         }
         if let Some(timeout) = optional_argument(call, &scope, "timeout_ms")? {
             let timeout = timeout.as_i64().and_then(|timeout| u64::try_from(timeout).ok());
-            let timeout = timeout.ok_or_else(|| bad_argument("timeout_ms", "a whole number of milliseconds"))?;
+            let timeout =
+                timeout.ok_or_else(|| bad_argument("timeout_ms", "a whole number of milliseconds"))?;
             request = request.timeout(Duration::from_millis(timeout));
         }
         Ok(request.headers(headers))
@@ -123,7 +126,8 @@ fn expected_statuses(call: &Call<'_>) -> Result<Vec<u16>, Failure> {
 }
 
 fn header_name(name: &str) -> Result<HeaderName, Failure> {
-    name.parse().map_err(|_| bad_argument("headers", &format!("made of valid names, and `{name}` is not one")))
+    name.parse()
+        .map_err(|_| bad_argument("headers", &format!("made of valid names, and `{name}` is not one")))
 }
 
 /// The value is not shown, since it may hold a secret.

@@ -43,7 +43,7 @@ pub enum Produced {
 
 /// The step of a kind.
 #[must_use]
-pub fn registry(kind: &str) -> Option<Arc<dyn Step>> {
+pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
     Some(match kind {
         "flow.input" => Arc::new(flow_input::FlowInput),
         "flow.output" => Arc::new(flow_output::FlowOutput),

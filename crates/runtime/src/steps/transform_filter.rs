@@ -21,7 +21,8 @@ impl Step for Filter {
                 Value::Bool(true) => kept.push(item),
                 Value::Bool(false) => {}
                 other => {
-                    let message = format!("item {index}: the expression gave {}, not a boolean", other.kind());
+                    let message =
+                        format!("item {index}: the expression gave {}, not a boolean", other.kind());
                     return Err(Failure::new(codes::EXPRESSION_FAILED, Kind::Code, message));
                 }
             }

@@ -167,7 +167,9 @@ fn capture<'t>(
     bound: &mut BTreeMap<&'t str, Vec<String>>,
 ) {
     match tokens {
-        [Token::Ident("macro"), ..] => captured.push(Capture { end: "endmacro", name: None, roots: Vec::new() }),
+        [Token::Ident("macro"), ..] => {
+            captured.push(Capture { end: "endmacro", name: None, roots: Vec::new() });
+        }
         [Token::Ident("set"), Token::Ident(name), rest @ ..]
             if !rest.iter().any(|token| matches!(token, Token::Assign)) =>
         {

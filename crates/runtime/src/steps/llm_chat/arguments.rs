@@ -64,7 +64,10 @@ impl Arguments {
             bad("the prompt names no model; name one, or set `[models.default]` in stave.toml")
         })?;
         let output_schema = with.get("output_schema").map(|schema| {
-            Ok::<_, Failure>(OutputSchema { schema: schema.clone(), validator: port::compile_schema(schema)? })
+            Ok::<_, Failure>(OutputSchema {
+                schema: schema.clone(),
+                validator: port::compile_schema(schema)?,
+            })
         });
         let max_tokens = match with.get("max_tokens") {
             None => None,
@@ -131,7 +134,10 @@ fn tools(call: &Call<'_>) -> Result<Vec<ChatTool>, Failure> {
     let read = tools.iter().map(|tool| {
         let object = tool.as_object().ok_or_else(|| bad("a tool is not an object"))?;
         let maps_to = text(object, "maps_to")?.map(|id| {
-            call.run.plan.index(&id).ok_or_else(|| bad(&format!("a tool maps to `{id}`, which does not exist")))
+            call.run
+                .plan
+                .index(&id)
+                .ok_or_else(|| bad(&format!("a tool maps to `{id}`, which does not exist")))
         });
         let empty = || Value::Object([("type".to_owned(), "object".into())].into_iter().collect());
         Ok(ChatTool {

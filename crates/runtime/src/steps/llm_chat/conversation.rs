@@ -6,8 +6,8 @@ use std::time::Duration;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{
-    CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target,
-    Timeouts, ToolUse,
+    CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target, Timeouts,
+    ToolUse,
 };
 use stave_lower::{RequestShape, block_to_request};
 
@@ -71,7 +71,8 @@ impl Conversation<'_> {
         for _ in 0..=self.call.services.limits.tool_rounds {
             let response = self.send(request).await?;
             let calls: Vec<ToolUse> = response.tool_calls().cloned().collect();
-            let mapped = calls.iter().any(|call| self.tool(&call.name).is_none_or(|tool| tool.maps_to.is_some()));
+            let mapped =
+                calls.iter().any(|call| self.tool(&call.name).is_none_or(|tool| tool.maps_to.is_some()));
             if calls.is_empty() || !mapped {
                 return Ok(response);
             }
@@ -79,7 +80,10 @@ impl Conversation<'_> {
                 let count = seen.entry(format!("{}\n{}", tool_use.name, tool_use.arguments)).or_default();
                 *count += 1;
                 if *count >= IDENTICAL_CALLS {
-                    let message = format!("the model called `{}` with the same arguments again and again", tool_use.name);
+                    let message = format!(
+                        "the model called `{}` with the same arguments again and again",
+                        tool_use.name
+                    );
                     return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
                 }
             }
@@ -91,7 +95,8 @@ impl Conversation<'_> {
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }
-        let message = format!("no answer after {} rounds of tool calls", self.call.services.limits.tool_rounds);
+        let message =
+            format!("no answer after {} rounds of tool calls", self.call.services.limits.tool_rounds);
         Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message))
     }
 
@@ -119,7 +124,8 @@ impl Conversation<'_> {
             if let Some(usage) = usage {
                 let first = report.usage.is_none();
                 *report.usage.get_or_insert_default() += usage;
-                report.cost = if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
+                report.cost =
+                    if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
             }
         });
         Ok(reply.map_err(|error| model_failure(&error))?.response)
@@ -132,7 +138,8 @@ impl Conversation<'_> {
     /// Runs the node that a tool maps to. What goes wrong is told to the model, which may try again.
     async fn run_tool(&self, tool_use: &ToolUse) -> Result<String, String> {
         let tool = self.tool(&tool_use.name).ok_or_else(|| {
-            let known: Vec<&str> = self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
+            let known: Vec<&str> =
+                self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
             format!("there is no tool `{}`; the tools are {}", tool_use.name, known.join(", "))
         })?;
         let arguments = match stave_canon::parse(&tool_use.arguments) {
@@ -142,7 +149,8 @@ impl Conversation<'_> {
         };
         let run = self.call.run;
         let index = tool.maps_to.ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
-        let node = run.plan.nodes.get(index).ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
+        let node =
+            run.plan.nodes.get(index).ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
         let fed = self.call.tool_inputs.iter().find(|(tool, _)| *tool == index);
         let mut inputs: Object = fed.map(|(_, inputs)| inputs.clone()).unwrap_or_default();
         for port in &node.inputs {
@@ -155,7 +163,7 @@ impl Conversation<'_> {
             }
         }
         let outcome = run.execute(index, node, &inputs, &[]).await;
-        let outputs = outcome.outputs.map_err(|failure| failure.message)?;
+        let outputs = outcome.outputs.map_err(|failure| failure.message.clone())?;
         let mut values = outputs.values();
         Ok(match (values.next(), values.next()) {
             (Some(Value::String(text)), None) => text.clone(),
@@ -190,7 +198,8 @@ fn shape(arguments: &Arguments, model: &Model) -> RequestShape {
 /// Tools that no node answers are the caller's to run: their calls are the answer.
 fn tool_calls_value(response: &Response, calls: &[&ToolUse]) -> Value {
     let calls = calls.iter().map(|call| {
-        let arguments = stave_canon::parse(&call.arguments).unwrap_or_else(|_| call.arguments.as_str().into());
+        let arguments =
+            stave_canon::parse(&call.arguments).unwrap_or_else(|_| call.arguments.as_str().into());
         Value::from_iter([("name", Value::from(call.name.as_str())), ("arguments", arguments)])
     });
     let mut value = Object::new();

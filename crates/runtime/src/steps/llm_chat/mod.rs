@@ -32,7 +32,8 @@ impl Step for LlmChat {
             None => Ok(Produced::Whole(answer)),
             Some((kind, with)) => {
                 let step: Arc<dyn Step> = registry(kind).ok_or_else(|| {
-                    let message = format!("the transform is a `{kind}` step, which this runtime does not have");
+                    let message =
+                        format!("the transform is a `{kind}` step, which this runtime does not have");
                     Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message)
                 })?;
                 step.execute(&Call { with, prompt_output: Some(&answer), ..*call }).await
@@ -53,7 +54,8 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
         Ok(answer) => return Ok(answer),
         Err(failure) => failure,
     };
-    let Some(fallback) = arguments.fallback.as_ref().filter(|fallback| fallback.on.contains(&trigger(&failure)))
+    let Some(fallback) =
+        arguments.fallback.as_ref().filter(|fallback| fallback.on.contains(&trigger(&failure)))
     else {
         return Err(failure);
     };

@@ -38,18 +38,27 @@ impl Question {
         let ir = govern(call, arguments, &system)?;
         let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
         let parts = Parts {
-            instructions: if system.is_empty() { Vec::new() } else { vec![Part::new("system", system, Provenance::Developer)] },
+            instructions: if system.is_empty() {
+                Vec::new()
+            } else {
+                vec![Part::new("system", system, Provenance::Developer)]
+            },
             inputs: pieces,
             ..Parts::default()
         };
-        let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS)).map_err(|over| {
-            let message = format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
-            Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
-        })?;
+        let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
+            .map_err(|over| {
+                let message =
+                    format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
+                Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
+            })?;
         let tools: Vec<ToolSchema> = arguments
             .tools
             .iter()
-            .map(|tool| ToolSchema { name: tool.function.name.clone(), schema: tool.function.parameters.clone() })
+            .map(|tool| ToolSchema {
+                name: tool.function.name.clone(),
+                schema: tool.function.parameters.clone(),
+            })
             .collect();
         let block_count = |text: &str| u32::try_from(count(text)).unwrap_or(u32::MAX);
         let blocks = prompt_to_block(
@@ -58,13 +67,20 @@ impl Question {
                 tools: &tools,
                 output_schema: arguments.output_schema.as_ref().map(|schema| &schema.schema),
                 native_schema: arguments.model.provider.has_native_schema(),
-                tokenizer: Some(Tokenizer { model_family: tokens::family_of(&arguments.model.name), count: &block_count }),
+                tokenizer: Some(Tokenizer {
+                    model_family: tokens::family_of(&arguments.model.name),
+                    count: &block_count,
+                }),
             },
             call.services.ids.as_ref(),
             call.services.clock.as_ref(),
         );
         let blocks = blocks.map_err(|error| {
-            Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("the prompt can not be built: {error}"))
+            Failure::new(
+                codes::BAD_DOCUMENT,
+                Kind::Configuration,
+                format!("the prompt can not be built: {error}"),
+            )
         })?;
         Ok(Question { blocks })
     }
@@ -93,7 +109,11 @@ fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_
     }
     let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
     let ir = builder.build(ids, clock).map_err(|error| {
-        Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, format!("the prompt can not be built: {error}"))
+        Failure::new(
+            codes::BAD_ARGUMENT,
+            Kind::Configuration,
+            format!("the prompt can not be built: {error}"),
+        )
     })?;
     let pipeline = Pipeline::new(Some(policies)).with_plugin(Box::new(BudgetOptimizer));
     let outcome = pipeline.process(&ir, ids, clock);
@@ -128,7 +148,8 @@ fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failu
             return Part::new(key, piece.text, Provenance::Developer);
         }
         let name = piece.roots.join(",");
-        let provenance = piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
+        let provenance =
+            piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
         Part::new(name, piece.text, provenance.unwrap_or(Provenance::User))
     });
     Ok(parts.collect())

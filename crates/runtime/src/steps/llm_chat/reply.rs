@@ -33,7 +33,9 @@ mod tests {
     #[test]
     fn json_is_found_alone_or_in_its_only_fence() {
         let value: Value = [("a", 1_i64)].into_iter().collect();
-        for text in ["{\"a\": 1}", " {\"a\": 1}\n", "Here:\n```json\n{\"a\": 1}\n```\nDone.", "```\n{\"a\": 1}```"] {
+        for text in
+            ["{\"a\": 1}", " {\"a\": 1}\n", "Here:\n```json\n{\"a\": 1}\n```\nDone.", "```\n{\"a\": 1}```"]
+        {
             assert_eq!(parse(text).as_ref(), Ok(&value), "{text}");
         }
         assert!(parse("it is 21").is_err());
