@@ -10,7 +10,7 @@ use monty_types::{
 };
 use stave_canon::{Object, Value};
 use stave_script::Limit;
-use stave_script::protocol::{Bounds, Failure, HostAnswer, Json, Reply};
+use stave_script::protocol::{Bounds, Failure, HostAnswer, HostCall, Json, Reply};
 
 use crate::compiled::Compiled;
 use crate::convert;
@@ -65,6 +65,7 @@ pub(crate) fn transform(
         };
     };
     let value = convert::to_json(value, "the result", bounds)?;
+    run.settle()?;
     Ok(Reply::Value { value: Json(value), printed })
 }
 
@@ -150,12 +151,15 @@ impl Run<'_> {
 
     /// Puts the awaited calls to the host.
     fn answers(&mut self, awaited: &[u32]) -> Result<Vec<(u32, ExtFunctionResult)>, Stop> {
+        // The interpreter lists them in no order; the code made them in that of their numbers.
+        let mut awaited = awaited.to_vec();
+        awaited.sort_unstable();
         let mut ids = Vec::with_capacity(awaited.len());
         let mut calls = Vec::with_capacity(awaited.len());
         let mut defaults = Vec::with_capacity(awaited.len());
         for id in awaited {
-            if let Some(pending) = self.pending.remove(id) {
-                ids.push(*id);
+            if let Some(pending) = self.pending.remove(&id) {
+                ids.push(id);
                 calls.push(pending.call);
                 defaults.push(pending.default);
             }
@@ -175,6 +179,17 @@ impl Run<'_> {
             results.push((id, value.into()));
         }
         Ok(results)
+    }
+
+    /// Makes the writes that nothing awaited, so that whether they happen does not depend on what the
+    /// code waits for afterwards.
+    fn settle(&mut self) -> Result<(), Stop> {
+        self.pending.retain(|_, pending| !matches!(pending.call, HostCall::Get { .. }));
+        let left: Vec<u32> = self.pending.keys().copied().collect();
+        if !left.is_empty() {
+            self.answers(&left)?;
+        }
+        Ok(())
     }
 
     fn count(&mut self) -> Result<(), Stop> {

@@ -294,3 +294,27 @@ async fn a_job_leaves_nothing_for_the_next() {
         assert_eq!(output.value, Value::from(1));
     }
 }
+
+#[tokio::test]
+async fn a_write_that_nothing_awaits_still_happens() {
+    let (pool, memory) = (pool(1), Memory::default());
+    let before_an_await = "\
+def transform(inputs, context, state):
+    state.set('first', 1)
+    return await state.get('first', 0)
+";
+    let at_the_end = "\
+def transform(inputs, context, state):
+    state.get('nobody')
+    state.set('second', 2)
+    state.delete('first')
+    return 0
+";
+    for (code, expected) in [(before_an_await, 1), (at_the_end, 0)] {
+        let job = with_state(code, "{}", "{}");
+        let output = pool.transform(job, Some(&memory), &Limits::DEFAULT).await.unwrap();
+        assert_eq!(output.value, Value::from(expected));
+    }
+    assert_eq!(memory.get("second").await.unwrap(), Some(Value::from(2)));
+    assert_eq!(memory.get("first").await.unwrap(), None);
+}

@@ -6,6 +6,7 @@ pub(super) const FILTERS: &[&str] = &[
     "batch",
     "bool",
     "capitalize",
+    "center",
     "chain",
     "count",
     "d",
@@ -13,6 +14,7 @@ pub(super) const FILTERS: &[&str] = &[
     "dictsort",
     "e",
     "escape",
+    "filesizeformat",
     "first",
     "float",
     "format",
@@ -42,12 +44,16 @@ pub(super) const FILTERS: &[&str] = &[
     "sort",
     "split",
     "string",
+    "striptags",
     "sum",
     "title",
     "tojson",
     "trim",
+    "truncate",
     "unique",
     "upper",
+    "urlencode",
+    "wordcount",
     "zip",
 ];
 
@@ -93,7 +99,7 @@ pub(super) const TESTS: &[&str] = &[
 /// Operators that may stand where a test's name may, as in `select("==", 3)`.
 pub(super) const OPERATOR_TESTS: &[&str] = &["==", "!=", "<", "<=", ">", ">="];
 
-pub(super) const FUNCTIONS: &[&str] = &["dict", "namespace", "range"];
+pub(super) const FUNCTIONS: &[&str] = &["cycler", "dict", "joiner", "namespace", "range"];
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 //! `1.0`, `1e-07`), except that objects and arrays print as JSON rather than as Python would show them.
 
 mod check;
+mod filters;
 mod known;
 mod pieces;
 mod render;

@@ -9,7 +9,7 @@ use stave_canon::{Layout, Number, Object};
 use thiserror::Error;
 
 use super::pieces::{self, Marked, RenderedPiece};
-use super::{syntax, value};
+use super::{filters, syntax, value};
 
 /// How many compiled templates a renderer keeps before it starts afresh.
 const CACHED: usize = 256;
@@ -122,6 +122,7 @@ pub(super) fn environment(fuel: u64) -> Environment<'static> {
     environment.set_path_join_callback(|_, _| "".into());
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.set_formatter(|output, _, value| print(output, value));
+    filters::install(&mut environment);
     pieces::install(&mut environment);
     environment
 }

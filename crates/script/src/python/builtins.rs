@@ -50,6 +50,11 @@ pub(crate) const BUILTINS: &[&str] = &[
     "zip",
     "Ellipsis",
     "NotImplemented",
+    "__debug__",
+    "__doc__",
+    "__name__",
+    "__package__",
+    "__spec__",
 ];
 
 /// Exceptions that are known without an import.
@@ -116,26 +121,6 @@ pub(crate) const ABSENT_BUILTINS: &[&str] = &[
     "staticmethod",
     "super",
     "vars",
-];
-
-/// Modules that can be imported.
-pub(crate) const MODULES: &[&str] = &[
-    "asyncio",
-    "base64",
-    "binascii",
-    "collections",
-    "dataclasses",
-    "datetime",
-    "functools",
-    "itertools",
-    "json",
-    "math",
-    "os",
-    "pathlib",
-    "re",
-    "sys",
-    "typing",
-    "unicodedata",
 ];
 
 pub(crate) fn is_builtin(name: &str) -> bool {

@@ -131,7 +131,7 @@ impl<'a> Collector<'a, '_> {
                 Diagnostic::new(
                     UNAWAITED_STATE_CALL,
                     span,
-                    format!("nothing awaits `state.{}`, so it does nothing", attribute.attr),
+                    format!("nothing awaits `state.{}`", attribute.attr),
                 )
                 .help("write `await` before the call")
                 .fix(Fix::replace(

@@ -4,11 +4,13 @@ pub(crate) mod builtins;
 mod entry;
 mod facts;
 mod imports;
+mod modules;
 mod names;
 pub(crate) mod parse;
 mod top_level;
 mod unsupported;
 
+pub use modules::MODULES;
 use ruff_python_ast::Stmt;
 use stave_diag::codes::script::INVALID_PYTHON;
 use stave_diag::{Diagnostic, Embedded, Span};

@@ -80,22 +80,13 @@ fn check_class(class: &StmtClassDef, report: &mut impl FnMut(TextRange, &str)) {
             Stmt::FunctionDef(method) => check_function(method, report),
             Stmt::Assign(assign) => check_constant(&assign.targets, &assign.value, report),
             Stmt::AnnAssign(assign) => {
-                if let Some(value) = assign.value.as_deref()
-                    && !is_field(value)
-                {
+                if let Some(value) = &assign.value {
                     check_constant(std::slice::from_ref(&assign.target), value, report);
                 }
             }
             _ => {}
         }
     }
-}
-
-/// `field(default_factory=list)` in a dataclass.
-fn is_field(value: &Expr) -> bool {
-    let Expr::Call(call) = value else { return false };
-    let named = dotted(&call.func).is_some_and(|name| name == "field" || name == "dataclasses.field");
-    named && call.arguments.args.is_empty()
 }
 
 fn check_constant<T: std::borrow::Borrow<Expr>>(

@@ -1,7 +1,7 @@
 //! Parts of Python that the interpreter does not run.
 
 use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
-use ruff_python_ast::{Comprehension, Expr, Number, Operator, Stmt, StmtClassDef};
+use ruff_python_ast::{Comprehension, Expr, ExprContext, Number, Operator, Stmt, StmtClassDef};
 use ruff_text_size::{Ranged, TextRange};
 use stave_diag::codes::script::UNSUPPORTED_PYTHON;
 use stave_diag::{Diagnostic, Embedded};
@@ -31,6 +31,19 @@ impl Unsupported<'_> {
             )
             .help(help),
         );
+    }
+
+    /// Several targets at once, or the target of a loop, may only be names.
+    fn unpacked(&mut self, target: &Expr) {
+        match target {
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.unpacked(element)),
+            Expr::List(list) => list.elts.iter().for_each(|element| self.unpacked(element)),
+            Expr::Starred(starred) => self.unpacked(&starred.value),
+            Expr::Subscript(_) | Expr::Attribute(_) => {
+                self.report(target.range(), "unpacking into anything but names", "unpack into names first");
+            }
+            _ => {}
+        }
     }
 
     fn class(&mut self, class: &StmtClassDef) {
@@ -83,6 +96,14 @@ impl<'a> Visitor<'a> for Unsupported<'_> {
                 self.report(import.range, "a star import", "name what you import");
             }
             Stmt::ClassDef(class) => self.class(class),
+            Stmt::Assign(assign) => {
+                let several = assign
+                    .targets
+                    .iter()
+                    .filter(|target| !matches!(target, Expr::Subscript(_) | Expr::Attribute(_)));
+                several.for_each(|target| self.unpacked(target));
+            }
+            Stmt::For(iteration) => self.unpacked(&iteration.target),
             _ => {}
         }
         walk_stmt(self, stmt);
@@ -94,6 +115,7 @@ impl<'a> Visitor<'a> for Unsupported<'_> {
         if comprehension.is_async {
             self.report(comprehension.range, "an async comprehension", "await the values first");
         }
+        self.unpacked(&comprehension.target);
         walk_comprehension(self, comprehension);
     }
 
@@ -101,6 +123,14 @@ impl<'a> Visitor<'a> for Unsupported<'_> {
         match expr {
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 self.report(expr.range(), "`yield`", "build a list and return it");
+            }
+            Expr::BinOp(operation) if operation.op == Operator::MatMult => {
+                self.report(expr.range(), "the operator `@`", "write the sums out");
+            }
+            Expr::Subscript(subscript)
+                if subscript.ctx == ExprContext::Store && matches!(*subscript.slice, Expr::Slice(_)) =>
+            {
+                self.report(expr.range(), "assigning to a slice", "build a new list");
             }
             Expr::TString(_) => self.report(expr.range(), "a template string", "use an f-string"),
             Expr::NumberLiteral(number) if matches!(number.value, Number::Complex { .. }) => {
@@ -111,11 +141,6 @@ impl<'a> Visitor<'a> for Unsupported<'_> {
                     && matches!(*operation.left, Expr::StringLiteral(_) | Expr::FString(_)) =>
             {
                 self.report(expr.range(), "`%` formatting", "use an f-string or `.format()`");
-            }
-            Expr::Call(call)
-                if call.arguments.keywords.iter().filter(|keyword| keyword.arg.is_none()).count() > 1 =>
-            {
-                self.report(expr.range(), "a call with several `**` arguments", "merge the dicts first");
             }
             _ => {}
         }

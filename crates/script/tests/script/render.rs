@@ -42,6 +42,27 @@ fn values_print_as_in_jinja2_and_containers_as_json() {
 }
 
 #[test]
+fn filters_of_jinja2_work_as_there() {
+    let context = r#"{"text": "the quick brown fox", "n": 1500000}"#;
+    for (template, expected) in [
+        ("{{ text | truncate(9) }}", "the..."),
+        ("{{ text | truncate(9, true) }}", "the qu..."),
+        ("{{ text | truncate(length=9, killwords=True, end='', leeway=0) }}", "the quick"),
+        ("{{ text | truncate(15) }}", "the quick brown fox"),
+        ("{{ text | wordcount }}", "4"),
+        ("[{{ 'ab' | center(5) }}][{{ 'abc' | center(6) }}]", "[  ab ][ abc  ]"),
+        ("{{ '<b>x</b> y' | striptags }}", "x y"),
+        ("{{ n | filesizeformat }}", "1.5 MB"),
+        ("{{ 'a b&c' | urlencode }}", "a%20b%26c"),
+        ("{% set sep = joiner() %}{% for x in [1, 2] %}{{ sep() }}{{ x }}{% endfor %}", "1, 2"),
+    ] {
+        assert_eq!(rendered(template, context).unwrap(), expected, "{template}");
+    }
+    assert!(rendered("{{ text | truncate(2) }}", context).is_err());
+    assert!(rendered("{{ text | center(1000000000) }}", context).is_err());
+}
+
+#[test]
 fn the_specifications_template_renders() {
     let template = "\
 Customer Data:
