@@ -1,6 +1,7 @@
 //! The port through which a request reaches a model: the real client, a recorder or a replay.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +21,19 @@ pub trait Transport: Send + Sync + std::fmt::Debug {
         options: &CallOptions,
         observer: &dyn Observer,
     ) -> Result<Reply, Error>;
+}
+
+#[async_trait]
+impl<T: Transport + ?Sized> Transport for Arc<T> {
+    async fn send(
+        &self,
+        request: &Request,
+        target: &Target,
+        options: &CallOptions,
+        observer: &dyn Observer,
+    ) -> Result<Reply, Error> {
+        T::send(self, request, target, options, observer).await
+    }
 }
 
 /// A whole reply and what it took to get it.

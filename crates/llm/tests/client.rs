@@ -340,6 +340,31 @@ async fn a_refused_connection_is_a_transport_error_without_the_query() {
 }
 
 #[tokio::test]
+async fn a_proxy_gets_the_whole_address() {
+    let provider = Scripted::start(vec![Act::ok(WHOLE)]).await;
+    let options = ClientOptions { proxy: Some(provider.address.clone()), ..ClientOptions::default() };
+    let target = Target::new(Provider::OpenAi, "m").with_endpoint("http://models.invalid/v1");
+    client_with(&options).send(&request(), &target, &patient(0), &()).await.unwrap();
+    assert_eq!(provider.received()[0].path, "http://models.invalid/v1/chat/completions");
+}
+
+#[tokio::test]
+async fn a_target_that_can_not_be_called_fails_before_anything_is_sent() {
+    for (target, says) in [
+        (Target::new(Provider::Bedrock, "m"), "bedrock has no client"),
+        (Target::new(Provider::OpenAi, "m"), "provider openai needs an API key"),
+        (
+            Target::new(Provider::OpenAi, "m").with_key(Secret::new("line\nbreak")),
+            "characters that no header",
+        ),
+    ] {
+        let error = client().send(&request(), &target, &patient(3), &()).await.unwrap_err();
+        assert!(matches!(&error.kind, ErrorKind::Target(message) if message.contains(says)), "{error:?}");
+        assert!(error.attempts.is_empty() && !error.is_retryable());
+    }
+}
+
+#[tokio::test]
 async fn other_wires_work_from_end_to_end() {
     let anthropic = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":7,\"output_tokens\":1}}}\n\n\
         event: ping\ndata: {\"type\":\"ping\"}\n\n\

@@ -1,5 +1,7 @@
 //! Folds the events of a stream into the answer that the same model would have given in one piece.
 
+use std::collections::HashMap;
+
 use stave_canon::{Object, Value};
 
 use super::{Part, PartKind, Response, StopReason, StreamEvent, Thinking, ToolUse, Usage};
@@ -12,13 +14,15 @@ use super::{Part, PartKind, Response, StopReason, StreamEvent, Thinking, ToolUse
 pub struct Accumulator {
     id: Option<String>,
     model: Option<String>,
-    slots: Vec<((Kind, usize), PartKind)>,
+    parts: Vec<PartKind>,
+    /// Where each part stands in `parts`.
+    places: HashMap<(Kind, usize), usize>,
     stop: Option<StopReason>,
     usage: Option<Usage>,
     raw: Vec<Value>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Text,
     Thinking,
@@ -76,9 +80,8 @@ impl Accumulator {
     #[must_use]
     pub fn finish(self) -> Response {
         let content = self
-            .slots
+            .parts
             .into_iter()
-            .map(|(_, kind)| kind)
             .filter(|kind| !matches!(kind, PartKind::Text(text) if text.is_empty()))
             .map(Part::new)
             .collect();
@@ -90,25 +93,19 @@ impl Accumulator {
     }
 
     fn slot(&mut self, kind: Kind, index: usize) -> &mut PartKind {
-        let key = (kind, index);
-        // A reply has few parts and its newest one grows, so the search starts at the end.
-        let place = match self.slots.iter().rposition(|(existing, _)| *existing == key) {
-            Some(place) => place,
-            None => {
-                let empty = match kind {
-                    Kind::Text => PartKind::Text(String::new()),
-                    Kind::Thinking => PartKind::Thinking(Thinking::default()),
-                    Kind::ToolCall => PartKind::ToolUse(ToolUse {
-                        id: String::new(),
-                        name: String::new(),
-                        arguments: String::new(),
-                    }),
-                };
-                self.slots.push((key, empty));
-                self.slots.len() - 1
-            }
-        };
-        &mut self.slots[place].1
+        let place = *self.places.entry((kind, index)).or_insert_with(|| {
+            self.parts.push(match kind {
+                Kind::Text => PartKind::Text(String::new()),
+                Kind::Thinking => PartKind::Thinking(Thinking::default()),
+                Kind::ToolCall => PartKind::ToolUse(ToolUse {
+                    id: String::new(),
+                    name: String::new(),
+                    arguments: String::new(),
+                }),
+            });
+            self.parts.len() - 1
+        });
+        &mut self.parts[place]
     }
 }
 

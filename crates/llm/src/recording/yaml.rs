@@ -2,6 +2,8 @@
 //!
 //! Only what JSON can hold is read: anchors, aliases, tags and second documents are refused.
 
+use std::collections::HashSet;
+
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span};
 use stave_canon::{Number, Object, Value};
 
@@ -94,11 +96,12 @@ impl<'t> Reader<'t> {
             }
             Event::MappingStart(_, 0, None) => {
                 let mut members: Vec<(String, Tree)> = Vec::new();
+                let mut names = HashSet::new();
                 loop {
                     let key = match self.next_node()? {
                         (Event::MappingEnd, _) => break Kind::Map(members),
                         (Event::Scalar(key, _, 0, None), span) => {
-                            if members.iter().any(|(existing, _)| *existing == key) {
+                            if !names.insert(key.clone()) {
                                 return Err(fault(&span, &format!("the key `{key}` stands here twice")));
                             }
                             key.into_owned()
