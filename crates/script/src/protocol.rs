@@ -71,6 +71,14 @@ pub enum Reply {
     Failed(Failure),
 }
 
+impl Reply {
+    /// Whether the job ended at its memory bound.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Reply::Failed(Failure::LimitExceeded { limit: Limit::Memory, .. }))
+    }
+}
+
 /// A use of `state` that waits for the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum HostCall {

@@ -122,3 +122,28 @@ async fn a_program_that_is_not_a_worker_is_a_clean_error() {
         assert!(matches!(error, ScriptError::Worker(_)), "{program}: {error:?}");
     }
 }
+
+#[tokio::test]
+async fn a_worker_does_thousands_of_jobs_without_filling_up() {
+    let pool = pool(1);
+    let limits = Limits { memory_bytes: 2 * 1024 * 1024, ..Limits::DEFAULT };
+    for number in 0..2_000_i64 {
+        let expression = format!("sum(len(str(i)) for i in range({})) * 0 + {number}", number % 50);
+        let output = pool.transform(returning(&expression), None, &limits).await.unwrap();
+        assert_eq!(output.value, Value::from(number));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_worker_that_ended_while_idle_is_replaced_unnoticed() {
+    let worker = env!("CARGO_BIN_EXE_stave-py-worker-test");
+    let arguments = ["-c", "exec timeout 0.5 \"$0\"", worker].map(Into::into).to_vec();
+    let command = WorkerCommand { program: "/bin/sh".into(), arguments };
+    let pool = PythonPool::new(PoolOptions { command, size: 1 });
+    for round in 0..2_i64 {
+        let output = pool.transform(returning(&round.to_string()), None, &Limits::DEFAULT).await.unwrap();
+        assert_eq!(output.value, Value::from(round));
+        tokio::time::sleep(Duration::from_millis(800)).await;
+    }
+}

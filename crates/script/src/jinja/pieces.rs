@@ -272,7 +272,6 @@ pub(super) fn unmarked(text: &str) -> std::borrow::Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::jinja::{RenderLimits, Renderer};
     use stave_canon::parse;
 

@@ -171,15 +171,20 @@ impl PythonPool {
         limits: &Limits,
     ) -> Result<Reply, ScriptError> {
         let _permit = self.running.acquire().await.map_err(|_| ScriptError::Closed)?;
-        let idle = self.idle().pop();
-        let mut worker = match idle {
+        let mut worker = match self.fit() {
             Some(worker) => worker,
             None => Worker::start(&self.command)?,
         };
         // Whoever drops this future drops the worker with it, and the process ends.
         match tokio::time::timeout(limits.wall, worker.job(request, state)).await {
             Ok(Ok(reply)) => {
-                self.keep(worker);
+                // After a job that filled the memory, the next one starts with a clean slate.
+                let full = Reply::is_out_of_memory(&reply);
+                if full {
+                    worker.kill().await
+                } else {
+                    self.keep(worker)
+                }
                 Ok(reply)
             }
             Ok(Err(error @ ScriptError::State(_))) => {
@@ -196,6 +201,17 @@ impl PythonPool {
                 Err(ScriptError::LimitExceeded { limit: Limit::Time, detail, range: None })
             }
         }
+    }
+
+    /// An idle worker that still runs; those that do not are dropped on the way.
+    fn fit(&self) -> Option<Worker> {
+        let mut idle = self.idle();
+        while let Some(mut worker) = idle.pop() {
+            if worker.is_fit() {
+                return Some(worker);
+            }
+        }
+        None
     }
 
     fn keep(&self, worker: Worker) {

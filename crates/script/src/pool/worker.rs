@@ -11,9 +11,13 @@ use super::{StateError, StateHost, WorkerCommand};
 use crate::protocol::{self, Failure, HostAnswer, HostCall, Json, Reply, Request};
 use crate::{Limit, ScriptError};
 
+/// How many jobs a worker does before a fresh one takes its place, so that nothing can pile up in it.
+const MAX_JOBS: usize = 10_000;
+
 /// A process that is killed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Worker {
+    jobs: usize,
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -32,9 +36,16 @@ impl Worker {
             .spawn()
             .map_err(|error| ScriptError::Worker(format!("it could not be started: {error}")))?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Worker { child, input, output: BufReader::new(output) }),
+            (Some(input), Some(output)) => {
+                Ok(Worker { jobs: 0, child, input, output: BufReader::new(output) })
+            }
             _ => Err(ScriptError::Worker("it has no pipes".to_owned())),
         }
+    }
+
+    /// Whether it can take another job.
+    pub(super) fn is_fit(&mut self) -> bool {
+        self.jobs < MAX_JOBS && matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Sends a job and answers the worker's questions until it has its outcome.
@@ -43,6 +54,7 @@ impl Worker {
         request: &Request,
         state: Option<&dyn StateHost>,
     ) -> Result<Reply, ScriptError> {
+        self.jobs += 1;
         self.send(request).await?;
         loop {
             match self.receive().await? {
@@ -124,7 +136,7 @@ impl Worker {
 
     /// Closes the worker's input, which ends it, and waits for it.
     pub(super) async fn close(self) {
-        let Worker { mut child, input, output } = self;
+        let Worker { mut child, input, output, .. } = self;
         drop((input, output));
         // It can only fail when the process is gone already.
         let _ = child.wait().await;

@@ -162,9 +162,11 @@ impl<'a> Reader<'a, '_> {
             Diagnostic::new(UNDEFINED_NAME, span, format!("`{id}` is not available in the sandbox"))
                 .help("a transform has its inputs, its context and its state, and no way around them")
         } else {
+            // A short name is near to too many builtins to be one of them misspelt.
+            let builtins = if id.len() >= 5 { BUILTINS } else { &[] };
             let visible = self.scopes.iter().flat_map(|scope| scope.names.bound.iter().copied());
             let diagnostic = Diagnostic::new(UNDEFINED_NAME, span, format!("`{id}` is not defined"));
-            match nearest(id, visible.chain(BUILTINS.iter().copied())) {
+            match nearest(id, visible.chain(builtins.iter().copied())) {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
                 None => diagnostic
                     .help(format!("define `{id}` beside `transform`, or read it as `inputs['{id}']`")),

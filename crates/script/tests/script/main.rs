@@ -5,6 +5,7 @@ mod arbitrary;
 mod expression;
 mod facts;
 mod findings;
+mod golden;
 mod python;
 mod render;
 mod template;
