@@ -38,6 +38,19 @@ pub(crate) enum Command {
     PyWorker,
 }
 
+impl Command {
+    /// Whether the command's answer is one JSON object, also when it can not do its work.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Command::Check(check) => check.json || check.format == Format::Json,
+            Command::Run(run) => run.json,
+            Command::New(new) => new.json,
+            Command::Explain(explain) => explain.json,
+            Command::PyWorker => false,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use stave_canon::Value;
+
 /// The design's table of exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
@@ -45,6 +47,22 @@ impl Stop {
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Stop { exit: Exit::Internal, message: message.into(), help: None }
+    }
+
+    /// The machine form, for commands that answer in JSON.
+    pub(crate) fn to_value(&self) -> Value {
+        let kind = match self.exit {
+            Exit::Fine | Exit::Failed => "failed",
+            Exit::Invalid => "invalid",
+            Exit::Refused => "refused",
+            Exit::Internal => "internal",
+        };
+        let error = Value::from_iter([
+            ("message", Value::from(self.message.as_str())),
+            ("kind", kind.into()),
+            ("help", self.help.clone().into()),
+        ]);
+        Value::from_iter([("status", Value::from("error")), ("error", error)])
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -1,5 +1,6 @@
 //! The ports of a run, filled from the project, the environment and the machine.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,11 +11,12 @@ use stave_exec::Document;
 use stave_exec::dataflow::NodeData;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
-use stave_llm::{Client, ClientOptions, Secret, Transport};
+use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
 use stave_runtime::features::{EmbeddedFeatures, FeatureRow};
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::state::{MemoryStore, SqliteStore, StateStore};
-use stave_runtime::{Limits, Services};
+use stave_runtime::{Limits, Secrets, Services};
+use stave_script::interpolation::{self, PathStep};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 
 use crate::exit::Stop;
@@ -64,7 +66,7 @@ pub(crate) fn build(
     models: &Models,
 ) -> Result<(Services, Option<Recorded>), Stop> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = secrets();
+    let secrets = secrets(document);
     let (transport, recorder) = transport(models, &clock, &secrets)?;
     let settings = &project.settings;
     let allow = match &settings.http_allow {
@@ -131,12 +133,37 @@ fn worker() -> Result<WorkerCommand, Stop> {
     Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
 }
 
-/// Every environment variable may be named as a secret; a flow sees only those it names.
-fn secrets() -> Vec<(String, Secret)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, Secret::new(value.into_string().ok()?))))
-        .filter(|(_, secret)| !secret.expose().is_empty())
-        .collect()
+/// The secrets that a document can use: those it names, and the keys of the providers. No other variable
+/// of the environment comes in.
+fn secrets(document: &Document) -> Vec<(String, Secret)> {
+    let mut names: BTreeSet<String> =
+        Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())).collect();
+    for node in &document.graph.nodes {
+        node.with.values().for_each(|value| named_secrets(value, &mut names));
+    }
+    let value = |name: String| {
+        let value = std::env::var(&name).ok().filter(|value| !value.is_empty())?;
+        Some((name, Secret::new(value)))
+    };
+    names.into_iter().filter_map(value).collect()
+}
+
+/// Adds the names of `${secrets.NAME}` in a value.
+fn named_secrets(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            let Ok(parsed) = interpolation::parse(text) else { return };
+            for placeholder in parsed.placeholders().filter(|placeholder| placeholder.path.root == "secrets")
+            {
+                if let [(PathStep::Key(name), _), ..] = placeholder.path.steps.as_slice() {
+                    names.insert(name.clone());
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| named_secrets(item, names)),
+        Value::Object(object) => object.values().for_each(|member| named_secrets(member, names)),
+        _ => {}
+    }
 }
 
 fn prices(project: &Project) -> Result<Prices, Stop> {

@@ -42,8 +42,14 @@ impl Secrets {
     /// The key of a provider: `OPENAI_API_KEY` and the like.
     #[must_use]
     pub fn provider_key(&self, provider: &str) -> Option<&Secret> {
+        self.get(&Secrets::provider_key_name(provider))
+    }
+
+    /// The name of a provider's key; the interfaces of one provider share it.
+    #[must_use]
+    pub fn provider_key_name(provider: &str) -> String {
         let provider = provider.split('-').next().unwrap_or(provider);
-        self.get(&format!("{}_API_KEY", provider.to_ascii_uppercase()))
+        format!("{}_API_KEY", provider.to_ascii_uppercase())
     }
 }
 

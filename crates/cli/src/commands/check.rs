@@ -96,7 +96,7 @@ fn apply(files: &[PathBuf], strict: bool) -> Result<usize, Stop> {
             continue;
         }
         let applied = apply_fixes(&sources, &fixes);
-        for (_, text) in &applied.texts {
+        for text in applied.texts.values() {
             files::write_atomic(file, text)?;
         }
         count += applied.applied.len();

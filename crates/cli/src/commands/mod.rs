@@ -7,11 +7,12 @@ mod run;
 
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Stop};
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 
 /// Runs a command to its exit code.
 pub(crate) fn run(arguments: Arguments) -> Exit {
     let terminal = Terminal::new(arguments.color);
+    let is_json = arguments.command.is_json();
     let result = match arguments.command {
         Command::Check(arguments) => check::check(&arguments, terminal),
         Command::Run(arguments) => run::run(&arguments, terminal),
@@ -22,7 +23,11 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
             .map_err(|error| Stop::internal(format!("the Python worker stopped: {error}"))),
     };
     result.unwrap_or_else(|stop| {
-        terminal.stop(&stop);
+        if is_json {
+            terminal::out(&stop.to_value().to_string());
+        } else {
+            terminal.stop(&stop);
+        }
         stop.exit
     })
 }

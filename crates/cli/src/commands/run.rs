@@ -79,8 +79,7 @@ fn load(
 fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {
     if arguments.json {
         let report = stave_canon::parse(&render::json::render(diagnostics, sources)).unwrap_or_default();
-        let count = diagnostics.iter().filter(|found| found.is_error()).count();
-        let message = format!("{} has {count} errors", arguments.flow.display());
+        let message = format!("{}: {}", arguments.flow.display(), render::summary(diagnostics));
         let error = Value::from_iter([("message", Value::from(message)), ("kind", "invalid".into())]);
         let object = Value::from_iter([
             ("run_id", Value::Null),
