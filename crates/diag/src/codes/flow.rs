@@ -55,7 +55,7 @@ codes! { Flow:
     TOOL_LOOP = "tool-loop", Error, "A tool leads to a node on a path with its caller.";
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
-    UNKNOWN_PROVIDER = "unknown-provider", Warning, "A provider is not one that the specification names.";
+    UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     // Code in its node.
     EXTRA_OUTPUT = "extra-output", Warning, "Code returns a key that is no output of its node.";
@@ -72,11 +72,12 @@ codes! { Flow:
     TTL_ON_REQUEST_STATE = "ttl-on-request-state", Error, "State of one request has a lifetime.";
     UNKEYED_CACHE = "unkeyed-cache", Error, "A stateful node has a cache without a key.";
     UNSCOPED_STATE_KEY = "unscoped-state-key", Warning, "A session state key names no session or user.";
+    LITERAL_SECRET = "literal-secret", Warning, "A text looks like a secret that should not be in a file.";
     // Deployment.
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";
     RENAMED_SERVICE = "renamed-service", Warning, "The service's name had to be changed to be legal.";
     // Leniencies, which only the strict dialect reports.
-    AWAIT_IN_DEF = "await-in-def", Error, "code awaits in a `def` that is not `async`";
+    AWAIT_IN_DEF = "await-in-def", Error, "Code awaits in a `def` that is not `async`.";
     IMPLICIT_CONTEXT = "implicit-context", Error, "A built-in context field is used without being declared.";
     IMPLICIT_ID = "implicit-id", Error, "A node leaves its `id` to its key.";
     IMPLICIT_TRANSFORM = "implicit-transform", Error, "A prompt node leaves its transform out.";

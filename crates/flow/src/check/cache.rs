@@ -3,7 +3,9 @@
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
+use super::context_uses;
 use super::subject::Subject;
+use crate::model::Node;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
@@ -15,13 +17,22 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 Diagnostic::new(codes::CACHED_EFFECT, cache.key_span, message)
                     .help("remove `cache` from the node"),
             );
-        } else if node.state.is_some() && cache.key.is_none() {
+        } else if let (Some(reason), None) = (varies(subject, node), &cache.key) {
             let message =
-                format!("node `{}` has state, and its inputs alone do not tell answers apart", node.id.value);
+                format!("node `{}` {reason}, and its inputs alone do not tell answers apart", node.id.value);
             diagnostics.push(
                 Diagnostic::new(codes::UNKEYED_CACHE, cache.key_span, message)
                     .help("add a `key` such as `\"{session_id}\"` to `cache`, or remove it"),
             );
         }
     }
+}
+
+/// What besides its inputs a node's answer depends on.
+fn varies(subject: &Subject<'_>, node: &Node) -> Option<&'static str> {
+    if node.state.is_some() {
+        return Some("has state");
+    }
+    let reads_time = context_uses::of(subject, node).iter().any(|(name, _)| name == "event_time");
+    reads_time.then_some("reads the time")
 }

@@ -1,7 +1,7 @@
 //! Code defines `transform`, and reads and returns what its node has.
 
-use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Severity};
 use stave_script::python::TransformFacts;
 
 use super::subject::{Subject, listed, suggest};
@@ -47,6 +47,9 @@ fn inputs(node: &Node, facts: &TransformFacts, diagnostics: &mut Vec<Diagnostic>
         });
         // The place may cover the quotes, so replacing it by a name is not certain to be right.
         diagnostic.fix = None;
+        if used.optional {
+            diagnostic.severity = Severity::Warning;
+        }
         diagnostics.push(diagnostic);
     }
 }

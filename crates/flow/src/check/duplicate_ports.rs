@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use stave_diag::codes::flow as codes;
-use stave_diag::{Diagnostic, Span};
+use stave_diag::{Diagnostic, Severity, Span};
 
 use super::subject::Subject;
 use crate::model::Port;
@@ -19,6 +19,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             let message = format!("the context declares `{}` twice", field.as_str());
             diagnostics.push(
                 Diagnostic::new(codes::DUPLICATE_PORT, field.span, message)
+                    .severity(Severity::Warning)
                     .label(first, "it is declared here first")
                     .help("keep it in `requires` or in `optional`, not in both"),
             );

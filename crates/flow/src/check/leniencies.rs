@@ -3,12 +3,10 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_script::check_template;
-use stave_script::interpolation::{self, PathStep};
 
-use super::placeholders::step_span;
+use super::context_uses;
 use super::subject::Subject;
-use crate::model::{BUILT_IN_CONTEXT, Node, Transform};
+use crate::model::{BUILT_IN_CONTEXT, Node};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     if !subject.options.strict {
@@ -49,35 +47,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 fn built_in_context(subject: &Subject<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
-    let mut used = Vec::new();
-    if let Some(code) = subject.code.get(node.id.as_str()) {
-        used.extend(code.facts.context.iter().map(|used| (used.name.clone(), used.span)));
-    }
-    if let Some(args) =
-        node.transform.as_ref().and_then(Transform::operation).and_then(|operation| operation.args.as_ref())
-    {
-        args.each_text(&mut |text| {
-            let Ok(parsed) = interpolation::parse(text.as_str()) else { return };
-            for path in parsed.placeholders().map(|placeholder| &placeholder.path) {
-                if let ("context", Some((PathStep::Key(name), range))) =
-                    (path.root.as_str(), path.steps.first())
-                {
-                    used.push((name.clone(), step_span(text, range)));
-                }
-            }
-        });
-    }
-    let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-    scope.push("context");
-    let prompt = node.prompt.iter();
-    for text in prompt.flat_map(|prompt| prompt.system.iter().chain(&prompt.template)) {
-        let paths = check_template(&text.embedded, &scope).paths;
-        used.extend(paths.into_iter().filter_map(|used| match used.path.as_slice() {
-            [root, name, ..] if root == "context" => Some((name.clone(), used.span)),
-            _ => None,
-        }));
-    }
-    for (name, span) in used {
+    for (name, span) in context_uses::of(subject, node) {
         if BUILT_IN_CONTEXT.contains(&name.as_str()) && !subject.flow.context.declares(&name) {
             let message = format!("the context field `{name}` is used without being declared");
             diagnostics.push(

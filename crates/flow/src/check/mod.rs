@@ -9,12 +9,14 @@ mod code;
 mod conditions;
 mod contested_ports;
 mod context_fields;
+mod context_uses;
 mod cycles;
 mod deployment;
 mod duplicate_ports;
 mod edge_ends;
 mod fallbacks;
 mod leniencies;
+mod literal_secrets;
 mod metadata;
 mod models;
 mod names;
@@ -76,6 +78,7 @@ const RULES: &[Rule] = &[
     context_fields::check,
     operations::check,
     placeholders::check,
+    literal_secrets::check,
     conditions::check,
     templates::check,
     code::check,

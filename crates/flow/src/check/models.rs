@@ -1,7 +1,7 @@
 //! Models are named by a known provider and asked within sensible bounds.
 
-use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Severity};
 
 use super::subject::{Subject, suggest};
 use crate::model::{Model, PROVIDERS};
@@ -22,14 +22,19 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 fn provider(subject: &Subject<'_>, model: &Model) -> Option<Diagnostic> {
     let provider = model.provider.as_ref()?;
-    let mut known: Vec<&str> = PROVIDERS.to_vec();
-    known.extend(subject.options.providers.iter().map(String::as_str));
-    if known.contains(&provider.as_str()) {
+    let word = provider.as_str();
+    if PROVIDERS.contains(&word) {
         return None;
     }
-    let message = format!("the provider `{}` is not one that flows know", provider.as_str());
+    if subject.options.providers.iter().any(|configured| configured == word) {
+        let message = format!("only this project knows the provider `{word}`");
+        return Some(
+            Diagnostic::new(codes::UNKNOWN_PROVIDER, provider.span, message).severity(Severity::Warning),
+        );
+    }
+    let message = format!("there is no provider `{word}`");
     let diagnostic = Diagnostic::new(codes::UNKNOWN_PROVIDER, provider.span, message);
-    Some(suggest(diagnostic, provider.as_str(), provider.span, &known, |listed| {
+    Some(suggest(diagnostic, word, provider.span, &PROVIDERS, |listed| {
         format!("use {listed}; a compatible server is `openai` with an `endpoint`")
     }))
 }

@@ -7,7 +7,7 @@ use super::subject::Subject;
 use crate::model::Port;
 
 /// Names that a placeholder, a template or code reads as something else.
-const RESERVED_PORTS: [&str; 5] = ["context", "secrets", "env", "prompt_output", "state"];
+const RESERVED_PORTS: [&str; 3] = ["context", "secrets", "prompt_output"];
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for field in subject.flow.context.fields() {

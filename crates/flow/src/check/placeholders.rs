@@ -87,7 +87,7 @@ impl Place<'_, '_> {
                 _ => None,
             },
             "secrets" => self.secret(text, placeholder),
-            "env" => {
+            "env" if self.node.input("env").is_none() => {
                 let message = "the environment can not be read from a flow";
                 Some(Diagnostic::new(codes::UNKNOWN_ROOT, span, message).help(
                     "declare a context field and fill it by `deployment.context`, or use `${secrets.NAME}` in a header",

@@ -9,6 +9,7 @@ use stave_diag::codes::flow as codes;
 use super::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    answers(subject, diagnostics);
     for connected in &subject.edges {
         if connected.edge.transform.is_some() {
             continue;
@@ -30,6 +31,26 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 Diagnostic::new(codes::DISJOINT_SCHEMAS, end.span, message)
                     .label(from_schema.span, "what leaves")
                     .label(to_schema.span, "what is taken")
+                    .help("make one schema allow what the other does"),
+            );
+        }
+    }
+}
+
+/// Without a transform the model's answer is the only output, so both schemas judge the same value.
+fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes().filter(|node| node.transform.is_none()) {
+        let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
+        let ([port], Some(answer)) = (node.outputs.as_slice(), answer) else { continue };
+        let Some(schema) = &port.schema else { continue };
+        if let Some(why) = disjoint(&answer.to_value(), &schema.to_value(), "the value") {
+            let message = format!(
+                "no answer fits both `output_schema` and the schema of `{}`: {why}",
+                port.name.as_str()
+            );
+            diagnostics.push(
+                Diagnostic::new(codes::DISJOINT_SCHEMAS, schema.span, message)
+                    .label(answer.span, "what the model must answer")
                     .help("make one schema allow what the other does"),
             );
         }

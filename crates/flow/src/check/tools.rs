@@ -7,7 +7,7 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
 
 use super::subject::{Subject, suggest, tools};
-use crate::model::{Node, Prompt, Text, Tool};
+use crate::model::{Node, PortType, Text, Tool};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -26,8 +26,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 (Some(target), _) => mapped(subject, node, tool, target, diagnostics),
                 (None, Some(_)) => {}
                 (None, None) => {
-                    diagnostics
-                        .extend(node.prompt.as_ref().and_then(|prompt| unanswered(node, prompt, tool)));
+                    diagnostics.extend(unanswered(node, tool));
                 }
             }
         }
@@ -111,23 +110,15 @@ fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// Without anyone to answer, the calls end the turn and must have a place in the output.
-fn unanswered(node: &Node, prompt: &Prompt, tool: &Tool) -> Option<Diagnostic> {
-    let allows = |schema: &Tree| match schema.get("properties") {
-        Some(properties) => {
-            properties.get("tool_calls").is_some()
-                || !matches!(
-                    schema.get("additionalProperties").map(|tree| &tree.value),
-                    Some(TreeValue::Bool(false))
-                ) && prompt.output_schema.is_none()
-        }
-        None => prompt.output_schema.is_none(),
+fn unanswered(node: &Node, tool: &Tool) -> Option<Diagnostic> {
+    let closed = |schema: &Tree| {
+        matches!(schema.get("additionalProperties").map(|tree| &tree.value), Some(TreeValue::Bool(false)))
+            && schema.get("properties").and_then(|properties| properties.get("tool_calls")).is_none()
     };
-    let object =
-        |port: &crate::model::Port| port.port_type.is_some_and(|port_type| port_type.json_type() == "object");
-    let room = node
-        .outputs
-        .iter()
-        .any(|port| object(port) && port.schema.as_ref().map_or(prompt.output_schema.is_none(), allows));
+    let room = node.outputs.iter().any(|port| {
+        port.port_type.is_some_and(|port_type| port_type.value == PortType::Object)
+            && !port.schema.as_ref().is_some_and(closed)
+    });
     if room {
         return None;
     }

@@ -7,8 +7,8 @@ pub(super) const SCHEMA: OperationSchema = OperationSchema {
     summary: "sends a POST request",
     arguments: &[
         required("url", Kind::Text, "the address; its host must be on the project's list"),
-        with_secrets(optional("headers", Kind::TextMap, "request headers")),
-        optional("query", Kind::ScalarMap, "query parameters"),
+        with_secrets(optional("headers", Kind::ScalarMap, "request headers")),
+        optional("query", Kind::Map, "query parameters"),
         optional("body", Kind::Any, "the body; anything but a text is sent as JSON"),
         optional("timeout_ms", Kind::Count, "milliseconds for one attempt, within the node's own"),
         optional("expect_status", Kind::Statuses, "statuses that are a success; 200 to 299 when absent"),

@@ -42,8 +42,8 @@ pub enum Kind {
     TextOrInteger,
     /// A text, a number, a boolean, or a mapping of these.
     Key,
-    /// A mapping from text to text.
-    TextMap,
+    /// A mapping to anything.
+    Map,
     /// A mapping from text to a text, a number or a boolean.
     ScalarMap,
     TextList,

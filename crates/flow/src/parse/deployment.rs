@@ -1,10 +1,7 @@
 //! Deployment settings.
 
-use stave_diag::Diagnostic;
-use stave_diag::codes::flow as codes;
-
 use super::fields::{Fields, Reader, wrong_type};
-use crate::model::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Spanned, Target, Text};
+use crate::model::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Spanned, Target};
 use crate::yaml::{Entry, Tree, TreeValue};
 
 pub(super) fn deployment(reader: &mut Reader<'_>, entry: &Entry) -> Option<Deployment> {
@@ -48,33 +45,26 @@ fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<DeploymentContext> 
         wrong_type(reader, &entry.value, entry.key.span, path, "a mapping from field to source");
         return None;
     };
-    let fields = entries.iter().filter_map(|entry| {
-        let source = context_source(reader, entry, path)?;
-        Some((entry.key.value.clone(), Spanned::new(source, entry.key.span)))
-    });
+    let fields = entries
+        .iter()
+        .map(|entry| (entry.key.value.clone(), Spanned::new(context_source(&entry.value), entry.key.span)));
     Some(DeploymentContext { span: entry.value.span, fields: fields.collect() })
 }
 
-fn context_source(reader: &mut Reader<'_>, entry: &Entry, path: &str) -> Option<ContextSource> {
-    let TreeValue::Mapping(entries) = &entry.value.value else {
-        return Some(ContextSource::Constant(entry.value.to_value()));
-    };
-    let text = |tree: &Tree| tree.text().map(Text::as_str).map(str::to_owned);
-    let source = match entries.as_slice() {
-        [only] => match only.key.as_str() {
-            "value" => Some(ContextSource::Constant(only.value.to_value())),
-            "env" => text(&only.value).map(ContextSource::Environment),
-            "header" => text(&only.value).map(ContextSource::Header),
-            _ => None,
-        },
+/// Anything that does not name a source is a constant.
+fn context_source(tree: &Tree) -> ContextSource {
+    let only = match tree.entries() {
+        Some([only]) => Some((only.key.as_str(), &only.value)),
         _ => None,
     };
-    if source.is_none() {
-        let message = format!("`{}` in {path} names no source", entry.key.value);
-        reader.report(
-            Diagnostic::new(codes::WRONG_TYPE, entry.key.span, message)
-                .help("write `{value: …}`, `{env: NAME}` or `{header: NAME}`"),
-        );
+    match only {
+        Some(("value", value)) => ContextSource::Constant(value.to_value()),
+        Some(("env", Tree { value: TreeValue::String(name), .. })) => {
+            ContextSource::Environment(name.as_str().to_owned())
+        }
+        Some(("header", Tree { value: TreeValue::String(name), .. })) => {
+            ContextSource::Header(name.as_str().to_owned())
+        }
+        _ => ContextSource::Constant(tree.to_value()),
     }
-    source
 }

@@ -94,9 +94,6 @@ fn triggers(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Spann
             return None;
         }
         TreeValue::Sequence(items) => items.iter().collect(),
-        TreeValue::String(text) if text.as_str() == "any" => {
-            return Some(Spanned::new(TRIGGERS.map(|(_, trigger)| trigger).to_vec(), span));
-        }
         TreeValue::String(_) => vec![&entry.value],
         _ => {
             as_text(reader, entry, &path);
@@ -109,14 +106,16 @@ fn triggers(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Spann
             wrong_type(reader, item, item.span, &path, "a string");
             continue;
         };
-        match TRIGGERS.iter().find(|(word, _)| *word == text.as_str()) {
-            Some((_, trigger)) if triggers.contains(trigger) => {}
-            Some((_, trigger)) => triggers.push(*trigger),
-            None => {
-                let words = TRIGGERS.iter().map(|(word, _)| *word).chain(["any"]);
-                reader.report(unknown_word(text, &path, words));
-            }
+        let word = text.as_str();
+        let meant = TRIGGERS.iter().filter(|(known, _)| *known == word || word == "any");
+        let before = triggers.len();
+        triggers.extend(meant.map(|(_, trigger)| *trigger));
+        if triggers.len() == before {
+            let words = TRIGGERS.iter().map(|(word, _)| *word).chain(["any"]);
+            reader.report(unknown_word(text, &path, words));
         }
     }
+    triggers.sort_unstable();
+    triggers.dedup();
     (!triggers.is_empty()).then(|| Spanned::new(triggers, span))
 }
