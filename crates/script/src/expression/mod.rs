@@ -1,7 +1,7 @@
 //! The one-line subset of Python for conditions, edge transforms and list operations.
 //!
-//! An expression is pure by construction: it reads the names of its scope, calls only what is listed in
-//! [`allowed`], binds nothing and waits for nothing. Every loop in it walks over data it was given, so
+//! An expression is pure by construction: it reads the names of its scope, calls only a short list of
+//! functions and methods, binds nothing and waits for nothing. Every loop in it walks over data it was given, so
 //! its work is bounded by the size of that data.
 
 mod allowed;

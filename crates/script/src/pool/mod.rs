@@ -181,9 +181,9 @@ impl PythonPool {
                 // After a job that filled the memory, the next one starts with a clean slate.
                 let full = Reply::is_out_of_memory(&reply);
                 if full {
-                    worker.kill().await
+                    worker.kill().await;
                 } else {
-                    self.keep(worker)
+                    self.keep(worker);
                 }
                 Ok(reply)
             }

@@ -7,6 +7,7 @@ mod imports;
 mod modules;
 mod names;
 pub(crate) mod parse;
+mod placement;
 mod top_level;
 mod unsupported;
 
@@ -86,6 +87,7 @@ pub fn check_transform(code: &Embedded, fallback: Span) -> TransformCheck {
     let mut diagnostics = Vec::new();
     let transform = entry::check(code, &module.body, fallback, &mut diagnostics);
     top_level::check(code, &module.body, &mut diagnostics);
+    placement::check(code, &module.body, &mut diagnostics);
     imports::check(code, &module.body, &mut diagnostics);
     unsupported::check(code, &module.body, &mut diagnostics);
     names::check(code, &module.body, &mut diagnostics);

@@ -192,6 +192,29 @@ fn syntax_that_does_not_run_is_found_before_the_run() {
 }
 
 #[test]
+fn statements_stand_where_python_lets_them() {
+    for (body, expected) in [
+        ("break", "2:5 `break` invalid-python"),
+        ("for i in []:\n        def h(): continue", "3:18 `continue` invalid-python"),
+        ("def h(a, a): return a", "2:14 `a` invalid-python"),
+        ("h = lambda a, a: a", "2:19 `a` invalid-python"),
+        ("nonlocal q\n    q = 1", "2:14 `q` invalid-python"),
+        ("q = 1\n    global q", "3:12 `q` invalid-python"),
+        ("*a = [1]", "2:5 `*a` invalid-python"),
+    ] {
+        finds(&wrapped(body), &[expected]);
+    }
+    for fine in [
+        "for i in []:\n        if i: break\n        else: continue",
+        "while True:\n        try:\n            break\n        finally:\n            pass",
+        "global SEEN\n    SEEN = 1",
+        "a, *b = [1, 2]",
+    ] {
+        clean(&wrapped(fine));
+    }
+}
+
+#[test]
 fn a_state_call_is_awaited() {
     for fine in [
         "x = await state.get('a')",
