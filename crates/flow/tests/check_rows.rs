@@ -6,6 +6,8 @@ use stave_flow::{Options, load};
 
 const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
 
+const RUN_ROWS: &str = include_str!("../../../tests/vectors/flow/run.jsonl");
+
 /// Rows that do not pass. The list is asserted exactly, so it can only be changed on purpose.
 const FAILING: &[&str] = &[];
 
@@ -57,4 +59,19 @@ fn exactly_the_listed_rows_do_not_pass() {
         }
     }
     assert_eq!(failing, FAILING);
+}
+
+/// The flows of the rows that are run pass the check, as far as the specification goes.
+#[test]
+fn flows_that_are_run_have_no_errors() {
+    let mut wrong = Vec::new();
+    for line in RUN_ROWS.lines() {
+        let row = stave_canon::parse(line).unwrap();
+        let text = |pointer: &str| row.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+        let verdict = verdict(&text("/input/yaml"));
+        if !verdict.lines.is_empty() {
+            wrong.push(format!("{}: {}", text("/name"), verdict.report));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

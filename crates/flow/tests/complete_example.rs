@@ -1,9 +1,18 @@
 //! The specification's Complete Example, exactly as it is printed there.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
+
+use stave_canon::Value;
 use stave_diag::{LineColumn, Sources, render};
 use stave_flow::{Options, load};
 
-const EXAMPLE: &str = include_str!("data/complete_example.yaml");
+const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
+
+fn example() -> String {
+    let mut rows = ROWS.lines().map(|line| stave_canon::parse(line).unwrap());
+    let row = rows.find(|row| row.get("name").and_then(Value::as_str) == Some("spec_example_as_printed"));
+    row.as_ref().and_then(|row| row.pointer("/input/yaml")).and_then(Value::as_str).unwrap().to_owned()
+}
 
 /// The node that the example's last edge leads to and that the example leaves out.
 const ERROR_HANDLER: &str = r#"
@@ -27,7 +36,7 @@ fn findings(text: &str, strict: bool) -> (Vec<stave_diag::Diagnostic>, Sources) 
 }
 
 fn completed() -> String {
-    EXAMPLE.replacen("\nedges:\n", ERROR_HANDLER, 1).replacen(
+    example().replacen("\nedges:\n", ERROR_HANDLER, 1).replacen(
         "\ndeployment:",
         "\n  - from: error_handler.reply\n    to: _output\n\ndeployment:",
         1,
@@ -36,7 +45,7 @@ fn completed() -> String {
 
 #[test]
 fn it_has_one_finding_the_dangling_edge() {
-    let (findings, sources) = findings(EXAMPLE, false);
+    let (findings, sources) = findings(&example(), false);
     let [dangling] = findings.as_slice() else { panic!("{}", render::short::render(&findings, &sources)) };
     assert_eq!(dangling.code.0, "dangling-edge");
     assert!(dangling.is_error());

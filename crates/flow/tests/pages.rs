@@ -2,7 +2,7 @@
 //! good example raises nothing.
 
 use stave_diag::page::{Example, Kind, examples};
-use stave_diag::{CODES, Severity, Sources};
+use stave_diag::{CODES, Severity, Sources, render};
 use stave_flow::{Options, load};
 
 /// The codes of an example's errors and warnings, once each; `None` for an example of something else.
@@ -41,4 +41,29 @@ fn bad_examples_raise_their_code_alone_and_good_ones_nothing() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_flow_of_the_guide_has_no_findings() {
+    let guide = include_str!("../../../docs/flow.md");
+    let flow = guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```\n").next()).unwrap();
+    let mut sources = Sources::new();
+    let source = sources.add("docs/flow.md", flow);
+    let findings = load(source, flow, &Options::default()).diagnostics;
+    assert!(findings.is_empty(), "{}", render::short::render(&findings, &sources));
+}
+
+#[test]
+fn the_guide_names_every_operation_and_argument() {
+    let guide = include_str!("../../../docs/flow.md");
+    for operation in stave_flow::ops::CATALOGUE {
+        let row = guide
+            .lines()
+            .find(|line| line.starts_with('|') && line.contains(&format!("`{}`", operation.name)));
+        let row = row.unwrap_or_else(|| panic!("no row for {}", operation.name));
+        for argument in operation.arguments {
+            assert!(row.contains(&format!("`{}`", argument.name)), "{} {}", operation.name, argument.name);
+        }
+        assert_eq!(row.trim_end().ends_with("yes |"), operation.effects, "{}", operation.name);
+    }
 }
