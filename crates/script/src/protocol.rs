@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
-use stave_canon::Value;
+use stave_canon::{Layout, Value};
 
 use crate::{CodeRange, Limit, Limits};
 
@@ -24,7 +24,9 @@ pub struct Json(pub Value);
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        let mut text = String::new();
+        stave_canon::write(&self.0, &Layout::MESSAGE, &mut text);
+        serializer.serialize_str(&text)
     }
 }
 

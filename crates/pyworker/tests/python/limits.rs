@@ -133,13 +133,13 @@ async fn an_expression_meets_the_same_limits() {
 #[tokio::test]
 async fn inputs_beyond_the_memory_limit_are_a_clean_error() {
     let pool = pool(1);
-    let limits = Limits { memory_bytes: 4 * 1024 * 1024, ..limits() };
+    let limits = Limits { memory_bytes: 2 * 1024 * 1024, ..limits() };
     let mut large = returning("len(inputs['text'])");
-    large.inputs.insert("text".to_owned(), Value::from("x".repeat(20 * 1024 * 1024)));
+    large.inputs.insert("text".to_owned(), Value::from("x".repeat(8 * 1024 * 1024)));
     assert_limit(&pool.transform(large, None, &limits).await.unwrap_err(), Limit::Memory);
-    let mut huge = returning("len(inputs['text'])");
-    huge.inputs.insert("text".to_owned(), Value::from("x".repeat(70 * 1024 * 1024)));
-    assert_limit(&pool.transform(huge, None, &limits).await.unwrap_err(), Limit::Memory);
+    let beyond_a_frame = "1".repeat(70 * 1024 * 1024);
+    let scope = crate::support::object("{}");
+    assert_limit(&pool.evaluate(&beyond_a_frame, vec![scope], &limits).await.unwrap_err(), Limit::Memory);
     let output = pool.transform(returning("1"), None, &limits).await.unwrap();
     assert_eq!(output.value, Value::from(1));
 }
