@@ -36,12 +36,9 @@ pub(crate) fn tables(circumstances: &Circumstances<'_>, outcomes: &[Outcome]) ->
         circumstances.settings.rounds,
     );
     for outcome in outcomes {
-        text.push_str(&format!(
-            "\n{}: {}\n{}\n",
-            outcome.benchmark.name,
-            outcome.benchmark.about,
-            table(outcome)
-        ));
+        let Benchmark { name, about, .. } = outcome.benchmark;
+        text.push_str(&format!("\n{name}: {about}\n{}\n", table(outcome)));
+        text.push_str(&absences(outcome));
     }
     text.push_str(
         "\nTimes are medians for one iteration (lowest to highest round). A ratio is the peer's time over ours \
@@ -65,12 +62,26 @@ fn table(outcome: &Outcome) -> Table {
                         .into_iter()
                         .map(|text| Cell::new(text).set_alignment(CellAlignment::Right)),
                 ),
-                Err(error) => cells.push(Cell::new(error.to_string())),
+                Err(_) => cells.push(Cell::new("absent").set_alignment(CellAlignment::Right)),
             }
             table.add_row(cells);
         }
     }
     table
+}
+
+/// Who did not take part, and why, each reason once.
+fn absences(outcome: &Outcome) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for placing in outcome.standings.iter().flat_map(|standings| &standings.placings) {
+        if let Err(error) = &placing.times {
+            let line = format!("{}: {error}\n", placing.name);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines.concat()
 }
 
 fn row(times: &Times, work: Work) -> [String; 5] {
@@ -111,12 +122,13 @@ fn rate(nanoseconds: Spread, work: Work) -> String {
     }
 }
 
-/// Three digits that matter.
+/// About three digits that matter.
 fn number(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
+        value if value >= 0.1 => format!("{value:.2}"),
+        value => format!("{value:.4}"),
     }
 }
 
@@ -189,6 +201,22 @@ mod tests {
         assert_eq!(ratio(None), "");
         assert_eq!(ratio(Some(Spread { median: 3.456, low: 2.0, high: 12.34 })), "3.46 (2.00–12.3)");
         assert_eq!(ratio(Some(Spread { median: 1.2, low: 0.9, high: 1.5 })), "?1.20? (0.90–1.50)");
+    }
+
+    #[test]
+    fn an_absent_peer_is_explained_once_and_below_the_table() {
+        let standings = |title| {
+            let error = crate::contest::Error::Missing("install it".to_owned());
+            Standings {
+                title,
+                work: Work::Calls(1),
+                placings: vec![Placing { name: "peer", times: Err(error) }],
+            }
+        };
+        let benchmark = &crate::benchmarks::BENCHMARKS[0];
+        let outcome = Outcome { benchmark, standings: vec![standings("one"), standings("two")] };
+        assert_eq!(absences(&outcome), "peer: install it\n");
+        assert_eq!(table(&outcome).to_string().matches("absent").count(), 2);
     }
 
     #[test]

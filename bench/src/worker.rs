@@ -32,15 +32,19 @@ impl Sandbox {
             (machine.programs.join("stave"), vec![OsString::from("py-worker")]),
             (machine.programs.join("stave-py-worker-test"), Vec::new()),
         ];
+        let mut reason = "no worker is built".to_owned();
         for (program, arguments) in candidates {
-            if program.is_file()
-                && let Ok(sandbox) = Sandbox::start(WorkerCommand { program, arguments }, expression, scopes)
-            {
-                return Ok(Rc::new(sandbox));
+            if !program.is_file() {
+                continue;
+            }
+            let name = program.display().to_string();
+            match Sandbox::start(WorkerCommand { program, arguments }, expression, scopes) {
+                Ok(sandbox) => return Ok(Rc::new(sandbox)),
+                // It may be older than this program; another one may do.
+                Err(error) => reason = format!("{name} does not answer ({error})"),
             }
         }
-        let help = "no worker is built; run `cargo build --release -p stave-cli`";
-        Err(Error::Missing(help.to_owned()))
+        Err(Error::Missing(format!("{reason}; run `cargo build --release -p stave-cli`")))
     }
 
     fn start(command: WorkerCommand, expression: &str, scopes: &[Object]) -> Result<Sandbox, Error> {
