@@ -25,10 +25,12 @@ pub use float::{js_float, python_float};
 pub use hash::{Sha256, prefixed_sha256, sha256_hex, sha256_of};
 pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
 pub use number::Number;
-pub use parse::{DuplicateKeys, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_with};
+pub use parse::{
+    DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each, parse_with,
+};
 pub use pointer::{Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{
-    InexactNumber, Layout, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_insertion_utf8, pretty_sorted_utf8,
-    python_spaced, rfc8785, rfc8785_exact, write,
+    InexactNumber, Layout, Sink, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_insertion_utf8,
+    pretty_sorted_utf8, python_spaced, rfc8785, rfc8785_exact, write,
 };

@@ -54,14 +54,51 @@ pub fn parse_with(text: &str, options: ParseOptions) -> Result<Value, ParseError
     reader.document().map_err(|fault| place(text.as_bytes(), fault.offset, &fault.message))
 }
 
+/// Takes the items of one long array as they are read, so that they are never all held at once.
+pub trait Items {
+    /// The array begins. Another one that began before is void: its key was named twice.
+    fn begin(&mut self);
+    fn item(&mut self, item: Value);
+}
+
+/// [`parse_with`] for an object with one long array in it: the items of the member `key` go to `items`
+/// one by one, and the member of the object that is returned is an empty array. A member of another kind
+/// stays where it is.
+pub fn parse_each(
+    text: &str,
+    options: ParseOptions,
+    key: &str,
+    items: &mut impl Items,
+) -> Result<Value, ParseError> {
+    let mut reader = Reader { scanner: Scanner::new(text), options };
+    let value = match reader.scanner.peek() {
+        Some(b'{') => reader.object_with(1, &mut |reader, name, depth| {
+            if name == key && reader.scanner.peek() == Some(b'[') {
+                items.begin();
+                reader.array_into(depth + 1, &mut |item| items.item(item))?;
+                return Ok(Value::Array(Vec::new()));
+            }
+            reader.value(depth)
+        }),
+        _ => reader.value(0),
+    };
+    let value = value.and_then(|value| reader.end(value));
+    value.map_err(|fault| place(text.as_bytes(), fault.offset, &fault.message))
+}
+
 struct Reader<'t> {
     scanner: Scanner<'t>,
     options: ParseOptions,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     fn document(&mut self) -> Result<Value, Fault> {
         let value = self.value(0)?;
+        self.end(value)
+    }
+
+    /// The value, when nothing follows it.
+    fn end(&mut self, value: Value) -> Result<Value, Fault> {
         match self.scanner.peek() {
             None => Ok(value),
             Some(_) => Err(self.scanner.expected("the end of the text")),
@@ -84,19 +121,32 @@ impl Reader<'_> {
 
     fn array(&mut self, depth: usize) -> Result<Value, Fault> {
         let mut items = Vec::new();
+        self.array_into(depth, &mut |item| items.push(item))?;
+        Ok(Value::Array(items))
+    }
+
+    fn array_into(&mut self, depth: usize, each: &mut impl FnMut(Value)) -> Result<(), Fault> {
         self.scanner.eat(b'[');
         if self.scanner.eat(b']') {
-            return Ok(Value::Array(items));
+            return Ok(());
         }
         loop {
-            items.push(self.value(depth)?);
+            each(self.value(depth)?);
             if !self.scanner.another(b']')? {
-                return Ok(Value::Array(items));
+                return Ok(());
             }
         }
     }
 
     fn object(&mut self, depth: usize) -> Result<Value, Fault> {
+        self.object_with(depth, &mut |reader, _, depth| reader.value(depth))
+    }
+
+    fn object_with(
+        &mut self,
+        depth: usize,
+        member: &mut impl FnMut(&mut Reader<'t>, &str, usize) -> Result<Value, Fault>,
+    ) -> Result<Value, Fault> {
         let mut object = Object::new();
         self.scanner.eat(b'{');
         if self.scanner.eat(b'}') {
@@ -109,7 +159,7 @@ impl Reader<'_> {
             if self.options.duplicate_keys == DuplicateKeys::Refuse && object.contains_key(&key) {
                 return Err(Fault { offset, message: format!("duplicate key {key:?}").into() });
             }
-            let value = self.value(depth)?;
+            let value = member(self, &key, depth)?;
             object.insert(key, value);
             if !self.scanner.another(b'}')? {
                 return Ok(Value::Object(object));

@@ -30,7 +30,7 @@ const TABLE: &[(&str, usize, usize)] = &[
     ("system.document_fingerprint", 24, 0),
     ("system.load", 129, 0),
     ("system.node_fingerprint", 6, 0),
-    ("system.plan_to_ir", 0, 8),
+    ("system.plan_to_ir", 8, 0),
     ("system.runtime_contract_id", 3, 0),
     ("system.stable_json_fingerprint", 5, 0),
     ("system.stable_node_id", 9, 0),

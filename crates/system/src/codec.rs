@@ -6,19 +6,21 @@ mod node;
 mod reader;
 mod writer;
 
-use stave_canon::{ParseOptions, Value, parse_with, pretty_sorted_utf8};
+use stave_canon::Value;
 
 use crate::{Document, LoadError, Node};
-use reader::Reader;
+pub(crate) use reader::Reader;
 
+pub(crate) use writer::canonical;
 pub use writer::{contract_value, node_value};
 
 impl Document {
     /// Reads a document from its file's text. As in the specification's own implementation, `NaN` and the
     /// infinities inside free-form values are kept, and the last of duplicate keys wins.
     pub fn from_text(text: &str) -> Result<Document, LoadError> {
-        let value = parse_with(text, ParseOptions { non_finite: true, ..ParseOptions::default() })?;
-        Document::from_value(&value)
+        let mut reader = Reader::new();
+        let document = document::read_text(&mut reader, text)?;
+        reader.finish(document)
     }
 
     /// Reads a document from its JSON value.
@@ -44,7 +46,7 @@ impl Document {
     /// The text of the document's file: two spaces of indentation, sorted keys, no final line feed.
     #[must_use]
     pub fn to_file_text(&self) -> String {
-        pretty_sorted_utf8(&self.to_value())
+        writer::file_text(self)
     }
 }
 
@@ -54,5 +56,14 @@ impl Node {
         let mut reader = Reader::new();
         let node = node::read(&mut reader, value, &stave_canon::Pointer::root());
         reader.finish(node)
+    }
+}
+
+impl crate::model::ProvenancePointer {
+    /// Reads a single provenance row.
+    pub fn from_value(value: &Value) -> Result<Self, LoadError> {
+        let mut reader = Reader::new();
+        let row = node::provenance_row(&mut reader, value, &stave_canon::Pointer::root());
+        reader.finish(Some(row))
     }
 }

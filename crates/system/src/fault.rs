@@ -3,11 +3,15 @@
 use std::fmt;
 
 use stave_canon::{ParseError, Pointer};
+use stave_diag::{Code, Diagnostic, SourceId, Span};
 use thiserror::Error;
+
+use crate::codes;
 
 /// One violation of the specification.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
+    pub code: Code,
     /// The value at fault, or the object that lacks one.
     pub pointer: Pointer,
     pub message: String,
@@ -34,10 +38,40 @@ impl LoadError {
     }
 }
 
+impl LoadError {
+    /// Every fault as a diagnostic at its line and column in the text that was refused.
+    #[must_use]
+    pub fn diagnostics(&self, source: SourceId, text: &str) -> Vec<Diagnostic> {
+        match self {
+            LoadError::Syntax(error) => {
+                let start = text.floor_char_boundary(error.offset);
+                let end = text.ceil_char_boundary((error.offset + 1).min(text.len()));
+                let span = Span::new(source, start, end);
+                vec![Diagnostic::new(codes::SYSTEM_NOT_JSON, span, error.message.clone())]
+            }
+            LoadError::Faults(faults) => {
+                let each = faults.iter();
+                each.map(|fault| diagnostic(source, text, fault.code, &fault.pointer, &fault.message))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A diagnostic at the value that a pointer names.
+#[must_use]
+pub fn diagnostic(source: SourceId, text: &str, code: Code, pointer: &Pointer, message: &str) -> Diagnostic {
+    let range = stave_canon::locate(text, pointer.as_str()).unwrap_or(0..0);
+    // A whole object is too much to underline; its first character marks it.
+    let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));
+    let end = if opens { range.start + 1 } else { range.end };
+    Diagnostic::new(code, Span::new(source, range.start, end), message)
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer = if self.pointer.as_str().is_empty() { "the document" } else { self.pointer.as_str() };
-        write!(out, "{pointer}: {}", self.message)
+        write!(out, "{pointer}: {} [{}]", self.message, self.code)
     }
 }
 

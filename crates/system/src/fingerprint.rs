@@ -1,8 +1,8 @@
 //! Fingerprints: SHA-256 over the canonical text.
 
-use stave_canon::{Layout, Value, sha256_of};
+use stave_canon::{Layout, Sha256, Value, sha256_of};
 
-use crate::codec::node_value;
+use crate::codec::{canonical, node_value};
 use crate::{Document, Node};
 
 /// The fingerprint of any JSON value: 64 lowercase hexadecimal digits.
@@ -15,7 +15,9 @@ impl Document {
     /// The fingerprint of the document in its canonical form. The version is part of it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        stable_json_fingerprint(&self.to_value())
+        let mut hash = Sha256::new();
+        canonical(self, &mut hash);
+        hash.finish_hex()
     }
 }
 

@@ -9,10 +9,13 @@
 //! unique node ids and well-formed contracts.
 
 mod codec;
+pub mod codes;
 mod diff;
 mod fault;
 mod fingerprint;
+pub mod knowledge;
 pub mod model;
+mod plan;
 mod stable_id;
 mod strip;
 pub mod verify;
@@ -20,9 +23,10 @@ mod workflow_order;
 
 pub use codec::{contract_value, node_value};
 pub use diff::{Difference, ScopeMismatch, diff};
-pub use fault::{Fault, LoadError};
+pub use fault::{Fault, LoadError, diagnostic};
 pub use fingerprint::stable_json_fingerprint;
 pub use model::{Document, Node, NodeKind, Version};
+pub use plan::{PlanContext, plan_to_ir};
 pub use stable_id::{BlankPart, acceptance_contract_id, runtime_contract_id, stable_node_id};
 pub use strip::strip;
 pub use workflow_order::workflow_order;

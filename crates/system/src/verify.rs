@@ -13,8 +13,9 @@ mod knowledge_hub;
 mod policy_actions;
 
 use stave_canon::Pointer;
+use stave_diag::Code;
 
-use crate::{Document, Node};
+use crate::{Document, Node, codes};
 
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +74,19 @@ impl Rule {
     #[must_use]
     pub fn concern(self) -> Concern {
         if self == Rule::ContractCategory { Concern::Contracts } else { Concern::Graph }
+    }
+
+    /// The code of what breaks the rule.
+    #[must_use]
+    pub fn code(self) -> Code {
+        match self {
+            Rule::ContractCategory => codes::SYSTEM_WRONG_CONTRACT,
+            Rule::Dependencies => codes::SYSTEM_UNKNOWN_DEPENDENCY,
+            Rule::Acyclic => codes::SYSTEM_DEPENDENCY_CYCLE,
+            Rule::KnowledgeHub => codes::SYSTEM_BAD_KNOWLEDGE_HUB,
+            Rule::Deployable => codes::SYSTEM_UNDECLARED_EFFECTS,
+            Rule::PolicyActions => codes::SYSTEM_BAD_POLICY_NODE,
+        }
     }
 
     /// The rule's name in reports.

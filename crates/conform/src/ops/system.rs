@@ -2,7 +2,7 @@
 
 use stave_canon::{Value, compact_utf8};
 use stave_system::verify::{Concern, verify};
-use stave_system::{Document, Node, strip};
+use stave_system::{Document, Node, PlanContext, strip};
 
 use super::{Outcome, Refusal, Table, member, output, text};
 
@@ -12,6 +12,7 @@ pub(super) const OPS: Table = &[
     ("system.document_fingerprint", document_fingerprint),
     ("system.load", load),
     ("system.node_fingerprint", node_fingerprint),
+    ("system.plan_to_ir", plan_to_ir),
     ("system.runtime_contract_id", runtime_contract_id),
     ("system.stable_json_fingerprint", stable_json_fingerprint),
     ("system.stable_node_id", stable_node_id),
@@ -101,4 +102,14 @@ fn workflow_order(input: &Value) -> Outcome {
     let order: Vec<Value> =
         stave_system::workflow_order(&document).into_iter().map(|node| strip(&node.id).into()).collect();
     Ok(output([("order", Value::Array(order))]))
+}
+
+fn plan_to_ir(input: &Value) -> Outcome {
+    let part = |key: &str| input.get(key).filter(|value| !value.is_null());
+    let context = PlanContext {
+        intent_node_properties: part("intent_node_properties"),
+        intent_spec: part("intent_spec"),
+    };
+    let document = stave_system::plan_to_ir(member(input, "plan")?, context)?;
+    Ok(output([("document", document.to_value()), ("fingerprint", document.fingerprint().into())]))
 }

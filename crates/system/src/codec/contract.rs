@@ -7,8 +7,8 @@ use crate::model::{
     ContractCategory, ContractTrigger, IoContract, OperationalBudget, OperationalContract,
     StateMachineContract, StateTransition,
 };
-use crate::strip;
 use crate::verify::invariants;
+use crate::{codes, strip};
 
 pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<OperationalContract> {
     let members = reader.object(value, pointer)?;
@@ -49,9 +49,7 @@ pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Opt
         runtime_budget,
         acceptance,
     };
-    for fault in invariants::contract(&contract, pointer) {
-        reader.fault(&fault.pointer, fault.message);
-    }
+    reader.note(invariants::contract(&contract, pointer));
     Some(contract)
 }
 
@@ -135,7 +133,11 @@ fn budget(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<Opera
     let members = reader.object(value, pointer)?;
     reader.only(members, &BOUNDS);
     if BOUNDS.iter().all(|bound| members.object.get(*bound).is_none_or(Value::is_null)) {
-        reader.fault(pointer, "must set at least one of max_seconds, max_steps, max_tokens");
+        reader.fault(
+            codes::SYSTEM_BROKEN_CONTRACT,
+            pointer,
+            "must set at least one of max_seconds, max_steps, max_tokens",
+        );
     }
     Some(OperationalBudget {
         max_seconds: reader.optional_count(members, "max_seconds"),

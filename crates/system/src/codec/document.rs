@@ -1,43 +1,88 @@
-//! The document object.
+//! The document object. Its nodes are read one at a time, so that a text of any length is never held as
+//! a second tree of values.
 
-use stave_canon::{Pointer, Value};
+use stave_canon::{Items, ParseError, ParseOptions, Pointer, Value, parse_each};
 
 use super::node;
 use super::reader::{Members, Reader};
 use crate::model::SCHEMA_KIND;
 use crate::verify::invariants;
-use crate::{Document, Node, Version};
+use crate::{Document, Node, Version, codes};
 
+/// Reads a document's text.
+pub(super) fn read_text(reader: &mut Reader, text: &str) -> Result<Option<Document>, ParseError> {
+    let mut nodes =
+        Nodes { reader, root: Pointer::root().key("nodes"), read: Vec::new(), places: Vec::new(), next: 0 };
+    let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+    let rest = parse_each(text, options, "nodes", &mut nodes)?;
+    let Nodes { read, places, .. } = nodes;
+    Ok(document(reader, &rest, read, &places))
+}
+
+/// Reads a document that is a value already.
 pub(super) fn read(reader: &mut Reader, value: &Value) -> Option<Document> {
+    let mut nodes =
+        Nodes { reader, root: Pointer::root().key("nodes"), read: Vec::new(), places: Vec::new(), next: 0 };
+    for item in value.get("nodes").and_then(Value::as_array).unwrap_or_default() {
+        nodes.read(item);
+    }
+    let Nodes { read, places, .. } = nodes;
+    document(reader, value, read, &places)
+}
+
+/// The nodes so far.
+struct Nodes<'r> {
+    reader: &'r mut Reader,
+    root: Pointer,
+    read: Vec<Node>,
+    /// Where each of them stood; items that are no objects leave a gap.
+    places: Vec<usize>,
+    next: usize,
+}
+
+impl Nodes<'_> {
+    fn read(&mut self, item: &Value) {
+        if let Some(node) = node::read(self.reader, item, &self.root.index(self.next)) {
+            self.read.push(node);
+            self.places.push(self.next);
+        }
+        self.next += 1;
+    }
+}
+
+impl Items for Nodes<'_> {
+    fn begin(&mut self) {
+        self.reader.forget();
+        self.read.clear();
+        self.places.clear();
+        self.next = 0;
+    }
+
+    fn item(&mut self, item: Value) {
+        self.read(&item);
+    }
+}
+
+/// The document around its nodes.
+fn document(reader: &mut Reader, value: &Value, nodes: Vec<Node>, places: &[usize]) -> Option<Document> {
     let root = Pointer::root();
     let members = reader.object(value, &root)?;
     match reader.required(members, "schema_kind") {
         Some(Value::String(kind)) if kind == SCHEMA_KIND => {}
         Some(other) => {
-            reader.fault(&root.key("schema_kind"), format!("must be \"{SCHEMA_KIND}\", not {other}"));
+            let message = format!("must be \"{SCHEMA_KIND}\", not {other}");
+            reader.fault(codes::SYSTEM_UNSUPPORTED_VERSION, &root.key("schema_kind"), message);
         }
         None => {}
     }
     let version = version(reader, members);
     let tenant_id = reader.written_text(members, "tenant_id");
     let repo_id = reader.written_text(members, "repo_id");
-    let nodes = nodes(reader, members);
-    for fault in invariants::document(&tenant_id, &nodes) {
-        reader.fault(&fault.pointer, fault.message);
+    if let Some(value) = reader.required(members, "nodes") {
+        reader.items(value, &root.key("nodes"));
     }
-    let nodes = nodes.into_iter().map(|(_, node)| node).collect();
+    reader.note(invariants::document(&tenant_id, &nodes, places));
     Some(Document { version: version.unwrap_or_default(), tenant_id, repo_id, nodes })
-}
-
-fn nodes(reader: &mut Reader, members: Members<'_>) -> Vec<(Pointer, Node)> {
-    let Some(value) = reader.required(members, "nodes") else { return Vec::new() };
-    let pointer = members.pointer.key("nodes");
-    let items = reader.items(value, &pointer).iter().enumerate();
-    let nodes = items.filter_map(|(index, item)| {
-        let pointer = pointer.index(index);
-        node::read(reader, item, &pointer).map(|node| (pointer, node))
-    });
-    nodes.collect()
 }
 
 /// Both fields together must be a supported pair; each is the current one when it is absent.
@@ -52,6 +97,7 @@ fn version(reader: &mut Reader, members: Members<'_>) -> Option<Version> {
     if found.is_none() {
         let key = if schema.is_some() { "schema_version" } else { "format_version" };
         reader.fault(
+            codes::SYSTEM_UNSUPPORTED_VERSION,
             &members.pointer.key(key),
             format!(
                 "schema_version {} with format_version {} is not supported, only 1 with \"1.0\" and 2 with \"2.0\"",

@@ -6,7 +6,7 @@ use super::contract;
 use super::reader::{Members, Null, Reader};
 use crate::model::{EffectAnnotation, ProvenanceKind, ProvenancePointer};
 use crate::verify::invariants;
-use crate::{Node, NodeKind, strip};
+use crate::{Node, NodeKind, codes, strip};
 
 pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<Node> {
     let members = reader.object(value, pointer)?;
@@ -26,9 +26,7 @@ pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Opt
     let contract = contract.and_then(|value| contract::read(reader, value, &pointer.key("contract")));
     let properties = properties.unwrap_or_default();
     let node = Node { id, tenant_id, kind, name, properties, depends_on, effects, provenance, contract };
-    for fault in invariants::node(&node, pointer) {
-        reader.fault(&fault.pointer, fault.message);
-    }
+    reader.note(invariants::node(&node, pointer));
     Some(node)
 }
 
@@ -76,7 +74,7 @@ fn provenance(reader: &mut Reader, members: Members<'_>) -> Vec<ProvenancePointe
     items.map(|(index, item)| provenance_row(reader, item, &pointer.index(index))).collect()
 }
 
-fn provenance_row(reader: &mut Reader, value: &Value, pointer: &Pointer) -> ProvenancePointer {
+pub(super) fn provenance_row(reader: &mut Reader, value: &Value, pointer: &Pointer) -> ProvenancePointer {
     let mut row = ProvenancePointer {
         tenant_id: String::new(),
         kind: ProvenanceKind::Other,
@@ -102,7 +100,7 @@ fn provenance_row(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Prov
 fn sha256_of(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Option<String> {
     let hash = strip(reader.string(value, pointer)?).to_ascii_lowercase();
     if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        reader.fault(pointer, "must be 64 hexadecimal digits");
+        reader.fault(codes::SYSTEM_BAD_VALUE, pointer, "must be 64 hexadecimal digits");
         return None;
     }
     Some(hash)

@@ -5,38 +5,49 @@
 
 use stave_canon::{Number, Object, Pointer, Value};
 
-use crate::{Fault, LoadError, strip};
+use stave_diag::Code;
+
+use crate::{Fault, LoadError, codes, strip};
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     faults: Vec<Fault>,
 }
 
 /// An object under its pointer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Members<'v> {
-    pub(super) object: &'v Object,
-    pub(super) pointer: &'v Pointer,
+pub(crate) struct Members<'v> {
+    pub(crate) object: &'v Object,
+    pub(crate) pointer: &'v Pointer,
 }
 
 /// What an explicit `null` stands for where a member is optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Null {
+pub(crate) enum Null {
     IsAbsent,
     IsFault,
 }
 
 impl Reader {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub(super) fn fault(&mut self, pointer: &Pointer, message: impl Into<String>) {
-        self.faults.push(Fault { pointer: pointer.clone(), message: message.into() });
+    pub(crate) fn fault(&mut self, code: Code, pointer: &Pointer, message: impl Into<String>) {
+        self.faults.push(Fault { code, pointer: pointer.clone(), message: message.into() });
+    }
+
+    /// Takes back every fault: what they were about turned out not to count.
+    pub(crate) fn forget(&mut self) {
+        self.faults.clear();
+    }
+
+    pub(crate) fn note(&mut self, faults: Vec<Fault>) {
+        self.faults.extend(faults);
     }
 
     /// `result`, unless a fault was noted on the way to it.
-    pub(super) fn finish<T>(self, result: Option<T>) -> Result<T, LoadError> {
+    pub(crate) fn finish<T>(self, result: Option<T>) -> Result<T, LoadError> {
         match result {
             Some(result) if self.faults.is_empty() => Ok(result),
             _ => Err(LoadError::Faults(self.faults)),
@@ -44,7 +55,7 @@ impl Reader {
     }
 
     /// The members of `value`, which must be an object.
-    pub(super) fn object<'v>(&mut self, value: &'v Value, pointer: &'v Pointer) -> Option<Members<'v>> {
+    pub(crate) fn object<'v>(&mut self, value: &'v Value, pointer: &'v Pointer) -> Option<Members<'v>> {
         let Some(object) = value.as_object() else {
             self.wrong_type(pointer, "an object", value);
             return None;
@@ -53,43 +64,43 @@ impl Reader {
     }
 
     /// Notes every key of an object that is not in `known`.
-    pub(super) fn only(&mut self, members: Members<'_>, known: &[&str]) {
+    pub(crate) fn only(&mut self, members: Members<'_>, known: &[&str]) {
         for key in members.object.keys().filter(|key| !known.contains(&key.as_str())) {
-            self.fault(&members.pointer.key(key), format!("unknown key {key:?}"));
+            self.fault(codes::SYSTEM_UNKNOWN_KEY, &members.pointer.key(key), format!("unknown key {key:?}"));
         }
     }
 
     /// A required member.
-    pub(super) fn required<'v>(&mut self, members: Members<'v>, key: &str) -> Option<&'v Value> {
+    pub(crate) fn required<'v>(&mut self, members: Members<'v>, key: &str) -> Option<&'v Value> {
         let value = members.object.get(key);
         if value.is_none() {
-            self.fault(members.pointer, format!("`{key}` is missing"));
+            self.fault(codes::SYSTEM_MISSING_FIELD, members.pointer, format!("`{key}` is missing"));
         }
         value
     }
 
     /// A required string that is not blank, as it was written.
-    pub(super) fn written_text(&mut self, members: Members<'_>, key: &str) -> String {
+    pub(crate) fn written_text(&mut self, members: Members<'_>, key: &str) -> String {
         let text = self.required(members, key).map(|value| self.text(value, &members.pointer.key(key)));
         text.flatten().unwrap_or_default().to_owned()
     }
 
     /// A required string that is not blank, without the white space around it.
-    pub(super) fn stripped_text(&mut self, members: Members<'_>, key: &str) -> String {
+    pub(crate) fn stripped_text(&mut self, members: Members<'_>, key: &str) -> String {
         strip(&self.written_text(members, key)).to_owned()
     }
 
     /// `value` as a string that is not blank.
-    pub(super) fn text<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> Option<&'v str> {
+    pub(crate) fn text<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> Option<&'v str> {
         let text = self.string(value, pointer)?;
         if strip(text).is_empty() {
-            self.fault(pointer, "must not be blank");
+            self.fault(codes::SYSTEM_BAD_VALUE, pointer, "must not be blank");
             return None;
         }
         Some(text)
     }
 
-    pub(super) fn string<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> Option<&'v str> {
+    pub(crate) fn string<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> Option<&'v str> {
         if value.as_str().is_none() {
             self.wrong_type(pointer, "a string", value);
         }
@@ -97,7 +108,7 @@ impl Reader {
     }
 
     /// An optional member; `null` means what `null` says.
-    pub(super) fn optional<'v>(
+    pub(crate) fn optional<'v>(
         &mut self,
         members: Members<'v>,
         key: &str,
@@ -115,13 +126,13 @@ impl Reader {
     }
 
     /// An optional free-form object.
-    pub(super) fn optional_object(&mut self, members: Members<'_>, key: &str, null: Null) -> Option<Object> {
+    pub(crate) fn optional_object(&mut self, members: Members<'_>, key: &str, null: Null) -> Option<Object> {
         let value = self.optional(members, key, null, "an object")?;
         self.object(value, &members.pointer.key(key)).map(|members| members.object.clone())
     }
 
     /// An optional list of strings, each as it was written.
-    pub(super) fn optional_strings(&mut self, members: Members<'_>, key: &str, null: Null) -> Vec<String> {
+    pub(crate) fn optional_strings(&mut self, members: Members<'_>, key: &str, null: Null) -> Vec<String> {
         let value = self.optional(members, key, null, "an array of strings");
         value.map_or_else(Vec::new, |value| self.strings(value, &members.pointer.key(key)))
     }
@@ -135,7 +146,7 @@ impl Reader {
     }
 
     /// A required list of strings that are not blank, at least one, without the white space around them.
-    pub(super) fn keys(&mut self, members: Members<'_>, key: &str) -> Vec<String> {
+    pub(crate) fn keys(&mut self, members: Members<'_>, key: &str) -> Vec<String> {
         let pointer = members.pointer.key(key);
         let items = self.filled_items(members, key).iter().enumerate();
         items
@@ -145,16 +156,16 @@ impl Reader {
     }
 
     /// The items of a required list with at least one.
-    pub(super) fn filled_items<'v>(&mut self, members: Members<'v>, key: &str) -> &'v [Value] {
+    pub(crate) fn filled_items<'v>(&mut self, members: Members<'v>, key: &str) -> &'v [Value] {
         let Some(value) = self.required(members, key) else { return &[] };
         let pointer = members.pointer.key(key);
         if value.as_array().is_some_and(<[Value]>::is_empty) {
-            self.fault(&pointer, "must not be empty");
+            self.fault(codes::SYSTEM_BAD_VALUE, &pointer, "must not be empty");
         }
         self.items(value, &pointer)
     }
 
-    pub(super) fn items<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> &'v [Value] {
+    pub(crate) fn items<'v>(&mut self, value: &'v Value, pointer: &Pointer) -> &'v [Value] {
         if value.as_array().is_none() {
             self.wrong_type(pointer, "an array", value);
         }
@@ -162,7 +173,7 @@ impl Reader {
     }
 
     /// An optional integer that is not negative; `null` is the same as absent.
-    pub(super) fn optional_count(&mut self, members: Members<'_>, key: &str) -> Option<Number> {
+    pub(crate) fn optional_count(&mut self, members: Members<'_>, key: &str) -> Option<Number> {
         let value = self.optional(members, key, Null::IsAbsent, "an integer")?;
         let pointer = members.pointer.key(key);
         let Some(number) = value.as_number().filter(|number| number.is_integer()) else {
@@ -170,14 +181,14 @@ impl Reader {
             return None;
         };
         if number.compare(&Number::Int(0)).is_some_and(std::cmp::Ordering::is_lt) {
-            self.fault(&pointer, "must not be negative");
+            self.fault(codes::SYSTEM_BAD_VALUE, &pointer, "must not be negative");
             return None;
         }
         Some(number.clone())
     }
 
     /// One of a closed set of words.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         pointer: &Pointer,
         word: &str,
@@ -187,13 +198,21 @@ impl Reader {
         let found = all.iter().copied().find(|candidate| spell(*candidate) == word);
         if found.is_none() {
             let allowed: Vec<&str> = all.iter().map(|candidate| spell(*candidate)).collect();
-            self.fault(pointer, format!("{word:?} is none of {}", allowed.join(", ")));
+            self.fault(
+                codes::SYSTEM_BAD_VALUE,
+                pointer,
+                format!("{word:?} is none of {}", allowed.join(", ")),
+            );
         }
         found
     }
 
-    pub(super) fn wrong_type(&mut self, pointer: &Pointer, wanted: &str, found: &Value) {
-        self.fault(pointer, format!("must be {wanted}, not {}", with_article(found.kind())));
+    pub(crate) fn wrong_type(&mut self, pointer: &Pointer, wanted: &str, found: &Value) {
+        self.fault(
+            codes::SYSTEM_WRONG_TYPE,
+            pointer,
+            format!("must be {wanted}, not {}", with_article(found.kind())),
+        );
     }
 }
 

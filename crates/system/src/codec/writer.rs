@@ -1,6 +1,6 @@
 //! The canonical form of documents: one order for everything that is a set, nothing absent written.
 
-use stave_canon::{Object, Value, compact_utf8};
+use stave_canon::{Layout, Object, Sink, Value, compact_utf8, pretty_sorted_utf8, write};
 
 use crate::model::{
     ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract, ProvenancePointer,
@@ -8,9 +8,57 @@ use crate::model::{
 };
 use crate::{Document, Node, strip};
 
-pub(super) fn document_value(document: &Document) -> Value {
+/// Writes the canonical text node by node; neither the text nor a tree of it is held whole.
+pub(crate) fn canonical(document: &Document, sink: &mut impl Sink) {
+    let text = |value: &str| compact_utf8(&value.into());
+    sink.put(&format!("{{\"format_version\":{},\"nodes\":[", text(document.version.format_version())));
+    for (index, node) in sorted(document).into_iter().enumerate() {
+        sink.put(if index == 0 { "" } else { "," });
+        write(&node_value(node), &Layout::COMPACT_UTF8, sink);
+    }
+    sink.put(&format!(
+        "],\"repo_id\":{},\"schema_kind\":{},\"schema_version\":{},\"tenant_id\":{}}}",
+        text(strip(&document.repo_id)),
+        text(SCHEMA_KIND),
+        document.version.schema_version(),
+        text(strip(&document.tenant_id)),
+    ));
+}
+
+/// The file's text, node by node: one node's lines are those of the node alone, four columns further in.
+pub(super) fn file_text(document: &Document) -> String {
+    if document.nodes.is_empty() {
+        return pretty_sorted_utf8(&document_value(document));
+    }
+    let text = |value: &str| compact_utf8(&value.into());
+    let mut file =
+        format!("{{\n  \"format_version\": {},\n  \"nodes\": [", text(document.version.format_version()));
+    for (index, node) in sorted(document).into_iter().enumerate() {
+        file.push_str(if index == 0 { "" } else { "," });
+        for line in pretty_sorted_utf8(&node_value(node)).split('\n') {
+            file.push_str("\n    ");
+            file.push_str(line);
+        }
+    }
+    file.push_str(&format!(
+        "\n  ],\n  \"repo_id\": {},\n  \"schema_kind\": {},\n  \"schema_version\": {},\n  \"tenant_id\": {}\n}}",
+        text(strip(&document.repo_id)),
+        text(SCHEMA_KIND),
+        document.version.schema_version(),
+        text(strip(&document.tenant_id)),
+    ));
+    file
+}
+
+/// The nodes in order of their ids.
+fn sorted(document: &Document) -> Vec<&Node> {
     let mut nodes: Vec<&Node> = document.nodes.iter().collect();
     nodes.sort_by_key(|node| strip(&node.id));
+    nodes
+}
+
+pub(super) fn document_value(document: &Document) -> Value {
+    let nodes = sorted(document);
     object([
         ("schema_kind", SCHEMA_KIND.into()),
         ("schema_version", document.version.schema_version().into()),

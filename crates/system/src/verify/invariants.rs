@@ -6,18 +6,27 @@ use std::collections::HashSet;
 use stave_canon::Pointer;
 
 use crate::model::{ContractCategory, OperationalContract};
-use crate::{Fault, Node, strip};
+use crate::{Fault, Node, codes, strip};
 
-/// Node ids are unique, and all nodes share the document's tenant.
-pub(crate) fn document(tenant_id: &str, nodes: &[(Pointer, Node)]) -> Vec<Fault> {
+/// Node ids are unique, and all nodes share the document's tenant. `places` are the nodes' indices in the
+/// document, which may have items that are no nodes.
+pub(crate) fn document(tenant_id: &str, nodes: &[Node], places: &[usize]) -> Vec<Fault> {
     let tenant_id = strip(tenant_id);
-    let ids = nodes.iter().map(|(pointer, node)| (pointer.key("id"), strip(&node.id)));
-    let mut faults = repeated("node id", ids);
-    for (pointer, node) in nodes {
+    let root = Pointer::root().key("nodes");
+    let mut seen = HashSet::with_capacity(nodes.len());
+    let mut faults = Vec::new();
+    for (node, place) in nodes.iter().zip(places) {
+        let id = strip(&node.id);
+        if !id.is_empty() && !seen.insert(id) {
+            faults.push(twice(root.index(*place).key("id"), "node id", id));
+        }
+    }
+    for (node, place) in nodes.iter().zip(places) {
         let found = strip(&node.tenant_id);
         if found != tenant_id && !found.is_empty() && !tenant_id.is_empty() {
             let message = format!("tenant {found:?} in a document of tenant {tenant_id:?}");
-            faults.push(Fault { pointer: pointer.key("tenant_id"), message });
+            let pointer = root.index(*place).key("tenant_id");
+            faults.push(Fault { code: codes::SYSTEM_CROSS_TENANT, pointer, message });
         }
     }
     faults
@@ -32,6 +41,7 @@ pub(crate) fn node(node: &Node, pointer: &Pointer) -> Vec<Fault> {
         found != tenant_id && !found.is_empty() && !tenant_id.is_empty()
     });
     let strangers = strangers.map(|(index, row)| Fault {
+        code: codes::SYSTEM_CROSS_TENANT,
         pointer: pointer.key("provenance").index(index).key("tenant_id"),
         message: format!("tenant {:?} in a node of tenant {tenant_id:?}", row.tenant_id),
     });
@@ -42,6 +52,7 @@ pub(crate) fn node(node: &Node, pointer: &Pointer) -> Vec<Fault> {
     {
         let category = contract.contract_category.word();
         faults.push(Fault {
+            code: codes::SYSTEM_BROKEN_CONTRACT,
             pointer: pointer.key("contract").key("state_machine"),
             message: format!("only a contract of category runtime may have a state machine, not {category}"),
         });
@@ -67,7 +78,8 @@ pub(crate) fn contract(contract: &OperationalContract, pointer: &Pointer) -> Vec
         let Some(trigger) = transition.trigger_id.as_deref().map(strip) else { continue };
         if !declared.contains(trigger) {
             let message = format!("{trigger:?} is not a trigger of this contract");
-            faults.push(Fault { pointer: here.index(index).key("trigger_id"), message });
+            let pointer = here.index(index).key("trigger_id");
+            faults.push(Fault { code: codes::SYSTEM_BROKEN_CONTRACT, pointer, message });
         }
     }
     faults
@@ -76,7 +88,9 @@ pub(crate) fn contract(contract: &OperationalContract, pointer: &Pointer) -> Vec
 fn repeated<'n>(what: &str, names: impl Iterator<Item = (Pointer, &'n str)>) -> Vec<Fault> {
     let mut seen = HashSet::new();
     let repeated = names.filter(|(_, name)| !name.is_empty() && !seen.insert(*name));
-    repeated
-        .map(|(pointer, name)| Fault { pointer, message: format!("{what} {name:?} is used twice") })
-        .collect()
+    repeated.map(|(pointer, name)| twice(pointer, what, name)).collect()
+}
+
+fn twice(pointer: Pointer, what: &str, name: &str) -> Fault {
+    Fault { code: codes::SYSTEM_DUPLICATE_ID, pointer, message: format!("{what} {name:?} is used twice") }
 }
