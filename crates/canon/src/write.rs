@@ -64,8 +64,7 @@ impl Layout {
     pub const PRETTY_SORTED_UTF8: Layout =
         Layout { item_separator: ",", indent: 2, ascii: false, ..Layout::PYTHON_SPACED };
     /// A value for people: two spaces, keys as they were put in, text outside ASCII as it is.
-    pub const PRETTY_INSERTION_UTF8: Layout =
-        Layout { ascii: false, ..Layout::PRETTY_INSERTION_ASCII };
+    pub const PRETTY_INSERTION_UTF8: Layout = Layout { ascii: false, ..Layout::PRETTY_INSERTION_ASCII };
     /// An exec document's file: two spaces, keys as they were put in, ASCII only.
     pub const PRETTY_INSERTION_ASCII: Layout =
         Layout { order: Order::Insertion, item_separator: ",", indent: 2, ..Layout::PYTHON_SPACED };

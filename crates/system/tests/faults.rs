@@ -40,7 +40,7 @@ fn a_document_full_of_faults_is_told_all_of_them() {
 #[test]
 fn a_text_that_is_no_json_is_told_where_it_breaks() {
     insta::assert_snapshot!(faults("{\n  \"nodes\": [1,]\n}"), @"not JSON: expected a value, found ']' at line 2 column 15");
-    insta::assert_snapshot!(faults("3"), @"the document: must be an object, not an integer");
+    insta::assert_snapshot!(faults("3"), @"the document: must be an object, not an integer [system-wrong-type]");
 }
 
 #[test]
