@@ -1,0 +1,208 @@
+//! `stave check`: everything that is wrong, at its place, in four forms.
+
+use stave_canon::Value;
+
+use super::sample::{DOUBLE, broken};
+use crate::folder::{Folder, repository_file};
+use crate::json::{items, text};
+use crate::mask::mask;
+use crate::process::{Finished, stave};
+
+fn folder_with(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new();
+    for (path, content) in files {
+        folder.write(path, content);
+    }
+    folder
+}
+
+fn diagnostics(finished: &Finished) -> Vec<Value> {
+    items(&finished.json(), "diagnostics").to_vec()
+}
+
+#[tokio::test]
+async fn a_flow_without_faults_is_said_to_be_fine() {
+    let folder = folder_with(&[("flow.yaml", DOUBLE)]);
+    let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    assert_eq!(finished.stdout, "");
+    insta::assert_snapshot!(finished.stderr);
+}
+
+#[tokio::test]
+async fn people_see_the_source_with_the_places_marked() {
+    let folder = folder_with(&[("flow.yaml", &broken())]);
+    let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stdout, "");
+    insta::assert_snapshot!(finished.stderr);
+}
+
+#[tokio::test]
+async fn the_short_form_has_a_line_per_finding() {
+    let folder = folder_with(&[("flow.yaml", &broken())]);
+    let finished = stave(&folder, ["check", "--format", "short", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stderr, "");
+    insta::assert_snapshot!(finished.stdout);
+}
+
+#[tokio::test]
+async fn the_json_form_is_one_object_with_places_and_cures() {
+    let folder = folder_with(&[("flow.yaml", &broken())]);
+    let finished = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stderr, "");
+    let same = stave(&folder, ["check", "--json", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stdout, same.stdout);
+    insta::assert_snapshot!(finished.stdout);
+    for diagnostic in diagnostics(&finished) {
+        for key in ["code", "severity", "message", "file", "line", "column", "end_line", "end_column", "help"]
+        {
+            assert!(diagnostic.get(key).is_some(), "{key} of {diagnostic}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_json_form_of_a_flow_without_faults_has_an_empty_list() {
+    let folder = folder_with(&[("flow.yaml", DOUBLE)]);
+    let finished = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+    assert!(diagnostics(&finished).is_empty());
+}
+
+#[tokio::test]
+async fn the_sarif_form_names_rules_results_and_places() {
+    let folder = folder_with(&[("flow.yaml", &broken())]);
+    let finished = stave(&folder, ["check", "--format", "sarif", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stderr, "");
+    let log = finished.json();
+    assert_eq!(text(&log, "version"), Some("2.1.0"));
+    let results: Vec<String> = log
+        .pointer("/runs/0/results")
+        .and_then(Value::as_array)
+        .unwrap()
+        .iter()
+        .map(|result| {
+            let place = result.pointer("/locations/0/physicalLocation").unwrap();
+            let file = place.pointer("/artifactLocation/uri").unwrap();
+            let line = place.pointer("/region/startLine").unwrap();
+            format!("{} {} {file}:{line}", result.get("ruleId").unwrap(), result.get("level").unwrap())
+        })
+        .collect();
+    insta::assert_snapshot!(results.join("\n"));
+}
+
+#[tokio::test]
+async fn several_files_are_checked_in_one_go() {
+    let folder =
+        folder_with(&[("good.yaml", DOUBLE), ("bad.yaml", &broken()), ("worse.yaml", "version: [\n")]);
+    let arguments = ["check", "--format", "short", "good.yaml", "bad.yaml", "worse.yaml"];
+    let finished = stave(&folder, arguments).finish().await.exits(2);
+    insta::assert_snapshot!(finished.stdout);
+}
+
+#[tokio::test]
+async fn a_folder_stands_for_the_flows_in_it() {
+    let folder = folder_with(&[
+        ("flows/a.yaml", DOUBLE),
+        ("flows/deep/b.yml", &broken()),
+        ("flows/notes.md", "not a flow"),
+        ("flows/.hidden.yaml", "version: ["),
+    ]);
+    let named = stave(&folder, ["check", "--format", "json", "flows"]).finish().await.exits(2);
+    let files: Vec<Value> = diagnostics(&named).iter().filter_map(|one| one.get("file").cloned()).collect();
+    assert!(!files.is_empty());
+    assert!(files.iter().all(|file| file.as_str() == Some("flows/deep/b.yml")), "{files:?}");
+    let unnamed = stave(&folder, ["check", "--format", "json"]).finish().await.exits(2);
+    assert_eq!(named.stdout, unnamed.stdout, "`flows` is checked when no path is given");
+    let counted = stave(&folder, ["check"]).finish().await.exits(2);
+    assert!(counted.stderr.contains("checked 2 files"), "{counted}");
+}
+
+#[tokio::test]
+async fn a_path_that_is_not_there_is_told() {
+    let folder = Folder::new();
+    let missing = stave(&folder, ["check", "none.yaml"]).finish().await.exits(2);
+    insta::assert_snapshot!(missing.stderr);
+}
+
+#[tokio::test]
+async fn without_paths_and_without_flows_the_cure_is_told() {
+    let folder = Folder::new();
+    let nothing = stave(&folder, ["check"]).finish().await.exits(2);
+    insta::assert_snapshot!(nothing.stderr);
+}
+
+#[tokio::test]
+async fn a_folder_without_flows_is_told() {
+    let folder = folder_with(&[("flows/readme.md", "")]);
+    let empty = stave(&folder, ["check"]).finish().await.exits(2);
+    insta::assert_snapshot!(empty.stderr);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_utf_8_is_told() {
+    let folder = Folder::new();
+    folder.write("flow.yaml", b"version: \"1.0\"\nmetadata: {name: caf\xe9}\n");
+    let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    insta::assert_snapshot!(finished.stderr);
+}
+
+#[tokio::test]
+async fn certain_cures_are_applied_and_comments_stay() {
+    let flow = DOUBLE.replace("nodes:\n", "# What it does.\nnodes:  # two of them\n");
+    let broken = flow.replace("to: show.n}", "to: shwo.n}  # the last step").replace("outputs:", "ouputs:");
+    let folder = folder_with(&[("flow.yaml", &broken)]);
+    let fixed = stave(&folder, ["check", "--fix", "flow.yaml"]).finish().await.exits(0);
+    assert_eq!(folder.read("flow.yaml"), flow.replace("to: show.n}", "to: show.n}  # the last step"));
+    insta::assert_snapshot!(fixed.stderr);
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+}
+
+#[tokio::test]
+async fn what_has_no_certain_cure_is_left_and_reported() {
+    let broken = DOUBLE.replace("to: show.n}", "to: elsewhere.n}");
+    let folder = folder_with(&[("flow.yaml", &broken)]);
+    stave(&folder, ["check", "--fix", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(folder.read("flow.yaml"), broken);
+}
+
+#[tokio::test]
+async fn leniencies_are_errors_when_strict() {
+    let flow = repository_file("examples/support/flows/support.yaml");
+    let folder = folder_with(&[("flow.yaml", &flow)]);
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    let strict =
+        stave(&folder, ["check", "--strict", "--format", "short", "flow.yaml"]).finish().await.exits(2);
+    insta::assert_snapshot!(strict.stdout);
+}
+
+#[tokio::test]
+async fn a_warning_alone_does_not_fail_a_check() {
+    let unused = "  spare:\n    type: transform\n    inputs: [{name: n, type: number}]\n    outputs: [{name: n, type: number}]\n    \
+                  transform: {mode: declarative, spec: {op: io.format_response, args: {template: \"${n}\"}}}\nedges:\n  \
+                  - {from: _input.n, to: spare.n}\n";
+    let folder = folder_with(&[("flow.yaml", &DOUBLE.replace("edges:\n", unused))]);
+    let finished = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+    let found = diagnostics(&finished);
+    assert!(found.iter().any(|one| text(one, "severity") == Some("warning")), "{finished}");
+    assert!(found.iter().all(|one| text(one, "severity") != Some("error")), "{finished}");
+}
+
+#[tokio::test]
+async fn a_project_file_is_checked_with_its_flows() {
+    let folder = folder_with(&[("stave.toml", "[htp]\nallow = []\n"), ("flows/a.yaml", DOUBLE)]);
+    let finished = stave(&folder, ["check"]).finish().await;
+    insta::assert_snapshot!(mask(&finished.stderr, &folder));
+}
+
+#[tokio::test]
+async fn the_complete_example_of_the_specification_has_one_error_the_dangling_edge() {
+    let folder = folder_with(&[("flow.yaml", &repository_file("tests/program/data/complete_example.yaml"))]);
+    let finished = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(2);
+    let found = diagnostics(&finished);
+    let errors: Vec<&Value> = found.iter().filter(|one| text(one, "severity") == Some("error")).collect();
+    assert_eq!(errors.len(), 1, "{finished}");
+    let number = |key: &str| errors[0].get(key).and_then(Value::as_i64);
+    assert_eq!(text(errors[0], "code"), Some("dangling-edge"));
+    assert_eq!((number("line"), number("column")), (Some(211), Some(9)));
+    let shown = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    insta::assert_snapshot!(shown.stderr);
+}

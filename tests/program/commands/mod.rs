@@ -1,0 +1,11 @@
+//! One file per command: what it prints, where, and how it ends.
+
+mod check;
+mod colour;
+mod explain;
+mod help;
+mod new;
+mod record;
+mod run;
+mod sample;
+mod secrets;

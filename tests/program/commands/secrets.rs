@@ -1,0 +1,144 @@
+//! Secrets from the environment reach the side that needs them, and nothing else.
+
+use super::sample::{LOOPBACK, asker, values};
+use crate::folder::Folder;
+use crate::process::{Finished, stave};
+use crate::scripted::host::HostScript;
+use crate::scripted::model::ModelScript;
+
+const KEY: &str = "sk-live-4d1c9a7b2e8f";
+
+/// Neither the streams nor any file below the folder has the key.
+#[track_caller]
+fn assert_hidden(folder: &Folder, finished: &Finished) {
+    assert!(!finished.stdout.contains(KEY), "stdout has the key\n{finished}");
+    assert!(!finished.stderr.contains(KEY), "stderr has the key\n{finished}");
+    for (path, bytes) in folder.files() {
+        let found = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+        assert!(!found, "{} has the key", path.display());
+    }
+}
+
+/// Keeps the question and what a model said to it in the session's state.
+fn remembering(port: u16) -> String {
+    let keep = "  keep:\n    type: transform\n    inputs: [{name: a, type: string}]\n    outputs: [{name: a, type: string}]\n    \
+                state: {scope: session}\n    transform:\n      mode: code\n      spec: |\n        \
+                def transform(inputs, context, state):\n            await state.set('last', inputs['a'])\n            \
+                return {'a': inputs['a']}\nedges:\n";
+    asker(port).replace("requires: [q]", "requires: [q, session_id]").replace("edges:\n", keep).replace(
+        "{from: ask.a, to: _output.a}",
+        "{from: ask.a, to: keep.a}\n  - {from: keep.a, to: _output.a}",
+    )
+}
+
+#[tokio::test]
+async fn the_key_of_a_model_reaches_the_model_only() {
+    let model = ModelScript::new(&values(r#"[{"content": "Because."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", remembering(server.port));
+    folder.write("request.json", r#"{"q": "Why?", "session_id": "s1"}"#);
+    let arguments =
+        ["run", "flow.yaml", "--input", "request.json", "--state-dir", "state", "--record", "recording.yaml"];
+    let finished = stave(&folder, arguments).env("OPENAI_API_KEY", KEY).finish().await.exits(0);
+    let sent = model.log.lock().calls[0].headers["authorization"].to_str().unwrap().to_owned();
+    assert_eq!(sent, format!("Bearer {KEY}"));
+    assert!(folder.has("state") && folder.has("recording.yaml"));
+    assert_hidden(&folder, &finished);
+}
+
+#[tokio::test]
+async fn a_key_that_stands_in_a_prompt_is_taken_out_of_the_recording() {
+    let model = ModelScript::new(&values(r#"[{"content": "Keep it to yourself."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", asker(server.port));
+    let request = format!(r#"{{"q": "Is {KEY} a good key?"}}"#);
+    let arguments = ["run", "flow.yaml", "--input", "-", "--record", "recording.yaml"];
+    let finished =
+        stave(&folder, arguments).env("OPENAI_API_KEY", KEY).input(&request).finish().await.exits(0);
+    assert!(folder.read("recording.yaml").contains("Is [secret] a good key?"));
+    assert_hidden(&folder, &finished);
+    let replayed = ["run", "flow.yaml", "--input", "-", "--replay", "recording.yaml"];
+    stave(&folder, replayed).env("OPENAI_API_KEY", KEY).input(&request).finish().await.exits(0);
+}
+
+#[tokio::test]
+async fn a_key_that_a_failing_model_repeats_is_not_shown() {
+    let reply = format!(r#"{{"status": 401, "message": "Incorrect API key provided: {KEY}."}}"#);
+    let model = ModelScript::new(&values(&format!("[{reply}, {reply}]")));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", asker(server.port));
+    for json in [&[][..], &["--json"]] {
+        let arguments = ["run", "flow.yaml", "--input", "-"].into_iter().chain(json.iter().copied());
+        let call = stave(&folder, arguments).env("OPENAI_API_KEY", KEY).input(r#"{"q": "Why?"}"#);
+        let finished = call.finish().await.exits(1);
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains("Incorrect API key provided"), "the rest of the message is shown\n{finished}");
+        assert_hidden(&folder, &finished);
+    }
+}
+
+/// Sends a secret in a header to the host at a port.
+fn fetcher(port: u16) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: fetcher}}
+context: {{requires: [id]}}
+nodes:
+  fetch:
+    type: transform
+    inputs: [{{name: id, type: string}}]
+    outputs: [{{name: data, type: object}}]
+    transform:
+      mode: declarative
+      spec:
+        op: http.get
+        args:
+          url: "http://127.0.0.1:{port}/items/${{id}}"
+          headers: {{Authorization: "Bearer ${{secrets.ITEMS_TOKEN}}"}}
+    runtime: {{retries: 0}}
+edges:
+  - {{from: _input.id, to: fetch.id}}
+  - {{from: fetch.data, to: _output}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn a_secret_in_a_header_reaches_its_host_only() {
+    let entries = format!(
+        r#"[{{"method": "GET", "path": "/items/a", "json": {{"price": 3}}, "expect_headers": {{"Authorization": "Bearer {KEY}"}}}}]"#
+    );
+    let host = HostScript::new(&values(&entries));
+    let server = host.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", fetcher(server.port));
+    let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+    let finished = call.input(r#"{"id": "a"}"#).finish().await.exits(0);
+    assert_eq!(host.log.lock().problems, [] as [String; 0]);
+    assert_hidden(&folder, &finished);
+}
+
+#[tokio::test]
+async fn a_secret_that_a_failing_host_repeats_is_not_shown() {
+    let entries = format!(
+        r#"[{{"method": "GET", "path": "/items/a", "status": 403, "text": "the token {KEY} is not welcome", "times": 2}}]"#
+    );
+    let host = HostScript::new(&values(&entries));
+    let server = host.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", fetcher(server.port));
+    for json in [&[][..], &["--json"]] {
+        let arguments = ["run", "flow.yaml", "--input", "-"].into_iter().chain(json.iter().copied());
+        let call = stave(&folder, arguments).env("ITEMS_TOKEN", KEY).input(r#"{"id": "a"}"#);
+        assert_hidden(&folder, &call.finish().await.exits(1));
+    }
+    assert_eq!(host.log.lock().calls.len(), 2);
+}

@@ -1,0 +1,126 @@
+//! The built `stave`, started as a process.
+
+use std::ffi::OsStr;
+use std::process::Stdio;
+use std::time::Duration;
+
+use stave_canon::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use crate::folder::Folder;
+
+/// The longest that a process may take before its test fails.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// What of the tests' own environment a process gets: enough to start, and nothing that could change what
+/// it prints.
+const PASSED_ON: [&str; 4] = ["PATH", "SystemRoot", "TMPDIR", "TEMP"];
+
+/// One call of `stave`, before it is made.
+#[derive(Debug)]
+pub(crate) struct Stave {
+    command: Command,
+    input: Option<String>,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Finished {
+    /// The exit code, or -1 for a process that a signal ended.
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// `stave` with these arguments, in this folder.
+pub(crate) fn stave<I, A>(folder: &Folder, arguments: I) -> Stave
+where
+    I: IntoIterator<Item = A>,
+    A: AsRef<OsStr>,
+{
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stave"));
+    command.args(arguments).current_dir(folder.path()).env_clear().kill_on_drop(true);
+    command.envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.env("NO_PROXY", "127.0.0.1").env("OPENAI_API_KEY", "test-key");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Stave { command, input: None }
+}
+
+impl Stave {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn without_env(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// The text that the process reads from its standard input, which is closed otherwise.
+    pub(crate) fn input(mut self, text: &str) -> Self {
+        self.input = Some(text.to_owned());
+        self
+    }
+
+    /// Waits for the end. A process that does not end in time fails the test.
+    pub(crate) async fn finish(self) -> Finished {
+        self.outcome().await.unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Waits for the end, or says why there is none.
+    pub(crate) async fn outcome(mut self) -> Result<Finished, String> {
+        self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.spawn().map_err(|error| format!("stave does not start: {error}"))?;
+        if let (Some(text), Some(mut stdin)) = (self.input, child.stdin.take()) {
+            // A process that does not read its input has closed it, which is no failure.
+            let _ = stdin.write_all(text.as_bytes()).await;
+        }
+        let output = tokio::time::timeout(LONGEST, child.wait_with_output())
+            .await
+            .map_err(|_| format!("no end within {} s", LONGEST.as_secs()))?
+            .map_err(|error| format!("stave can not be waited for: {error}"))?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Finished {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        })
+    }
+}
+
+impl Finished {
+    /// Standard output as the one JSON object that machines get.
+    pub(crate) fn object(&self) -> Result<Value, String> {
+        match stave_canon::parse(&self.stdout) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(other) => Err(format!("{self}\nstdout is {}, not an object", other.kind())),
+            Err(error) => Err(format!("{self}\nstdout is not JSON: {error}")),
+        }
+    }
+
+    /// [`Finished::object`], or a failed test.
+    pub(crate) fn json(&self) -> Value {
+        self.object().unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// The same, after the exit code was compared.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "the exit code\n{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            out,
+            "exit {}\nstdout: {}\nstderr: {}",
+            self.code,
+            self.stdout.trim_end(),
+            self.stderr.trim_end()
+        )
+    }
+}
