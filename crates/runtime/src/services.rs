@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use stave_canon::{Clock, Ids};
 use stave_llm::prices::Prices;
+use stave_llm::recording::Redactor;
 use stave_llm::{Secret, Transport};
 use stave_script::{PythonPool, Renderer};
 
@@ -50,6 +51,13 @@ impl Secrets {
     pub fn provider_key_name(provider: &str) -> String {
         let provider = provider.split('-').next().unwrap_or(provider);
         format!("{}_API_KEY", provider.to_ascii_uppercase())
+    }
+
+    /// The text with every secret in it replaced, for what the other side said: it may repeat what it was
+    /// sent.
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
+        Redactor::new(self.0.values().cloned()).text(text)
     }
 }
 

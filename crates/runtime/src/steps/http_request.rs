@@ -40,7 +40,8 @@ impl Step for HttpRequest {
         let is_json = content_type(&response).is_some_and(|kind| kind.contains("json"));
         let body = read_body(response, call.services.limits.http_body_bytes).await?;
         if !accepted {
-            let shown: String = String::from_utf8_lossy(&body).chars().take(SHOWN_BODY).collect();
+            let said = call.services.secrets.hide(&String::from_utf8_lossy(&body));
+            let shown: String = said.chars().take(SHOWN_BODY).collect();
             let message = format!("the host answered {status}");
             let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, message);
             failure.retryable = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
