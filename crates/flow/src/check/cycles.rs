@@ -8,20 +8,48 @@ use stave_diag::{Diagnostic, Span};
 use super::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let mut reported: HashSet<&str> = HashSet::new();
-    for node in subject.nodes() {
-        let id = node.id.as_str();
-        if reported.contains(id) {
-            continue;
+    for group in groups(subject) {
+        // The node that stands first in the file begins the path.
+        let first = subject.nodes().map(|node| node.id.as_str()).find(|id| group.contains(id));
+        if let Some(path) = first.and_then(|first| shortest_cycle(subject, first)) {
+            diagnostics.push(report(subject, &path));
         }
-        let Some(path) = shortest_cycle(subject, id) else { continue };
-        // Everything on some cycle through this node belongs to the one report.
-        let tangled = subject.nodes().map(|other| other.id.as_str()).filter(|other| {
-            *other == id || (subject.leads_to(id, other, false) && subject.leads_to(other, id, false))
-        });
-        reported.extend(tangled);
-        diagnostics.push(report(subject, &path));
     }
+}
+
+/// The sets of nodes that all lead to one another, by the two walks of Kosaraju.
+fn groups<'flow>(subject: &Subject<'flow>) -> Vec<HashSet<&'flow str>> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut finished: Vec<&str> = Vec::new();
+    for node in subject.nodes() {
+        let mut open = vec![(node.id.as_str(), false)];
+        while let Some((id, done)) = open.pop() {
+            if done {
+                finished.push(id);
+            } else if seen.insert(id) {
+                open.push((id, true));
+                let next = subject.followers.get(id).into_iter().flatten();
+                open.extend(next.map(|next| (*next, false)));
+            }
+        }
+    }
+    let mut groups = Vec::new();
+    let mut taken: HashSet<&str> = HashSet::new();
+    for start in finished.into_iter().rev() {
+        let mut group = HashSet::new();
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if taken.insert(id) {
+                group.insert(id);
+                open.extend(subject.leaders.get(id).into_iter().flatten());
+            }
+        }
+        let feeds_itself = subject.followers.get(start).is_some_and(|next| next.contains(&start));
+        if group.len() > 1 || (group.len() == 1 && feeds_itself) {
+            groups.push(group);
+        }
+    }
+    groups
 }
 
 /// The node ids of a shortest way from a node back to it, the node first and last.

@@ -1,23 +1,26 @@
 //! A request field has one type, which all the ports it feeds can take.
 
+use std::collections::HashMap;
+
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
 
 use super::subject::{Subject, listed};
-use crate::graph::Origin;
+use crate::graph::{Connected, Origin};
 use crate::model::PortType;
 use crate::types::connection;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let mut edges: HashMap<&str, Vec<&Connected<'_>>> = HashMap::new();
+    for connected in subject.edges.iter().filter(|connected| connected.edge.transform.is_none()) {
+        if let Origin::Request(field) = connected.origin {
+            edges.entry(field).or_default().push(connected);
+        }
+    }
     for field in subject.flow.context.fields() {
         let mut possible = PortType::ALL.to_vec();
         let mut fed: Vec<(PortType, Span)> = Vec::new();
-        for connected in &subject.edges {
-            if connected.edge.transform.is_some()
-                || !matches!(connected.origin, Origin::Request(name) if name == field.as_str())
-            {
-                continue;
-            }
+        for connected in edges.remove(field.as_str()).unwrap_or_default() {
             let target = connected.destination.port().and_then(|port| port.port_type);
             let (Some(target), Some(end)) = (target, &connected.edge.to) else { continue };
             possible.retain(|from| connection(*from, target.value).is_some());

@@ -23,10 +23,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for nodes in writers.values() {
         for (index, later) in nodes.iter().enumerate() {
             // One report for each node that races with one ahead of it in the file.
-            let earlier = nodes.iter().take(index).find(|earlier| {
-                !subject.leads_to(&earlier.id, &later.id, true)
-                    && !subject.leads_to(&later.id, &earlier.id, true)
-            });
+            let (before, after) = (subject.before(&later.id), subject.after(&later.id, true));
+            let ordered = |id: &str| before.contains(id) || after.contains(id);
+            let earlier = nodes.iter().take(index).find(|earlier| !ordered(&earlier.id));
             let Some(earlier) = earlier else { continue };
             let message = format!(
                 "nodes `{}` and `{}` write the same state record in no certain order",

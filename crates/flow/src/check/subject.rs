@@ -19,64 +19,80 @@ pub(super) struct Subject<'flow> {
     pub(super) code: HashMap<&'flow str, TransformCheck>,
     /// The node ids that each node's outputs and error port lead to, without repetition.
     pub(super) followers: HashMap<&'flow str, Vec<&'flow str>>,
+    /// The node ids that lead to each node.
+    pub(super) leaders: HashMap<&'flow str, Vec<&'flow str>>,
+    /// The tools that lead to each node, with the node that has the tool, by node id.
+    callers: HashMap<&'flow str, Vec<(&'flow Node, &'flow Tool)>>,
+    /// The names of the declared context fields.
+    declared: HashSet<&'flow str>,
 }
 
 impl<'flow> Subject<'flow> {
     pub(super) fn new(flow: &'flow Flow, options: &'flow Options) -> Self {
         let edges = graph::connected(flow);
         let mut followers: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut leaders: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut seen: HashSet<(&str, &str)> = HashSet::new();
         for connected in &edges {
-            if let (Some(from), Some(to)) = (connected.origin.node(), connected.destination.node()) {
-                let next = followers.entry(from.id.as_str()).or_default();
-                if !next.contains(&to.id.as_str()) {
-                    next.push(to.id.as_str());
-                }
+            if let (Some(from), Some(to)) = (connected.origin.node(), connected.destination.node())
+                && seen.insert((from.id.as_str(), to.id.as_str()))
+            {
+                followers.entry(from.id.as_str()).or_default().push(to.id.as_str());
+                leaders.entry(to.id.as_str()).or_default().push(from.id.as_str());
             }
         }
+        let mut callers: HashMap<&str, Vec<(&Node, &Tool)>> = HashMap::new();
+        for (node, tool) in flow.nodes.values().flat_map(|node| tools(node).map(move |tool| (node, tool))) {
+            if let Some(target) = &tool.maps_to {
+                callers.entry(target.as_str()).or_default().push((node, tool));
+            }
+        }
+        let declared = flow.context.fields().map(Text::as_str).collect();
         let code = flow.nodes.values().filter_map(|node| {
             let transform = node.transform.as_ref()?;
             Some((node.id.as_str(), check_transform(&transform.code()?.embedded, transform.key)))
         });
-        Subject { flow, options, edges, code: code.collect(), followers }
+        Subject { flow, options, edges, code: code.collect(), followers, leaders, callers, declared }
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &'flow Node> {
         self.flow.nodes.values()
     }
 
-    /// The nodes whose prompt has a tool that leads to this node, with the tool.
-    pub(super) fn callers(&self, id: &str) -> Vec<(&'flow Node, &'flow Tool)> {
-        let tools = self.nodes().flat_map(|node| tools(node).map(move |tool| (node, tool)));
-        tools.filter(|(_, tool)| tool.maps_to.as_ref().map(Text::as_str) == Some(id)).collect()
+    /// The tools that lead to this node, each with the node whose prompt has it.
+    pub(super) fn callers(&self, id: &str) -> &[(&'flow Node, &'flow Tool)] {
+        self.callers.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether edges lead from one node to another, and calls of tools too if `calls` says so.
     pub(super) fn leads_to(&self, from: &str, to: &str, calls: bool) -> bool {
-        let mut seen: HashSet<&str> = HashSet::new();
-        let mut open = self.next(from, calls);
-        while let Some(id) = open.pop() {
-            if id == to {
-                return true;
-            }
-            if seen.insert(id) {
-                open.extend(self.next(id, calls));
-            }
-        }
-        false
+        self.after(from, calls).contains(to)
     }
 
-    fn next(&self, id: &str, calls: bool) -> Vec<&'flow str> {
-        let mut next = self.followers.get(id).cloned().unwrap_or_default();
-        if calls && let Some(node) = self.flow.nodes.get(id) {
-            next.extend(tools(node).filter_map(|tool| tool.maps_to.as_ref()).map(Text::as_str));
-        }
-        next
+    /// The nodes that edges lead to from a node, and calls of tools too if `calls` says so.
+    pub(super) fn after(&self, id: &str, calls: bool) -> HashSet<&'flow str> {
+        reach(id, |id| {
+            let mut next = self.followers.get(id).cloned().unwrap_or_default();
+            if calls && let Some(node) = self.flow.nodes.get(id) {
+                next.extend(tools(node).filter_map(|tool| tool.maps_to.as_ref()).map(Text::as_str));
+            }
+            next
+        })
+    }
+
+    /// The nodes from which edges or calls of tools lead to a node.
+    pub(super) fn before(&self, id: &str) -> HashSet<&'flow str> {
+        reach(id, |id| {
+            let mut next = self.leaders.get(id).cloned().unwrap_or_default();
+            next.extend(self.callers(id).iter().map(|(caller, _)| caller.id.as_str()));
+            next
+        })
     }
 
     /// Whether a context field can be read: declared, always there, or filled by the deployment.
     pub(super) fn has_context(&self, name: &str) -> bool {
         let deployed = self.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
-        self.flow.context.declares(name)
+        self.declared.contains(name)
             || BUILT_IN_CONTEXT.contains(&name)
             || deployed.is_some_and(|context| context.fields.contains_key(name))
     }
@@ -96,6 +112,18 @@ impl<'flow> Subject<'flow> {
                 .help(format!("add `{name}` to `context.requires` or `context.optional`")),
         })
     }
+}
+
+/// Everything that steps lead to from a beginning, which is in it only when a step leads back.
+fn reach<'flow>(from: &str, steps: impl Fn(&str) -> Vec<&'flow str>) -> HashSet<&'flow str> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut open = steps(from);
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            open.extend(steps(id));
+        }
+    }
+    seen
 }
 
 pub(super) fn tools(node: &Node) -> impl Iterator<Item = &Tool> {

@@ -210,15 +210,16 @@ impl<'tree> Fields<'tree> {
         let unknown = self.entries.iter().filter(|entry| !self.taken.contains(&entry.key.value.as_str()));
         let extra: Vec<Extra> =
             unknown.map(|entry| Extra { key: entry.key.clone(), value: entry.value.clone() }).collect();
+        let absent: Vec<&str> = self
+            .taken
+            .iter()
+            .copied()
+            .filter(|name| !self.entries.iter().any(|entry| entry.key.value == *name))
+            .collect();
         for Extra { key, .. } in extra.iter().filter(|extra| !extra.key.starts_with("x-")) {
-            let absent = self
-                .taken
-                .iter()
-                .copied()
-                .filter(|name| !self.entries.iter().any(|entry| entry.key.value == *name));
             let message = format!("{} has no field `{}`", self.owner, key.value);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FIELD, key.span, message);
-            diagnostic = match did_you_mean(key, absent) {
+            diagnostic = match did_you_mean(key, absent.iter().copied()) {
                 Some(near) => {
                     let first = reader.raw(key.span).chars().next();
                     let quote = first.filter(|first| matches!(first, '"' | '\'')).map(String::from);

@@ -12,11 +12,11 @@ use super::mapping::{Key, Mapping};
 use super::{Entry, Tree, TreeValue};
 
 /// A text past this many bytes is refused.
-pub const MAX_BYTES: usize = 8 << 20;
+pub const MAX_BYTES: usize = 4 << 20;
 /// Containers may nest this deep.
 pub const MAX_DEPTH: usize = 96;
 /// A tree may have this many nodes once aliases are expanded; long strings count as several.
-pub const MAX_NODES: usize = 250_000;
+pub const MAX_NODES: usize = 100_000;
 
 /// How many bytes of a string weigh as much as one node.
 const BYTES_PER_NODE: usize = 64;
