@@ -58,8 +58,8 @@ codes! { Flow:
     UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     // Code in its node.
-    EXTRA_OUTPUT = "extra-output", Warning, "Code returns a key that is no output of its node.";
-    LACKING_OUTPUT = "lacking-output", Warning, "Code returns without a required output of its node.";
+    EXTRA_OUTPUT = "extra-output", Warning, "Code or a template gives a key that is no output of its node.";
+    LACKING_OUTPUT = "lacking-output", Warning, "Code or a template lacks a required output of its node.";
     UNKNOWN_INPUT = "unknown-input", Error, "Code reads an input that its node does not have.";
     // State and caching.
     BAD_STATE_KEY = "bad-state-key", Error, "A state key is not a template.";

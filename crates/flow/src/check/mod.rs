@@ -20,6 +20,7 @@ mod literal_secrets;
 mod metadata;
 mod models;
 mod names;
+mod op_results;
 mod operations;
 mod output;
 mod placeholders;
@@ -77,6 +78,7 @@ const RULES: &[Rule] = &[
     // Inside the nodes.
     context_fields::check,
     operations::check,
+    op_results::check,
     placeholders::check,
     literal_secrets::check,
     conditions::check,

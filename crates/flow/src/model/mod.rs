@@ -33,7 +33,7 @@ pub struct Flow {
     pub version: Option<Spanned<Version>>,
     pub metadata: Metadata,
     pub context: Context,
-    /// By id, in file order. `None` values do not exist: a node that is no mapping is left out.
+    /// By id, in file order. A node that is no mapping is left out.
     pub nodes: IndexMap<String, Node>,
     /// In file order.
     pub edges: Vec<Edge>,

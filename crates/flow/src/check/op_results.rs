@@ -1,0 +1,42 @@
+//! A literal template that feeds several outputs has a key for each of them.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::{Subject, listed};
+use crate::model::Transform;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes().filter(|node| node.op() == Some("io.format_response")) {
+        // A single output takes the whole value, whatever its keys.
+        if node.outputs.len() < 2 {
+            continue;
+        }
+        let operation = node.transform.as_ref().and_then(Transform::operation);
+        let args = operation.and_then(|operation| operation.args.as_ref());
+        let Some(template) = args.and_then(|args| args.entry("template")) else { continue };
+        let Some(keys) = template.value.entries() else { continue };
+        let required = node.outputs.iter().filter(|port| !port.optional).map(|port| port.name.as_str());
+        let lacking: Vec<&str> =
+            required.filter(|name| !keys.iter().any(|entry| entry.key.value == *name)).collect();
+        if !lacking.is_empty() {
+            let names = listed(lacking.iter().copied());
+            let message = format!("the template has no {names}, which node `{}` must give", node.id.value);
+            diagnostics.push(
+                Diagnostic::new(codes::LACKING_OUTPUT, template.key.span, message)
+                    .help("add it to the template, or mark the output `optional: true`"),
+            );
+        }
+        for entry in keys.iter().filter(|entry| node.output(&entry.key.value).is_none()) {
+            let message = format!(
+                "node `{}` has no output `{}`, so the value is dropped",
+                node.id.value, entry.key.value
+            );
+            let names = listed(node.outputs.iter().map(|port| port.name.as_str()));
+            diagnostics.push(
+                Diagnostic::new(codes::EXTRA_OUTPUT, entry.key.span, message)
+                    .help(format!("its outputs are {names}; add one, or remove the key")),
+            );
+        }
+    }
+}
