@@ -138,12 +138,14 @@ impl Place<'_, '_> {
     fn unknown_root(&self, text: &Text, placeholder: &Placeholder) -> Diagnostic {
         let root = placeholder.path.root.as_str();
         let span = text.at(placeholder.path.root_range.clone());
-        let mut known: Vec<&str> = Vec::new();
-        if self.ports {
-            known.extend(self.node.inputs.iter().map(|port| port.name.as_str()));
+        if !self.ports {
+            let message = format!("an endpoint can not read `{root}`");
+            return Diagnostic::new(codes::UNKNOWN_ROOT, span, message)
+                .help("use `context` or `secrets` there");
         }
+        let mut known: Vec<&str> = self.node.inputs.iter().map(|port| port.name.as_str()).collect();
         let mut others = vec!["context"];
-        if self.ports && self.node.prompt.is_some() {
+        if self.node.prompt.is_some() {
             others.push("prompt_output");
         }
         let node = &self.node.id.value;

@@ -6,6 +6,7 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, did_you_mean};
 
 use super::subject::Subject;
+use crate::graph;
 use crate::model::{Endpoint, Flow, Text, Tool};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -45,6 +46,10 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str, &'flow str)> {
+    if end.port.is_none() {
+        let destination = graph::destination(flow, end).ok()?;
+        return Some((destination.node()?.id.as_str(), destination.port()?.name.as_str()));
+    }
     let name = end.node.as_str();
     let near = || did_you_mean(name, flow.nodes.keys().map(String::as_str));
     let node = flow.nodes.get(name).or_else(|| flow.nodes.get(near()?))?;
