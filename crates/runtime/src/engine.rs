@@ -72,13 +72,18 @@ impl Engine for EmbeddedEngine {
                 refuse(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
             }
         };
-        let nodes = run.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = run.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (node, report) in plan.nodes.iter().zip(&mut nodes) {
+            if node.tool && report.status == Status::Waiting {
+                report.status = Status::Skipped;
+                report.reason = Some("no model called it".to_owned());
+            }
+        }
         report(result, finish(nodes, "the run ended before it"))
     }
 }
 
-/// Nodes that never ran end as what they are: a tool that was not called is skipped, anything else was
-/// cancelled by the end of the run.
+/// Nodes that the run did not come to were cancelled by its end.
 fn finish(mut nodes: Vec<NodeReport>, reason: &str) -> Vec<NodeReport> {
     for node in nodes.iter_mut().filter(|node| node.status == Status::Waiting) {
         node.status = Status::Cancelled;
