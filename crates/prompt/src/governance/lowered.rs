@@ -15,10 +15,6 @@ impl<'t> Lowered<'t> {
         Lowered { original, text: original.to_lowercase() }
     }
 
-    pub(super) fn original(&self) -> &'t str {
-        self.original
-    }
-
     /// The bytes of the original that the first occurrence of a lowered keyword came from. A keyword
     /// that covers only a part of what one character lowers to covers that whole character.
     pub(super) fn find(&self, keyword: &str) -> Option<Range<usize>> {

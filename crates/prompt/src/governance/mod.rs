@@ -1,30 +1,64 @@
 //! Governance: policies judge a Prompt IR before any token is spent.
 //!
-//! A policy forbids texts in one field. A hit is a [`Violation`] that knows its policy, field, place and
-//! matched text, and prints as the sentence the specification gives it. Whether a prompt is denied is
-//! decided by the action of the violated policies, never by the words of a sentence.
+//! A policy forbids texts in one field, or bounds a number. A hit is a [`Violation`] that knows its policy,
+//! field, place and matched text, and prints as the sentence the specification gives it. Whether a prompt
+//! is denied is decided by the action of the violated policies, never by the words of a sentence.
 //!
-//! Invariant: judging is a pure function of the policies and the prompt; violations come in policy
-//! order, then item order, then pattern order.
+//! There are two modes. [`Mode::Specified`] compares bytes exactly as the specification says.
+//! [`Mode::Strict`] compares what a reader sees, knows paths and words, and also looks at what a prompt
+//! carries along and at what its references resolve to.
+//!
+//! Invariant: judging is a pure function of the policies and the prompt, in time linear in the prompt;
+//! violations come in policy order, then item order, then pattern order.
 
+mod carried;
+mod defaults;
+mod judge;
 mod lowered;
 mod policy;
+mod read;
 mod report;
+mod strict;
 mod violation;
 
-pub use policy::{Action, InvalidPolicies, Policy, PolicyFault, PolicyType};
+pub use policy::{Action, BadExpression, Bounds, Matching, Policy, PolicyType, Quantity};
+pub use read::{InvalidPolicies, PolicyFault};
 pub use report::{CheckEntry, CheckLog, RECENT_CHECKS, Report};
 pub use violation::{Field, Violation};
+
+use std::sync::{Arc, OnceLock};
 
 use stave_canon::Value;
 
 use crate::PromptIr;
-use lowered::Lowered;
+use judge::Judge;
 
-/// The policies that a prompt is judged by. The default is the specification's three.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How texts are compared where a policy does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// Byte by byte, as the specification says.
+    #[default]
+    Specified,
+    /// As a reader sees them.
+    Strict,
+}
+
+/// The policies that a prompt is judged by. The default is the specification's three, as specified.
+#[derive(Debug, Clone)]
 pub struct PolicySet {
-    policies: Vec<Policy>,
+    mode: Mode,
+    policies: Arc<[Policy]>,
+    allow: Vec<String>,
+    judge: Arc<OnceLock<Judge>>,
+}
+
+/// What one reference resolved to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Content<'c> {
+    pub reference: &'c str,
+    /// Where the content was really found, after links were followed.
+    pub path: Option<&'c str>,
+    pub text: &'c str,
 }
 
 /// What the policies say about one prompt.
@@ -33,23 +67,75 @@ pub struct Verdict {
     pub violations: Vec<Violation>,
 }
 
-impl PolicySet {
+impl Mode {
     #[must_use]
-    pub fn new(policies: Vec<Policy>) -> Self {
-        PolicySet { policies }
-    }
-
-    /// Reads a list of policies. `null` means the default policies; an empty list means none at all.
-    pub fn from_value(value: &Value) -> Result<PolicySet, InvalidPolicies> {
-        match value {
-            Value::Null => Ok(PolicySet::default()),
-            list => policy::read_list(list).map(PolicySet::new),
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Specified => "specified",
+            Mode::Strict => "strict",
         }
     }
+}
+
+impl PolicySet {
+    /// These policies, as specified.
+    #[must_use]
+    pub fn new(policies: Vec<Policy>) -> Self {
+        PolicySet { policies: policies.into(), ..PolicySet::empty() }
+    }
+
+    /// The specification's three policies as specified.
+    #[must_use]
+    pub fn specified() -> Self {
+        PolicySet::new(defaults::specified())
+    }
+
+    /// The specification's three policies in strict mode, with the places and phrases that get around
+    /// them.
+    #[must_use]
+    pub fn strict() -> Self {
+        PolicySet::new(defaults::strict()).with_mode(Mode::Strict)
+    }
+
+    fn empty() -> Self {
+        PolicySet { mode: Mode::Specified, policies: Arc::from([]), allow: Vec::new(), judge: Arc::default() }
+    }
 
     #[must_use]
+    pub fn with_mode(self, mode: Mode) -> Self {
+        PolicySet { mode, judge: Arc::default(), ..self }
+    }
+
+    /// Phrases around which no policy finds anything.
+    #[must_use]
+    pub fn with_allow(self, allow: Vec<String>) -> Self {
+        PolicySet { allow, judge: Arc::default(), ..self }
+    }
+
+    /// Reads policies. `null` means the default policies as specified; a list, these policies as
+    /// specified, an empty one none at all; an object `{mode, extends, allow, policies}` sets all of it,
+    /// and its mode is strict unless it says otherwise.
+    pub fn from_value(value: &Value) -> Result<PolicySet, InvalidPolicies> {
+        read::read(value)
+    }
+
+    /// The form that [`PolicySet::from_value`] reads back: a list if that says it all.
+    #[must_use]
     pub fn to_value(&self) -> Value {
-        Value::Array(self.policies.iter().map(Policy::to_value).collect())
+        let policies = Value::Array(self.policies.iter().map(Policy::to_value).collect());
+        if self.mode == Mode::Specified && self.allow.is_empty() {
+            return policies;
+        }
+        Value::from_iter([
+            ("mode", Value::from(self.mode.word())),
+            ("allow", self.allow.clone().into()),
+            ("policies", policies),
+        ])
+    }
+
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     #[must_use]
@@ -60,66 +146,31 @@ impl PolicySet {
     /// Judges a prompt.
     #[must_use]
     pub fn check(&self, ir: &PromptIr) -> Verdict {
-        let intent = Lowered::new(&ir.intent);
-        let constraints: Vec<Lowered<'_>> = ir.constraints.iter().map(|text| Lowered::new(text)).collect();
-        let mut violations = Vec::new();
-        for policy in &self.policies {
-            match policy.policy_type() {
-                PolicyType::ContextRef => {
-                    for (index, reference) in ir.context_refs.iter().enumerate() {
-                        violations.extend(policy.patterns().filter_map(|pattern| {
-                            let start = reference.find(pattern.written())?;
-                            let range = start..start + pattern.written().len();
-                            Some(Violation::new(policy, Field::ContextRefs(index), pattern, reference, range))
-                        }));
-                    }
-                }
-                PolicyType::Intent => {
-                    violations.extend(policy.patterns().filter_map(|pattern| {
-                        let range = intent.find(pattern.lowered())?;
-                        Some(Violation::new(policy, Field::Intent, pattern, intent.original(), range))
-                    }));
-                }
-                PolicyType::Constraint => {
-                    for (index, constraint) in constraints.iter().enumerate() {
-                        violations.extend(policy.patterns().filter_map(|pattern| {
-                            let range = constraint.find(pattern.lowered())?;
-                            let field = Field::Constraints(index);
-                            Some(Violation::new(policy, field, pattern, constraint.original(), range))
-                        }));
-                    }
-                }
-            }
-        }
-        Verdict { violations }
+        self.judge().check(&self.policies, ir)
+    }
+
+    /// Judges what the references of a prompt resolved to.
+    #[must_use]
+    pub fn check_content(&self, contents: &[Content<'_>]) -> Verdict {
+        self.judge().check_content(&self.policies, contents)
+    }
+
+    /// The policies as they are searched, prepared once for all copies of the set.
+    fn judge(&self) -> &Judge {
+        self.judge.get_or_init(|| Judge::new(self.mode, &self.policies, &self.allow))
     }
 }
 
 impl Default for PolicySet {
     fn default() -> Self {
-        let policy = |name: &str, policy_type, patterns: [&str; 3], action| {
-            Policy::new(name, policy_type, patterns.map(str::to_owned), action)
-        };
-        PolicySet::new(vec![
-            policy(
-                "protected_paths",
-                PolicyType::ContextRef,
-                ["/sys/", "/etc/", r"C:\Windows\System32\"],
-                Action::Deny,
-            ),
-            policy(
-                "destructive_actions",
-                PolicyType::Intent,
-                ["delete all", "drop database", "rm -rf"],
-                Action::Flag,
-            ),
-            policy(
-                "sensitive_constraints",
-                PolicyType::Constraint,
-                ["ignore policy", "bypass", "override"],
-                Action::Deny,
-            ),
-        ])
+        PolicySet::specified()
+    }
+}
+
+/// Sets are equal when they say the same.
+impl PartialEq for PolicySet {
+    fn eq(&self, other: &Self) -> bool {
+        self.mode == other.mode && self.policies == other.policies && self.allow == other.allow
     }
 }
 

@@ -3,12 +3,15 @@
 //! Invariant: a policy that was read names a known type and a known action. A policy that could not
 //! match anything because of a misspelt word would silently protect nothing, so it is refused.
 
-use std::fmt;
+use std::sync::Arc;
 
-use stave_canon::{Object, Pointer, Value};
-use thiserror::Error;
+use regex::{Regex, RegexBuilder};
+use stave_canon::{Number, Value};
 
-/// Which field a policy looks at.
+/// The largest automaton that one expression may become.
+const EXPRESSION_BYTES: usize = 1 << 20;
+
+/// What a policy looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PolicyType {
     /// Patterns in each context reference, case-sensitive.
@@ -17,6 +20,12 @@ pub enum PolicyType {
     Intent,
     /// Keywords in each constraint, in any letter case.
     Constraint,
+    /// Keywords in what a prompt carries along: metadata, output requirements, role.
+    Metadata,
+    /// Keywords in what references resolve to and, in strict mode, in what a prompt carries along.
+    Content,
+    /// Bounds of a number.
+    Number,
 }
 
 /// What a violation leads to.
@@ -28,42 +37,84 @@ pub enum Action {
     Flag,
 }
 
-/// One rule: texts that must not occur in one field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How a policy's texts are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Matching {
+    /// Anywhere in the text.
+    Substring,
+    /// As a word of its own, with its usual endings.
+    Word,
+    /// As a place in a file system.
+    Path,
+    /// As a regular expression.
+    Regex,
+}
+
+/// The number that a policy bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    TokenBudget,
+    Priority,
+    TemperatureHint,
+    /// How many references there are.
+    ContextRefs,
+    /// How many constraints there are.
+    Constraints,
+}
+
+/// A range that a number must lie in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    pub quantity: Quantity,
+    pub minimum: Option<Number>,
+    pub maximum: Option<Number>,
+}
+
+/// One rule: texts that must not occur in one field, or bounds of a number.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    name: String,
+    name: Arc<str>,
     policy_type: PolicyType,
     action: Action,
+    matching: Option<Matching>,
     patterns: Vec<Pattern>,
+    allow: Vec<String>,
+    only: Vec<String>,
+    bounds: Option<Bounds>,
 }
 
-/// A forbidden text, kept as written for messages and lowered for matching.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A forbidden text, kept as written for messages and prepared for matching.
+#[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    written: String,
+    written: Arc<str>,
     lowered: String,
+    expression: Option<Regex>,
 }
 
-/// One thing wrong with a list of policies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyFault {
-    pub pointer: Pointer,
-    pub message: String,
-}
-
-/// A list of policies that can not be used, with everything that is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub struct InvalidPolicies {
-    pub faults: Vec<PolicyFault>,
-}
+/// A regular expression that can not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadExpression(pub String);
 
 impl PolicyType {
+    pub const ALL: [PolicyType; 6] = [
+        PolicyType::ContextRef,
+        PolicyType::Intent,
+        PolicyType::Constraint,
+        PolicyType::Metadata,
+        PolicyType::Content,
+        PolicyType::Number,
+    ];
+
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             PolicyType::ContextRef => "context_ref",
             PolicyType::Intent => "intent",
             PolicyType::Constraint => "constraint",
+            PolicyType::Metadata => "metadata",
+            PolicyType::Content => "content",
+            PolicyType::Number => "number",
         }
     }
 
@@ -72,7 +123,7 @@ impl PolicyType {
     pub fn list_key(self) -> &'static str {
         match self {
             PolicyType::ContextRef => "forbidden_patterns",
-            PolicyType::Intent | PolicyType::Constraint => "forbidden_keywords",
+            _ => "forbidden_keywords",
         }
     }
 }
@@ -96,21 +147,101 @@ impl Action {
     }
 }
 
+impl Matching {
+    pub const ALL: [Matching; 4] = [Matching::Substring, Matching::Word, Matching::Path, Matching::Regex];
+
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Matching::Substring => "substring",
+            Matching::Word => "word",
+            Matching::Path => "path",
+            Matching::Regex => "regex",
+        }
+    }
+}
+
+impl Quantity {
+    pub const ALL: [Quantity; 5] = [
+        Quantity::TokenBudget,
+        Quantity::Priority,
+        Quantity::TemperatureHint,
+        Quantity::ContextRefs,
+        Quantity::Constraints,
+    ];
+
+    /// The name of the field.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Quantity::TokenBudget => "token_budget",
+            Quantity::Priority => "priority",
+            Quantity::TemperatureHint => "temperature_hint",
+            Quantity::ContextRefs => "context_refs",
+            Quantity::Constraints => "constraints",
+        }
+    }
+}
+
 impl Policy {
     #[must_use]
     pub fn new(
-        name: impl Into<String>,
+        name: impl Into<Arc<str>>,
         policy_type: PolicyType,
         patterns: impl IntoIterator<Item = String>,
         action: Action,
     ) -> Self {
         let patterns = patterns.into_iter().map(Pattern::new).collect();
-        Policy { name: name.into(), policy_type, action, patterns }
+        Policy {
+            name: name.into(),
+            policy_type,
+            action,
+            matching: None,
+            patterns,
+            allow: Vec::new(),
+            only: Vec::new(),
+            bounds: None,
+        }
+    }
+
+    /// A policy that bounds a number.
+    #[must_use]
+    pub fn number(name: impl Into<Arc<str>>, bounds: Bounds, action: Action) -> Self {
+        Policy { bounds: Some(bounds), ..Policy::new(name, PolicyType::Number, [], action) }
+    }
+
+    /// Sets how the texts are compared, whatever the mode.
+    pub fn matching(mut self, matching: Matching) -> Result<Self, BadExpression> {
+        self.matching = Some(matching);
+        if matching == Matching::Regex {
+            for pattern in &mut self.patterns {
+                pattern.expression = Some(expression(&pattern.written)?);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Texts around which the policy makes an exception: a hit inside one of them is none.
+    #[must_use]
+    pub fn allow(mut self, texts: Vec<String>) -> Self {
+        self.allow = texts;
+        self
+    }
+
+    /// The only places that references may name.
+    #[must_use]
+    pub fn only(mut self, places: Vec<String>) -> Self {
+        self.only = places;
+        self
     }
 
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 
     #[must_use]
@@ -123,139 +254,97 @@ impl Policy {
         self.action
     }
 
+    #[must_use]
+    pub fn bounds(&self) -> Option<&Bounds> {
+        self.bounds.as_ref()
+    }
+
     /// The forbidden texts as written.
     pub fn forbidden(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(Pattern::written)
     }
 
-    pub(super) fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        self.patterns.iter()
+    pub(super) fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    pub(super) fn explicit_matching(&self) -> Option<Matching> {
+        self.matching
+    }
+
+    pub(super) fn allowed(&self) -> &[String] {
+        &self.allow
+    }
+
+    pub(super) fn only_places(&self) -> &[String] {
+        &self.only
     }
 
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let forbidden: Vec<&str> = self.forbidden().collect();
-        Value::from_iter([
-            ("name", Value::from(self.name.as_str())),
-            ("type", self.policy_type.word().into()),
-            (self.policy_type.list_key(), forbidden.into()),
-            ("action", self.action.word().into()),
-        ])
+        let mut members = vec![("name", Value::from(&*self.name)), ("type", self.policy_type.word().into())];
+        match &self.bounds {
+            None => {
+                let forbidden: Vec<&str> = self.forbidden().collect();
+                members.push((self.policy_type.list_key(), forbidden.into()));
+            }
+            Some(bounds) => {
+                members.push(("field", bounds.quantity.word().into()));
+                let limits = [("minimum", &bounds.minimum), ("maximum", &bounds.maximum)];
+                members
+                    .extend(limits.into_iter().filter_map(|(key, limit)| Some((key, limit.clone()?.into()))));
+            }
+        }
+        if let Some(matching) = self.matching {
+            members.push(("match", matching.word().into()));
+        }
+        for (key, texts) in [("allow", &self.allow), ("only", &self.only)] {
+            if !texts.is_empty() {
+                members.push((key, texts.clone().into()));
+            }
+        }
+        members.push(("action", self.action.word().into()));
+        Value::from_iter(members)
     }
 }
 
 impl Pattern {
     fn new(written: String) -> Self {
-        Pattern { lowered: written.to_lowercase(), written }
+        Pattern { lowered: written.to_lowercase(), written: written.into(), expression: None }
     }
 
     pub(super) fn written(&self) -> &str {
         &self.written
     }
 
+    pub(super) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.written)
+    }
+
     pub(super) fn lowered(&self) -> &str {
         &self.lowered
     }
-}
 
-pub(super) fn read_list(value: &Value) -> Result<Vec<Policy>, InvalidPolicies> {
-    let mut reader = Reader::default();
-    let Some(items) = value.as_array() else {
-        reader.fault(Pointer::root(), format!("expected an array of policies, found {}", value.kind()));
-        return Err(InvalidPolicies { faults: reader.faults });
-    };
-    let policies: Vec<Policy> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(index, item)| reader.policy(&Pointer::root().index(index), item))
-        .collect();
-    if reader.faults.is_empty() { Ok(policies) } else { Err(InvalidPolicies { faults: reader.faults }) }
-}
-
-#[derive(Default)]
-struct Reader {
-    faults: Vec<PolicyFault>,
-}
-
-impl Reader {
-    fn fault(&mut self, pointer: Pointer, message: String) {
-        self.faults.push(PolicyFault { pointer, message });
-    }
-
-    fn policy(&mut self, at: &Pointer, value: &Value) -> Option<Policy> {
-        let Some(object) = value.as_object() else {
-            self.fault(at.clone(), format!("expected an object, found {}", value.kind()));
-            return None;
-        };
-        let name = self.text(at, object, "name");
-        let policy_type = self.text(at, object, "type").and_then(|word| {
-            let found = [PolicyType::ContextRef, PolicyType::Intent, PolicyType::Constraint]
-                .into_iter()
-                .find(|policy_type| policy_type.word() == word);
-            if found.is_none() {
-                let message = format!("{word:?} is not one of `context_ref`, `intent`, `constraint`");
-                self.fault(at.key("type"), message);
-            }
-            found
-        });
-        let action = self.text(at, object, "action").and_then(|word| {
-            let found =
-                [Action::Deny, Action::Flag].into_iter().find(|action| action.word() == word.to_lowercase());
-            if found.is_none() {
-                self.fault(at.key("action"), format!("{word:?} is not one of `deny`, `flag`"));
-            }
-            found
-        });
-        let (name, policy_type, action) = (name?, policy_type?, action?);
-        let patterns = self.patterns(at, object, policy_type.list_key())?;
-        Some(Policy::new(name, policy_type, patterns, action))
-    }
-
-    fn text(&mut self, at: &Pointer, object: &Object, key: &str) -> Option<String> {
-        match object.get(key) {
-            Some(Value::String(text)) => Some(text.clone()),
-            Some(other) => {
-                self.fault(at.key(key), format!("expected string, found {}", other.kind()));
-                None
-            }
-            None => {
-                self.fault(at.clone(), format!("the field `{key}` is missing"));
-                None
-            }
-        }
-    }
-
-    /// What a policy forbids. No list forbids nothing. A plain string stands for the list of its
-    /// characters, which is how such policies have always been read.
-    fn patterns(&mut self, at: &Pointer, object: &Object, key: &str) -> Option<Vec<String>> {
-        match object.get(key) {
-            None => Some(Vec::new()),
-            Some(Value::String(characters)) => Some(characters.chars().map(String::from).collect()),
-            Some(Value::Array(items)) => {
-                let before = self.faults.len();
-                for (index, item) in items.iter().enumerate().filter(|(_, item)| item.as_str().is_none()) {
-                    let message = format!("expected string, found {}", item.kind());
-                    self.fault(at.key(key).index(index), message);
-                }
-                let texts = items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect();
-                (self.faults.len() == before).then_some(texts)
-            }
-            Some(other) => {
-                self.fault(at.key(key), format!("expected an array of strings, found {}", other.kind()));
-                None
-            }
-        }
+    pub(super) fn expression(&self) -> Option<&Regex> {
+        self.expression.as_ref()
     }
 }
 
-impl fmt::Display for InvalidPolicies {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("invalid policies: ")?;
-        for (index, fault) in self.faults.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "; " };
-            let place = if fault.pointer.as_str().is_empty() { "" } else { ": " };
-            write!(out, "{separator}{}{place}{}", fault.pointer, fault.message)?;
-        }
-        Ok(())
+/// Patterns are equal when they were written the same; the rest follows from that.
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written && self.expression.is_some() == other.expression.is_some()
     }
+}
+
+/// Compiles an expression within bounds. The engine takes linear time, whatever is written.
+fn expression(written: &str) -> Result<Regex, BadExpression> {
+    RegexBuilder::new(written)
+        .case_insensitive(true)
+        .size_limit(EXPRESSION_BYTES)
+        .dfa_size_limit(EXPRESSION_BYTES)
+        .build()
+        .map_err(|error| {
+            BadExpression(error.to_string().lines().last().unwrap_or_default().trim().to_owned())
+        })
 }

@@ -2,29 +2,34 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use stave_canon::Pointer;
+use stave_canon::{Pointer, Value};
 
-use super::Action;
-use super::policy::{Pattern, Policy};
+use super::policy::{Action, Pattern, Policy, Quantity};
 
 /// Which field of a prompt, and which of its items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Field {
     Intent,
     ContextRefs(usize),
     Constraints(usize),
+    /// A text that the prompt carries along: in its metadata, its output requirements or its role.
+    Carried(Pointer),
+    /// What a reference resolved to.
+    Content(String),
+    Quantity(Quantity),
 }
 
 /// One forbidden text found in one item. It prints as the specification's sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Violation {
     /// The policy's name.
-    pub policy: String,
+    pub policy: Arc<str>,
     pub action: Action,
     pub field: Field,
-    /// The forbidden text as the policy writes it.
-    pub pattern: String,
+    /// The forbidden text as the policy writes it; for a number, the bound that it breaks.
+    pub pattern: Arc<str>,
     /// The whole item it was found in.
     pub item: String,
     /// The bytes of `item` that matched: its first occurrence.
@@ -34,11 +39,14 @@ pub struct Violation {
 impl Field {
     /// The pointer to the field, or to its item, in the prompt's dictionary.
     #[must_use]
-    pub fn pointer(self) -> Pointer {
+    pub fn pointer(&self) -> Pointer {
         match self {
             Field::Intent => Pointer::root().key("intent"),
-            Field::ContextRefs(index) => Pointer::root().key("context_refs").index(index),
-            Field::Constraints(index) => Pointer::root().key("constraints").index(index),
+            Field::ContextRefs(index) => Pointer::root().key("context_refs").index(*index),
+            Field::Constraints(index) => Pointer::root().key("constraints").index(*index),
+            Field::Carried(pointer) => pointer.clone(),
+            Field::Content(_) => Pointer::root().key("context_refs"),
+            Field::Quantity(quantity) => Pointer::root().key(quantity.word()),
         }
     }
 }
@@ -51,14 +59,52 @@ impl Violation {
         item: &str,
         range: Range<usize>,
     ) -> Self {
+        Violation::of(policy, field, pattern.shared(), item, range)
+    }
+
+    pub(super) fn of(
+        policy: &Policy,
+        field: Field,
+        pattern: Arc<str>,
+        item: &str,
+        range: Range<usize>,
+    ) -> Self {
+        let policy_name = policy.shared_name();
         Violation {
-            policy: policy.name().to_owned(),
+            policy: policy_name,
             action: policy.action(),
             field,
-            pattern: pattern.written().to_owned(),
+            pattern,
             item: item.to_owned(),
             range,
         }
+    }
+
+    /// Everything about the violation, for programs.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let (kind, index): (&str, Value) = match &self.field {
+            Field::Intent => ("intent", Value::Null),
+            Field::ContextRefs(index) => ("context_refs", (*index as u64).into()),
+            Field::Constraints(index) => ("constraints", (*index as u64).into()),
+            Field::Carried(pointer) => (pointer.as_str(), Value::Null),
+            Field::Content(_) => ("content", Value::Null),
+            Field::Quantity(quantity) => (quantity.word(), Value::Null),
+        };
+        let mut members = vec![
+            ("policy", Value::from(&*self.policy)),
+            ("action", self.action.word().into()),
+            ("field", kind.into()),
+            ("index", index),
+            ("pattern", (&*self.pattern).into()),
+            ("matched", self.matched().into()),
+            ("span", vec![self.range.start as u64, self.range.end as u64].into()),
+            ("text", self.to_string().into()),
+        ];
+        if let Field::Content(reference) = &self.field {
+            members.insert(3, ("reference", reference.as_str().into()));
+        }
+        Value::from_iter(members)
     }
 
     /// The matched text as it stands in the prompt.
@@ -78,6 +124,11 @@ impl fmt::Display for Violation {
             }
             Field::Intent => write!(out, "Intent contains forbidden keyword '{pattern}'"),
             Field::Constraints(_) => write!(out, "Constraint contains forbidden keyword '{pattern}'"),
+            Field::Carried(pointer) => write!(out, "{pointer} contains forbidden keyword '{pattern}'"),
+            Field::Content(reference) => {
+                write!(out, "Content of '{reference}' contains forbidden keyword '{pattern}'")
+            }
+            Field::Quantity(quantity) => write!(out, "{} is {item}, {pattern}", quantity.word()),
         }
     }
 }
@@ -88,6 +139,9 @@ impl fmt::Display for Field {
             Field::Intent => out.write_str("the intent"),
             Field::ContextRefs(index) => write!(out, "context reference {}", index + 1),
             Field::Constraints(index) => write!(out, "constraint {}", index + 1),
+            Field::Carried(pointer) => write!(out, "`{pointer}`"),
+            Field::Content(reference) => write!(out, "the content of `{reference}`"),
+            Field::Quantity(quantity) => write!(out, "`{}`", quantity.word()),
         }
     }
 }

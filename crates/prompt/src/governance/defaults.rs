@@ -1,0 +1,74 @@
+//! The policies that hold when a project writes none.
+
+use super::policy::{Action, Matching, Policy, PolicyType};
+
+const PATHS: [&str; 3] = ["/sys/", "/etc/", r"C:\Windows\System32\"];
+const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
+const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
+
+/// Places beside the specified ones that hold the machine's or a person's secrets.
+const MORE_PATHS: [&str; 15] = [
+    "/proc/",
+    "/dev/",
+    "/boot/",
+    "/root/",
+    "/run/secrets/",
+    "/var/run/secrets/",
+    r"C:\Windows\SysWOW64\",
+    "**/.ssh/",
+    "**/.gnupg/",
+    "**/.aws/",
+    "**/.kube/",
+    "**/.env",
+    "**/.netrc",
+    "**/.git-credentials",
+    "**/id_rsa",
+];
+
+/// Other forms of the specified keywords.
+const MORE_SENSITIVE: [&str; 5] = ["ignore policies", "overriding", "overridden", "overrode", "circumvent"];
+
+/// Instructions in text that only brings information: a verb of evasion and, near it, the rule it evades.
+const INJECTED: [&str; 6] = [
+    r"\b(bypass|circumvent|override|overrid|evade|subvert|defeat|sidestep)(s|es|d|ed|den|ing)?\b(\W+\w+){0,4}?\W+(polic(y|ies)|governance|guard ?rails?|safeguards?|safety|restrictions?|constraints?|moderation|instructions?|security|auth|authentication|authorization|approvals?|access controls?|checks|filters?|rules)\b",
+    r"\b(ignore|disregard|forget|skip|neglect)(s|d|ing)?\b\W+(all\W+|any\W+|of\W+|the\W+|your\W+|these\W+|those\W+|my\W+|its\W+|every\W+|previous\W+|prior\W+|above\W+|earlier\W+|preceding\W+|system\W+|safety\W+|existing\W+|other\W+)+(instructions?|polic(y|ies)|governance|guard ?rails?|constraints?|guidelines?|restrictions?|prompts?|directives?|orders)\b",
+    r"\b(ignore|disregard)\W+(polic(y|ies)|governance|instructions|constraints)\b",
+    r"\b(reveal|print|repeat|show|output|leak|disclose)\W+(me\W+)?(your|the)\W+(system|hidden|initial|secret|original)\W+(prompt|instructions?|message)\b",
+    r"\b(do anything now|developer mode (is )?(enabled|on|active)|jailbroken|you are now (unrestricted|unfiltered|dan\b|free of))",
+    r"\b(without|no longer have|act as if (there (are|were)|you have) no)\W+(any\W+)?(restrictions|rules|policies|governance|guard ?rails|safeguards|limitations)\b",
+];
+
+pub(super) fn specified() -> Vec<Policy> {
+    vec![
+        policy("protected_paths", PolicyType::ContextRef, &PATHS, &[], Action::Deny),
+        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], Action::Flag),
+        policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &[], Action::Deny),
+    ]
+}
+
+pub(super) fn strict() -> Vec<Policy> {
+    let injected = policy("injected_instructions", PolicyType::Content, &INJECTED, &[], Action::Deny);
+    let injected = injected.matching(Matching::Regex);
+    // An expression of ours that could not be used would be our own mistake; a test compiles them all.
+    debug_assert!(injected.is_ok());
+    let mut policies = vec![
+        policy("protected_paths", PolicyType::ContextRef, &PATHS, &MORE_PATHS, Action::Deny),
+        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], Action::Flag),
+        policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &MORE_SENSITIVE, Action::Deny),
+    ];
+    policies.extend(injected);
+    policies
+}
+
+fn policy(name: &str, policy_type: PolicyType, specified: &[&str], more: &[&str], action: Action) -> Policy {
+    let texts = specified.iter().chain(more).map(|text| (*text).to_owned());
+    Policy::new(name, policy_type, texts, action)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_expression_compiles() {
+        assert_eq!(super::strict().len(), 4);
+    }
+}

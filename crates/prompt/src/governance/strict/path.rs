@@ -1,0 +1,396 @@
+//! Paths in a reference, and whether they lie under a protected place.
+//!
+//! A path is brought to one form: folded like any text, percent signs and variables replaced, one kind of
+//! separator, no `.` and `..`, no device prefix, no alternate stream. A path that climbs above its start
+//! may be anywhere, so it counts as one from the root.
+
+use super::encoded;
+use super::plain::Plain;
+
+/// A protected place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct PathPattern {
+    /// Protected wherever it stands, not only at the root.
+    anywhere: bool,
+    components: Vec<String>,
+}
+
+/// One path in its one form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    from_root: bool,
+    components: Vec<String>,
+}
+
+impl PathPattern {
+    /// The place that a policy names, or `None` when the pattern is no path. A place begins at a root
+    /// (`/etc/`, `C:\Windows\`, `~/.ssh/`) or, after `**/`, anywhere.
+    pub(in super::super) fn new(written: &str) -> Option<Self> {
+        let (anywhere, path) = match written.strip_prefix("**/") {
+            Some(path) => (true, path),
+            None => (false, written),
+        };
+        let place = place(&Plain::new(path).text)?;
+        ((anywhere || place.from_root) && !place.components.is_empty())
+            .then_some(PathPattern { anywhere, components: place.components })
+    }
+
+    fn covers(&self, place: &Place) -> bool {
+        let begins = |components: &[String]| {
+            components.len() >= self.components.len()
+                && self.components.iter().zip(components).all(|(wanted, given)| is_same(wanted, given))
+        };
+        if self.anywhere {
+            return (0..place.components.len()).any(|from| place.components.get(from..).is_some_and(begins));
+        }
+        place.from_root && begins(&place.components)
+    }
+
+    /// The place that a relative path names, wherever it stands.
+    pub(in super::super) fn anywhere(written: &str) -> Option<Self> {
+        PathPattern::new(&format!("**/{written}"))
+    }
+
+    /// Whether a reference names something under this place, and not under an allowed one.
+    pub(in super::super) fn matches(&self, paths: &Paths, allowed: &[PathPattern]) -> bool {
+        let is_allowed = |place: &Place| allowed.iter().any(|allowed| allowed.covers(place));
+        paths.places.iter().any(|place| self.covers(place) && !is_allowed(place))
+    }
+}
+
+/// The only places that references may name.
+#[derive(Debug)]
+pub(in super::super) struct Places(Vec<Place>);
+
+impl Places {
+    pub(in super::super) fn new(written: &[String]) -> Self {
+        Places(written.iter().filter_map(|path| place(&Plain::new(path).text)).collect())
+    }
+
+    /// Whether everything a reference could name lies in one of these places.
+    pub(in super::super) fn hold(&self, paths: &Paths) -> bool {
+        let holds = |place: &Place| {
+            self.0.iter().any(|root| {
+                root.from_root == place.from_root && place.components.starts_with(&root.components)
+            })
+        };
+        paths.whole.iter().all(holds)
+    }
+}
+
+/// Everything in a reference that could be a path.
+#[derive(Debug, Default)]
+pub(in super::super) struct Paths {
+    places: Vec<Place>,
+    /// Those of the reference as a whole, without those of the words in it.
+    whole: Vec<Place>,
+}
+
+impl Paths {
+    pub(in super::super) fn of(reference: &str) -> Paths {
+        let mut texts = vec![Plain::new(reference).text];
+        if let Some(placed) = encoded::decoded(reference) {
+            texts.push(Plain::fold(placed.into_iter(), reference.len()).text);
+        }
+        let mut paths = Paths::default();
+        for text in &texts {
+            paths.whole.extend(place(text));
+            paths.add(text);
+            let separators = [' ', '"', '\'', '`', '=', ',', ';', '|', '<', '>', '(', ')', '&', '#'];
+            for word in text.split(separators).filter(|word| word.len() < text.len()) {
+                paths.add(word);
+            }
+        }
+        paths
+    }
+
+    fn add(&mut self, text: &str) {
+        let Some(found) = place(text) else { return };
+        // `/proc/self/root` leads to the root again, and so does macOS's `/private`.
+        let inner =
+            found.components.iter().position(|component| component == "root" || component == "private");
+        if let (true, Some(at)) = (found.from_root, inner) {
+            let components = found.components.get(at + 1..).unwrap_or_default().to_vec();
+            let is_link = at == 0 || found.components.first().is_some_and(|first| first == "proc");
+            if is_link
+                && !components.is_empty()
+                && found.components.get(at).is_some_and(|link| at > 0 || link == "private")
+            {
+                self.places.push(Place { from_root: true, components });
+            }
+        }
+        self.places.push(found);
+    }
+}
+
+/// The one form of a folded path, or `None` for what is no path on this machine.
+fn place(folded: &str) -> Option<Place> {
+    let mut text = folded.trim_matches([' ', '"', '\'', '`']).replace('\\', "/");
+    for (variable, value) in [
+        ("%systemroot%", "c:/windows"),
+        ("%windir%", "c:/windows"),
+        ("$env:systemroot", "c:/windows"),
+        ("$env:windir", "c:/windows"),
+        ("${systemroot}", "c:/windows"),
+        ("${windir}", "c:/windows"),
+        ("$windir", "c:/windows"),
+        ("%systemdrive%", "c:"),
+        ("%userprofile%", "~"),
+        ("${home}", "~"),
+        ("$home", "~"),
+    ] {
+        if text.contains(variable) {
+            text = text.replace(variable, value);
+        }
+    }
+    let mut rest = text.as_str();
+    // Prefixes that say how to read the path, in any number; a single letter is a drive.
+    while let Some((scheme, after)) = rest.split_once(':') {
+        let is_scheme = scheme.len() > 1
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        if !is_scheme {
+            break;
+        }
+        if let Some(host) = after.strip_prefix("//") {
+            if !matches!(scheme, "file" | "vscode" | "jar") {
+                return None;
+            }
+            rest = match host.split_once('/') {
+                Some(("" | "localhost" | "127.0.0.1" | "." | "?", path)) => {
+                    return Some(components(path.trim_start_matches('/'), true));
+                }
+                _ => host,
+            };
+            return Some(components(rest, true));
+        }
+        rest = after.trim_start();
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let from_root = rest.starts_with('/');
+    Some(components(rest, from_root))
+}
+
+fn components(path: &str, from_root: bool) -> Place {
+    let mut out = Place { from_root, components: Vec::new() };
+    let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
+    // `//?/C:/x`, `//./C:/x` and `//host/c$/x` are other names of a drive.
+    if path.starts_with("//") {
+        while parts
+            .peek()
+            .is_some_and(|part| matches!(*part, "?" | "." | "globalroot" | "unc" | "localhost" | "127.0.0.1"))
+        {
+            parts.next();
+        }
+    }
+    for part in parts {
+        let drive = part.strip_suffix(':').or_else(|| part.strip_suffix('$'));
+        if out.components.is_empty() && drive.is_some_and(|letter| letter.len() == 1) {
+            out.from_root = true;
+            continue;
+        }
+        // `c:windows` stands where the drive stands, which may be its root.
+        let part = match part.split_once(':') {
+            Some((drive, after)) if out.components.is_empty() && drive.len() == 1 && !after.is_empty() => {
+                out.from_root = true;
+                after
+            }
+            Some((name, _)) if !name.is_empty() => name,
+            _ => part,
+        };
+        let part = if part.chars().all(|sign| matches!(sign, '.' | ' ')) {
+            part.trim()
+        } else {
+            part.trim_end_matches(['.', ' '])
+        };
+        match part {
+            "" | "." => {}
+            ".." => {
+                if out.components.pop().is_none() {
+                    out.from_root = true;
+                }
+            }
+            "~" if out.components.is_empty() => {
+                out.from_root = true;
+                out.components.push("~".to_owned());
+            }
+            _ => out.components.push(part.to_owned()),
+        }
+    }
+    // Windows drives inside other systems.
+    let mounted = match out.components.as_slice() {
+        [mount, drive, ..]
+            if out.from_root && matches!(mount.as_str(), "mnt" | "cygdrive") && drive.len() == 1 =>
+        {
+            2
+        }
+        [drive, next, ..] if out.from_root && drive.len() == 1 && next == "windows" => 1,
+        _ => 0,
+    };
+    out.components.drain(..mounted);
+    out
+}
+
+/// Whether a component of a path is, or as a wildcard could be, the wanted one.
+fn is_same(wanted: &str, given: &str) -> bool {
+    if wanted == given {
+        return true;
+    }
+    if let Some((stem, number)) = given.split_once('~')
+        && !stem.is_empty()
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return wanted.len() > 8 && wanted.starts_with(stem);
+    }
+    if given.contains('{') {
+        let alternatives = given.trim_matches(['{', '}']).split(',');
+        return alternatives.into_iter().any(|alternative| alternative == wanted)
+            || could_match(wanted, given);
+    }
+    given.contains(['*', '?', '[']) && could_match(wanted, given)
+}
+
+/// Whether a wildcard could match a name. What is in brackets or braces may be anything; the work is
+/// bounded by the wildcard's length times that of the name.
+fn could_match(name: &str, wildcard: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let mut reachable = vec![false; name.len() + 1];
+    if let Some(first) = reachable.first_mut() {
+        *first = true;
+    }
+    let mut signs = wildcard.chars();
+    while let Some(sign) = signs.next() {
+        let any = match sign {
+            '*' => None,
+            '[' => {
+                signs.by_ref().take_while(|sign| *sign != ']').for_each(drop);
+                Some(None)
+            }
+            '{' => {
+                signs.by_ref().take_while(|sign| *sign != '}').for_each(drop);
+                None
+            }
+            '?' => Some(None),
+            letter => Some(Some(letter)),
+        };
+        let next = match any {
+            None => {
+                let first = reachable.iter().position(|is| *is).unwrap_or(reachable.len());
+                (0..reachable.len()).map(|at| at >= first).collect()
+            }
+            Some(wanted) => {
+                let step = |at: usize| {
+                    let before = at.checked_sub(1)?;
+                    let letter = name.get(before)?;
+                    Some(*reachable.get(before)? && wanted.is_none_or(|wanted: char| wanted == *letter))
+                };
+                (0..reachable.len()).map(|at| step(at).unwrap_or(false)).collect::<Vec<bool>>()
+            }
+        };
+        reachable = next;
+    }
+    reachable.last().copied().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_protected_place_is_found() {
+        let etc = PathPattern::new("/etc/").unwrap();
+        for reference in [
+            "file:/etc/passwd",
+            "file:/ETC/passwd",
+            "file:/etc",
+            "file:///etc/passwd",
+            "file://localhost/etc/passwd",
+            "FILE:/etc/x",
+            " file:/etc/x",
+            "file:./../../etc/passwd",
+            "file:src/../../etc/passwd",
+            "file://etc/passwd",
+            "file:/usr/../etc/passwd",
+            "file:/./etc//passwd",
+            r"file:\etc\passwd",
+            "file:/%65tc/passwd",
+            "file:%2e%2e/%2e%2e/etc/passwd",
+            "file:..%252f..%252fetc%252fpasswd",
+            "file:..%c0%afetc%c0%afpasswd",
+            "file:/\u{435}tc/passwd",
+            "file:/e\u{200b}tc/passwd",
+            "file:／etc／passwd",
+            "file:/proc/self/root/etc/passwd",
+            "file:/proc/1/root/etc/passwd",
+            "file:/private/etc/passwd",
+            "file:/e*c/passwd",
+            "file:/e?c/passwd",
+            "file:/[e]tc/passwd",
+            "file:/{etc,var}/passwd",
+            "see /etc/passwd",
+            "diff:HEAD -- /etc/passwd",
+            "memory:/etc/x",
+            "url:file:///etc/passwd",
+        ] {
+            assert!(etc.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+        let windows = PathPattern::new(r"C:\Windows\System32\").unwrap();
+        for reference in [
+            r"file:C:\Windows\System32\x",
+            "file:c:/windows/system32/config/sam",
+            "file:C:/Windows/./System32/x",
+            r"file:\\?\C:\Windows\System32\x",
+            r"file:\\localhost\c$\windows\system32\x",
+            "file:/mnt/c/Windows/System32/x",
+            "file:/c/Windows/System32/x",
+            "file:%SystemRoot%/System32/x",
+            "file:D:/Windows/System32",
+            "file:C:/Windows/System32./x",
+            "file:C:/Windows/System32::$DATA",
+            "file:///C:/Windows/System32/x",
+            "file:C:/Users/../Windows/System32/x",
+            "file:C:Windows/System32/x",
+        ] {
+            assert!(windows.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+        let ssh = PathPattern::new("**/.ssh/").unwrap();
+        for reference in
+            ["file:~/.ssh/id_rsa", "file:.ssh/id_rsa", "file:$HOME/.ssh/x", "file:/home/a/.ssh/x"]
+        {
+            assert!(ssh.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+    }
+
+    #[test]
+    fn places_that_only_look_protected_are_not() {
+        let patterns = ["/etc/", "/sys/", r"C:\Windows\System32\", "**/.ssh/"]
+            .map(|path| PathPattern::new(path).unwrap());
+        for reference in [
+            "file:repo/etc/notes.md",
+            "file:etc/notes.md",
+            "file:./etc/notes.md",
+            "file:src/../etc/notes.md",
+            "file:docs/system32.md",
+            "file:windows/system32/notes.md",
+            "file:/home/ada/repo/etc/notes.md",
+            "file:/etcetera/notes.md",
+            "file:/system/x",
+            "url:https://example.com/etc/x",
+            "https://example.com/sys/x",
+            "file:docs/.sshrc.md",
+            "file:src/*.rs",
+            "diff:main",
+            "memory:etc",
+            "",
+        ] {
+            for pattern in &patterns {
+                assert!(!pattern.matches(&Paths::of(reference), &[]), "{reference} {pattern:?}");
+            }
+        }
+        for text in ["s3://production/", "secrets", ".env"] {
+            assert_eq!(PathPattern::new(text), None, "{text}");
+        }
+    }
+}
