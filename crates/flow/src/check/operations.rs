@@ -2,10 +2,10 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_script::check_expression;
+use stave_script::{check_expression, interpolation};
 
 use super::subject::{Subject, listed, suggest};
-use crate::model::{Operation, Text, Transform};
+use crate::model::{Node, Operation, PortType, Text, Transform};
 use crate::ops::{self, Argument, Kind, OperationSchema};
 use crate::yaml::{Tree, TreeValue};
 
@@ -14,7 +14,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let Some(operation) = node.transform.as_ref().and_then(Transform::operation) else { continue };
         let Some(op) = &operation.op else { continue };
         match ops::find(op.as_str()) {
-            Some(schema) => arguments(operation, schema, diagnostics),
+            Some(schema) => arguments(node, operation, schema, diagnostics),
             None => diagnostics.push(unknown(op)),
         }
     }
@@ -32,7 +32,12 @@ fn unknown(op: &Text) -> Diagnostic {
     suggest(diagnostic, name, op.span, &known, |listed| format!("use one of {listed}"))
 }
 
-fn arguments(operation: &Operation, schema: &OperationSchema, diagnostics: &mut Vec<Diagnostic>) {
+fn arguments(
+    node: &Node,
+    operation: &Operation,
+    schema: &OperationSchema,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let Some(args) = &operation.args else { return };
     let place = operation.op.as_ref().map_or(operation.key, |op| op.span);
     let missing = |what: String, help: String| {
@@ -66,7 +71,7 @@ fn arguments(operation: &Operation, schema: &OperationSchema, diagnostics: &mut 
     for entry in args.entries().unwrap_or_default() {
         let name = entry.key.as_str();
         match schema.argument(name) {
-            Some(argument) => value(argument, &entry.value, diagnostics),
+            Some(argument) => value(node, argument, &entry.value, diagnostics),
             None if name.starts_with("x-") => {}
             None => {
                 let known: Vec<&str> = schema
@@ -85,26 +90,43 @@ fn arguments(operation: &Operation, schema: &OperationSchema, diagnostics: &mut 
     }
 }
 
-fn value(argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+fn value(node: &Node, argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
     if let Kind::Expression(scope) = argument.kind
         && let Some(text) = tree.text()
     {
         diagnostics.extend(check_expression(&text.embedded, scope).diagnostics);
         return;
     }
-    let whole = tree.text().is_some_and(|text| is_placeholder(text.as_str()));
-    if whole || fits(argument.kind, tree) {
+    let wrong = |what: &str| {
+        let message = format!("`{}` must be {}, and this is {what}", argument.name, words(argument.kind));
+        Diagnostic::new(codes::WRONG_TYPE, tree.span, message).help(argument.summary)
+    };
+    if let Some(text) = tree.text().filter(|text| is_placeholder(text.as_str())) {
+        let port_type = whole_input(node, text.as_str());
+        if let (Kind::List, Some(port_type)) = (argument.kind, port_type)
+            && port_type.json_type() != "array"
+        {
+            diagnostics.push(wrong(&format!("an input of type `{}`", port_type.word())));
+        }
         return;
     }
-    let message =
-        format!("`{}` must be {}, and this is {}", argument.name, words(argument.kind), tree.kind());
-    diagnostics.push(Diagnostic::new(codes::WRONG_TYPE, tree.span, message).help(argument.summary));
+    if !fits(argument.kind, tree) {
+        diagnostics.push(wrong(tree.kind()));
+    }
 }
 
 /// Whether a text is one `${…}` and nothing else, so that its value keeps its type. A malformed one is
 /// reported as such elsewhere.
 fn is_placeholder(text: &str) -> bool {
     text.starts_with("${") && text.ends_with('}')
+}
+
+/// The type of the input that a text stands for, when it stands for a whole one.
+fn whole_input(node: &Node, text: &str) -> Option<PortType> {
+    let parsed = interpolation::parse(text).ok()?;
+    let path = &parsed.sole()?.path;
+    let port = node.input(&path.root).filter(|_| path.steps.is_empty())?;
+    port.port_type.map(|port_type| port_type.value)
 }
 
 fn fits(kind: Kind, tree: &Tree) -> bool {

@@ -7,7 +7,7 @@ pub(super) const SCHEMA: OperationSchema = OperationSchema {
     summary: "keeps the items of a list for which an expression holds",
     arguments: &[
         required("expression", Kind::Expression(&["item", "index"]), "over `item` and `index`"),
-        required("input", Kind::List, "the list"),
+        required("input", Kind::List, "the list to go through"),
     ],
     one_of: &[],
     effects: false,

@@ -7,7 +7,7 @@ pub(super) const SCHEMA: OperationSchema = OperationSchema {
     summary: "gives an expression of every item of a list",
     arguments: &[
         required("expression", Kind::Expression(&["item", "index"]), "over `item` and `index`"),
-        required("input", Kind::List, "the list"),
+        required("input", Kind::List, "the list to go through"),
     ],
     one_of: &[],
     effects: false,
