@@ -42,6 +42,24 @@ async fn every_example_raises_its_code_or_nothing() {
     batch::assert_only_listed_fail(&found, "", "code_pages.rs");
 }
 
+#[tokio::test]
+async fn an_example_on_the_wrong_side_is_noticed() {
+    let kinds = [
+        ("dangling-edge", Kind::Flow),
+        ("implicit-id", Kind::StrictFlow),
+        ("exec-duplicate-node", Kind::Exec),
+        ("bad-project-value", Kind::Project),
+        ("model-reply-invalid", Kind::Run),
+        ("bad-document", Kind::RunDocument),
+    ];
+    for (code, kind) in kinds {
+        let examples = page::examples(stave_diag::lookup(code).expect(code).page);
+        assert_eq!(examples.bad[0].kind, kind, "{code}");
+        assert_ne!(problems(code, Wanted::Nothing, &examples.bad[0]).await, [] as [String; 0], "{code}");
+        assert_ne!(problems(code, Wanted::Only(code), &examples.good[0]).await, [] as [String; 0], "{code}");
+    }
+}
+
 async fn problems(page: &str, wanted: Wanted, example: &Example) -> Vec<String> {
     match raised(page, wanted, example).await {
         Err(reason) => vec![reason],

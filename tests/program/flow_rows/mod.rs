@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod row;
 pub(crate) mod run;
+mod wrong_rows;
 
 use crate::batch;
 

@@ -56,7 +56,7 @@ fn rows(path: &str, op: &str) -> Vec<Value> {
 }
 
 impl CheckRow {
-    fn read(row: &Value) -> Option<Self> {
+    pub(super) fn read(row: &Value) -> Option<Self> {
         let expected = row.get("expected")?;
         Some(CheckRow {
             name: text(row, "name")?.to_owned(),
@@ -71,7 +71,7 @@ impl CheckRow {
 }
 
 impl RunRow {
-    fn read(row: &Value) -> Option<Self> {
+    pub(super) fn read(row: &Value) -> Option<Self> {
         let (input, expected) = (row.get("input")?, row.get("expected")?);
         let (request, output) = (input.get("request")?, expected.get("output")?);
         let is_session = matches!(request, Value::Array(_));

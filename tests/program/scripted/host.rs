@@ -63,7 +63,7 @@ impl HostScript {
         }
         let status = count(entry, "status").unwrap_or(200);
         let reply = match entry.get("json") {
-            Some(json) => Reply::json(status, json),
+            Some(json) => Reply::json(status, json.to_string()),
             None => Reply::text(status, "text/plain; charset=utf-8", text(entry, "text").unwrap_or_default()),
         };
         reply.retry_after(entry)

@@ -45,8 +45,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn json(status: u64, body: impl ToString) -> Self {
-        Reply { status, content_type: "application/json", retry_after: None, body: body.to_string() }
+    pub(crate) fn json(status: u64, body: impl Into<String>) -> Self {
+        Reply { status, content_type: "application/json", retry_after: None, body: body.into() }
     }
 
     pub(crate) fn text(status: u64, content_type: &'static str, body: impl Into<String>) -> Self {

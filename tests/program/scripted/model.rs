@@ -79,8 +79,8 @@ impl ModelScript {
     }
 }
 
-fn error(message: &str) -> serde_json::Value {
-    json!({"error": {"message": message, "type": "scripted"}})
+fn error(message: &str) -> String {
+    json!({"error": {"message": message, "type": "scripted"}}).to_string()
 }
 
 /// What the script looks at in a request.
@@ -163,7 +163,7 @@ impl Answer {
         let mut body = self.head(asked, "chat.completion");
         body["choices"] = json!([{"index": 0, "message": message, "finish_reason": self.finish_reason(), "logprobs": null}]);
         body["usage"] = self.usage(asked);
-        Reply::json(200, body)
+        Reply::json(200, body.to_string())
     }
 
     /// The same answer as server-sent events, with the content in thirds and the arguments in halves.
