@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use stave_canon::Value;
 use stave_conform::{Row, Tally, Verdict, judge};
 
 /// Op, rows that pass, rows whose op is not built. A row may never fail, so these add up to the rows there
@@ -24,8 +25,8 @@ const TABLE: &[(&str, usize, usize)] = &[
     ("prompt.phase_lookup", 23, 0),
     ("prompt.process", 45, 0),
     ("system.acceptance_contract_id", 2, 0),
-    ("system.bundle", 0, 20),
-    ("system.consistency", 0, 20),
+    ("system.bundle", 20, 0),
+    ("system.consistency", 19, 0),
     ("system.diff", 6, 0),
     ("system.document_fingerprint", 24, 0),
     ("system.load", 129, 0),
@@ -39,6 +40,10 @@ const TABLE: &[(&str, usize, usize)] = &[
     ("system.workflow_order", 2, 0),
 ];
 
+/// Rows that no implementation can pass beside another one: op, name, and the row with the same input and
+/// another expectation.
+const CONTRADICTED: &[(&str, &str, &str)] = &[("system.consistency", "align_effects_drift", "clean")];
+
 #[test]
 fn every_row_of_a_built_op_passes_and_the_table_is_true() {
     let mut tally = Tally::default();
@@ -49,6 +54,9 @@ fn every_row_of_a_built_op_passes_and_the_table_is_true() {
                 let row = Row::parse(row)
                     .unwrap_or_else(|(_, message)| panic!("{file} row {}: {message}", index + 1));
                 assert!(row.expectation.is_some(), "{file} row {} can not fail", index + 1);
+                if CONTRADICTED.iter().any(|(op, name, _)| row.op == *op && row.name == Value::from(*name)) {
+                    continue;
+                }
                 let verdict = judge(&row);
                 tally.count(&row.op, &verdict);
                 if let Verdict::Failed(why) = verdict {
@@ -61,6 +69,22 @@ fn every_row_of_a_built_op_passes_and_the_table_is_true() {
     let found: Vec<_> =
         tally.0.iter().map(|(op, counts)| (op.as_str(), counts.passed, counts.unsupported)).collect();
     assert_eq!(found, TABLE, "the table in this file should read:\n{}", as_source(&found));
+}
+
+/// A row is only left out while its twin contradicts it.
+#[test]
+fn a_row_that_is_left_out_contradicts_another() {
+    for (op, name, twin) in CONTRADICTED {
+        let (line, file) = op.split_once('.').unwrap();
+        let (_, text) = files_of(line).into_iter().find(|(found, _)| found == file).unwrap();
+        let find = |name: &str| {
+            let rows = text.lines().map(|row| Row::parse(row).unwrap());
+            rows.into_iter().find(|row| row.name == Value::from(name)).unwrap()
+        };
+        let (row, twin) = (find(name), find(twin));
+        assert_eq!(row.input, twin.input, "{name} has an input of its own and can pass");
+        assert_ne!(row.expectation, twin.expectation, "{name} and its twin agree");
+    }
 }
 
 fn files_of(line: &str) -> Vec<(String, String)> {

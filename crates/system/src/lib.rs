@@ -8,6 +8,7 @@
 //! Invariant: a [`Document`] that was loaded, or passed [`Document::checked`], has one tenant throughout,
 //! unique node ids and well-formed contracts.
 
+pub mod bundle;
 mod codec;
 pub mod codes;
 mod diff;
@@ -16,6 +17,7 @@ mod fingerprint;
 pub mod knowledge;
 pub mod model;
 mod plan;
+pub mod policy;
 mod stable_id;
 mod strip;
 pub mod verify;

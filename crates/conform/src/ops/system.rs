@@ -1,6 +1,9 @@
 //! Ops of the system line. The header of [`super`] says how one is added.
 
 use stave_canon::{Value, compact_utf8};
+use stave_system::bundle::check::{Subject, check};
+use stave_system::bundle::{Bundle, BundleOptions, BundleSource, Intent};
+use stave_system::policy::Check;
 use stave_system::verify::{Concern, verify};
 use stave_system::{Document, Node, PlanContext, strip};
 
@@ -8,6 +11,8 @@ use super::{Outcome, Refusal, Table, member, output, text};
 
 pub(super) const OPS: Table = &[
     ("system.acceptance_contract_id", acceptance_contract_id),
+    ("system.bundle", bundle),
+    ("system.consistency", consistency),
     ("system.diff", diff),
     ("system.document_fingerprint", document_fingerprint),
     ("system.load", load),
@@ -112,4 +117,67 @@ fn plan_to_ir(input: &Value) -> Outcome {
     };
     let document = stave_system::plan_to_ir(member(input, "plan")?, context)?;
     Ok(output([("document", document.to_value()), ("fingerprint", document.fingerprint().into())]))
+}
+
+fn bundle(input: &Value) -> Outcome {
+    let document = document(input)?;
+    let part = |key: &str| input.get(key).filter(|value| !value.is_null());
+    let copy = |key: &str| part(key).cloned().unwrap_or_default();
+    let intent = part("intent_spec").map(|spec| Intent {
+        spec: spec.clone(),
+        reference: copy("intent_ref"),
+        policy_projection: copy("intent_policy_projection"),
+        has_success_criteria: part("intent_has_success_criteria").and_then(Value::as_bool) == Some(true),
+    });
+    let options = part("options").map_or_else(|| Ok(BundleOptions::default()), BundleOptions::from_value)?;
+    let bundle = Bundle::emit(BundleSource {
+        run_id: text(input, "run_id")?,
+        document: &document,
+        intent: intent.as_ref(),
+        orchestration: &copy("orchestration"),
+        coordination: &copy("coordination"),
+        delivery_plan: part("delivery_plan"),
+        options,
+    })?;
+    let bundle = bundle.value();
+    let items = |key: &str| bundle.get(key).and_then(Value::as_array).unwrap_or_default();
+    let ids = |key: &str, id: &str| -> Vec<Value> {
+        items(key).iter().map(|item| item.get(id).cloned().unwrap_or_default()).collect()
+    };
+    let rows = items("deployment_intents").iter().map(|row| {
+        let keys = ["node_id", "kind", "name", "effects", "contract_id"];
+        Value::from_iter(keys.map(|key| (key, row.get(key).cloned().unwrap_or_default())))
+    });
+    let member = |key: &str| bundle.get(key).cloned().unwrap_or_default();
+    Ok(output([
+        ("schema_version", member("schema_version")),
+        ("schema_id", member("schema_id")),
+        ("system_ir_ref", member("system_ir_ref")),
+        ("referenced_ir_node_ids", ids("referenced_ir_nodes", "id").into()),
+        ("referenced_contract_ids", ids("referenced_contracts", "contract_id").into()),
+        ("deployment_intents", Value::Array(rows.collect())),
+    ]))
+}
+
+fn consistency(input: &Value) -> Outcome {
+    let document = document(input)?;
+    // A specification that is no JSON can not be what the bundle hashed.
+    let specification = |key: &str| stave_canon::parse(text(input, key)?).map_err(Refusal::from);
+    let (orchestration, coordination) =
+        match (specification("orchestration_text"), specification("coordination_text")) {
+            (Ok(orchestration), Ok(coordination)) => (orchestration, coordination),
+            _ => return Ok(output([("consistent", false.into()), ("aligned", true.into())])),
+        };
+    let issues = check(Subject {
+        document: &document,
+        bundle: member(input, "bundle")?,
+        orchestration: Some(&orchestration),
+        coordination: Some(&coordination),
+        expected_allow_network: input.get("expected_allow_network").and_then(Value::as_bool),
+    });
+    let fine = |of: &dyn Fn(Check) -> bool| !issues.iter().any(|issue| of(issue.check));
+    Ok(output([
+        ("consistent", fine(&|check| check != Check::IntentAlignment).into()),
+        ("aligned", fine(&|check| check == Check::IntentAlignment).into()),
+    ]))
 }

@@ -1,0 +1,112 @@
+//! Compares a bundle with the document and the specifications it was made from: one file per rule.
+//!
+//! Every rule looks at the whole bundle and reports all it finds; none stops another.
+
+mod alignment;
+mod content;
+mod intent;
+mod ir_reference;
+mod network;
+mod references;
+mod scope;
+mod specifications;
+
+use stave_canon::{Pointer, Value};
+use stave_diag::Code;
+
+use super::{BundleVersion, select};
+use crate::policy::Check;
+use crate::{Document, codes, strip};
+
+/// One disagreement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    pub code: Code,
+    pub check: Check,
+    /// Into the bundle.
+    pub pointer: Pointer,
+    pub message: String,
+}
+
+/// A bundle with what it is compared with. Parts that are not at hand are not compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'s> {
+    pub document: &'s Document,
+    pub bundle: &'s Value,
+    pub orchestration: Option<&'s Value>,
+    pub coordination: Option<&'s Value>,
+    /// Whether the intent lets the run use the network.
+    pub expected_allow_network: Option<bool>,
+}
+
+/// Everything that a bundle and its sources disagree about.
+#[must_use]
+pub fn check(subject: Subject<'_>) -> Vec<Issue> {
+    let mut issues = Issues { subject, found: Vec::new() };
+    for (pointer, message) in version_faults(subject.bundle) {
+        issues.add(codes::BUNDLE_BAD_SHAPE, pointer, message);
+    }
+    scope::check(&mut issues);
+    ir_reference::check(&mut issues);
+    specifications::check(&mut issues);
+    references::check(&mut issues);
+    intent::check(&mut issues);
+    network::check(&mut issues);
+    content::check(&mut issues);
+    alignment::check(&mut issues);
+    issues.found
+}
+
+/// The schema version is one that exists, and the schema id says the same.
+pub(super) fn version_faults(bundle: &Value) -> Vec<(Pointer, String)> {
+    let root = Pointer::root();
+    let mut faults = Vec::new();
+    let number = bundle.get("schema_version");
+    let version = number.and_then(Value::as_i64).and_then(BundleVersion::of);
+    if let Some(number) = number
+        && version.is_none()
+    {
+        let message = format!("schema_version {number} is not supported, only 1 to 4");
+        faults.push((root.key("schema_version"), message));
+    }
+    if let Some(id) = bundle.get("schema_id") {
+        let known = BundleVersion::ALL.into_iter().find(|version| id.as_str() == Some(&version.schema_id()));
+        if known.is_none() {
+            faults.push((root.key("schema_id"), format!("{id} is no schema of a runtime bundle")));
+        } else if version.is_some() && known != version {
+            faults.push((root.key("schema_id"), format!("{id} disagrees with the schema_version")));
+        }
+    }
+    faults
+}
+
+#[derive(Debug)]
+struct Issues<'s> {
+    subject: Subject<'s>,
+    found: Vec<Issue>,
+}
+
+impl<'s> Issues<'s> {
+    fn add(&mut self, code: Code, pointer: Pointer, message: impl Into<String>) {
+        self.found.push(Issue { code, check: Check::ArtifactConsistency, pointer, message: message.into() });
+    }
+
+    fn misaligned(&mut self, pointer: Pointer, message: impl Into<String>) {
+        let code = codes::BUNDLE_MISALIGNED_DEPLOYMENT;
+        self.found.push(Issue { code, check: Check::IntentAlignment, pointer, message: message.into() });
+    }
+
+    fn member(&self, key: &str) -> Option<&'s Value> {
+        self.subject.bundle.get(key)
+    }
+
+    /// The items of a list of the bundle; none when it is absent or of another kind.
+    fn items(&self, key: &str) -> &'s [Value] {
+        self.member(key).and_then(Value::as_array).unwrap_or_default()
+    }
+}
+
+/// A string member without the white space around it.
+fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Value::as_str).map(strip)
+}
