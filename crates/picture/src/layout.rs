@@ -1,0 +1,311 @@
+//! Where boxes go: layers from left to right, few crossings, straight long arrows.
+//!
+//! The usual layered method: each box stands one layer right of the last box that leads to it; an arrow
+//! over several layers gets a bend in each of them; sweeps order every layer by the middle of its
+//! neighbours; then boxes settle at the height of their neighbours without touching each other.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::Diagram;
+
+/// Sizes in pixels.
+const CHARACTER: f64 = 7.4;
+const PADDING: f64 = 28.0;
+const LEAST_WIDTH: f64 = 96.0;
+const MOST_WIDTH: f64 = 280.0;
+const HEIGHT: f64 = 46.0;
+const BEND_HEIGHT: f64 = 10.0;
+const ROW_GAP: f64 = 26.0;
+const LAYER_GAP: f64 = 92.0;
+const SWEEPS: usize = 8;
+
+/// A laid out diagram.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Layout {
+    /// By box.
+    pub(crate) places: Vec<Place>,
+    /// By arrow: the points it goes through, from border to border; empty when an end is missing.
+    pub(crate) routes: Vec<Vec<(f64, f64)>>,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+/// Something that stands in a layer: a box, or a bend of an arrow.
+#[derive(Debug, Clone)]
+struct Item {
+    layer: usize,
+    width: f64,
+    height: f64,
+    /// The middle of its height.
+    y: f64,
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+pub(crate) fn layout(diagram: &Diagram) -> Layout {
+    let ends: Vec<Option<(usize, usize)>> = diagram.arrows.iter().map(|arrow| diagram.ends(arrow)).collect();
+    let layer_of = layers(diagram.boxes.len(), &ends);
+    let mut items: Vec<Item> = diagram
+        .boxes
+        .iter()
+        .zip(&layer_of)
+        .map(|(one, layer)| {
+            let text = one.title.width().max(one.subtitle.width()) as f64;
+            let width = (text * CHARACTER + PADDING).clamp(LEAST_WIDTH, MOST_WIDTH);
+            Item { layer: *layer, width, height: HEIGHT, y: 0.0, left: Vec::new(), right: Vec::new() }
+        })
+        .collect();
+    let chains: Vec<Vec<usize>> = ends.iter().map(|ends| chain(&mut items, *ends)).collect();
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); items.iter().map(|item| item.layer + 1).max().unwrap_or(0)];
+    for (index, item) in items.iter().enumerate() {
+        if let Some(row) = rows.get_mut(item.layer) {
+            row.push(index);
+        }
+    }
+    order(&items, &mut rows);
+    let lefts = columns(&items, &rows);
+    settle(&mut items, &rows);
+    let top = items.iter().map(|item| item.y - item.height / 2.0).fold(f64::INFINITY, f64::min);
+    let top = if top.is_finite() { top } else { 0.0 };
+    let place = |item: &Item| {
+        let (left, column) = lefts.get(item.layer).copied().unwrap_or((0.0, item.width));
+        let left = left + (column - item.width) / 2.0;
+        Place { left, top: item.y - item.height / 2.0 - top, width: item.width, height: item.height }
+    };
+    let all: Vec<Place> = items.iter().map(place).collect();
+    let routes = chains.iter().map(|chain| route(chain, &all)).collect();
+    let width = lefts.last().map_or(0.0, |(left, column)| left + column);
+    let height = all.iter().map(|place| place.top + place.height).fold(0.0, f64::max);
+    let places = all.into_iter().take(diagram.boxes.len()).collect();
+    Layout { places, routes, width, height }
+}
+
+/// The layer of each box: the longest way to it. Boxes on a cycle are taken as they come, so the walk
+/// always ends.
+fn layers(count: usize, ends: &[Option<(usize, usize)>]) -> Vec<usize> {
+    let mut layer = vec![0; count];
+    let mut waiting = vec![0_usize; count];
+    for (from, to) in ends.iter().flatten().filter(|(from, to)| from != to) {
+        let _ = from;
+        if let Some(left) = waiting.get_mut(*to) {
+            *left += 1;
+        }
+    }
+    let mut done = vec![false; count];
+    for _ in 0..count {
+        let free = (0..count).find(|index| !done.get(*index).copied().unwrap_or(true) && waiting.get(*index) == Some(&0));
+        let next = free.or_else(|| (0..count).find(|index| done.get(*index) == Some(&false)));
+        let Some(next) = next else { break };
+        if let Some(done) = done.get_mut(next) {
+            *done = true;
+        }
+        let here = layer.get(next).copied().unwrap_or(0);
+        for (_, to) in ends.iter().flatten().filter(|(from, to)| *from == next && from != to) {
+            if done.get(*to) == Some(&false)
+                && let Some(slot) = layer.get_mut(*to)
+            {
+                *slot = (*slot).max(here + 1);
+            }
+            if let Some(left) = waiting.get_mut(*to) {
+                *left = left.saturating_sub(1);
+            }
+        }
+    }
+    layer
+}
+
+/// The items an arrow goes through: its ends, and a bend in every layer between them.
+fn chain(items: &mut Vec<Item>, ends: Option<(usize, usize)>) -> Vec<usize> {
+    let Some((from, to)) = ends else { return Vec::new() };
+    let layer = |items: &[Item], index: usize| items.get(index).map_or(0, |item| item.layer);
+    let (start, end) = (layer(items, from), layer(items, to));
+    let mut chain = vec![from];
+    for between in start + 1..end {
+        items.push(Item {
+            layer: between,
+            width: 0.0,
+            height: BEND_HEIGHT,
+            y: 0.0,
+            left: Vec::new(),
+            right: Vec::new(),
+        });
+        chain.push(items.len() - 1);
+    }
+    chain.push(to);
+    for pair in chain.clone().windows(2) {
+        if let [first, second] = pair
+            && layer(items, *first) < layer(items, *second)
+        {
+            if let Some(item) = items.get_mut(*first) {
+                item.right.push(*second);
+            }
+            if let Some(item) = items.get_mut(*second) {
+                item.left.push(*first);
+            }
+        }
+    }
+    chain
+}
+
+/// Orders each layer by the middle of its neighbours, to the right and back, keeping ties as they are.
+fn order(items: &[Item], rows: &mut [Vec<usize>]) {
+    let mut rank: Vec<f64> = vec![0.0; items.len()];
+    let number = |rows: &[Vec<usize>], rank: &mut [f64]| {
+        for row in rows {
+            for (place, index) in row.iter().enumerate() {
+                if let Some(slot) = rank.get_mut(*index) {
+                    *slot = place as f64;
+                }
+            }
+        }
+    };
+    number(rows, &mut rank);
+    for sweep in 0..SWEEPS {
+        let forward = sweep % 2 == 0;
+        let count = rows.len();
+        for step in 0..count {
+            let layer = if forward { step } else { count - 1 - step };
+            let Some(row) = rows.get_mut(layer) else { continue };
+            let middle = |index: usize| {
+                let item = items.get(index);
+                let neighbours = item.map(|item| if forward { &item.left } else { &item.right });
+                let ranks: Vec<f64> =
+                    neighbours.into_iter().flatten().filter_map(|other| rank.get(*other)).copied().collect();
+                if ranks.is_empty() {
+                    rank.get(index).copied().unwrap_or(0.0)
+                } else {
+                    ranks.iter().sum::<f64>() / ranks.len() as f64
+                }
+            };
+            let mut keyed: Vec<(f64, usize)> = row.iter().map(|index| (middle(*index), *index)).collect();
+            keyed.sort_by(|left, right| left.0.total_cmp(&right.0));
+            *row = keyed.into_iter().map(|(_, index)| index).collect();
+            for (place, index) in row.iter().enumerate() {
+                if let Some(slot) = rank.get_mut(*index) {
+                    *slot = place as f64;
+                }
+            }
+        }
+    }
+}
+
+/// The left border and the width of each layer.
+fn columns(items: &[Item], rows: &[Vec<usize>]) -> Vec<(f64, f64)> {
+    let mut left = 0.0;
+    let mut columns = Vec::with_capacity(rows.len());
+    for row in rows {
+        let width = row.iter().filter_map(|index| items.get(*index)).map(|item| item.width).fold(0.0, f64::max);
+        columns.push((left, width));
+        left += width + LAYER_GAP;
+    }
+    columns
+}
+
+/// Stacks each layer, then moves items towards their neighbours as far as the ones beside them allow.
+fn settle(items: &mut [Item], rows: &[Vec<usize>]) {
+    for row in rows {
+        let mut y = 0.0;
+        for index in row {
+            if let Some(item) = items.get_mut(*index) {
+                item.y = y + item.height / 2.0;
+                y += item.height + ROW_GAP;
+            }
+        }
+    }
+    for sweep in 0..SWEEPS * 2 {
+        for step in 0..rows.len() {
+            let layer = if sweep % 2 == 0 { step } else { rows.len() - 1 - step };
+            let Some(row) = rows.get(layer) else { continue };
+            let wanted: Vec<f64> = row.iter().map(|index| wanted(items, *index)).collect();
+            separate(items, row, &wanted);
+        }
+    }
+}
+
+fn wanted(items: &[Item], index: usize) -> f64 {
+    let Some(item) = items.get(index) else { return 0.0 };
+    let around: Vec<f64> =
+        item.left.iter().chain(&item.right).filter_map(|other| items.get(*other)).map(|other| other.y).collect();
+    if around.is_empty() { item.y } else { around.iter().sum::<f64>() / around.len() as f64 }
+}
+
+/// Places a layer's items near their wishes in the given order: runs of items that would touch move
+/// together to the middle of what they want.
+fn separate(items: &mut [Item], row: &[usize], wanted: &[f64]) {
+    struct Run {
+        from: usize,
+        offset_sum: f64,
+        count: f64,
+    }
+    let gap = |items: &[Item], above: usize, below: usize| {
+        let height = |index: usize| row.get(index).and_then(|index| items.get(*index)).map_or(0.0, |item| item.height);
+        height(above) / 2.0 + ROW_GAP + height(below) / 2.0
+    };
+    // The offset of each item from the first of its layer, if all of them touched.
+    let mut offsets = vec![0.0; row.len()];
+    for index in 1..row.len() {
+        let before = offsets.get(index - 1).copied().unwrap_or(0.0);
+        if let Some(slot) = offsets.get_mut(index) {
+            *slot = before + gap(items, index - 1, index);
+        }
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for (index, wish) in wanted.iter().enumerate() {
+        let offset = offsets.get(index).copied().unwrap_or(0.0);
+        runs.push(Run { from: index, offset_sum: wish - offset, count: 1.0 });
+        while let [.., above, below] = runs.as_slice() {
+            if above.offset_sum / above.count <= below.offset_sum / below.count {
+                break;
+            }
+            let merged = Run {
+                from: above.from,
+                offset_sum: above.offset_sum + below.offset_sum,
+                count: above.count + below.count,
+            };
+            runs.truncate(runs.len() - 2);
+            runs.push(merged);
+        }
+    }
+    for (place, run) in runs.iter().enumerate() {
+        let end = runs.get(place + 1).map_or(row.len(), |next| next.from);
+        for index in run.from..end {
+            let offset = offsets.get(index).copied().unwrap_or(0.0);
+            if let Some(item) = row.get(index).and_then(|index| items.get_mut(*index)) {
+                item.y = run.offset_sum / run.count + offset;
+            }
+        }
+    }
+}
+
+/// The points of an arrow: out of the right border, through its bends, into the left border. An arrow
+/// backwards leaves and enters below the boxes.
+fn route(chain: &[usize], places: &[Place]) -> Vec<(f64, f64)> {
+    let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
+    let (Some(from), Some(to)) = (places.get(*first), places.get(*last)) else { return Vec::new() };
+    let middle = |place: &Place| place.top + place.height / 2.0;
+    if to.left <= from.left {
+        let under = (from.top + from.height).max(to.top + to.height) + ROW_GAP / 2.0;
+        return vec![
+            (from.left + from.width, middle(from)),
+            (from.left + from.width + ROW_GAP, under),
+            (to.left - ROW_GAP, under),
+            (to.left, middle(to)),
+        ];
+    }
+    let mut points = vec![(from.left + from.width, middle(from))];
+    for bend in chain.get(1..chain.len() - 1).unwrap_or_default() {
+        if let Some(place) = places.get(*bend) {
+            points.push((place.left, middle(place)));
+        }
+    }
+    points.push((to.left, middle(to)));
+    points
+}
