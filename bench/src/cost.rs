@@ -1,8 +1,12 @@
 //! What work costs: wall time, and CPU time of whoever did it.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+use nix::time::{ClockId, clock_getcpuclockid};
+use nix::unistd::Pid;
 
 /// The cost of a sample: a number of iterations in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,22 +20,50 @@ pub(crate) struct Cost {
 pub(crate) enum Scope {
     /// The calling thread: for work that stays on it.
     Thread,
-    /// Every thread of this process: for work that an asynchronous runtime spreads.
-    Process,
+    /// Every thread of this process and of the processes that it started. A peer does nothing while it is
+    /// not its turn, so what they gained during a turn was spent on that turn.
+    Family,
 }
 
 impl Scope {
-    pub(crate) fn cpu(self) -> Duration {
-        let clock = match self {
-            Scope::Thread => ClockId::ThreadCPUTime,
-            Scope::Process => ClockId::ProcessCPUTime,
-        };
-        let time = clock_gettime(clock);
-        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+    fn cpu(self) -> Duration {
+        match self {
+            Scope::Thread => read(ClockId::CLOCK_THREAD_CPUTIME_ID),
+            Scope::Family => read(ClockId::CLOCK_PROCESS_CPUTIME_ID) + children() + ended_children(),
+        }
     }
 }
 
-/// Runs `work` and says what it cost this process.
+/// A clock that can not be read stands still, and its row shows no time.
+fn read(clock: ClockId) -> Duration {
+    clock.now().map_or(Duration::ZERO, Duration::from)
+}
+
+/// What the processes that this one started, and that still run, have used. Nothing where the system does
+/// not tell which they are.
+fn children() -> Duration {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let mut sum = Duration::ZERO;
+    for list in lists {
+        for id in list.split_whitespace().filter_map(|id| id.parse().ok()) {
+            sum += clock_getcpuclockid(Pid::from_raw(id)).map_or(Duration::ZERO, read);
+        }
+    }
+    sum
+}
+
+/// What the processes that this one started, and that ended, had used.
+fn ended_children() -> Duration {
+    let time = |value: TimeVal| {
+        let micros = u64::try_from(value.num_microseconds()).unwrap_or(0);
+        Duration::from_micros(micros)
+    };
+    getrusage(UsageWho::RUSAGE_CHILDREN)
+        .map_or(Duration::ZERO, |usage| time(usage.user_time()) + time(usage.system_time()))
+}
+
+/// Runs `work` and says what it cost.
 pub(crate) fn measure<T>(scope: Scope, work: impl FnOnce() -> T) -> (T, Cost) {
     let (wall, cpu) = (Instant::now(), scope.cpu());
     let result = work();
@@ -60,6 +92,9 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
@@ -77,5 +112,23 @@ mod tests {
         assert!(asleep.cpu < asleep.wall);
         let (_, busy) = measure(Scope::Thread, || (0..2_000_000_u64).map(std::hint::black_box).sum::<u64>());
         assert!(busy.cpu > Duration::ZERO);
+    }
+
+    #[test]
+    fn the_work_of_a_started_process_counts_while_it_runs_and_after_it_ended() {
+        let command = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; read line";
+        let mut shell = Command::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (_, waiting) = measure(Scope::Family, || shell.stdout.as_mut().unwrap().read(&mut [0]).unwrap());
+        let before = children() + ended_children();
+        assert!(before > Duration::ZERO && waiting.cpu > Duration::ZERO);
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+        // An ended process is accounted for in whole microseconds.
+        assert!(children() + ended_children() + Duration::from_micros(2) >= before);
     }
 }

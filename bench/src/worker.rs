@@ -1,10 +1,7 @@
-//! Conditions in a sandbox: a real worker process behind the pool, and the CPU time that it takes.
+//! Conditions in a sandbox: a real worker process behind the pool.
 
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_script::{Limits, PoolOptions, PythonPool, WorkerCommand};
@@ -19,8 +16,6 @@ use crate::machine::Machine;
 pub(crate) struct Sandbox {
     runtime: Runtime,
     pool: PythonPool,
-    /// The worker, where the system tells which process it is.
-    worker: Option<u32>,
     pub(crate) expression: String,
     pub(crate) scopes: Vec<Object>,
 }
@@ -50,29 +45,20 @@ impl Sandbox {
     fn start(command: WorkerCommand, expression: &str, scopes: &[Object]) -> Result<Sandbox, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
-        let before = children();
         let sandbox = Sandbox {
             pool: PythonPool::new(PoolOptions { command, size: 1 }),
             runtime,
-            worker: None,
             expression: expression.to_owned(),
             scopes: scopes.to_vec(),
         };
         sandbox.evaluate(scopes.get(..1).unwrap_or_default().to_vec())?;
-        let worker = children().into_iter().find(|child| !before.contains(child));
-        Ok(Sandbox { worker, ..sandbox })
+        Ok(sandbox)
     }
 
     fn evaluate(&self, scopes: Vec<Object>) -> Result<Vec<Value>, Error> {
         let outcomes = self.runtime.block_on(self.pool.evaluate(&self.expression, scopes, &Limits::DEFAULT));
         let outcomes = outcomes.and_then(|outcomes| outcomes.into_iter().collect::<Result<Vec<_>, _>>());
         outcomes.map_err(|error| Error::Failed(error.to_string()))
-    }
-
-    /// The CPU time that this process and the worker had so far. The worker waits for a job whenever this
-    /// is asked, so its account is up to date.
-    fn cpu(&self) -> Duration {
-        Scope::Process.cpu() + self.worker.map_or(Duration::ZERO, cpu_of)
     }
 }
 
@@ -105,28 +91,7 @@ impl Contestant for Calls {
     }
 
     fn sample(&mut self, iterations: u64) -> Result<Cost, Error> {
-        let before = self.sandbox.cpu();
-        let (done, cost) =
-            measure(Scope::Process, || (0..iterations).try_for_each(|_| self.call().map(drop)));
-        done?;
-        Ok(Cost { cpu: self.sandbox.cpu().saturating_sub(before), ..cost })
+        let (done, cost) = measure(Scope::Family, || (0..iterations).try_for_each(|_| self.call().map(drop)));
+        done.map(|()| cost)
     }
-}
-
-/// The processes that this one started. Empty where the system does not tell.
-fn children() -> Vec<u32> {
-    let lists = files_of_tasks(Path::new("/proc/self/task"), "children");
-    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|id| id.parse().ok()).collect()
-}
-
-/// The time that a process's threads spent on a processor: the first number of each account.
-fn cpu_of(process: u32) -> Duration {
-    let accounts = files_of_tasks(&PathBuf::from(format!("/proc/{process}/task")), "schedstat");
-    let times = accounts.iter().filter_map(|account| account.split_whitespace().next()?.parse().ok());
-    times.map(Duration::from_nanos).sum()
-}
-
-fn files_of_tasks(folder: &Path, name: &str) -> Vec<String> {
-    let tasks = fs::read_dir(folder).into_iter().flatten().flatten();
-    tasks.filter_map(|task| fs::read_to_string(task.path().join(name)).ok()).collect()
 }
