@@ -30,7 +30,7 @@ impl Plugin for AddConstraint {
         let mut changed = ir.clone_with_id(ids);
         changed.constraints.push(self.0.to_owned());
         let description = "Added a constraint".to_owned();
-        Ok(Some(Change { ir: changed, transformation_type: "constraint", description }))
+        Ok(Some(Change::new(changed, "constraint", description)))
     }
 }
 
@@ -58,7 +58,7 @@ impl Plugin for KeepsId {
 
     fn transform(&self, ir: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
         let changed = PromptIr { intent: "something else".to_owned(), ..ir.clone() };
-        Ok(Some(Change { ir: changed, transformation_type: "rewrite", description: String::new() }))
+        Ok(Some(Change::new(changed, "rewrite", String::new())))
     }
 }
 

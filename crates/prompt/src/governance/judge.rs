@@ -102,7 +102,7 @@ impl Judge {
                     }
                 }
                 PolicyType::Number => {
-                    out.extend(policy.bounds().and_then(|bounds| broken(policy, bounds, ir)))
+                    out.extend(policy.bounds().and_then(|bounds| broken(policy, bounds, ir)));
                 }
             }
         }

@@ -26,7 +26,7 @@ pub use read::{InvalidPolicies, PolicyFault};
 pub use report::{CheckEntry, CheckLog, RECENT_CHECKS, Report};
 pub use violation::{Field, Violation};
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use stave_canon::Value;
 
@@ -94,7 +94,10 @@ impl PolicySet {
     /// them.
     #[must_use]
     pub fn strict() -> Self {
-        PolicySet::new(defaults::strict()).with_mode(Mode::Strict)
+        // Preparing expressions takes longer than judging many prompts, so it is done once.
+        static STRICT: LazyLock<PolicySet> =
+            LazyLock::new(|| PolicySet::new(defaults::strict()).with_mode(Mode::Strict));
+        STRICT.clone()
     }
 
     fn empty() -> Self {

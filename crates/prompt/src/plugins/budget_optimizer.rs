@@ -47,7 +47,7 @@ impl Plugin for BudgetOptimizer {
         changed.token_budget = token_budget;
         changed.metadata.insert(ORIGINAL_BUDGET.to_owned(), original.clone().into());
         changed.metadata.insert(BUDGET_MULTIPLIER.to_owned(), ir.phase.budget_multiplier().into());
-        Ok(Some(Change { ir: changed, transformation_type: "budget_optimization", description }))
+        Ok(Some(Change { ir: changed, transformation_type: "budget_optimization".into(), description }))
     }
 }
 

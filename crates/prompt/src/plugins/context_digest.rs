@@ -68,7 +68,7 @@ impl Plugin for ContextDigest {
         changed.metadata.insert("context_digest".to_owned(), digest.into());
         Ok(Some(Change {
             ir: changed,
-            transformation_type: "context_digest",
+            transformation_type: "context_digest".into(),
             description: format!("Compressed {count} refs into digest"),
         }))
     }

@@ -9,6 +9,8 @@ mod context_digest;
 pub use budget_optimizer::{BudgetOptimizer, adjusted_budget};
 pub use context_digest::ContextDigest;
 
+use std::borrow::Cow;
+
 use stave_canon::{Ids, Value};
 use thiserror::Error;
 
@@ -28,9 +30,20 @@ pub trait Plugin: Send + Sync + std::fmt::Debug {
 pub struct Change {
     pub ir: PromptIr,
     /// For example `context_digest`.
-    pub transformation_type: &'static str,
+    pub transformation_type: Cow<'static, str>,
     /// What changed, for people.
     pub description: String,
+}
+
+impl Change {
+    #[must_use]
+    pub fn new(
+        ir: PromptIr,
+        transformation_type: impl Into<Cow<'static, str>>,
+        description: impl Into<String>,
+    ) -> Self {
+        Change { ir, transformation_type: transformation_type.into(), description: description.into() }
+    }
 }
 
 /// Why a plugin could not do its work. The pipeline goes on without it.
@@ -63,7 +76,7 @@ impl IrTransformation {
     #[must_use]
     pub fn new(before: &PromptIr, change: &Change, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
         IrTransformation {
-            transformation_type: change.transformation_type.to_owned(),
+            transformation_type: change.transformation_type.to_string(),
             description: change.description.clone(),
             before_hash: short_hash(before),
             after_hash: short_hash(&change.ir),

@@ -194,7 +194,7 @@ fn word(text: &[Placed]) -> Option<(Vec<char>, usize)> {
 }
 
 fn hexadecimal(word: &[u8]) -> Option<Vec<u8>> {
-    if word.len() % 2 != 0 {
+    if !word.len().is_multiple_of(2) {
         return None;
     }
     let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -98,7 +98,8 @@ impl<'t> Prepared<'t> {
             return Some(found.range());
         }
         self.views.iter().find_map(|view| {
-            if let Some(found) = expression.find(&view.plain.text) {
+            // Snake case is words too, and a space is as long as the sign it replaces.
+            if let Some(found) = expression.find(&view.plain.text.replace('_', " ")) {
                 return Some(view.plain.origin(found.range()));
             }
             let joined = view.joined();
@@ -267,7 +268,7 @@ impl Literals {
                 texts.push((pattern, whole, Letters::new(&folded, Keep::Everything).text));
             }
         }
-        Literals { words: Searched::new(words), texts: Searched::new(texts) }
+        Literals { words: Searched::new(&words), texts: Searched::new(&texts) }
     }
 
     pub(in super::super) fn is_empty(&self) -> bool {
@@ -321,7 +322,7 @@ impl View {
 }
 
 impl Searched {
-    fn new(needles: Vec<(usize, bool, String)>) -> Self {
+    fn new(needles: &[(usize, bool, String)]) -> Self {
         let texts: Vec<&str> = needles.iter().map(|(_, _, text)| text.as_str()).collect();
         let builder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&texts);
         let automaton = if texts.is_empty() { None } else { builder.ok() };
