@@ -79,7 +79,7 @@ impl Run<'_> {
 }
 
 /// Python's truth of a value.
-fn is_true(value: &Value) -> bool {
+pub(crate) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,

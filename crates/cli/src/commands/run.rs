@@ -195,7 +195,7 @@ fn print(report: &RunReport, terminal: Terminal) {
                 .origin
                 .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
-            let message = format!("{node}{}{}", failed.failure.message, place.unwrap_or_default());
+            let message = format!("{node}{}{}", failed.failure.message.trim_end(), place.unwrap_or_default());
             terminal.stop(
                 &Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)),
             );
