@@ -11,13 +11,17 @@
 pub mod bundle;
 mod codec;
 pub mod codes;
+pub mod deploy;
 mod diff;
 mod fault;
 mod fingerprint;
 pub mod knowledge;
+pub mod manifest;
+pub mod migrate;
 pub mod model;
 mod plan;
 pub mod policy;
+pub mod sign;
 mod stable_id;
 mod strip;
 pub mod verify;
@@ -29,6 +33,8 @@ pub use fault::{Fault, LoadError, diagnostic};
 pub use fingerprint::stable_json_fingerprint;
 pub use model::{Document, Node, NodeKind, Version};
 pub use plan::{PlanContext, plan_to_ir};
-pub use stable_id::{BlankPart, acceptance_contract_id, runtime_contract_id, stable_node_id};
+pub use stable_id::{
+    BlankPart, acceptance_contract_id, deployment_contract_id, runtime_contract_id, stable_node_id,
+};
 pub use strip::strip;
 pub use workflow_order::workflow_order;

@@ -32,6 +32,12 @@ pub fn acceptance_contract_id(tenant_id: &str, intent_id: &str) -> Result<String
     Ok(hashed("opc_acc_", CONTRACT_DIGITS, &format!("accept::{tenant}::{intent}")))
 }
 
+/// The id of the deployment contract of a tenant's flow.
+pub fn deployment_contract_id(tenant_id: &str, flow: &str) -> Result<String, BlankPart> {
+    let (tenant, flow) = (part("tenant_id", tenant_id)?, part("flow", flow)?);
+    Ok(hashed("opc_dep_", CONTRACT_DIGITS, &format!("deploy::{tenant}::{flow}")))
+}
+
 fn part<'t>(name: &'static str, text: &'t str) -> Result<&'t str, BlankPart> {
     let text = strip(text);
     if text.is_empty() { Err(BlankPart(name)) } else { Ok(text) }
