@@ -49,6 +49,9 @@ async fn an_example_on_the_wrong_side_is_noticed() {
         ("implicit-id", Kind::StrictFlow),
         ("exec-duplicate-node", Kind::Exec),
         ("bad-project-value", Kind::Project),
+        ("wdl-bad-condition", Kind::Workflow),
+        ("pdl-bad-expression", Kind::Policy),
+        ("shared-flow-name", Kind::Compile),
         ("model-reply-invalid", Kind::Run),
         ("bad-document", Kind::RunDocument),
     ];
@@ -86,11 +89,23 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
         Kind::StrictFlow => check("flow.yaml", &["--strict"]).await,
         Kind::Exec => check("flow.ir.json", &[]).await,
         Kind::Project => check("stave.toml", &[]).await,
+        Kind::Workflow => check("flow.wdl", &[]).await,
+        Kind::Policy => check("flow.pdl", &[]).await,
+        Kind::Compile => compile(&folder, &example.text).await,
         Kind::Prompt => Ok(found_in_prompt(&example.text)),
         Kind::Run => run(&folder, page, wanted, example, "flow.yaml").await,
         Kind::RunDocument => run(&folder, page, wanted, example, "flow.ir.json").await,
         Kind::Unknown(words) => Err(format!("a fence with the words {words:?} is of no known kind")),
     }
+}
+
+/// Compiles the files of an example, each after a line `--- path`.
+async fn compile(folder: &Folder, text: &str) -> Result<(BTreeSet<String>, String), String> {
+    for file in text.split("--- ").filter(|file| !file.trim().is_empty()) {
+        let (path, text) = file.split_once('\n').ok_or("a file of the example has no text")?;
+        folder.write(&format!("sources/{}", path.trim()), text);
+    }
+    found(&stave(folder, ["compile", "sources", "--out", "out", "--json"]).outcome().await?)
 }
 
 /// Errors and warnings of a check, with the exit code that belongs to them.

@@ -240,7 +240,7 @@ impl State {
 }
 
 impl Origin {
-    fn write(self) -> Value {
+    pub(crate) fn write(self) -> Value {
         [("line", self.line), ("column", self.column)].into_iter().collect()
     }
 

@@ -9,9 +9,13 @@
 
 mod codec;
 pub mod dataflow;
+pub mod expression;
 mod fault;
+pub mod manifest;
 mod model;
+pub mod policy;
 mod verify;
+pub mod wdl;
 
 pub use codec::{Acceptance, encode, read, to_value};
 pub use fault::{Fault, check_text};

@@ -14,4 +14,18 @@ codes! { Exec:
     EXEC_OUT_OF_RANGE = "exec-out-of-range", Error, "A timeout or retry field of an exec document is out of range.";
     EXEC_BAD_TIMESTAMP = "exec-bad-timestamp", Error, "The generation time of an exec document is not an RFC 3339 UTC timestamp.";
     EXEC_UNKNOWN_PROPERTY = "exec-unknown-property", Error, "A closed object of an exec document has a property that the schema does not name.";
+    WDL_EMPTY_DOCUMENT = "wdl-empty-document", Error, "A workflow or policy file says nothing.";
+    WDL_PARSE_ERROR = "wdl-parse-error", Error, "A workflow or policy does not have the form of its language.";
+    WDL_DUPLICATE_STEP_ID = "wdl-duplicate-step-id", Error, "Two steps of a workflow share an id.";
+    WDL_MISSING_INPUT = "wdl-missing-input", Error, "A workflow uses an input that it does not declare.";
+    WDL_UNKNOWN_STEP_REF = "wdl-unknown-step-ref", Error, "A workflow uses the result of a step that has not run there.";
+    WDL_EMPTY_BRANCH = "wdl-empty-branch", Error, "A `when` of a workflow has no steps.";
+    WDL_NO_CALL_STEPS = "wdl-no-call-steps", Error, "A workflow calls nothing.";
+    WDL_BAD_CONDITION = "wdl-bad-condition", Error, "The condition of a `when` can not be compiled.";
+    WDL_BAD_STEP_ID = "wdl-bad-step-id", Error, "The id of a step is not an identifier.";
+    WDL_BAD_TRIGGER = "wdl-bad-trigger", Error, "A trigger of a workflow is of no known kind or lacks a setting.";
+    WDL_MISSING_POLICY = "wdl-missing-policy", Error, "A workflow applies a policy, and no policy file has its name.";
+    WDL_UNKNOWN_KEY = "wdl-unknown-key", Warning, "A top-level key of a workflow means nothing.";
+    PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy can not be evaluated.";
+    SHARED_FLOW_NAME = "shared-flow-name", Error, "Two sources of one compile have the same output file.";
 }

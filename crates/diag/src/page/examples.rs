@@ -35,6 +35,12 @@ pub enum Kind {
     Prompt,
     /// `toml project`: a `stave.toml`.
     Project,
+    /// `wdl`: a workflow.
+    Workflow,
+    /// `pdl`: a policy.
+    Policy,
+    /// `text compile`: sources for `stave compile`, each after a line `--- path`.
+    Compile,
     /// Any other words. No page may hold one; a test says so.
     Unknown(String),
 }
@@ -49,6 +55,9 @@ impl Kind {
             "json exec" => Kind::Exec,
             "json prompt" => Kind::Prompt,
             "toml project" => Kind::Project,
+            "wdl" => Kind::Workflow,
+            "pdl" => Kind::Policy,
+            "text compile" => Kind::Compile,
             _ => Kind::Unknown(words.to_owned()),
         }
     }
