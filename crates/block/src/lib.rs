@@ -9,18 +9,30 @@
 mod build;
 mod codec;
 mod economics;
+mod marked_cache;
 mod model;
 mod normalize;
+mod planner;
+mod rules;
 mod sensitivity;
 mod span_id;
+mod variables;
+mod wire;
 
 pub use build::{BlockSection, BuildError, Tokenizer, ToolSchema, Wire, build};
 pub use codec::{Fault, InvalidBlocks, from_value, to_value};
 pub use economics::CachePricing;
+pub use marked_cache::{Entries, Entry, Measured, Served, serve};
 pub use model::{
     BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanId,
     TokenizationMetadata, ToolSchemaHash,
 };
 pub use normalize::{canonicalize_json, normalize_whitespace};
+pub use planner::{
+    CachePlan, Counters, LayerRecord, NodeRecord, PlanRequest, Planner, PlannerMemory, PlannerSettings,
+};
+pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
 pub use sensitivity::{Destination, Leak, Scope, gate};
 pub use span_id::SpanIds;
+pub use variables::{Variable, VariableKind, find_variables, template};
+pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};

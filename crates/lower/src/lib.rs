@@ -1,16 +1,27 @@
 //! The only place two lines of the stave meet.
 //!
 //! - [`flow_to_exec`]: what the author wrote becomes what runs.
+//! - [`flow_to_system`]: what the author wrote becomes what the system is and may touch.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
-//! - [`block_to_request`]: blocks become a model request.
+//! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
+//! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
 //!
 //! Invariant: a lowering is a pure function of its arguments, and what it makes carries the origin of
 //! what it was made from.
 
 mod block_to_request;
 mod flow_to_exec;
+mod flow_to_system;
 mod prompt_to_block;
+mod request_to_block;
 
-pub use block_to_request::{RequestShape, block_to_request};
+pub use block_to_request::{RequestShape, Splice, Spliced, block_to_request, splice_plan};
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
+pub use flow_to_system::{
+    Knowledge, KnowledgeFile, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system,
+    read_knowledge, system_intent,
+};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block};
+pub use request_to_block::{
+    BlockPlace, RequestBlocks, RequestFault, TapeFault, detect_surface, read_wire, request_to_block,
+};

@@ -1,0 +1,183 @@
+//! The positions that are worth considering for a mark, and how likely each is to be asked for again.
+
+use crate::{MarkedRules, Measured, PositionKind, PromptRole, WirePrompt};
+
+use super::belief::{Chance, LayerKey, Place, first_guess};
+use super::choose::Candidate;
+use super::{PlanRequest, Planner, profile, shape_at};
+
+/// The most candidates that are compared.
+const MOST: usize = 12;
+/// How many places where requests parted are considered.
+const BRANCHES: usize = 3;
+/// What a clock or an id in the system text leaves of the chance that it is sent again as it is.
+const VOLATILE: f64 = 0.15;
+/// The least chance that is assumed, before anything is known, for what the client marked itself.
+const CLIENT: f64 = 0.6;
+
+/// The positions that guesses are learned from, in wire order: the ends of the tools, of the system text, of
+/// the message before the last, and of the request.
+pub(super) fn places(wire: &WirePrompt) -> Vec<(Place, usize)> {
+    let last_of = |wanted: &dyn Fn(usize) -> bool| {
+        (0..wire.positions.len()).rev().find(|index| wire.positions[*index].markable && wanted(*index))
+    };
+    let last_message = wire.positions.last().and_then(|position| position.message);
+    let tools = last_of(&|index| wire.positions[index].kind == PositionKind::Tool);
+    let system = last_of(&|index| {
+        let position = &wire.positions[index];
+        position.message.is_none() && position.kind != PositionKind::Tool
+    });
+    let history = last_message.and_then(|last| {
+        last_of(&|index| wire.positions[index].message.is_some_and(|message| message < last))
+    });
+    let tail = last_of(&|_| true);
+    let mut places: Vec<(Place, usize)> = [
+        tools.map(|index| (Place::Tools, index)),
+        system.map(|index| (Place::System, index)),
+        history.map(|index| (Place::History, index)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // An end that is the end of the request too counts as that.
+    places.retain(|(_, index)| Some(*index) != tail);
+    places.extend(tail.map(|index| (Place::Tail, index)));
+    places
+}
+
+impl Planner {
+    /// The candidates of a request of which the first `known` positions were seen before, in wire order.
+    pub(super) fn candidates(
+        &self,
+        request: &PlanRequest<'_>,
+        measured: &Measured,
+        rules: &MarkedRules,
+        profile: u64,
+        known: usize,
+    ) -> Vec<Candidate> {
+        let PlanRequest { wire, now, .. } = *request;
+        let places = places(wire);
+        let positions = self.positions(wire, measured, &places, known, now);
+        let volatile = if known < wire.positions.len() {
+            profile::first_volatile(wire, request.body, known)
+        } else {
+            None
+        };
+        let is_readable = |prefix| {
+            self.nodes.get(prefix).and_then(|node| node.entry).is_some_and(|entry| entry.is_readable(now))
+        };
+        let mut candidates: Vec<Candidate> = positions
+            .into_iter()
+            .map(|position| Candidate {
+                position,
+                tokens: measured.tokens[position],
+                chance: self.chance(request, measured, profile, known, &places, position, volatile),
+                reads: measured.found_from(position, rules, is_readable).map_or(0, |at| measured.tokens[at]),
+                live: position < known && is_readable(measured.prefixes[position]),
+                client: wire.client_marks().iter().find(|(at, _)| *at == position).map(|(_, ttl)| *ttl),
+            })
+            .filter(|candidate| candidate.tokens >= measured.minimum)
+            .collect();
+        // Whoever asks for a longer prefix asks for the shorter one too.
+        let mut deeper = Chance { short: 0.0, long: 0.0 };
+        for candidate in candidates.iter_mut().rev() {
+            deeper = deeper.max(candidate.chance);
+            candidate.chance = deeper;
+        }
+        candidates
+    }
+
+    fn positions(
+        &self,
+        wire: &WirePrompt,
+        measured: &Measured,
+        places: &[(Place, usize)],
+        known: usize,
+        now: f64,
+    ) -> Vec<usize> {
+        let markable = |index: usize| wire.positions[index].markable;
+        let node = |index: usize| self.nodes.get(measured.prefixes[index]);
+        let mut chosen: Vec<usize> = places.iter().map(|(_, index)| *index).collect();
+        let client = wire.client_marks();
+        // A mark that the provider refuses helps nobody, the client's own included.
+        let allowed = |kind: PositionKind, index: usize| markable(index) || kind == PositionKind::Other;
+        chosen.extend(
+            client
+                .iter()
+                .map(|(index, _)| *index)
+                .filter(|index| allowed(wire.positions[*index].kind, *index)),
+        );
+        // The deepest entry, and the end of what was seen before.
+        let live = (0..known).rev().find(|index| {
+            let entry = node(*index).and_then(|node| node.entry);
+            markable(*index) && entry.is_some_and(|entry| now < entry.expires)
+        });
+        chosen.extend(live);
+        chosen.extend((0..known).rev().find(|index| markable(*index)));
+        // Where requests parted before.
+        let branched = |index: &usize| node(*index).is_some_and(|node| node.branched);
+        let branches = (0..known).rev().filter(branched);
+        chosen.extend(branches.filter_map(|index| (0..=index).rev().find(|at| markable(*at))).take(BRANCHES));
+        // The first of several system texts is the one that is most often the same.
+        let system = |index: &usize| {
+            let position = &wire.positions[*index];
+            position.message.is_none() && position.kind == PositionKind::Text && position.markable
+        };
+        chosen.extend((0..wire.positions.len()).find(system));
+        // The first message, which conversations that fork have in common.
+        let first = |index: &usize| {
+            wire.positions[*index].message == Some(0)
+                && wire.positions[*index].role == PromptRole::User
+                && markable(*index)
+        };
+        chosen.extend((0..wire.positions.len()).rev().find(first));
+        let mut kept = Vec::with_capacity(MOST);
+        for index in chosen {
+            if !kept.contains(&index) && kept.len() < MOST {
+                kept.push(index);
+            }
+        }
+        kept.sort_unstable();
+        kept
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of it describes the one position")]
+    fn chance(
+        &self,
+        request: &PlanRequest<'_>,
+        measured: &Measured,
+        profile: u64,
+        known: usize,
+        places: &[(Place, usize)],
+        position: usize,
+        volatile: Option<usize>,
+    ) -> Chance {
+        let PlanRequest { wire, now, .. } = *request;
+        // The nearest place at or after the position: what comes back to that comes back to this.
+        let place =
+            places.iter().find(|(_, index)| *index >= position).map_or(Place::Tail, |(place, _)| *place);
+        let shape = shape_at(place, wire);
+        let mut start = first_guess(place, shape);
+        if wire.positions[position].mark.is_some() {
+            start = start.max(Chance::new(CLIENT));
+        }
+        if volatile.is_some_and(|volatile| position >= volatile) {
+            start = start.scaled(VOLATILE);
+        }
+        for profile in [0, profile] {
+            if let Some(layer) = self.layers.get(LayerKey { profile, place, shape }) {
+                start = layer.chance(start, now);
+            }
+        }
+        if position < known {
+            let gaps = self.nodes.get(measured.prefixes[position]).map_or([0.0; 3], |node| node.gaps);
+            let [short, medium, never] = gaps.map(f64::from);
+            return start.after(short, medium, never);
+        }
+        if place == Place::Tail {
+            let [short, medium] = self.lineage(measured, known).map(f64::from);
+            return start.after(short, medium, 0.0);
+        }
+        start
+    }
+}

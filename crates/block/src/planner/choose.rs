@@ -1,0 +1,188 @@
+//! Which positions to mark, and for how long: the set of marks whose expected savings are greatest.
+//!
+//! All sets of a few candidates are tried. That is exact, and with at most a dozen candidates and four
+//! marks it takes microseconds.
+
+use crate::{MarkedRules, Ttl};
+
+use super::belief::Chance;
+
+/// A position that could be marked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Candidate {
+    pub(crate) position: usize,
+    /// Tokens up to its end.
+    pub(crate) tokens: u64,
+    pub(crate) chance: Chance,
+    /// Tokens of the deepest entry that a mark here reads.
+    pub(crate) reads: u64,
+    /// Whether an entry ends exactly here.
+    pub(crate) live: bool,
+    /// The client's own mark here.
+    pub(crate) client: Option<Ttl>,
+}
+
+/// What the sets of marks are judged by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judge<'r> {
+    pub(crate) rules: &'r MarkedRules,
+    pub(crate) minimum: u64,
+    /// Tokens that a request on its way is writing already.
+    pub(crate) pending: u64,
+}
+
+/// The best set of at most `slots` marks, in wire order. Candidates are in wire order too.
+pub(crate) fn choose(candidates: &[Candidate], slots: usize, judge: &Judge<'_>) -> Vec<(usize, Ttl)> {
+    let mut search = Search { candidates, slots, judge, best: 0.0, chosen: Vec::new() };
+    search.extend(&mut Vec::with_capacity(slots), 0);
+    search.chosen
+}
+
+struct Search<'s> {
+    candidates: &'s [Candidate],
+    slots: usize,
+    judge: &'s Judge<'s>,
+    best: f64,
+    chosen: Vec<(usize, Ttl)>,
+}
+
+impl Search<'_> {
+    fn extend(&mut self, set: &mut Vec<usize>, from: usize) {
+        // The first `long` marks live long, as the provider wants the long ones first.
+        for long in 0..=set.len() {
+            let value = self.judge.value(self.candidates, set, long);
+            if value > self.best {
+                self.best = value;
+                let ttl = |index: usize| if index < long { Ttl::Long } else { Ttl::Short };
+                let marks = set.iter().enumerate();
+                self.chosen = marks.map(|(index, at)| (self.candidates[*at].position, ttl(index))).collect();
+            }
+        }
+        if set.len() == self.slots {
+            return;
+        }
+        for next in from..self.candidates.len() {
+            set.push(next);
+            self.extend(set, next + 1);
+            set.pop();
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// The expected savings of a set of marks, in tokens at the input price.
+    fn value(&self, candidates: &[Candidate], set: &[usize], long: usize) -> f64 {
+        let read = set.iter().map(|at| candidates[*at].reads).max().unwrap_or(0);
+        let mut value = (1.0 - self.rules.read) * read as f64;
+        let mut covered = read;
+        for (index, at) in set.iter().enumerate() {
+            let candidate = &candidates[*at];
+            let ttl = if index < long { Ttl::Long } else { Ttl::Short };
+            // A mark costs a little, so that none is set for nothing; the client's own are left alone.
+            value += match candidate.client {
+                Some(client) if client == ttl => 0.01,
+                Some(_) => 0.005,
+                None => -0.01,
+            };
+            if candidate.tokens <= covered || candidate.tokens < self.minimum {
+                if candidate.live {
+                    // Keeping a shared prefix alive is free.
+                    value += 1e-4 * candidate.tokens as f64 * candidate.chance.short;
+                }
+                continue;
+            }
+            let tokens = candidate.tokens - covered;
+            let pending = self.pending.saturating_sub(covered).min(tokens);
+            let gain = self.gain(ttl, candidate.chance);
+            value += (tokens - pending) as f64 * gain - pending as f64 * (self.write(ttl) - 1.0);
+            covered = candidate.tokens;
+        }
+        value
+    }
+
+    fn write(&self, ttl: Ttl) -> f64 {
+        match ttl {
+            Ttl::Short => self.rules.write_short,
+            Ttl::Long => self.rules.write_long,
+        }
+    }
+
+    /// What writing a token saves against leaving it and deciding again at its next use.
+    ///
+    /// The uses of a prefix are a chain: after each one comes another within the short lifetime, within the
+    /// long one, or none, with the same chances each time. The cost of such a chain has a closed form for
+    /// never writing and for writing with either lifetime.
+    fn gain(&self, ttl: Ttl, chance: Chance) -> f64 {
+        let read = self.rules.read;
+        let (short, long) = (self.rules.write_short, self.rules.write_long);
+        let again = chance.long.min(0.98);
+        let late = (again - chance.short).max(0.0);
+        let end = 1.0 - again;
+        let never = 1.0 / end;
+        let with_short = (read + (short - read) * late) / end + (short - read);
+        let with_long = long - read + read / end;
+        let later = 1.0 + again * never.min(with_short).min(with_long);
+        match ttl {
+            Ttl::Short => later - with_short,
+            Ttl::Long => later - with_long,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge() -> Judge<'static> {
+        Judge { rules: MarkedRules::anthropic(), minimum: 1024, pending: 0 }
+    }
+
+    fn candidate(position: usize, tokens: u64, short: f64, long: f64) -> Candidate {
+        let chance = Chance { short, long };
+        Candidate { position, tokens, chance, reads: 0, live: false, client: None }
+    }
+
+    #[test]
+    fn what_is_not_expected_again_is_not_written() {
+        assert_eq!(choose(&[candidate(0, 9000, 0.1, 0.15)], 4, &judge()), []);
+        assert_eq!(choose(&[candidate(0, 9000, 0.5, 0.5)], 4, &judge()), [(0, Ttl::Short)]);
+        assert_eq!(choose(&[candidate(0, 1000, 0.9, 0.9)], 4, &judge()), []);
+    }
+
+    #[test]
+    fn pauses_are_worth_the_long_lifetime() {
+        assert_eq!(choose(&[candidate(0, 9000, 0.05, 0.9)], 4, &judge()), [(0, Ttl::Long)]);
+        assert_eq!(choose(&[candidate(0, 9000, 0.9, 0.91)], 4, &judge()), [(0, Ttl::Short)]);
+    }
+
+    #[test]
+    fn long_marks_stand_before_short_ones() {
+        let candidates = [candidate(3, 9000, 0.1, 0.95), candidate(9, 12_000, 0.8, 0.8)];
+        assert_eq!(choose(&candidates, 4, &judge()), [(3, Ttl::Long), (9, Ttl::Short)]);
+    }
+
+    #[test]
+    fn a_stretch_that_another_request_is_writing_is_not_written_twice() {
+        let scaffold = candidate(0, 9000, 0.9, 0.9);
+        let busy = Judge { pending: 9000, ..judge() };
+        assert_eq!(choose(&[scaffold], 4, &busy), []);
+        let tail = candidate(1, 9500, 0.6, 0.6);
+        assert_eq!(choose(&[scaffold, tail], 4, &busy), [], "500 own tokens do not pay for 9000 others");
+        let tail = candidate(1, 30_000, 0.8, 0.8);
+        assert_eq!(choose(&[scaffold, tail], 4, &busy), [(1, Ttl::Short)]);
+    }
+
+    #[test]
+    fn the_set_keeps_to_its_slots_and_to_the_client() {
+        let candidates: Vec<Candidate> = (0..8)
+            .map(|index| {
+                let chance = 0.9 - 0.08 * index as f64;
+                candidate(index, 2000 * (index as u64 + 1), chance, chance)
+            })
+            .collect();
+        assert_eq!(choose(&candidates, 4, &judge()).len(), 4);
+        let mut candidates = [candidate(0, 4000, 0.9, 0.9), candidate(1, 4000, 0.9, 0.9)];
+        candidates[0].client = Some(Ttl::Short);
+        assert_eq!(choose(&candidates, 4, &judge()), [(0, Ttl::Short)]);
+    }
+}

@@ -1,0 +1,125 @@
+//! What a planner knows as plain records, for a store that outlives the process.
+
+use crate::{Entry, PrefixHash, Shape, Ttl};
+
+use super::belief::{Layer, LayerKey, Place};
+use super::nodes::Node;
+use super::{Planner, PlannerSettings};
+
+/// Everything that is worth keeping of a planner: hashes, counts and times.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PlannerMemory {
+    pub bytes_per_token: Option<f64>,
+    pub nodes: Vec<NodeRecord>,
+    pub layers: Vec<LayerRecord>,
+}
+
+/// A prefix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeRecord {
+    pub prefix: PrefixHash,
+    pub visits: u32,
+    pub last_seen: f64,
+    pub gaps: [f32; 3],
+    pub child: PrefixHash,
+    pub branched: bool,
+    pub lineage: [f32; 2],
+    pub entry: Option<Entry>,
+}
+
+/// A belief.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LayerRecord {
+    pub profile: u64,
+    /// The place and the shape as one number.
+    pub code: u32,
+    pub counts: [f64; 5],
+}
+
+impl Planner {
+    #[must_use]
+    pub fn memory(&self) -> PlannerMemory {
+        let nodes = self.nodes.iter().map(|(prefix, node)| NodeRecord {
+            prefix: *prefix,
+            visits: node.visits,
+            last_seen: node.last_seen,
+            gaps: node.gaps,
+            child: node.child,
+            branched: node.branched,
+            lineage: node.lineage,
+            entry: node.entry,
+        });
+        let layers = self.layers.iter().map(|(key, layer)| LayerRecord {
+            profile: key.profile,
+            code: code(*key),
+            counts: layer.counts(),
+        });
+        PlannerMemory {
+            bytes_per_token: Some(self.bytes_per_token),
+            nodes: nodes.collect(),
+            layers: layers.collect(),
+        }
+    }
+
+    /// A planner that goes on where another stopped. What is too old to matter is left out.
+    #[must_use]
+    pub fn with_memory(settings: PlannerSettings, memory: &PlannerMemory, now: f64) -> Self {
+        let mut planner = Planner::new(settings);
+        if let Some(bytes) = memory.bytes_per_token.filter(|bytes| (1.5..=8.0).contains(bytes)) {
+            planner.bytes_per_token = bytes;
+        }
+        for record in &memory.nodes {
+            if now - record.last_seen > settings.lifetime_seconds {
+                continue;
+            }
+            let node = Node {
+                visits: record.visits,
+                last_seen: record.last_seen,
+                gaps: record.gaps,
+                entry: record.entry,
+                child: record.child,
+                branched: record.branched,
+                watch: None,
+                lineage: record.lineage,
+            };
+            planner.nodes.entry(record.prefix, now, || node);
+        }
+        for record in &memory.layers {
+            if let Some(key) = key(record.profile, record.code) {
+                planner.layers.entry(key, now, || Layer::from_counts(record.counts));
+            }
+        }
+        planner
+    }
+}
+
+const PLACES: [Place; 4] = [Place::Tools, Place::System, Place::History, Place::Tail];
+
+fn code(key: LayerKey) -> u32 {
+    let Shape { tools, forced, turns, in_loop } = key.shape;
+    let flags = [tools, forced, turns, in_loop];
+    let shape = flags.iter().enumerate().map(|(bit, flag)| u32::from(*flag) << bit).sum::<u32>();
+    let place = PLACES.iter().position(|place| *place == key.place).unwrap_or(0) as u32;
+    place << 4 | shape
+}
+
+fn key(profile: u64, code: u32) -> Option<LayerKey> {
+    let place = *PLACES.get((code >> 4) as usize)?;
+    let bit = |bit: u32| code >> bit & 1 == 1;
+    let shape = Shape { tools: bit(0), forced: bit(1), turns: bit(2), in_loop: bit(3) };
+    Some(LayerKey { profile, place, shape })
+}
+
+impl NodeRecord {
+    /// The lifetime and the two times of its entry.
+    #[must_use]
+    pub fn entry_columns(&self) -> Option<(&'static str, f64, f64)> {
+        self.entry.map(|entry| (entry.ttl.word(), entry.readable, entry.expires))
+    }
+
+    /// The entry from its columns.
+    #[must_use]
+    pub fn entry_from(ttl: &str, readable: f64, expires: f64) -> Option<Entry> {
+        Some(Entry { ttl: Ttl::from_word(ttl)?, readable, expires })
+    }
+}

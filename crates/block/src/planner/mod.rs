@@ -1,0 +1,313 @@
+//! Decides, for each request, what a provider's cache should keep of it.
+//!
+//! The planner remembers prefixes by their hashes, models what the provider's cache holds, guesses how
+//! likely each prefix is to be asked for again, and marks what pays. It never looks at the future and never
+//! stores text.
+//!
+//! Invariant: a plan is valid by the provider's rules. It has no more marks than are allowed, none where the
+//! provider refuses one or would ignore it, and long-lived ones before short-lived ones.
+
+mod belief;
+mod cache_key;
+mod candidates;
+mod choose;
+mod memory;
+mod nodes;
+mod profile;
+
+use crate::{CacheRules, MarkedRules, Measured, PrefixHash, Served, Ttl, WirePrompt, serve};
+
+use belief::{Layer, LayerKey, Place};
+use cache_key::Rate;
+use choose::{Judge, choose};
+use nodes::{Generations, Node, NodeEntries};
+
+pub use memory::{LayerRecord, NodeRecord, PlannerMemory};
+
+/// How the planner works.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannerSettings {
+    /// The most prefixes that are remembered.
+    pub capacity: usize,
+    /// How long a prefix is remembered that nobody asks for.
+    pub lifetime_seconds: f64,
+    /// How many bytes of a request make a token, before a provider has told.
+    pub bytes_per_token: f64,
+}
+
+/// A request to be planned.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanRequest<'r> {
+    pub wire: &'r WirePrompt,
+    /// The body that the positions were read from.
+    pub body: &'r str,
+    /// What the client calls the conversation, when it says.
+    pub session: Option<&'r str>,
+    /// Seconds since any fixed time; never going backwards.
+    pub now: f64,
+}
+
+/// What a request should ask of the cache.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CachePlan {
+    /// All marks that the request should have, in wire order.
+    pub marks: Vec<(usize, Ttl)>,
+    /// The key that routes to a warm machine, where the interface has one and the client set none.
+    pub cache_key: Option<String>,
+    /// What the plan is expected to come to.
+    pub expected: Served,
+    receipt: Receipt,
+}
+
+/// What connects a plan to the counters of its response.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Receipt {
+    read: Option<PrefixHash>,
+    bytes: u64,
+    watches: Vec<(LayerKey, PrefixHash)>,
+}
+
+/// The counters of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// All input tokens, read and written ones included.
+    pub input: u64,
+    pub read: u64,
+    pub written: u64,
+}
+
+/// The last request of a session.
+#[derive(Debug, Clone)]
+struct Last {
+    messages: u32,
+    watches: Vec<(LayerKey, PrefixHash)>,
+}
+
+#[derive(Debug)]
+pub struct Planner {
+    settings: PlannerSettings,
+    bytes_per_token: f64,
+    nodes: Generations<PrefixHash, Node>,
+    layers: Generations<LayerKey, Layer>,
+    sessions: Generations<u64, Last>,
+    rates: Generations<u64, Rate>,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> Self {
+        PlannerSettings { capacity: 100_000, lifetime_seconds: 2.0 * 3600.0, bytes_per_token: 4.0 }
+    }
+}
+
+impl Planner {
+    #[must_use]
+    pub fn new(settings: PlannerSettings) -> Self {
+        let PlannerSettings { capacity, lifetime_seconds, bytes_per_token } = settings;
+        // What is learned about scaffolds outlives the prefixes that taught it.
+        let days = 7.0 * 24.0 * 3600.0;
+        Planner {
+            settings,
+            bytes_per_token,
+            nodes: Generations::new(capacity, lifetime_seconds),
+            layers: Generations::new((capacity / 16).max(64), days),
+            sessions: Generations::new((capacity / 16).max(64), lifetime_seconds),
+            rates: Generations::new((capacity / 16).max(64), lifetime_seconds),
+        }
+    }
+
+    /// How many records are held: prefixes, beliefs, sessions and rates.
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.nodes.len() + self.layers.len() + self.sessions.len() + self.rates.len()
+    }
+
+    /// The most records that are ever held.
+    #[must_use]
+    pub fn record_limit(&self) -> usize {
+        self.settings.capacity.max(2) + 3 * (self.settings.capacity / 16).max(64)
+    }
+
+    /// Plans a request and remembers it as sent that way.
+    pub fn plan(&mut self, request: &PlanRequest<'_>) -> CachePlan {
+        match CacheRules::of(request.wire.surface) {
+            CacheRules::Marked(rules) => self.plan_marks(request, rules),
+            CacheRules::Automatic(rules) => {
+                CachePlan { cache_key: self.cache_key(request, rules), ..CachePlan::default() }
+            }
+        }
+    }
+
+    fn plan_marks(&mut self, request: &PlanRequest<'_>, rules: &MarkedRules) -> CachePlan {
+        let PlanRequest { wire, now, .. } = *request;
+        let measured = Measured::new(wire, rules, self.bytes_per_token);
+        if wire.last_markable().is_none() || measured.total() < measured.minimum {
+            // Nothing of it can be cached, and nothing longer that begins with it was asked for yet.
+            return CachePlan {
+                expected: Served { uncached: measured.total(), ..Served::default() },
+                ..CachePlan::default()
+            };
+        }
+        let known = self.visit(&measured, now);
+        let profile = profile::profile(wire, request.body);
+        self.settle_session(request, &measured, known);
+        let candidates = self.candidates(request, &measured, rules, profile, known);
+        let judge = Judge { rules, minimum: measured.minimum, pending: self.pending(&measured, known, now) };
+        let marks = choose(&candidates, rules.marks, &judge);
+        let watches = self.remember(request, &measured, profile, known);
+        let mut entries = NodeEntries { nodes: &mut self.nodes, now };
+        let expected = serve(&mut entries, rules, &measured, &marks, now);
+        let receipt = Receipt {
+            read: expected.read_at.map(|position| measured.prefixes[position]),
+            bytes: wire.positions.iter().map(|position| u64::from(position.length)).sum(),
+            watches,
+        };
+        CachePlan { marks, cache_key: None, expected, receipt }
+    }
+
+    /// Takes in what the provider counted for a planned request. A read that was expected and did not
+    /// happen means that the entry is gone; beliefs that rest on such reads are weakened, and so hints that
+    /// do not pay end.
+    pub fn learn(&mut self, plan: &CachePlan, counters: Counters, now: f64) {
+        if counters.input > 0 && plan.receipt.bytes > 0 {
+            let measured = plan.receipt.bytes as f64 / counters.input as f64;
+            // Images and unusual text must not throw the scale off.
+            self.bytes_per_token = (0.95 * self.bytes_per_token + 0.05 * measured).clamp(1.5, 8.0);
+        }
+        let Some(read) = plan.receipt.read else { return };
+        if counters.read > 0 {
+            return;
+        }
+        if let Some(node) = self.nodes.get_mut(read) {
+            node.entry = None;
+            node.gaps[2] += 1.0;
+        }
+        for (key, prefix) in &plan.receipt.watches {
+            self.layers.entry(*key, now, Layer::default).fail(*prefix);
+        }
+    }
+
+    /// Counts the visit of every known prefix, settles what waited for it, and gives how many positions are
+    /// known.
+    fn visit(&mut self, measured: &Measured, now: f64) -> usize {
+        let rules = MarkedRules::anthropic();
+        let mut known = 0;
+        for (index, prefix) in measured.prefixes.iter().enumerate() {
+            let Some(node) = self.nodes.get_mut(*prefix) else { break };
+            known = index + 1;
+            let gap = now - node.last_seen;
+            // Requests that run side by side can not read from one another and say nothing about later ones.
+            if gap >= rules.readable_after_seconds {
+                let class = if gap <= rules.short_seconds {
+                    0
+                } else if gap <= rules.long_seconds {
+                    1
+                } else {
+                    2
+                };
+                node.gaps.iter_mut().for_each(|count| *count *= 0.97);
+                node.gaps[class] += 1.0;
+                if class < 2 {
+                    node.lineage[class] = (node.lineage[class] + 1.0).min(6.0);
+                }
+                if let Some(watch) = node.watch.take() {
+                    self.layers.entry(watch, now, Layer::default).settle(*prefix, gap);
+                    let general = LayerKey { profile: 0, ..watch };
+                    self.layers.entry(general, now, Layer::default).settle(*prefix, gap);
+                }
+            }
+            let next = measured.prefixes.get(index + 1).copied().unwrap_or(0);
+            if node.child != 0 && next != 0 && node.child != next {
+                node.branched = true;
+            }
+            if next != 0 {
+                node.child = next;
+            }
+            node.visits = node.visits.saturating_add(1);
+            node.last_seen = now;
+        }
+        known
+    }
+
+    /// A conversation that went on without what its last request ended with will not come back to it.
+    fn settle_session(&mut self, request: &PlanRequest<'_>, measured: &Measured, known: usize) {
+        let Some(session) = request.session else { return };
+        let Some(last) = self.sessions.get(profile::hash_text(session)) else { return };
+        let messages = request.wire.positions.last().and_then(|position| position.message).unwrap_or(0);
+        if messages <= last.messages {
+            return;
+        }
+        let path = &measured.prefixes[..known];
+        let left: Vec<_> =
+            last.watches.iter().filter(|(_, prefix)| !path.contains(prefix)).copied().collect();
+        for (key, prefix) in left {
+            for key in [key, LayerKey { profile: 0, ..key }] {
+                self.layers.entry(key, request.now, Layer::default).fail(prefix);
+            }
+            if let Some(node) = self.nodes.get_mut(prefix) {
+                node.watch = None;
+            }
+        }
+    }
+
+    /// Tokens of the deepest prefix that a request on its way is writing.
+    fn pending(&self, measured: &Measured, known: usize, now: f64) -> u64 {
+        let pending = (0..known).rev().find(|index| {
+            let node = self.nodes.get(measured.prefixes[*index]);
+            node.and_then(|node| node.entry).is_some_and(|entry| entry.is_pending(now))
+        });
+        pending.map_or(0, |index| measured.tokens[index])
+    }
+
+    /// Remembers the positions that were not known, and watches the ones that guesses are made of.
+    fn remember(
+        &mut self,
+        request: &PlanRequest<'_>,
+        measured: &Measured,
+        profile: u64,
+        known: usize,
+    ) -> Vec<(LayerKey, PrefixHash)> {
+        let PlanRequest { wire, now, .. } = *request;
+        let lineage = self.lineage(measured, known);
+        let count = measured.prefixes.len();
+        for index in known..count {
+            let next = measured.prefixes.get(index + 1).copied().unwrap_or(0);
+            let node = Node { visits: 1, child: next, lineage, ..Node::new(now) };
+            *self.nodes.entry(measured.prefixes[index], now, || node) = node;
+        }
+        let mut watches = Vec::new();
+        for (place, index) in candidates::places(wire) {
+            if index < known {
+                continue;
+            }
+            let key = LayerKey { profile, place, shape: shape_at(place, wire) };
+            let prefix = measured.prefixes[index];
+            for key in [key, LayerKey { profile: 0, ..key }] {
+                self.layers.entry(key, now, Layer::default).watch(prefix, now);
+            }
+            if let Some(node) = self.nodes.get_mut(prefix) {
+                node.watch = Some(key);
+            }
+            watches.push((key, prefix));
+        }
+        if let Some(session) = request.session {
+            let messages = wire.positions.last().and_then(|position| position.message).unwrap_or(0);
+            let last = || Last { messages, watches: watches.clone() };
+            *self.sessions.entry(profile::hash_text(session), now, last) = last();
+        }
+        watches
+    }
+
+    /// The gaps of the conversation that the deepest known prefix belongs to.
+    fn lineage(&self, measured: &Measured, known: usize) -> [f32; 2] {
+        let deepest = known.checked_sub(1).map(|index| measured.prefixes[index]);
+        deepest.and_then(|prefix| self.nodes.get(prefix)).map_or([0.0; 2], |node| node.lineage)
+    }
+}
+
+/// Scaffolds are shared by requests of many shapes; ends belong to one.
+fn shape_at(place: Place, wire: &WirePrompt) -> crate::Shape {
+    match place {
+        Place::Tools | Place::System => crate::Shape { turns: false, in_loop: false, ..wire.shape },
+        Place::History | Place::Tail => wire.shape,
+    }
+}

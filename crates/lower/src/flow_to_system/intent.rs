@@ -1,0 +1,120 @@
+//! The intent of a flow: what it is for, and the tests that it is accepted by.
+
+use stave_canon::{Object, Value};
+use stave_flow::model::{Extra, Text};
+use stave_system::model::{ContractCategory, ContractTrigger, IoContract, OperationalContract};
+use stave_system::{BlankPart, Document, Node, NodeKind, acceptance_contract_id, stable_node_id};
+
+use super::{Lowering, SystemFlow, rows};
+
+impl<'f> Lowering<'f> {
+    pub(super) fn intent(&self, flow: &SystemFlow<'f>, name: &str) -> Result<Node, BlankPart> {
+        let criteria = tests(&flow.flow.extra);
+        let mut properties: Object = [
+            ("intent_id".to_owned(), Value::from(name)),
+            ("spec_version".to_owned(), 1_i64.into()),
+            (
+                "active_success_criteria".to_owned(),
+                criteria.iter().map(|id| criterion(id)).collect::<Vec<_>>().into(),
+            ),
+        ]
+        .into_iter()
+        .collect();
+        if let Some(description) = &flow.flow.metadata.description {
+            properties.insert("goal_statement".into(), description.as_str().into());
+        }
+        let context =
+            |fields: &[Text]| -> Value { fields.iter().map(Text::as_str).collect::<Vec<_>>().into() };
+        properties.insert("requires".into(), context(&flow.flow.context.requires));
+        properties.insert("optional".into(), context(&flow.flow.context.optional));
+        Ok(Node {
+            properties,
+            provenance: rows(self.provenance(flow, flow.flow.metadata.span)),
+            contract: Some(acceptance(self.tenant_id, name, &criteria)?),
+            ..Node::new(
+                stable_node_id("intent", &format!("intent:{name}"))?,
+                self.tenant_id,
+                NodeKind::Intent,
+                name,
+            )
+        })
+    }
+}
+
+/// The names of the flow's own tests.
+fn tests(extra: &[Extra]) -> Vec<String> {
+    let tests = extra.iter().find(|field| field.key.value == "tests");
+    let items = tests.and_then(|field| field.value.items()).unwrap_or_default();
+    let mut names: Vec<String> = items
+        .iter()
+        .enumerate()
+        .map(|(index, test)| {
+            let name = test.get("name").and_then(stave_flow::yaml::Tree::text).map(Text::as_str);
+            name.map_or_else(|| format!("test_{}", index + 1), str::to_owned)
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn criterion(id: &str) -> Value {
+    Value::from_iter([("success_criterion_id", id), ("evaluation_mode", "tests")])
+}
+
+fn acceptance(tenant_id: &str, name: &str, criteria: &[String]) -> Result<OperationalContract, BlankPart> {
+    let criteria: Vec<Value> = criteria
+        .iter()
+        .map(|id| Value::from_iter([("id", id.as_str()), ("evaluation_mode", "tests")]))
+        .collect();
+    Ok(OperationalContract {
+        contract_id: acceptance_contract_id(tenant_id, name)?,
+        contract_category: ContractCategory::Acceptance,
+        triggers: vec![ContractTrigger {
+            trigger_id: "t_acceptance_eval".to_owned(),
+            source: "compile.acceptance.evaluate".to_owned(),
+            details: Object::new(),
+        }],
+        io_contract: IoContract {
+            input_keys: vec!["intent_context".to_owned()],
+            output_keys: vec!["acceptance_status".to_owned()],
+            schema: None,
+        },
+        state_machine: None,
+        runtime_budget: None,
+        acceptance: Some([("criteria".to_owned(), Value::Array(criteria))].into_iter().collect()),
+    })
+}
+
+/// One intent over all of a document's intent nodes.
+pub(super) fn spec(document: &Document) -> Value {
+    let intents: Vec<&Node> = document.nodes.iter().filter(|node| node.kind == NodeKind::Intent).collect();
+    let id = match intents.as_slice() {
+        [only] => only.name.as_str(),
+        _ => document.repo_id.as_str(),
+    };
+    let goals: Vec<&str> = intents
+        .iter()
+        .filter_map(|node| node.properties.get("goal_statement").and_then(Value::as_str))
+        .collect();
+    let goal = if goals.is_empty() { Value::Null } else { goals.join("\n").into() };
+    let criteria: Vec<Value> = intents
+        .iter()
+        .filter_map(|node| node.properties.get("active_success_criteria").and_then(Value::as_array))
+        .flatten()
+        .cloned()
+        .collect();
+    let network =
+        document.nodes.iter().any(|node| node.effects.as_ref().is_some_and(|effects| effects.network));
+    let bounds = Value::from_iter([("allow_network", network)]);
+    Value::from_iter([
+        ("intent_id", Value::from(id)),
+        ("tenant_id", document.tenant_id.as_str().into()),
+        ("repo_id", document.repo_id.as_str().into()),
+        ("spec_version", 1_i64.into()),
+        ("goal_statement", goal),
+        ("success_criteria", criteria.into()),
+        ("operating_bounds", bounds),
+        ("policies", Value::Array(Vec::new())),
+    ])
+}

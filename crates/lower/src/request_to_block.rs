@@ -1,0 +1,105 @@
+//! Request to block: a client's body becomes positions in wire order for the cache, and blocks for everyone
+//! else. Both know their bytes in the body, which is never written anew.
+
+mod anthropic_messages;
+mod detect;
+mod gemini_generate_content;
+mod openai_chat;
+mod openai_responses;
+mod positions;
+mod sections;
+mod tape;
+
+use std::ops::Range;
+
+use stave_block::{BuildError, PromptIr, Surface, Tokenizer, WirePrompt};
+use stave_canon::{Clock, Ids, ParseError};
+use thiserror::Error;
+
+use positions::Positions;
+use tape::{Kind, ROOT, Tape};
+
+pub use tape::TapeFault;
+
+/// Why a body has no blocks.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum RequestFault {
+    #[error("the body is no JSON: {0}")]
+    Json(#[from] TapeFault),
+    #[error("the body is no JSON: {0}")]
+    Parse(#[from] ParseError),
+    #[error("the body is not a JSON object")]
+    NoObject,
+    #[error("the body is not a request of a known interface: it has none of messages, input and contents")]
+    UnknownSurface,
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// A body as blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestBlocks {
+    pub prompt: PromptIr,
+    /// For each block, in order.
+    pub places: Vec<BlockPlace>,
+    pub wire: WirePrompt,
+}
+
+/// Where a block stands in the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// The bytes of its value. Of a text in several parts, from the first part to the last.
+    pub range: Range<usize>,
+    /// Whether the content is a text as it was sent, rather than the canonical JSON of something else.
+    pub plain: bool,
+    /// The positions of the wire that the block is made of.
+    pub positions: Vec<usize>,
+}
+
+/// The interface a body is written for.
+pub fn detect_surface(body: &str) -> Result<Surface, RequestFault> {
+    detected(&read_tape(body)?)
+}
+
+/// The positions of a body in wire order. The surface is found out when it is not given.
+pub fn read_wire(body: &str, surface: Option<Surface>) -> Result<WirePrompt, RequestFault> {
+    let tape = read_tape(body)?;
+    wire(&tape, surface)
+}
+
+/// The blocks of a body.
+pub fn request_to_block(
+    body: &str,
+    surface: Option<Surface>,
+    tokenizer: Option<Tokenizer<'_>>,
+    ids: &dyn Ids,
+    clock: &dyn Clock,
+) -> Result<RequestBlocks, RequestFault> {
+    let tape = read_tape(body)?;
+    let wire = wire(&tape, surface)?;
+    let (prompt, places) = sections::build_prompt(body, &tape, &wire, tokenizer, ids, clock)?;
+    Ok(RequestBlocks { prompt, places, wire })
+}
+
+fn read_tape(body: &str) -> Result<Tape<'_>, RequestFault> {
+    let tape = Tape::read(body)?;
+    if tape.kind(ROOT) == Kind::Object { Ok(tape) } else { Err(RequestFault::NoObject) }
+}
+
+fn detected(tape: &Tape<'_>) -> Result<Surface, RequestFault> {
+    detect::detect(tape).ok_or(RequestFault::UnknownSurface)
+}
+
+fn wire(tape: &Tape<'_>, surface: Option<Surface>) -> Result<WirePrompt, RequestFault> {
+    let surface = match surface {
+        Some(surface) => surface,
+        None => detected(tape)?,
+    };
+    let into = Positions::new(tape, surface);
+    Ok(match surface {
+        Surface::OpenAiChat => openai_chat::positions(into),
+        Surface::OpenAiResponses => openai_responses::positions(into),
+        Surface::AnthropicMessages => anthropic_messages::positions(into),
+        Surface::GeminiGenerateContent => gemini_generate_content::positions(into),
+    })
+}
