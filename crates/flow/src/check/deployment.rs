@@ -50,7 +50,7 @@ fn replicas(kserve: &Kserve, diagnostics: &mut Vec<Diagnostic>) {
 /// A name as one DNS label: small letters, digits and hyphens, beginning and ending with a letter or
 /// digit.
 #[must_use]
-pub(crate) fn service_label(name: &str) -> String {
+pub fn service_label(name: &str) -> String {
     let mapped: String = name
         .chars()
         .map(|next| if next.is_ascii_alphanumeric() { next.to_ascii_lowercase() } else { '-' })

@@ -39,6 +39,8 @@ mod unconnected_inputs;
 mod unused_nodes;
 mod version;
 
+pub use deployment::service_label;
+
 use crate::model::Flow;
 use stave_diag::Diagnostic;
 use subject::Subject;
