@@ -33,6 +33,44 @@ impl<'r> ContextRef<'r> {
     }
 }
 
+/// A `file:` reference taken apart: `src/a.rs`, `src/a.rs:10-20`, `src/a.rs#L10-L20`, `src/**/*.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileSelection<'r> {
+    pub path: &'r str,
+    /// The first and the last line, counted from 1.
+    pub lines: Option<(usize, usize)>,
+}
+
+impl<'r> FileSelection<'r> {
+    #[must_use]
+    pub fn parse(path: &'r str) -> FileSelection<'r> {
+        let cut = path.rsplit_once('#').or_else(|| path.rsplit_once(':'));
+        if let Some((path, lines)) = cut
+            && let Some(lines) = line_range(lines)
+            && !path.is_empty()
+        {
+            return FileSelection { path, lines: Some(lines) };
+        }
+        FileSelection { path, lines: None }
+    }
+
+    /// Whether the path stands for every file that it matches.
+    #[must_use]
+    pub fn is_glob(&self) -> bool {
+        self.path.contains(['*', '?', '[', '{'])
+    }
+}
+
+/// `10`, `10-20`, `L10` or `L10-L20`.
+fn line_range(text: &str) -> Option<(usize, usize)> {
+    let line =
+        |text: &str| text.strip_prefix('L').unwrap_or(text).parse::<usize>().ok().filter(|line| *line > 0);
+    match text.split_once('-') {
+        Some((first, last)) => line(first).zip(line(last)).filter(|(first, last)| first <= last),
+        None => line(text).map(|line| (line, line)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +90,22 @@ mod tests {
         ] {
             assert_eq!(ContextRef::parse(text), reference, "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_and_wildcards_are_told_from_the_path() {
+        for (text, path, lines) in [
+            ("src/a.rs", "src/a.rs", None),
+            ("src/a.rs:10-20", "src/a.rs", Some((10, 20))),
+            ("src/a.rs:7", "src/a.rs", Some((7, 7))),
+            ("src/a.rs#L3-L5", "src/a.rs", Some((3, 5))),
+            ("src/a.rs:20-10", "src/a.rs:20-10", None),
+            ("src/a.rs:0", "src/a.rs:0", None),
+            ("c:/a", "c:/a", None),
+            (":3", ":3", None),
+        ] {
+            assert_eq!(FileSelection::parse(text), FileSelection { path, lines }, "{text}");
+        }
+        assert!(FileSelection::parse("src/**/*.rs:1-9").is_glob());
     }
 }

@@ -15,15 +15,17 @@ mod created_at;
 pub mod governance;
 mod hash;
 mod model;
+pub mod output;
 mod parse;
 mod phase;
 mod pipeline;
 pub mod plugins;
 mod quantity;
+pub mod resolve;
 
 pub use builder::{BuildError, DEFAULT_TOKEN_BUDGET, PromptIrBuilder};
 pub use codec::{Fault, FaultKind, InvalidPrompt, from_dict, to_dict};
-pub use context_ref::{CONTEXT_DIGEST_MARKER, ContextRef};
+pub use context_ref::{CONTEXT_DIGEST_MARKER, ContextRef, FileSelection};
 pub use created_at::{CreatedAt, NotATime};
 pub use hash::{HASH_LENGTH, canonical, sha256, short_hash};
 pub use model::{IR_VERSION, PromptIr};

@@ -104,7 +104,7 @@ fn phase_help(word: &str) -> String {
 fn place_of_match(source: SourceId, text: &str, violation: &Violation) -> Span {
     let whole = place(source, text, &violation.field.pointer());
     let written = text.get(whole.range()).and_then(|item| item.strip_prefix('"')?.strip_suffix('"'));
-    if written != Some(violation.item.as_str()) || violation.range.is_empty() {
+    if written != Some(&*violation.item) || violation.range.is_empty() {
         return whole;
     }
     let start = whole.range().start + 1;

@@ -7,22 +7,29 @@
 //! carries the prompt as it came in. The log never grows past its capacity, and denied runs are in it.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use stave_canon::{Clock, Ids, Value};
 
-use crate::governance::{CheckLog, PolicySet, Report, Violation};
-use crate::plugins::{Change, IrTransformation, Plugin};
+use crate::governance::{CheckLog, PolicySet, Report, Verdict, Violation};
+use crate::plugins::{Change, IrTransformation, Plugin, PluginError};
+use crate::resolve::{ContextSource, Resolution, resolve};
 use crate::{CreatedAt, PromptIr};
 
 /// How many runs the log keeps unless told otherwise.
 const DEFAULT_LOG_CAPACITY: usize = 1000;
 
+/// How long a plugin may take unless told otherwise.
+const DEFAULT_PLUGIN_LIMIT: Duration = Duration::from_secs(5);
+
 /// Governance and plugins, ready to process prompts. It may be shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     governance: Option<PolicySet>,
-    plugins: Vec<Box<dyn Plugin>>,
+    plugins: Vec<Arc<dyn Plugin>>,
+    plugin_limit: Duration,
     log_capacity: usize,
     log: Mutex<Log>,
 }
@@ -49,6 +56,8 @@ pub enum Stage {
     Governance,
     /// The check of what the named plugin made of it.
     Plugin(String),
+    /// The check of what its references resolved to.
+    Resolution,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,10 +89,22 @@ pub struct Statistics {
 
 #[derive(Debug, Default)]
 struct Log {
-    entries: VecDeque<LogEntry>,
+    entries: VecDeque<Entry>,
     runs: u64,
     transformations: u64,
     checks: CheckLog,
+}
+
+/// One run as it is kept; sentences are made when somebody reads them.
+#[derive(Debug, Clone)]
+struct Entry {
+    timestamp: CreatedAt,
+    ir_id_before: Arc<str>,
+    ir_id_after: Arc<str>,
+    transformations: Vec<IrTransformation>,
+    failures: Vec<PluginFailure>,
+    approved: bool,
+    violations: Arc<[Violation]>,
 }
 
 impl Pipeline {
@@ -93,6 +114,7 @@ impl Pipeline {
         Pipeline {
             governance,
             plugins: Vec::new(),
+            plugin_limit: DEFAULT_PLUGIN_LIMIT,
             log_capacity: DEFAULT_LOG_CAPACITY,
             log: Mutex::default(),
         }
@@ -101,7 +123,21 @@ impl Pipeline {
     /// Adds a plugin behind those that were added before.
     #[must_use]
     pub fn with_plugin(mut self, plugin: Box<dyn Plugin>) -> Self {
-        self.plugins.push(plugin);
+        self.plugins.push(Arc::from(plugin));
+        self
+    }
+
+    /// Adds plugins that other pipelines use too, behind those that were added before.
+    #[must_use]
+    pub fn with_plugins(mut self, plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
+        self.plugins.extend(plugins);
+        self
+    }
+
+    /// Lets a plugin take this long. What a slower one made is left out, and the plugin is noted as failed.
+    #[must_use]
+    pub fn with_plugin_limit(mut self, limit: Duration) -> Self {
+        self.plugin_limit = limit;
         self
     }
 
@@ -114,15 +150,33 @@ impl Pipeline {
 
     /// Takes one prompt through governance and the plugins.
     pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+        self.process_owned(ir.clone(), ids, clock)
+    }
+
+    /// The same for a prompt that the caller gives away, which saves a copy.
+    pub fn process_owned(&self, ir: PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+        let before: Arc<str> = ir.ir_id.as_str().into();
         let outcome = self.run(ir, ids, clock);
-        self.record(ir, &outcome, CreatedAt::from_timestamp(clock.now()));
+        self.record(before, &outcome, CreatedAt::from_timestamp(clock.now()));
         outcome
+    }
+
+    /// Resolves the references of a processed prompt and judges what they came to. The verdict is approval
+    /// without governance.
+    #[must_use]
+    pub fn resolve(&self, ir: &PromptIr, source: &dyn ContextSource) -> (Resolution, Verdict) {
+        let resolution = resolve(ir, source);
+        let verdict = match &self.governance {
+            Some(policies) => policies.check_content(&resolution.contents()),
+            None => Verdict::default(),
+        };
+        (resolution, verdict)
     }
 
     /// The kept runs, oldest first.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
-        self.locked().entries.iter().cloned().collect()
+        self.locked().entries.iter().cloned().map(LogEntry::from).collect()
     }
 
     #[must_use]
@@ -143,20 +197,22 @@ impl Pipeline {
         self.locked().checks.report()
     }
 
-    fn run(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+    fn run(&self, ir: PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
         let mut outcome = Outcome {
-            ir: ir.clone(),
+            ir,
             approved: true,
             violations: Vec::new(),
             denied_at: None,
             transformations: Vec::new(),
             failures: Vec::new(),
         };
-        if self.denies(ir, &mut outcome) {
+        if self.denies(&outcome.ir, &mut outcome.violations) {
             return Outcome { approved: false, denied_at: Some(Stage::Governance), ..outcome };
         }
+        // The prompt as it came in, once a plugin has changed it.
+        let mut original: Option<PromptIr> = None;
         for plugin in &self.plugins {
-            let mut change = match plugin.transform(&outcome.ir, ids) {
+            let mut change = match self.transform(plugin.as_ref(), &outcome.ir, ids, clock) {
                 Ok(Some(change)) => change,
                 Ok(None) => continue,
                 Err(error) => {
@@ -170,39 +226,68 @@ impl Pipeline {
                 change.ir.ir_id = ids.short();
             }
             let timestamp = CreatedAt::from_timestamp(clock.now());
-            let record = IrTransformation::new(&outcome.ir, &change, plugin.as_ref(), timestamp);
+            let last = outcome.transformations.last().map(|record| record.after_hash.as_str());
+            let record = IrTransformation::following(last, &outcome.ir, &change, plugin.as_ref(), timestamp);
             outcome.transformations.push(record);
             let Change { ir: changed, .. } = change;
-            if self.denies(&changed, &mut outcome) {
+            if self.denies(&changed, &mut outcome.violations) {
                 let denied_at = Some(Stage::Plugin(plugin.name().to_owned()));
-                return Outcome { ir: ir.clone(), approved: false, denied_at, ..outcome };
+                let ir = original.unwrap_or(outcome.ir);
+                return Outcome { ir, approved: false, denied_at, ..outcome };
             }
-            outcome.ir = changed;
+            let before = std::mem::replace(&mut outcome.ir, changed);
+            original.get_or_insert(before);
         }
         outcome
     }
 
+    /// Runs one plugin. One that panics or takes too long has failed, and what it made is left out.
+    fn transform(
+        &self,
+        plugin: &dyn Plugin,
+        ir: &PromptIr,
+        ids: &dyn Ids,
+        clock: &dyn Clock,
+    ) -> Result<Option<Change>, PluginError> {
+        let start = clock.elapsed();
+        let result = catch_unwind(AssertUnwindSafe(|| plugin.transform(ir, ids)));
+        let took = clock.elapsed().saturating_sub(start);
+        if took > self.plugin_limit {
+            let limit = self.plugin_limit.as_millis();
+            return Err(PluginError(format!(
+                "it took {} ms, more than the {limit} ms it may",
+                took.as_millis()
+            )));
+        }
+        result.unwrap_or_else(|_| Err(PluginError("it panicked".to_owned())))
+    }
+
     /// Judges a prompt and notes the violations that were not noted before.
-    fn denies(&self, ir: &PromptIr, outcome: &mut Outcome) -> bool {
+    fn denies(&self, ir: &PromptIr, violations: &mut Vec<Violation>) -> bool {
         let Some(policies) = &self.governance else {
             return false;
         };
         let verdict = policies.check(ir);
         let approved = verdict.approved();
-        let known: HashSet<&Violation> = outcome.violations.iter().collect();
+        if violations.is_empty() {
+            *violations = verdict.violations;
+            return !approved;
+        }
+        let known: HashSet<&Violation> = violations.iter().collect();
         let found: Vec<Violation> =
             verdict.violations.into_iter().filter(|violation| !known.contains(violation)).collect();
-        outcome.violations.extend(found);
+        violations.extend(found);
         !approved
     }
 
-    fn record(&self, before: &PromptIr, outcome: &Outcome, timestamp: CreatedAt) {
-        let violations = outcome.violation_texts();
+    fn record(&self, before: Arc<str>, outcome: &Outcome, timestamp: CreatedAt) {
+        let violations: Arc<[Violation]> = outcome.violations.as_slice().into();
         let mut log = self.locked();
         log.runs += 1;
         log.transformations += outcome.transformations.len() as u64;
         if self.governance.is_some() {
-            log.checks.record(timestamp, before, violations.clone(), outcome.approved);
+            let (before, violations) = (Arc::clone(&before), Arc::clone(&violations));
+            log.checks.record(timestamp, before, &outcome.ir.role, violations, outcome.approved);
         }
         if self.log_capacity == 0 {
             return;
@@ -210,10 +295,12 @@ impl Pipeline {
         if log.entries.len() >= self.log_capacity {
             log.entries.pop_front();
         }
-        log.entries.push_back(LogEntry {
+        let is_changed = *before != *outcome.ir.ir_id;
+        let ir_id_after = if is_changed { outcome.ir.ir_id.as_str().into() } else { Arc::clone(&before) };
+        log.entries.push_back(Entry {
             timestamp,
-            ir_id_before: before.ir_id.clone(),
-            ir_id_after: outcome.ir.ir_id.clone(),
+            ir_id_before: before,
+            ir_id_after,
             transformations: outcome.transformations.clone(),
             failures: outcome.failures.clone(),
             approved: outcome.approved,
@@ -225,6 +312,20 @@ impl Pipeline {
     /// used after a panic elsewhere.
     fn locked(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<Entry> for LogEntry {
+    fn from(entry: Entry) -> Self {
+        LogEntry {
+            timestamp: entry.timestamp,
+            ir_id_before: entry.ir_id_before.to_string(),
+            ir_id_after: entry.ir_id_after.to_string(),
+            transformations: entry.transformations,
+            failures: entry.failures,
+            approved: entry.approved,
+            violations: entry.violations.iter().map(ToString::to_string).collect(),
+        }
     }
 }
 

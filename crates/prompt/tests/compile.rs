@@ -5,7 +5,8 @@
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Object, Timestamp, Value};
 use stave_prompt::compile::{
-    CompiledPrompt, CutReason, Part, Parts, Provenance, SectionKind, Sensitivity, TokenCounter, compile,
+    Adapter, CompiledPrompt, CutReason, Part, Parts, Provenance, SectionKind, Sensitivity, TokenCounter,
+    compile,
 };
 use stave_prompt::{PromptIr, PromptIrBuilder};
 
@@ -48,7 +49,7 @@ fn sections_come_in_order_with_their_origin() {
         history: vec![Part::new("turn 1", "Earlier we spoke.", Provenance::Memory)],
         tool_results: vec![Part::new("search", "3 hits", Provenance::Tool)],
         inputs: vec![Part::new("question", "How?", Provenance::User).sensitivity(Sensitivity::Private)],
-        output_schema: None,
+        ..Parts::default()
     };
     let compiled = compile(&ir, &parts, &TokenCounter::new(&count)).unwrap();
     assert_eq!(compiled.unresolved, ["diff:main"]);
@@ -147,6 +148,10 @@ proptest! {
         history in prop::collection::vec("[a-z ]{0,40}", 0..3),
         budget in 0..400_u64,
         per_section in 0..4_u64,
+        by_bytes in any::<bool>(),
+        adapter in prop::sample::select(vec![
+            Adapter::Plain, Adapter::Anthropic, Adapter::OpenAi, Adapter::Ollama
+        ]),
     ) {
         let ir = built(
             PromptIrBuilder::new("a", "Do it").set_output_requirements(schema()).set_token_budget(budget),
@@ -155,9 +160,11 @@ proptest! {
         let parts = Parts {
             documents: documents.into_iter().map(part(Provenance::Retrieval)).collect(),
             history: history.into_iter().map(part(Provenance::Memory)).collect(),
+            adapter,
             ..Parts::default()
         };
         let counter = TokenCounter::new(&count).per_section(per_section);
+        let counter = if by_bytes { counter.ceiling(|bytes| bytes as u64) } else { counter };
         let whole = compile(
             &PromptIr { token_budget: 1_000_000.into(), ..ir.clone() }, &parts, &counter
         ).unwrap();
@@ -166,16 +173,26 @@ proptest! {
             Ok(compiled) => {
                 let tokens: u64 =
                     compiled.sections.iter().map(|section| count(&section.text) + per_section).sum();
-                prop_assert_eq!(tokens, compiled.tokens);
-                prop_assert!(tokens <= budget);
+                let whole_text = count(&compiled.content());
+                if compiled.is_counted {
+                    prop_assert_eq!(tokens.max(whole_text), compiled.tokens);
+                }
+                prop_assert!(tokens.max(whole_text) <= compiled.tokens);
+                prop_assert!(compiled.tokens <= budget);
                 let schema = |compiled: &CompiledPrompt| {
                     let kind = SectionKind::OutputSchema;
                     compiled.sections.iter().find(|section| section.kind == kind).cloned()
                 };
                 prop_assert_eq!(schema(&compiled), schema(&whole));
-                prop_assert_eq!(compiled.cuts.is_empty(), whole.tokens <= budget);
+                if whole.is_counted {
+                    prop_assert_eq!(compiled.cuts.is_empty(), whole.tokens <= budget);
+                }
             }
-            Err(error) => prop_assert!(error.needed > budget),
+            Err(error) => {
+                prop_assert!(error.needed > budget);
+                let least = PromptIr { token_budget: error.needed.into(), ..ir };
+                prop_assert!(compile(&least, &parts, &counter).unwrap().tokens <= error.needed);
+            }
         }
     }
 }

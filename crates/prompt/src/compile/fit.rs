@@ -21,6 +21,8 @@ pub struct TokenCounter<'c> {
     count: &'c dyn Fn(&str) -> u64,
     /// What a section costs beside its text: separators and message frames.
     per_section: u64,
+    /// The most tokens that a text of so many bytes can be.
+    ceiling: Option<fn(usize) -> u64>,
 }
 
 /// Something that was left out.
@@ -75,7 +77,7 @@ impl CutReason {
 impl<'c> TokenCounter<'c> {
     #[must_use]
     pub fn new(count: &'c dyn Fn(&str) -> u64) -> Self {
-        TokenCounter { count, per_section: 0 }
+        TokenCounter { count, per_section: 0, ceiling: None }
     }
 
     /// Counts `tokens` more for each section.
@@ -84,12 +86,25 @@ impl<'c> TokenCounter<'c> {
         TokenCounter { per_section: tokens, ..self }
     }
 
+    /// Says how many tokens a text of so many bytes is at most, so that a prompt far below its budget
+    /// need not be counted to be known to keep it.
+    #[must_use]
+    pub fn ceiling(self, ceiling: fn(usize) -> u64) -> Self {
+        TokenCounter { ceiling: Some(ceiling), ..self }
+    }
+
+    /// The most tokens that texts of so many bytes in so many sections can be, if that is known.
+    pub(super) fn at_most(&self, bytes: usize, sections: usize) -> Option<u64> {
+        let frames = self.per_section.saturating_mul(sections as u64);
+        self.ceiling.map(|ceiling| ceiling(bytes).saturating_add(frames))
+    }
+
     #[must_use]
     pub fn count(&self, text: &str) -> u64 {
         (self.count)(text)
     }
 
-    fn cost(&self, text: &str) -> u64 {
+    pub(super) fn cost(&self, text: &str) -> u64 {
         self.count(text).saturating_add(self.per_section)
     }
 }

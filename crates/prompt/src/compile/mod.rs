@@ -2,37 +2,73 @@
 //!
 //! [`compile`] builds the sections in order, then makes them fit the token budget. The budget is a real
 //! ceiling, measured by the counter it is given: what does not fit is cut, least important first, and
-//! every cut is reported. Instructions, constraints, the task and the output schema are never cut; a
-//! budget too small for them is an error.
+//! every cut is reported. Instructions, constraints, the task, the output schema and the digest are never
+//! cut; a budget too small for them is an error. [`Compiler`] does the same with the template of the
+//! prompt's role.
 //!
-//! Invariant: the tokens of a [`CompiledPrompt`] do not exceed its budget.
+//! Invariant: the tokens of a [`CompiledPrompt`] do not exceed its budget, neither section by section nor
+//! as one text.
 
+mod adapter;
 mod fit;
 mod part;
 mod section;
+mod template;
+mod written;
 
+pub use adapter::Adapter;
 pub use fit::{Cut, CutReason, Fitted, OverBudget, TokenCounter, fit};
 pub use part::{Part, Parts};
 pub use section::{Provenance, Section, SectionKind, Sections, Sensitivity, sections};
+pub use template::{
+    Compiler, GENERAL_ROLE, InvalidTemplates, OutputFormat, Template, TemplateFault, Templates, UnknownSchema,
+};
 
-use crate::{PromptIr, Temperature};
+use thiserror::Error;
 
-/// A prompt that is ready to be lowered to blocks.
+use crate::resolve::Resolution;
+use crate::{PhaseType, Priority, PromptIr, Temperature};
+
+/// How often the sections are fitted again because the whole text has more tokens than its parts.
+const FITTING_ROUNDS: usize = 8;
+
+/// A prompt that is ready to be lowered to blocks, or sent as one text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledPrompt {
     pub ir_id: String,
+    pub ir_version: String,
+    pub role: String,
+    pub phase: PhaseType,
+    pub priority: Priority,
+    pub constraints: Vec<String>,
     /// In the order in which they are sent.
     pub sections: Vec<Section>,
-    /// What the counter says the sections come to.
+    /// What the counter says the sections come to; an upper bound of it if `is_counted` is false.
     pub tokens: u64,
+    /// False when the prompt is so far below its budget that counting could not change anything.
+    pub is_counted: bool,
     pub token_budget: u64,
     /// Everything that was left out, in section order.
     pub cuts: Vec<Cut>,
     /// References that nothing was supplied for.
     pub unresolved: Vec<String>,
     pub model_provider: String,
+    pub adapter: Adapter,
     pub temperature: Temperature,
     pub schema_id: String,
+    /// The template of the role, when one was used.
+    pub template: Option<Template>,
+    /// What the references came to.
+    pub resolution: Resolution,
+}
+
+/// Why a prompt could not be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CompileError {
+    #[error(transparent)]
+    OverBudget(#[from] OverBudget),
+    #[error(transparent)]
+    UnknownSchema(#[from] UnknownSchema),
 }
 
 /// Builds the sections of a prompt and fits them into its token budget.
@@ -43,18 +79,90 @@ pub fn compile(
 ) -> Result<CompiledPrompt, OverBudget> {
     let Sections { sections, mut cuts, unresolved } = sections(ir, parts, counter);
     let token_budget = ir.token_budget.tokens();
-    let fitted = fit(sections, token_budget, counter)?;
+    let (fitted, is_counted) = fit_whole(sections, token_budget, parts.adapter, counter)?;
     cuts.extend(fitted.cuts);
     cuts.sort_by_key(|cut| cut.section);
     Ok(CompiledPrompt {
         ir_id: ir.ir_id.clone(),
+        ir_version: ir.ir_version.clone(),
+        role: ir.role.clone(),
+        phase: ir.phase,
+        priority: ir.priority,
+        constraints: ir.constraints.clone(),
         sections: fitted.sections,
         tokens: fitted.tokens,
+        is_counted,
         token_budget,
         cuts,
         unresolved,
         model_provider: ir.provider().to_owned(),
+        adapter: parts.adapter,
         temperature: ir.temperature_hint.clone(),
         schema_id: ir.schema_id.clone(),
+        template: None,
+        resolution: Resolution::default(),
     })
+}
+
+/// Fits the sections so that their sum and their joined text both keep the budget.
+fn fit_whole(
+    sections: Vec<Section>,
+    budget: u64,
+    adapter: Adapter,
+    counter: &TokenCounter<'_>,
+) -> Result<(Fitted, bool), OverBudget> {
+    let bytes = written::length(&sections, adapter);
+    if let Some(at_most) = counter.at_most(bytes, sections.len()).filter(|at_most| *at_most <= budget) {
+        return Ok((Fitted { sections, tokens: at_most, cuts: Vec::new() }, false));
+    }
+    // Tokens may join or split where two sections meet, so that the whole may have a few more than its
+    // parts; then the parts get that much less.
+    let mut allowed = budget;
+    for _ in 0..FITTING_ROUNDS {
+        let Ok(fitted) = fit(sections.clone(), allowed, counter) else { break };
+        let whole = counter.count(&written::join(&fitted.sections, adapter));
+        if whole <= budget {
+            let tokens = fitted.tokens.max(whole);
+            return Ok((Fitted { tokens, ..fitted }, true));
+        }
+        match allowed.checked_sub(whole - budget) {
+            Some(less) => allowed = less,
+            None => break,
+        }
+    }
+    fit_fixed(sections, budget, adapter, counter).map(|fitted| (fitted, true))
+}
+
+/// Only what must not be cut. Its tokens are the smallest budget that these sections have.
+fn fit_fixed(
+    sections: Vec<Section>,
+    budget: u64,
+    adapter: Adapter,
+    counter: &TokenCounter<'_>,
+) -> Result<Fitted, OverBudget> {
+    let mut cuts = Vec::new();
+    let mut kept = Vec::new();
+    let mut fixed = Vec::new();
+    for (index, section) in sections.into_iter().enumerate() {
+        let cost = counter.cost(&section.text);
+        if section.droppable {
+            cuts.push(Cut {
+                section: index,
+                kind: section.kind,
+                name: section.name,
+                reason: CutReason::Budget,
+                tokens_before: cost,
+                tokens_after: 0,
+            });
+        } else {
+            fixed.push((section.name.clone(), cost));
+            kept.push(section);
+        }
+    }
+    let sum = fixed.iter().fold(0_u64, |sum, (_, cost)| sum.saturating_add(*cost));
+    let needed = sum.max(counter.count(&written::join(&kept, adapter)));
+    if needed > budget {
+        return Err(OverBudget { needed, budget, fixed });
+    }
+    Ok(Fitted { sections: kept, tokens: needed, cuts })
 }

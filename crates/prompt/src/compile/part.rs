@@ -2,13 +2,15 @@
 
 use stave_canon::Value;
 
-use super::{Provenance, Sensitivity};
+use super::{Adapter, Provenance, SectionKind, Sensitivity};
 
 /// A piece of text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// For a reference, the reference itself; otherwise what a cut is reported under.
+    /// What the part is called in the prompt and in reports.
     pub name: String,
+    /// The reference that it belongs to, where that is not its name.
+    reference: Option<String>,
     pub text: String,
     pub provenance: Provenance,
     pub sensitivity: Sensitivity,
@@ -21,7 +23,7 @@ pub struct Part {
 pub struct Parts {
     /// Template text, sent first and as it is.
     pub instructions: Vec<Part>,
-    /// The contents of `file:` and `diff:` references, by name.
+    /// The contents of `file:` and `diff:` references.
     pub references: Vec<Part>,
     /// Retrieved documents that no reference names.
     pub documents: Vec<Part>,
@@ -32,6 +34,12 @@ pub struct Parts {
     pub inputs: Vec<Part>,
     /// The schema of the answer; without it the prompt's `output_requirements` stand for it.
     pub output_schema: Option<Value>,
+    /// Constraints of the role, sent before those of the prompt.
+    pub constraints: Vec<String>,
+    /// How important kinds of sections are, where their parts do not say.
+    pub priorities: Vec<(SectionKind, u8)>,
+    /// How sections are framed.
+    pub adapter: Adapter,
 }
 
 impl Part {
@@ -40,11 +48,25 @@ impl Part {
     pub fn new(name: impl Into<String>, text: impl Into<String>, provenance: Provenance) -> Self {
         Part {
             name: name.into(),
+            reference: None,
             text: text.into(),
             provenance,
             sensitivity: Sensitivity::Public,
             priority: None,
         }
+    }
+
+    /// Says which reference the part belongs to.
+    #[must_use]
+    pub fn part_of(mut self, reference: impl Into<String>) -> Self {
+        self.reference = Some(reference.into());
+        self
+    }
+
+    /// The reference that the part belongs to: its name, unless it says otherwise.
+    #[must_use]
+    pub fn reference(&self) -> &str {
+        self.reference.as_deref().unwrap_or(&self.name)
     }
 
     #[must_use]

@@ -9,11 +9,9 @@ use std::ops::Range;
 use stave_canon::{Value, pretty_insertion_ascii};
 
 use super::fit::{Cut, CutReason, TokenCounter};
-use super::{Part, Parts};
-use crate::{ContextRef, PromptIr};
-
-/// How many characters of a file a prompt takes, as specified.
-const FILE_CHARACTERS: usize = 10_000;
+use super::{Adapter, Part, Parts};
+use crate::resolve::FILE_CHARACTERS;
+use crate::{CONTEXT_DIGEST_MARKER, ContextRef, PromptIr};
 
 /// What a section is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -154,47 +152,60 @@ impl Section {
         }
     }
 
-    /// A part under its name, between fences that its own text can not close.
-    fn fenced(kind: SectionKind, part: &Part) -> Self {
-        let longest = part.text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
-        let fence = "`".repeat(longest.max(2) + 1);
-        let title: String =
-            part.name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-        let opening = format!("{title}\n{fence}\n");
-        let body = opening.len()..opening.len() + part.text.len();
-        Section { text: format!("{opening}{}\n{fence}", part.text), body, ..Section::verbatim(kind, part) }
+    /// A part under its name, framed so that its own text can not end it.
+    fn untrusted(kind: SectionKind, part: &Part, adapter: Adapter) -> Self {
+        let (text, body) = adapter.untrusted(kind, &part.name, &part.text);
+        Section { text, body, ..Section::verbatim(kind, part) }
     }
 }
 
 /// The sections of a prompt, not yet fitted to its budget.
 #[must_use]
 pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sections {
+    let adapter = parts.adapter;
     let mut out = Sections { sections: Vec::new(), cuts: Vec::new(), unresolved: Vec::new() };
     let verbatim = |kind: SectionKind| move |part: &Part| Section::verbatim(kind, part);
+    let untrusted = |kind: SectionKind| move |part: &Part| Section::untrusted(kind, part, adapter);
     out.sections.extend(parts.instructions.iter().map(verbatim(SectionKind::Instructions)));
-    out.sections.extend(constraints(ir));
+    out.sections.extend(constraints(ir, parts));
     out.sections.extend(task(ir, parts));
     out.sections.extend(output_schema(ir, parts));
-    let supplied: HashMap<&str, &Part> =
-        parts.references.iter().map(|part| (part.name.as_str(), part)).collect();
+    let mut supplied: HashMap<&str, Vec<&Part>> = HashMap::new();
+    for part in &parts.references {
+        supplied.entry(part.reference()).or_default().push(part);
+    }
     let mut sent = HashSet::new();
     for reference in &ir.context_refs {
         // A reference that is named twice is sent once.
         if sent.insert(reference) {
-            context(ir, supplied.get(reference.as_str()).copied(), reference, counter, &mut out);
+            let supplied = supplied.get(reference.as_str()).map(Vec::as_slice).unwrap_or_default();
+            context(ir, supplied, reference, adapter, counter, &mut out);
         }
     }
-    out.sections.extend(parts.documents.iter().map(|part| Section::fenced(SectionKind::Context, part)));
+    out.sections.extend(parts.documents.iter().map(untrusted(SectionKind::Context)));
     out.sections.extend(parts.history.iter().map(verbatim(SectionKind::History)));
-    out.sections.extend(parts.tool_results.iter().map(|part| Section::fenced(SectionKind::ToolResult, part)));
+    out.sections.extend(parts.tool_results.iter().map(untrusted(SectionKind::ToolResult)));
     out.sections.extend(parts.inputs.iter().map(verbatim(SectionKind::Input)));
+    for section in &mut out.sections {
+        let level = parts.priorities.iter().find(|(kind, _)| *kind == section.kind);
+        if let (Some((_, level)), true) = (level, section.priority == section.kind.priority()) {
+            section.priority = *level;
+        }
+    }
     out
 }
 
-fn constraints(ir: &PromptIr) -> Option<Section> {
-    let lines: String = ir.constraints.iter().map(|constraint| format!("\n- {constraint}")).collect();
+fn constraints(ir: &PromptIr, parts: &Parts) -> Option<Section> {
+    let mut lines = String::new();
+    for constraint in parts.constraints.iter().chain(&ir.constraints) {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        lines.push_str("- ");
+        lines.push_str(constraint);
+    }
     (!lines.is_empty()).then(|| {
-        let text = format!("CONSTRAINTS:{lines}");
+        let text = parts.adapter.trusted(SectionKind::Constraints, &lines);
         Section::new(SectionKind::Constraints, "constraints", text, Provenance::Developer)
     })
 }
@@ -203,52 +214,68 @@ fn constraints(ir: &PromptIr) -> Option<Section> {
 fn task(ir: &PromptIr, parts: &Parts) -> Option<Section> {
     let said = parts.instructions.iter().any(|part| part.text.trim() == ir.intent.trim());
     (!said && !ir.intent.is_empty()).then(|| {
-        Section::new(SectionKind::Task, "task", format!("TASK: {}", ir.intent), Provenance::Developer)
+        let text = parts.adapter.trusted(SectionKind::Task, &ir.intent);
+        Section::new(SectionKind::Task, "task", text, Provenance::Developer)
     })
 }
 
 fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let requirements = (!ir.output_requirements.is_empty()).then(|| ir.output_requirements.clone().into());
-    let schema: Value = parts.output_schema.clone().or(requirements)?;
-    let text = format!("OUTPUT REQUIREMENTS:\n{}", pretty_insertion_ascii(&schema));
+    let printed = match &parts.output_schema {
+        Some(schema) => pretty_insertion_ascii(schema),
+        None if ir.output_requirements.is_empty() => return None,
+        None => pretty_insertion_ascii(&Value::Object(ir.output_requirements.clone())),
+    };
+    let text = parts.adapter.trusted(SectionKind::OutputSchema, &printed);
     Some(Section::new(SectionKind::OutputSchema, "output_schema", text, Provenance::Developer))
 }
 
 fn context(
     ir: &PromptIr,
-    supplied: Option<&Part>,
+    supplied: &[&Part],
     reference: &str,
+    adapter: Adapter,
     counter: &TokenCounter<'_>,
     out: &mut Sections,
 ) {
-    let part = match ContextRef::parse(reference) {
-        ContextRef::File(_) => supplied.cloned().map(|part| cap_file(part, counter, out)),
-        ContextRef::Diff(_) => supplied.cloned(),
+    let parts: Vec<Part> = match ContextRef::parse(reference) {
+        ContextRef::File(_) => supplied.iter().map(|part| cap_file((*part).clone(), counter, out)).collect(),
+        ContextRef::Diff(_) => supplied.iter().map(|part| (*part).clone()).collect(),
         ContextRef::Memory(key) => {
-            ir.metadata.get(key).map(|value| Part::new(reference, plain(value), Provenance::Memory))
+            let value = ir.metadata.get(key).into_iter();
+            value.map(|value| Part::new(reference, plain(value), Provenance::Memory)).collect()
         }
-        ContextRef::Digest => ir
-            .metadata
-            .get("context_digest")
-            .map(|value| Part::new("context digest", plain(value), Provenance::Retrieval)),
+        ContextRef::Digest => {
+            let value = ir.metadata.get("context_digest").into_iter();
+            value.map(|value| Part::new("context digest", plain(value), Provenance::Retrieval)).collect()
+        }
         ContextRef::Raw(raw) => {
-            let text = format!("[Reference: {raw}]");
+            let text = format!("[Reference: {}]", one_line(raw));
             out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
             return;
         }
     };
-    match part {
-        Some(part) => out.sections.push(Section::fenced(SectionKind::Context, &part)),
-        None => {
-            out.unresolved.push(reference.to_owned());
-            let text = format!("[Not available: {reference}]");
-            out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
+    if parts.is_empty() {
+        out.unresolved.push(reference.to_owned());
+        let text = format!("[Not available: {}]", one_line(reference));
+        out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
+    }
+    for part in parts {
+        let mut section = Section::untrusted(SectionKind::Context, &part, adapter);
+        // The digest stands for everything it replaced, so it is never cut.
+        if reference == CONTEXT_DIGEST_MARKER {
+            section.droppable = false;
         }
+        out.sections.push(section);
     }
 }
 
+/// A reference is untrusted too: it can not begin a line of its own.
+fn one_line(reference: &str) -> String {
+    reference.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+}
+
 /// A file's part with at most [`FILE_CHARACTERS`] characters; what is cut is reported.
-fn cap_file(part: Part, counter: &TokenCounter<'_>, out: &mut Sections) -> Part {
+fn cap_file(mut part: Part, counter: &TokenCounter<'_>, out: &mut Sections) -> Part {
     let Some((end, _)) = part.text.char_indices().nth(FILE_CHARACTERS) else {
         return part;
     };
@@ -261,7 +288,8 @@ fn cap_file(part: Part, counter: &TokenCounter<'_>, out: &mut Sections) -> Part 
         tokens_before: counter.count(&part.text),
         tokens_after: counter.count(&kept),
     });
-    Part { text: kept, ..part }
+    part.text = kept;
+    part
 }
 
 /// Text as it is, everything else as JSON.

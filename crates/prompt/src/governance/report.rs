@@ -1,10 +1,12 @@
 //! Figures over many checks.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use stave_canon::Value;
 
-use crate::{CreatedAt, PromptIr};
+use super::Violation;
+use crate::CreatedAt;
 
 /// How many of the latest checks a report shows.
 pub const RECENT_CHECKS: usize = 10;
@@ -24,7 +26,17 @@ pub struct CheckEntry {
 pub struct CheckLog {
     approved: u64,
     denied: u64,
-    recent: VecDeque<CheckEntry>,
+    recent: VecDeque<Kept>,
+}
+
+/// A check as it is kept; sentences are made when somebody reads them.
+#[derive(Debug, Clone)]
+struct Kept {
+    timestamp: CreatedAt,
+    ir_id: Arc<str>,
+    role: String,
+    violations: Arc<[Violation]>,
+    approved: bool,
 }
 
 /// The figures of a [`CheckLog`].
@@ -39,13 +51,21 @@ pub struct Report {
 }
 
 impl CheckLog {
-    pub fn record(&mut self, timestamp: CreatedAt, ir: &PromptIr, violations: Vec<String>, approved: bool) {
+    pub fn record(
+        &mut self,
+        timestamp: CreatedAt,
+        ir_id: Arc<str>,
+        role: &str,
+        violations: Arc<[Violation]>,
+        approved: bool,
+    ) {
         *(if approved { &mut self.approved } else { &mut self.denied }) += 1;
-        if self.recent.len() == RECENT_CHECKS {
-            self.recent.pop_front();
-        }
-        let (ir_id, role) = (ir.ir_id.clone(), ir.role.clone());
-        self.recent.push_back(CheckEntry { timestamp, ir_id, role, violations, approved });
+        // The oldest entry's text is used again, so that a busy log does not allocate for it.
+        let oldest = if self.recent.len() == RECENT_CHECKS { self.recent.pop_front() } else { None };
+        let mut kept_role = oldest.map(|kept| kept.role).unwrap_or_default();
+        kept_role.clear();
+        kept_role.push_str(role);
+        self.recent.push_back(Kept { timestamp, ir_id, role: kept_role, violations, approved });
     }
 
     #[must_use]
@@ -57,7 +77,19 @@ impl CheckLog {
             approved: self.approved,
             denied: self.denied,
             approval_rate,
-            recent_violations: self.recent.iter().cloned().collect(),
+            recent_violations: self.recent.iter().map(CheckEntry::from).collect(),
+        }
+    }
+}
+
+impl From<&Kept> for CheckEntry {
+    fn from(kept: &Kept) -> Self {
+        CheckEntry {
+            timestamp: kept.timestamp,
+            ir_id: kept.ir_id.to_string(),
+            role: kept.role.clone(),
+            violations: kept.violations.iter().map(ToString::to_string).collect(),
+            approved: kept.approved,
         }
     }
 }

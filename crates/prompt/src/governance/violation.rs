@@ -31,7 +31,7 @@ pub struct Violation {
     /// The forbidden text as the policy writes it; for a number, the bound that it breaks.
     pub pattern: Arc<str>,
     /// The whole item it was found in.
-    pub item: String,
+    pub item: Arc<str>,
     /// The bytes of `item` that matched: its first occurrence.
     pub range: Range<usize>,
 }
@@ -70,14 +70,7 @@ impl Violation {
         range: Range<usize>,
     ) -> Self {
         let policy_name = policy.shared_name();
-        Violation {
-            policy: policy_name,
-            action: policy.action(),
-            field,
-            pattern,
-            item: item.to_owned(),
-            range,
-        }
+        Violation { policy: policy_name, action: policy.action(), field, pattern, item: item.into(), range }
     }
 
     /// Everything about the violation, for programs.

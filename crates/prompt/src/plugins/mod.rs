@@ -75,10 +75,21 @@ impl IrTransformation {
     /// The record of `change`, which `plugin` made of `before`.
     #[must_use]
     pub fn new(before: &PromptIr, change: &Change, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
+        Self::following(None, before, change, plugin, timestamp)
+    }
+
+    /// The same for a prompt whose hash is known, because the record before this one ends with it.
+    pub(crate) fn following(
+        before_hash: Option<&str>,
+        before: &PromptIr,
+        change: &Change,
+        plugin: &dyn Plugin,
+        timestamp: CreatedAt,
+    ) -> Self {
         IrTransformation {
             transformation_type: change.transformation_type.to_string(),
             description: change.description.clone(),
-            before_hash: short_hash(before),
+            before_hash: before_hash.map_or_else(|| short_hash(before), str::to_owned),
             after_hash: short_hash(&change.ir),
             applied_by: plugin.name().to_owned(),
             timestamp,

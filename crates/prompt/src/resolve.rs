@@ -1,0 +1,202 @@
+//! Resolving context references: what they stand for, and a record of what was taken.
+//!
+//! Where text comes from is a port, [`ContextSource`]: this crate reads no file and starts no program.
+//!
+//! Invariant: every reference that names something outside the prompt ends up in
+//! [`Resolution::included`] or in [`Resolution::unavailable`], never in neither.
+
+use std::fmt;
+
+use stave_canon::{Value, sha256_hex};
+use thiserror::Error;
+
+use crate::compile::{Part, Provenance};
+use crate::governance::Content;
+use crate::{ContextRef, FileSelection, PromptIr};
+
+/// How many characters of a file a prompt takes, as specified.
+pub const FILE_CHARACTERS: usize = 10_000;
+
+/// Where the text of references comes from.
+pub trait ContextSource: fmt::Debug + Send + Sync {
+    /// The files that a path of a `file:` reference names: one, or all that a wildcard matches, in a
+    /// stable order.
+    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable>;
+
+    /// The text of a `diff:` reference.
+    fn diff(&self, reference: &str) -> Result<SourceText, Unavailable>;
+}
+
+/// A text that a source gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceText {
+    /// What it is called in the prompt: a path below the project's root, or a diff's name.
+    pub name: String,
+    /// Where a file really lies, links followed.
+    pub real_path: Option<String>,
+    pub text: String,
+    /// Whether the source gave only the beginning.
+    pub is_cut: bool,
+}
+
+/// Why there is no text for a reference.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unavailable {
+    #[error("there is no such file")]
+    Missing,
+    #[error("it lies outside the project")]
+    Outside,
+    #[error("it is a folder")]
+    Folder,
+    #[error("it is not text")]
+    Binary,
+    #[error("no file matches")]
+    NoMatch,
+    #[error("it is too large: {0}")]
+    TooLarge(String),
+    #[error("{0}")]
+    Failed(String),
+    #[error("nothing resolves references here")]
+    NoSource,
+}
+
+/// A text that goes into the prompt, as the record keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Included {
+    pub reference: String,
+    pub name: String,
+    pub lines: Option<(usize, usize)>,
+    /// How many characters were taken.
+    pub characters: usize,
+    /// Of exactly the text that was taken.
+    pub sha256: String,
+    /// Whether there was more than was taken.
+    pub is_cut: bool,
+}
+
+/// What the references of a prompt came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Resolution {
+    /// For [`crate::compile::Parts::references`].
+    pub parts: Vec<Part>,
+    pub included: Vec<Included>,
+    pub unavailable: Vec<(String, Unavailable)>,
+    /// Where each part really lies, in the order of `parts`.
+    real_paths: Vec<Option<String>>,
+}
+
+/// A source that has nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSource;
+
+impl ContextSource for NoSource {
+    fn files(&self, _: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable> {
+        Err(Unavailable::NoSource)
+    }
+
+    fn diff(&self, _: &str) -> Result<SourceText, Unavailable> {
+        Err(Unavailable::NoSource)
+    }
+}
+
+impl Unavailable {
+    /// One word for programs.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Unavailable::Missing => "missing",
+            Unavailable::Outside => "outside",
+            Unavailable::Folder => "folder",
+            Unavailable::Binary => "binary",
+            Unavailable::NoMatch => "no_match",
+            Unavailable::TooLarge(_) => "too_large",
+            Unavailable::Failed(_) => "failed",
+            Unavailable::NoSource => "no_source",
+        }
+    }
+}
+
+/// Resolves the `file:` and `diff:` references of a prompt; the others need no source.
+#[must_use]
+pub fn resolve(ir: &PromptIr, source: &dyn ContextSource) -> Resolution {
+    let mut out = Resolution::default();
+    let mut seen = std::collections::HashSet::new();
+    for reference in ir.context_refs.iter().filter(|reference| seen.insert(reference.as_str())) {
+        let (texts, lines) = match ContextRef::parse(reference) {
+            ContextRef::File(path) => {
+                let selection = FileSelection::parse(path);
+                (source.files(&selection), selection.lines)
+            }
+            ContextRef::Diff(name) => (source.diff(name).map(|text| vec![text]), None),
+            _ => continue,
+        };
+        match texts {
+            Ok(texts) if texts.is_empty() => out.unavailable.push((reference.clone(), Unavailable::NoMatch)),
+            Ok(texts) => texts.into_iter().for_each(|text| out.include(reference, text, lines)),
+            Err(reason) => out.unavailable.push((reference.clone(), reason)),
+        }
+    }
+    out
+}
+
+impl Resolution {
+    fn include(&mut self, reference: &str, source: SourceText, lines: Option<(usize, usize)>) {
+        let SourceText { name, real_path, text, is_cut } = source;
+        let selected = match lines {
+            None => text,
+            Some((first, last)) => {
+                text.split_inclusive('\n').skip(first - 1).take(last - first + 1).collect()
+            }
+        };
+        let end = selected.char_indices().nth(FILE_CHARACTERS).map(|(end, _)| end);
+        let taken = end.and_then(|end| selected.get(..end)).unwrap_or(&selected).to_owned();
+        self.included.push(Included {
+            reference: reference.to_owned(),
+            name: name.clone(),
+            lines,
+            characters: taken.chars().count(),
+            sha256: sha256_hex(&taken),
+            is_cut: is_cut || end.is_some(),
+        });
+        self.parts.push(Part::new(name, taken, Provenance::Retrieval).part_of(reference));
+        self.real_paths.push(real_path);
+    }
+
+    /// The texts as governance judges them.
+    #[must_use]
+    pub fn contents(&self) -> Vec<Content<'_>> {
+        let paths = self.real_paths.iter().map(Option::as_deref);
+        self.parts
+            .iter()
+            .zip(paths)
+            .map(|(part, path)| Content { reference: part.reference(), path, text: &part.text })
+            .collect()
+    }
+
+    /// What was taken and what could not be, for programs.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let included = self.included.iter().map(|included| {
+            let lines = included.lines.map(|(first, last)| vec![first as u64, last as u64]);
+            Value::from_iter([
+                ("reference", Value::from(included.reference.as_str())),
+                ("name", included.name.as_str().into()),
+                ("lines", lines.into()),
+                ("characters", included.characters.into()),
+                ("sha256", included.sha256.as_str().into()),
+                ("cut", included.is_cut.into()),
+            ])
+        });
+        let unavailable = self.unavailable.iter().map(|(reference, reason)| {
+            Value::from_iter([
+                ("reference", reference.as_str()),
+                ("reason", reason.word()),
+                ("message", reason.to_string().as_str()),
+            ])
+        });
+        Value::from_iter([
+            ("included", Value::Array(included.collect())),
+            ("unavailable", Value::Array(unavailable.collect())),
+        ])
+    }
+}
