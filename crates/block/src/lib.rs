@@ -15,6 +15,7 @@ mod normalize;
 mod planner;
 mod rules;
 mod sensitivity;
+mod simulate;
 mod span_id;
 mod variables;
 mod wire;
@@ -33,6 +34,7 @@ pub use planner::{
 };
 pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
 pub use sensitivity::{Destination, Leak, Scope, gate};
+pub use simulate::{Refusal, Replay, Strategy, Totals, Traced, refusal, simulate, tokens_by_bytes};
 pub use span_id::SpanIds;
 pub use variables::{Variable, VariableKind, find_variables, template};
 pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};

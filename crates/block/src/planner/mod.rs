@@ -59,6 +59,18 @@ pub struct CachePlan {
     receipt: Receipt,
 }
 
+impl CachePlan {
+    /// The plan that leaves a request as its client made it.
+    #[must_use]
+    pub fn as_sent(wire: &WirePrompt) -> Self {
+        CachePlan {
+            marks: wire.client_marks(),
+            cache_key: wire.cache_key.clone(),
+            ..CachePlan::default()
+        }
+    }
+}
+
 /// What connects a plan to the counters of its response.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Receipt {

@@ -7,6 +7,9 @@ use stave_block::{
 
 use super::tape::{Kind, Member, ROOT, Tape};
 
+/// What an image comes to in bytes of text: some 1600 tokens.
+const IMAGE_LENGTH: usize = 6400;
+
 /// Who speaks at a position, and in which message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Speaker {
@@ -87,6 +90,8 @@ impl<'t, 'b> Positions<'t, 'b> {
         self.begin(speaker, kind);
         let length = self.hash_tree(node, Some(node));
         let bare = self.tape.kind(node) != Kind::Object;
+        // An image costs by its pixels, not by the text that carries it.
+        let length = if kind == PositionKind::Image { length.min(IMAGE_LENGTH) } else { length };
         self.finish(speaker, kind, node, length, markable && !bare, bare);
     }
 

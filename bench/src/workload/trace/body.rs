@@ -1,0 +1,206 @@
+//! Bodies of requests in two interfaces, from one description.
+
+use stave_canon::{Object, Value};
+
+use super::super::random::Random;
+
+/// The interface that bodies are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Anthropic,
+    OpenAi,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone)]
+pub(super) enum Message {
+    User(String),
+    Assistant(String),
+    /// Tool calls of the assistant: id, name and what is asked.
+    Calls(Vec<(String, &'static str, String)>),
+    /// Their results: id and text.
+    Results(Vec<(String, String)>),
+}
+
+/// A request before it is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    pub(super) tools: Vec<Value>,
+    pub(super) system: Vec<String>,
+    pub(super) messages: Vec<Message>,
+    /// Whether the client marks the system text and the last message itself.
+    pub(super) marks: bool,
+    pub(super) model: Option<&'static str>,
+}
+
+impl Draft {
+    pub(super) fn body(&self, wire: Wire) -> String {
+        match wire {
+            Wire::Anthropic => self.anthropic(),
+            Wire::OpenAi => self.openai(),
+        }
+    }
+
+    fn anthropic(&self) -> String {
+        let mut body = Object::new();
+        body.insert("model".into(), self.model.unwrap_or("claude-sonnet-4-6").into());
+        body.insert("max_tokens".into(), 4096.into());
+        if !self.tools.is_empty() {
+            body.insert("tools".into(), self.tools.clone().into());
+        }
+        let last_system = self.system.len().saturating_sub(1);
+        if self.system.len() == 1 && !self.marks {
+            body.insert("system".into(), self.system[0].as_str().into());
+        } else if !self.system.is_empty() {
+            let blocks = self.system.iter().enumerate();
+            let blocks: Vec<Value> =
+                blocks.map(|(index, text)| text_block(text, self.marks && index == last_system)).collect();
+            body.insert("system".into(), blocks.into());
+        }
+        let last = self.messages.len().saturating_sub(1);
+        let messages = self.messages.iter().enumerate();
+        let messages: Vec<Value> =
+            messages.map(|(index, message)| anthropic_message(message, self.marks && index == last)).collect();
+        body.insert("messages".into(), messages.into());
+        Value::Object(body).to_string()
+    }
+
+    fn openai(&self) -> String {
+        let mut messages: Vec<Value> = self.system.iter().map(|text| spoken("system", text)).collect();
+        for message in &self.messages {
+            match message {
+                Message::User(text) => messages.push(spoken("user", text)),
+                Message::Assistant(text) => messages.push(spoken("assistant", text)),
+                Message::Calls(calls) => {
+                    let calls: Vec<Value> = calls.iter().map(openai_call).collect();
+                    messages.push(object([
+                        ("role", "assistant".into()),
+                        ("content", Value::Null),
+                        ("tool_calls", calls.into()),
+                    ]));
+                }
+                Message::Results(results) => messages.extend(results.iter().map(|(id, text)| {
+                    object([
+                        ("role", "tool".into()),
+                        ("tool_call_id", id.as_str().into()),
+                        ("content", text.as_str().into()),
+                    ])
+                })),
+            }
+        }
+        let mut body = Object::new();
+        body.insert("model".into(), "gpt-5".into());
+        if !self.tools.is_empty() {
+            let tools: Vec<Value> = self.tools.iter().map(openai_tool).collect();
+            body.insert("tools".into(), tools.into());
+        }
+        body.insert("messages".into(), messages.into());
+        Value::Object(body).to_string()
+    }
+}
+
+/// A tool definition of about `words` words.
+pub(super) fn tool(name: &str, words: usize, random: &mut Random) -> Value {
+    let properties: Vec<(String, Value)> = (0..3)
+        .map(|_| {
+            let description = text(words / 4, random);
+            let property = object([("type", "string".into()), ("description", description.into())]);
+            (format!("{}_{}", random.word(), random.below(1000)), property)
+        })
+        .collect();
+    let schema = object([
+        ("type", "object".into()),
+        ("properties", Value::Object(properties.into_iter().collect())),
+        ("additionalProperties", false.into()),
+    ]);
+    object([
+        ("name", name.into()),
+        ("description", text(words / 4, random).into()),
+        ("input_schema", schema),
+    ])
+}
+
+/// A text of `words` words.
+pub(super) fn text(words: usize, random: &mut Random) -> String {
+    let mut text = String::new();
+    for index in 0..words.max(1) {
+        if index > 0 {
+            text.push(if index % 17 == 0 { '\n' } else { ' ' });
+        }
+        text.push_str(random.word());
+    }
+    text
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::from_iter(members.map(|(key, value)| (key.to_owned(), value)))
+}
+
+fn text_block(text: &str, marked: bool) -> Value {
+    let block = object([("type", "text".into()), ("text", text.into())]);
+    if marked { with_mark(block) } else { block }
+}
+
+fn with_mark(mut block: Value) -> Value {
+    if let Some(block) = block.as_object_mut() {
+        block.insert("cache_control".into(), object([("type", "ephemeral".into())]));
+    }
+    block
+}
+
+fn anthropic_message(message: &Message, marked: bool) -> Value {
+    let (role, mut content): (&str, Vec<Value>) = match message {
+        Message::User(text) => {
+            if !marked {
+                return spoken("user", text);
+            }
+            ("user", vec![text_block(text, false)])
+        }
+        Message::Assistant(text) => ("assistant", vec![text_block(text, false)]),
+        Message::Calls(calls) => {
+            let calls = calls.iter().map(|(id, name, asked)| {
+                object([
+                    ("type", "tool_use".into()),
+                    ("id", id.as_str().into()),
+                    ("name", (*name).into()),
+                    ("input", object([("query", asked.as_str().into())])),
+                ])
+            });
+            ("assistant", calls.collect())
+        }
+        Message::Results(results) => {
+            let results = results.iter().map(|(id, text)| {
+                object([
+                    ("type", "tool_result".into()),
+                    ("tool_use_id", id.as_str().into()),
+                    ("content", text.as_str().into()),
+                ])
+            });
+            ("user", results.collect())
+        }
+    };
+    if marked && let Some(last) = content.pop() {
+        content.push(with_mark(last));
+    }
+    object([("role", role.into()), ("content", content.into())])
+}
+
+fn spoken(role: &str, text: &str) -> Value {
+    object([("role", role.into()), ("content", text.into())])
+}
+
+fn openai_call((id, name, asked): &(String, &'static str, String)) -> Value {
+    let arguments = object([("query", asked.as_str().into())]).to_string();
+    let function = object([("name", (*name).into()), ("arguments", arguments.into())]);
+    object([("id", id.as_str().into()), ("type", "function".into()), ("function", function)])
+}
+
+fn openai_tool(tool: &Value) -> Value {
+    let field = |key: &str| tool.get(key).cloned().unwrap_or_default();
+    let function = object([
+        ("name", field("name")),
+        ("description", field("description")),
+        ("parameters", field("input_schema")),
+    ]);
+    object([("type", "function".into()), ("function", function)])
+}
