@@ -7,15 +7,22 @@
 //! span lies within the text.
 
 pub mod check;
+pub mod diff;
+pub mod edit;
+mod format;
 pub mod graph;
 mod hash;
 pub mod model;
 pub mod ops;
 mod parse;
+pub mod schema;
+pub mod service;
+pub mod shape;
 pub mod types;
 pub mod yaml;
 
-pub use check::{Options, check};
+pub use check::{Options, Scopes, check};
+pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
 

@@ -73,6 +73,8 @@ codes! { Flow:
     UNKEYED_CACHE = "unkeyed-cache", Error, "A stateful node has a cache without a key.";
     UNSCOPED_STATE_KEY = "unscoped-state-key", Warning, "A session state key names no session or user.";
     LITERAL_SECRET = "literal-secret", Warning, "A text looks like a secret that should not be in a file.";
+    // Labels.
+    SENSITIVE_DATA_LEAK = "sensitive-data-leak", Error, "Sensitive data reaches a receiver outside its scope.";
     // Deployment.
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";
     RENAMED_SERVICE = "renamed-service", Warning, "The service's name had to be changed to be legal.";

@@ -15,6 +15,7 @@ mod deployment;
 mod duplicate_ports;
 mod edge_ends;
 mod fallbacks;
+mod labels;
 mod leniencies;
 mod literal_secrets;
 mod metadata;
@@ -45,6 +46,8 @@ use crate::model::Flow;
 use stave_diag::Diagnostic;
 use subject::Subject;
 
+pub use labels::Scopes;
+
 /// How a flow is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -52,6 +55,8 @@ pub struct Options {
     pub strict: bool,
     /// Providers that the project configures besides the specification's four.
     pub providers: Vec<String>,
+    /// Who may be given sensitive data.
+    pub scopes: Scopes,
 }
 
 type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
@@ -95,6 +100,7 @@ const RULES: &[Rule] = &[
     cache::check,
     // Around the flow.
     deployment::check,
+    labels::check,
     leniencies::check,
 ];
 

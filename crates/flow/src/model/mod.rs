@@ -74,6 +74,8 @@ pub struct Context {
     pub span: Span,
     pub requires: Vec<Text>,
     pub optional: Vec<Text>,
+    /// How confidential fields are, by name, in file order.
+    pub sensitivity: Vec<(Spanned<String>, Spanned<Sensitivity>)>,
     pub extra: Vec<Extra>,
 }
 

@@ -72,6 +72,8 @@ pub struct Port {
     pub description: Option<Text>,
     /// How confidential the value is.
     pub sensitivity: Option<Spanned<Sensitivity>>,
+    /// The most confidential value that may come here; only for inputs.
+    pub accepts: Option<Spanned<Sensitivity>>,
     pub extra: Vec<Extra>,
 }
 
@@ -94,6 +96,25 @@ pub enum Sensitivity {
     Public,
     Private,
     Restricted,
+}
+
+impl Sensitivity {
+    pub const ALL: [Sensitivity; 3] = [Sensitivity::Public, Sensitivity::Private, Sensitivity::Restricted];
+
+    /// The word in the flow file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Sensitivity::Public => "public",
+            Sensitivity::Private => "private",
+            Sensitivity::Restricted => "restricted",
+        }
+    }
+
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Sensitivity> {
+        Sensitivity::ALL.into_iter().find(|sensitivity| sensitivity.word() == word)
+    }
 }
 
 /// Where the visual editor draws the node.

@@ -2,7 +2,7 @@
 
 use stave_diag::Span;
 
-use super::{Extra, Node, Spanned, Text};
+use super::{Extra, Node, Sensitivity, Spanned, Text};
 
 pub const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 /// Attempts after the first, for work that may be repeated.
@@ -72,6 +72,8 @@ pub struct State {
     pub key: Option<Text>,
     pub ttl_seconds: Option<Spanned<u64>>,
     pub backend: Option<Spanned<Backend>>,
+    /// How confidential the record is.
+    pub sensitivity: Option<Spanned<Sensitivity>>,
     pub extra: Vec<Extra>,
 }
 

@@ -4,7 +4,7 @@ use stave_canon::Number;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 
-use crate::model::{Extra, Spanned, Text};
+use crate::model::{Extra, Sensitivity, Spanned, Text};
 use crate::yaml::{Entry, Tree, TreeValue};
 
 /// Collects what is wrong while the tree is turned into the model.
@@ -203,6 +203,17 @@ impl<'tree> Fields<'tree> {
             ));
         }
         found.map(|(_, value)| Spanned::new(*value, text.span))
+    }
+
+    /// A word for how confidential something is.
+    pub(super) fn sensitivity(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+    ) -> Option<Spanned<Sensitivity>> {
+        let entry = self.optional(name)?;
+        let words = Sensitivity::ALL.map(|sensitivity| (sensitivity.word(), sensitivity));
+        self.word(reader, entry, &words)
     }
 
     /// The fields that nobody took. `x-` fields are the author's own; the rest is reported.

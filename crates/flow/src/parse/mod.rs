@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, SourceId, Span};
 
-use crate::model::{Context, Flow, Metadata, Spanned, Version};
+use crate::model::{Context, Flow, Metadata, Sensitivity, Spanned, Version};
 use crate::yaml::{self, Comment, Entry, Tree, TreeValue};
 use fields::{Fields, Reader};
 
@@ -77,6 +77,7 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
             span: head,
             requires: Vec::new(),
             optional: Vec::new(),
+            sensitivity: Vec::new(),
             extra: Vec::new(),
         }),
         nodes,
@@ -139,9 +140,21 @@ fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<Context> {
     let requires = fields.required(reader, "requires");
     let requires = requires.and_then(|entry| fields.text_list(reader, entry, "requires")).unwrap_or_default();
     let optional = fields.texts(reader, "optional").unwrap_or_default();
+    let sensitivity = fields.optional("sensitivity").map(|entry| labels(reader, entry)).unwrap_or_default();
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(Context { span, requires, optional, extra })
+    Some(Context { span, requires, optional, sensitivity, extra })
+}
+
+/// How confidential fields are, by name.
+fn labels(reader: &mut Reader<'_>, entry: &Entry) -> Vec<(Spanned<String>, Spanned<Sensitivity>)> {
+    let owner = "`sensitivity` of `context`".to_owned();
+    let Some(fields) = Fields::of(reader, &entry.value, entry.key.span, owner) else { return Vec::new() };
+    let words = Sensitivity::ALL.map(|sensitivity| (sensitivity.word(), sensitivity));
+    let entries = entry.value.entries().unwrap_or_default();
+    let labelled =
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), fields.word(reader, entry, &words)?)));
+    labelled.collect()
 }
 
 fn nodes(reader: &mut Reader<'_>, entry: &Entry) -> IndexMap<String, crate::model::Node> {

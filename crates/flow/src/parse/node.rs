@@ -6,7 +6,7 @@ use stave_diag::{Diagnostic, Span};
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::{prompt, runtime};
 use crate::model::{
-    Mode, Node, NodeType, Operation, Port, PortType, Position, Sensitivity, Spanned, Transform, TransformSpec,
+    Mode, Node, NodeType, Operation, Port, PortType, Position, Spanned, Transform, TransformSpec,
 };
 use crate::yaml::{Entry, Tree};
 
@@ -113,12 +113,8 @@ fn port(reader: &mut Reader<'_>, tree: &Tree, key: Span, owner: &str, is_error: 
     let schema = fields.optional("schema").map(|entry| entry.value.clone());
     let optional = fields.boolean(reader, "optional").unwrap_or(false);
     let description = fields.text(reader, "description");
-    let words = [
-        ("public", Sensitivity::Public),
-        ("private", Sensitivity::Private),
-        ("restricted", Sensitivity::Restricted),
-    ];
-    let sensitivity = fields.optional("sensitivity").and_then(|entry| fields.word(reader, entry, &words));
+    let sensitivity = fields.sensitivity(reader, "sensitivity");
+    let accepts = if is_error { None } else { fields.sensitivity(reader, "accepts") };
     let extra = fields.finish(reader);
     Some(Port {
         span: tree.span,
@@ -129,6 +125,7 @@ fn port(reader: &mut Reader<'_>, tree: &Tree, key: Span, owner: &str, is_error: 
         optional,
         description,
         sensitivity,
+        accepts,
         extra,
     })
 }

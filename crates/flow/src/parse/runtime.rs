@@ -38,7 +38,8 @@ pub(super) fn state(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Opti
     let ttl_seconds = fields.count(reader, "ttl_seconds", 1);
     let words = [("memory", Backend::Memory), ("redis", Backend::Redis), ("hopsworks", Backend::Hopsworks)];
     let backend = fields.optional("backend").and_then(|entry| fields.word(reader, entry, &words));
+    let sensitivity = fields.sensitivity(reader, "sensitivity");
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(State { key_span, span, scope, key, ttl_seconds, backend, extra })
+    Some(State { key_span, span, scope, key, ttl_seconds, backend, sensitivity, extra })
 }

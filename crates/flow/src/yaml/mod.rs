@@ -13,5 +13,7 @@ mod read;
 mod scalars;
 mod tree;
 
+pub(crate) use scalars::block_header_start;
+
 pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read};
 pub use tree::{Entry, Tree, TreeValue};

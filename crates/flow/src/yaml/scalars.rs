@@ -91,19 +91,24 @@ impl Reader<'_> {
             .text
             .get(content.clone())
             .map_or(content.end, |text| content.start + text.trim_end_matches(['\n', '\r', ' ', '\t']).len());
-        let mut line_end = content.start;
-        loop {
-            let before = self.text.get(..line_end).unwrap_or_default();
-            let line_start = before.rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
-            let line = before.get(line_start..).unwrap_or_default();
-            if let Some(header) = block_header(line) {
-                return line_start + header..end.max(line_start + header);
-            }
-            if line_start == 0 {
-                return content.start..end.max(content.start);
-            }
-            line_end = line_start - 1;
+        match block_header_start(self.text, content.start) {
+            Some(start) => start..end.max(start),
+            None => content.start..end.max(content.start),
         }
+    }
+}
+
+/// Where the `|` or `>` of the block scalar stands whose content begins at an offset.
+pub(crate) fn block_header_start(text: &str, content: usize) -> Option<usize> {
+    let mut line_end = content;
+    loop {
+        let before = text.get(..line_end)?;
+        let line_start = before.rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
+        let line = before.get(line_start..)?;
+        if let Some(header) = block_header(line) {
+            return Some(line_start + header);
+        }
+        line_end = line_start.checked_sub(1)?;
     }
 }
 

@@ -1,0 +1,66 @@
+//! Sensitive data reaches no model, host or tool outside its scope, and no port or state record that is
+//! declared to hold less.
+//!
+//! Labels are where authors put them: on context fields, ports and state. They travel along edges, through
+//! templates, operations, code, tool calls and state records. An output without a label of its own is as
+//! sensitive as everything its node reads; one with a label is what the label says, since only the author
+//! can know what a node takes out. Which branch a condition takes tells something about its value too; that
+//! is not followed. A flow without labels is not looked at.
+
+mod path;
+mod reads;
+mod receivers;
+mod scopes;
+mod travel;
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+
+use super::subject::Subject;
+use crate::model::Sensitivity;
+use path::Label;
+
+pub use scopes::Scopes;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for (name, _) in &subject.flow.context.sensitivity {
+        diagnostics.extend(subject.undeclared_context(&name.value, name.span));
+    }
+    if is_labelled(subject) {
+        let labels = travel::travel(subject);
+        receivers::check(subject, &labels, diagnostics);
+    }
+}
+
+fn is_labelled(subject: &Subject<'_>) -> bool {
+    let sensitive = |level: Option<Sensitivity>| level.is_some_and(|level| level > Sensitivity::Public);
+    let context = &subject.flow.context.sensitivity;
+    context.iter().any(|(_, level)| sensitive(Some(level.value)))
+        || subject.nodes().any(|node| {
+            let ports = node.inputs.iter().chain(&node.outputs).chain(&node.error);
+            let mut levels = ports.map(|port| port.sensitivity.map(|level| level.value));
+            let state = node.state.as_ref().and_then(|state| state.sensitivity);
+            levels.any(sensitive) || sensitive(state.map(|level| level.value))
+        })
+}
+
+/// A report that data of this label comes where only less sensitive data may.
+fn leak(
+    label: &Label,
+    span: stave_diag::Span,
+    receiver: &str,
+    accepted: Sensitivity,
+    help: String,
+) -> Diagnostic {
+    let message = format!(
+        "{} data from {} reaches {receiver}, which takes {} data at most",
+        label.level.word(),
+        label.source(),
+        accepted.word()
+    );
+    let mut diagnostic = Diagnostic::new(codes::SENSITIVE_DATA_LEAK, span, message).help(help);
+    for (span, step) in label.steps() {
+        diagnostic = diagnostic.label(span, step);
+    }
+    diagnostic
+}

@@ -1,0 +1,164 @@
+//! Everyone who is given data, and whether they may have it.
+
+use stave_diag::{Diagnostic, Span};
+
+use super::leak;
+use super::path::Label;
+use super::reads::{self, Read};
+use super::scopes::host_of;
+use super::travel::Labels;
+use crate::check::subject::{Subject, tools};
+use crate::model::{Model, Node, Prompt, Sensitivity, Text, Transform};
+
+pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        if let Some(prompt) = &node.prompt {
+            models(subject, labels, node, prompt, diagnostics);
+            outside_tools(subject, labels, node, diagnostics);
+        }
+        host(subject, labels, node, diagnostics);
+        state(labels, node, diagnostics);
+    }
+    ports(subject, labels, diagnostics);
+}
+
+/// One receiver of data.
+struct Receiver {
+    name: String,
+    takes: Sensitivity,
+    help: String,
+}
+
+fn models(
+    subject: &Subject<'_>,
+    labels: &Labels<'_>,
+    node: &Node,
+    prompt: &Prompt,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let fallback = prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
+    let mut receivers = vec![receiver(subject, prompt.model.as_ref())];
+    receivers.extend(fallback.map(|model| receiver(subject, Some(model))));
+    // One that takes less says all there is to say about one that takes more.
+    receivers.sort_by_key(|receiver| receiver.takes);
+    let Some(strictest) = receivers.first() else { return };
+    let mut told: Vec<Read> = Vec::new();
+    for (read, span) in reads::of_prompt(node, prompt) {
+        if told.contains(&read) {
+            continue;
+        }
+        let found = labels.read(node, &read).and_then(|label| judge(&label, strictest, span));
+        if found.is_some() {
+            told.push(read);
+        }
+        diagnostics.extend(found);
+    }
+    for target in tools(node).filter_map(|tool| tool.maps_to.as_ref()) {
+        let label = labels.told(subject, target);
+        diagnostics.extend(label.and_then(|label| judge(&label, strictest, target.span)));
+    }
+}
+
+fn receiver(subject: &Subject<'_>, model: Option<&Model>) -> Receiver {
+    let scopes = &subject.options.scopes;
+    let (provider, endpoint) = match model {
+        Some(model) => {
+            let text = |text: &Option<Text>| text.as_ref().map(|text| text.as_str().to_owned());
+            (text(&model.provider).unwrap_or_default(), text(&model.endpoint))
+        }
+        None => scopes.default_model.clone().unwrap_or_default(),
+    };
+    let takes = scopes.model(&provider, endpoint.as_deref());
+    let name = match (provider.as_str(), endpoint.as_deref().and_then(host_of)) {
+        ("", _) => "the project's default model".to_owned(),
+        (_, Some(host)) => format!("the model at `{host}`"),
+        (provider, None) => format!("a model of `{provider}`"),
+    };
+    let table = match endpoint.as_deref().and_then(host_of) {
+        Some(host) => format!("`\"{host}\" = …` under `[accepts.hosts]`"),
+        None if provider.is_empty() => "its provider under `[accepts.providers]`".to_owned(),
+        None => format!("`{provider} = …` under `[accepts.providers]`"),
+    };
+    let help =
+        format!("leave it out of the prompt, ask a model that may see it, or write {table} in stave.toml");
+    Receiver { name, takes, help }
+}
+
+/// A tool that answers outside the flow is given what the model saw.
+fn outside_tools(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(label) = labels.asked.get(node.id.as_str()) else { return };
+    for mcp in tools(node).filter_map(|tool| tool.mcp.as_ref()) {
+        let name = mcp.as_str();
+        let receiver = Receiver {
+            name: format!("the tool `{name}`"),
+            takes: subject.options.scopes.tool(name),
+            help: format!("remove the tool, or write `\"{name}\" = …` under `[accepts.tools]` in stave.toml"),
+        };
+        diagnostics.extend(judge(label, &receiver, mcp.span));
+    }
+}
+
+fn host(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(address) = reads::address(node) else { return };
+    let operation = node.transform.as_ref().and_then(Transform::operation);
+    let Some(args) = operation.and_then(|operation| operation.args.as_ref()) else { return };
+    let host = host_of(address.as_str());
+    let (name, help) = match &host {
+        Some(host) => (
+            format!("the host `{host}`"),
+            format!(
+                "leave it out of the request, or write `\"{host}\" = …` under `[accepts.hosts]` in stave.toml"
+            ),
+        ),
+        None => (
+            "a host that only the run decides".to_owned(),
+            "write the host out, so that its scope is known".to_owned(),
+        ),
+    };
+    let receiver = Receiver { name, takes: subject.options.scopes.host(host.as_deref()), help };
+    let mut told: Vec<Read> = Vec::new();
+    for (read, span) in reads::of_arguments(args) {
+        if told.contains(&read) {
+            continue;
+        }
+        let found = labels.read(node, &read).and_then(|label| judge(&label, &receiver, span));
+        if found.is_some() {
+            told.push(read);
+        }
+        diagnostics.extend(found);
+    }
+}
+
+/// A record that is said to hold less is not written with more.
+fn state(labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(sensitivity) = node.state.as_ref().and_then(|state| state.sensitivity) else { return };
+    let Some(label) = labels.written.get(node.id.as_str()) else { return };
+    let receiver = Receiver {
+        name: format!("the state of node `{}`", node.id.value),
+        takes: sensitivity.value,
+        help: format!("label the state `{}`, or keep less in it", label.level.word()),
+    };
+    diagnostics.extend(judge(label, &receiver, sensitivity.span));
+}
+
+/// An input that says what it accepts gets nothing more sensitive.
+fn ports(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        for port in &node.inputs {
+            let Some(accepts) = port.accepts else { continue };
+            let name = port.name.as_str();
+            let Some(label) = labels.inputs.get(&(node.id.as_str(), name)) else { continue };
+            let receiver = Receiver {
+                name: format!("the input `{}.{name}`", node.id.value),
+                takes: accepts.value,
+                help: "connect something less sensitive, or raise `accepts`".to_owned(),
+            };
+            diagnostics.extend(judge(label, &receiver, accepts.span));
+        }
+    }
+}
+
+fn judge(label: &Label, receiver: &Receiver, span: Span) -> Option<Diagnostic> {
+    (label.level > receiver.takes)
+        .then(|| leak(label, span, &receiver.name, receiver.takes, receiver.help.clone()))
+}

@@ -1,0 +1,240 @@
+//! Labels from where they are declared to everywhere they reach.
+
+use std::collections::{HashMap, HashSet};
+
+use stave_diag::Span;
+use stave_script::check_expression;
+
+use super::path::{Label, join, join_all};
+use super::reads::{self, Read};
+use crate::check::state_keys;
+use crate::check::subject::{Subject, tools};
+use crate::graph::{Connected, Origin};
+use crate::model::{Node, Port, Sensitivity, Spanned, Text};
+
+/// The labels of everything in a flow that has one.
+#[derive(Debug, Default)]
+pub(super) struct Labels<'flow> {
+    fields: HashMap<&'flow str, Label>,
+    /// By node and port.
+    pub(super) inputs: HashMap<(&'flow str, &'flow str), Label>,
+    outputs: HashMap<(&'flow str, &'flow str), Label>,
+    /// What comes out of a node's error port.
+    errors: HashMap<&'flow str, Label>,
+    /// What a node's model sees, and so what it may answer.
+    pub(super) asked: HashMap<&'flow str, Label>,
+    /// What a node writes into its state.
+    pub(super) written: HashMap<&'flow str, Label>,
+    records: HashMap<String, Label>,
+}
+
+/// A flow settles in a few rounds, since levels only rise and there are three; this many are never needed.
+const MOST_ROUNDS: usize = 64;
+
+pub(super) fn travel<'flow>(subject: &Subject<'flow>) -> Labels<'flow> {
+    let mut labels = Labels::default();
+    for (name, level) in &subject.flow.context.sensitivity {
+        if let Some(label) = declared(Some(*level), || format!("the context field `{}`", name.value)) {
+            labels.fields.insert(name.as_str(), label);
+        }
+    }
+    let incoming = incoming(subject);
+    let order = order(subject);
+    let records: HashMap<&str, String> = subject
+        .nodes()
+        .filter_map(|node| {
+            let record = state_keys::record(subject, node, node.state.as_ref()?)?;
+            Some((node.id.as_str(), record))
+        })
+        .collect();
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for node in &order {
+            changed |= visit(subject, &mut labels, node, &incoming, &records);
+        }
+        if !changed {
+            break;
+        }
+    }
+    labels
+}
+
+type Incoming<'edges, 'flow> = HashMap<(&'flow str, &'flow str), Vec<&'edges Connected<'flow>>>;
+
+fn incoming<'edges, 'flow>(subject: &'edges Subject<'flow>) -> Incoming<'edges, 'flow> {
+    let mut incoming: Incoming<'edges, 'flow> = HashMap::new();
+    for connected in &subject.edges {
+        if let (Some(node), Some(port)) = (connected.destination.node(), connected.destination.port()) {
+            incoming.entry((node.id.as_str(), port.name.as_str())).or_default().push(connected);
+        }
+    }
+    incoming
+}
+
+/// The nodes so that each stands behind those that lead to it, as far as that is possible.
+fn order<'flow>(subject: &Subject<'flow>) -> Vec<&'flow Node> {
+    let mut order = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
+    for start in subject.nodes() {
+        let mut open = vec![(start, false)];
+        while let Some((node, done)) = open.pop() {
+            let id = node.id.as_str();
+            if done {
+                order.push(node);
+            } else if seen.insert(id) {
+                open.push((node, true));
+                let leaders = subject.leaders.get(id).into_iter().flatten();
+                let callers = subject.callers(id).iter().map(|(caller, _)| caller.id.as_str());
+                let before = leaders.copied().chain(callers).filter_map(|id| subject.flow.nodes.get(id));
+                open.extend(before.map(|node| (node, false)));
+            }
+        }
+    }
+    order
+}
+
+fn declared(level: Option<Spanned<Sensitivity>>, what: impl FnOnce() -> String) -> Option<Label> {
+    let level = level.filter(|level| level.value > Sensitivity::Public)?;
+    Some(Label::declared(level.value, level.span, what()))
+}
+
+/// Brings the labels of one node up to date; whether anything rose.
+fn visit<'flow>(
+    subject: &Subject<'flow>,
+    labels: &mut Labels<'flow>,
+    node: &'flow Node,
+    incoming: &Incoming<'_, 'flow>,
+    records: &HashMap<&str, String>,
+) -> bool {
+    let id = node.id.as_str();
+    let mut changed = false;
+    for port in &node.inputs {
+        let name = port.name.as_str();
+        let own = declared(port.sensitivity, || format!("the input `{id}.{name}`"));
+        let edges = incoming.get(&(id, name)).into_iter().flatten();
+        let fed = join_all(edges.map(|connected| labels.carried(connected)));
+        let called = join_all(subject.callers(id).iter().map(|(caller, tool)| {
+            let asked = labels.asked.get(caller.id.as_str())?;
+            let span = tool.maps_to.as_ref().map_or(tool.span, |target| target.span);
+            Some(asked.on(span, format!("the model of `{}` may pass it to this tool", caller.id.value)))
+        }));
+        changed |= raise(&mut labels.inputs, (id, name), join(own, join(fed, called)));
+    }
+    if let Some(prompt) = &node.prompt {
+        let seen = reads::of_prompt(node, prompt).into_iter().map(|(read, span)| {
+            let label = labels.read(node, &read)?;
+            Some(label.on(span, format!("the model of `{id}` reads it here")))
+        });
+        let seen = join_all(seen);
+        let told = join_all(tools(node).map(|tool| labels.told(subject, tool.maps_to.as_ref()?)));
+        changed |= raise(&mut labels.asked, id, join(seen, told));
+    }
+    let read = join_all(reads::of_transform(subject, node).iter().map(|read| labels.read(node, read)));
+    let (gets, sets) = reads::state_use(subject, node);
+    let record = records.get(id);
+    let own = node
+        .state
+        .as_ref()
+        .and_then(|state| declared(state.sensitivity, || format!("the state of node `{id}`")));
+    let recalled = match record {
+        Some(record) if gets => {
+            let kept = labels.records.get(record);
+            let span = node.state.as_ref().map_or(node.id.span, |state| state.key_span);
+            join(own.clone(), kept.map(|label| label.on(span, format!("node `{id}` reads it back"))))
+        }
+        _ => None,
+    };
+    let made = join(read, recalled);
+    if let (Some(record), true) = (record, sets) {
+        changed |= raise(&mut labels.written, id, made.clone());
+        let span = node.state.as_ref().map_or(node.id.span, |state| state.key_span);
+        let kept = made.as_ref().map(|label| label.on(span, format!("node `{id}` keeps it in its state")));
+        changed |= raise(&mut labels.records, record.clone(), join(own, kept));
+    }
+    for port in &node.outputs {
+        let label = output(port, node, made.as_ref(), "output");
+        changed |= raise(&mut labels.outputs, (id, port.name.as_str()), label);
+    }
+    if let Some(port) = &node.error {
+        let asked = labels.asked.get(id).cloned();
+        let label = output(port, node, join(made, asked).as_ref(), "error port");
+        changed |= raise(&mut labels.errors, id, label);
+    }
+    changed
+}
+
+/// An output is what its own label says, and as sensitive as what went into it when it has none.
+fn output(port: &Port, node: &Node, made: Option<&Label>, what: &str) -> Option<Label> {
+    let (id, name) = (&node.id.value, port.name.as_str());
+    if port.sensitivity.is_some() {
+        return declared(port.sensitivity, || format!("the {what} `{id}.{name}`"));
+    }
+    made.map(|label| label.on(node.id.span, format!("node `{id}` makes `{name}` of it")))
+}
+
+fn raise<K: std::hash::Hash + Eq>(labels: &mut HashMap<K, Label>, key: K, label: Option<Label>) -> bool {
+    let Some(label) = label else { return false };
+    if labels.get(&key).is_some_and(|known| known.level >= label.level) {
+        return false;
+    }
+    labels.insert(key, label);
+    true
+}
+
+impl<'flow> Labels<'flow> {
+    /// The label of something that a node reads.
+    pub(super) fn read(&self, node: &Node, read: &Read) -> Option<Label> {
+        match read {
+            Read::Input(name) => self.inputs.get(&(node.id.as_str(), name.as_str())).cloned(),
+            Read::Context(name) => self.fields.get(name.as_str()).cloned(),
+            Read::Reply => self.asked.get(node.id.as_str()).cloned(),
+        }
+    }
+
+    /// What a node answers to a tool call.
+    pub(super) fn told(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
+        let node = subject.flow.nodes.get(target.as_str())?;
+        let outputs =
+            node.outputs.iter().map(|port| self.outputs.get(&(node.id.as_str(), port.name.as_str())));
+        let label = join_all(outputs.map(|label| label.cloned()))?;
+        Some(label.on(target.span, format!("the tool answers with what node `{}` makes", node.id.value)))
+    }
+
+    /// The label of what an edge brings.
+    fn carried(&self, connected: &Connected<'flow>) -> Option<Label> {
+        let end = connected.edge.to.as_ref()?;
+        let step = |label: Label, span: Span| label.on(span, format!("it travels to `{end}`"));
+        let Some(transform) = &connected.edge.transform else {
+            return self.leaving(connected).map(|label| step(label, end.span));
+        };
+        // Only what the expression reads goes on.
+        let name = match connected.origin {
+            Origin::Request(field) => field,
+            Origin::Output(_, port) | Origin::Error(_, port) => port.name.as_str(),
+        };
+        let scope = ["value", "context", "outputs", name];
+        let found = check_expression(&transform.embedded, &scope);
+        let used = found.names.iter().map(|used| match used.name.as_str() {
+            "context" => {
+                let fields = found.paths.iter().filter(|path| path.root == used.span);
+                let named = join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned()));
+                named.or_else(|| join_all(self.fields.values().cloned().map(Some)))
+            }
+            "outputs" => {
+                let id = connected.origin.node()?.id.as_str();
+                let of_node = self.outputs.iter().filter(|((node, _), _)| *node == id);
+                join_all(of_node.map(|(_, label)| Some(label.clone())))
+            }
+            _ => self.leaving(connected),
+        });
+        join_all(used).map(|label| step(label, end.span))
+    }
+
+    fn leaving(&self, connected: &Connected<'flow>) -> Option<Label> {
+        match connected.origin {
+            Origin::Request(field) => self.fields.get(field).cloned(),
+            Origin::Output(node, port) => self.outputs.get(&(node.id.as_str(), port.name.as_str())).cloned(),
+            Origin::Error(node, _) => self.errors.get(node.id.as_str()).cloned(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The structures, innermost last.
+
+use super::Holds::{
+    Arguments, Boolean, Count, FreeMap, Implementation, JsonSchema, List, Map, Name, NameList, Number, One,
+    Text, TextList, Timestamp, Version, Word, WordMap, Words,
+};
+use super::{Field, Holds, Shape};
+use crate::model::PROVIDERS;
+
+const fn required(name: &'static str, holds: Holds, summary: &'static str) -> Field {
+    Field { name, holds, required: true, summary }
+}
+
+const fn optional(name: &'static str, holds: Holds, summary: &'static str) -> Field {
+    Field { name, holds, required: false, summary }
+}
+
+const SENSITIVITIES: &[&str] = &["public", "private", "restricted"];
+const PORT_TYPES: &[&str] =
+    &["string", "number", "boolean", "object", "array", "document", "table", "embedding"];
+
+/// The whole document.
+pub static FLOW: Shape = Shape {
+    name: "flow",
+    summary: "An agent flow: nodes with typed ports, and edges between them.",
+    fields: &[
+        required("version", Version, "The version of the format."),
+        required("metadata", One(&METADATA), "Who and what the flow is."),
+        required("context", One(&CONTEXT), "The fields of the request."),
+        required("nodes", Map(&NODE), "The steps, by id."),
+        required("edges", List(&EDGE), "How values travel between ports."),
+        optional("deployment", One(&DEPLOYMENT), "Where the flow is served."),
+    ],
+};
+
+static METADATA: Shape = Shape {
+    name: "metadata",
+    summary: "Who and what the flow is.",
+    fields: &[
+        required("name", Text, "The flow's name."),
+        optional("description", Text, "What it is for."),
+        optional("author", Text, "Who wrote it."),
+        optional("created_at", Timestamp, "When it was made, as RFC 3339 has it."),
+        optional("modified_at", Timestamp, "When it was last changed, as RFC 3339 has it."),
+        optional("tags", TextList, "Words to find it by."),
+    ],
+};
+
+static CONTEXT: Shape = Shape {
+    name: "context",
+    summary: "The fields of the request that the flow reads.",
+    fields: &[
+        required("requires", NameList, "Fields that every request has."),
+        optional("optional", NameList, "Fields that a request may have."),
+        optional("sensitivity", WordMap(SENSITIVITIES), "How confidential fields are, by name."),
+    ],
+};
+
+static NODE: Shape = Shape {
+    name: "node",
+    summary: "One step of the flow.",
+    fields: &[
+        optional("id", Name, "Repeats the node's key."),
+        required("type", Word(&["transform"]), "The kind of step."),
+        required("inputs", List(&PORT), "Where values enter."),
+        required("outputs", List(&PORT), "Where values leave."),
+        optional("error", One(&ERROR_PORT), "Where a failure leaves."),
+        optional("prompt", One(&PROMPT), "What a model is asked."),
+        optional("transform", One(&TRANSFORM), "What the node does; may be left out beside a prompt."),
+        optional("runtime", One(&RUNTIME), "Time, attempts and caching."),
+        optional("state", One(&STATE), "What the node remembers."),
+        optional("position", One(&POSITION), "Where an editor draws it."),
+    ],
+};
+
+static PORT: Shape = Shape {
+    name: "port",
+    summary: "A place where a value enters or leaves a node.",
+    fields: &[
+        required("name", Name, "Unique in its direction."),
+        required("type", Word(PORT_TYPES), "What values are like."),
+        optional("schema", JsonSchema, "What values must satisfy."),
+        optional("optional", Boolean, "Whether the value may be absent."),
+        optional("description", Text, "What it is for."),
+        optional("sensitivity", Word(SENSITIVITIES), "How confidential the value is."),
+        optional("accepts", Word(SENSITIVITIES), "The most confidential value that may come here."),
+    ],
+};
+
+static ERROR_PORT: Shape = Shape {
+    name: "error_port",
+    summary: "The port through which a failure leaves.",
+    fields: &[
+        required("name", Name, "Shares the names of the outputs."),
+        optional("type", Word(PORT_TYPES), "`object` when it is left out."),
+        optional("schema", JsonSchema, "What the report of a failure must satisfy."),
+        optional("optional", Boolean, "Whether the value may be absent."),
+        optional("description", Text, "What it is for."),
+        optional("sensitivity", Word(SENSITIVITIES), "How confidential the report is."),
+    ],
+};
+
+static TRANSFORM: Shape = Shape {
+    name: "transform",
+    summary: "What a node does.",
+    fields: &[
+        required("mode", Word(&["declarative", "code"]), "An operation of the catalogue, or Python."),
+        required("spec", Implementation(&OPERATION), "The operation, or the Python text."),
+    ],
+};
+
+static OPERATION: Shape = Shape {
+    name: "operation",
+    summary: "An operation of the catalogue with its arguments.",
+    fields: &[
+        required("op", Text, "The operation's name."),
+        required("args", Arguments, "Its arguments, in which `${…}` stands for a value."),
+    ],
+};
+
+static PROMPT: Shape = Shape {
+    name: "prompt",
+    summary: "What a model is asked.",
+    fields: &[
+        optional("system", Text, "Jinja: what the model always knows."),
+        required("template", Text, "Jinja: what it is asked."),
+        optional("model", One(&MODEL), "Who answers; the project's default when it is left out."),
+        optional("output_schema", JsonSchema, "What the answer must satisfy; it is then read as JSON."),
+        optional("temperature", Number, "From 0 to 2; the provider's own when it is left out."),
+        optional("max_tokens", Count(1), "How long the answer may become."),
+        optional("tools", List(&TOOL), "Functions that the model may call."),
+        optional("fallback", One(&FALLBACK), "What happens when there is no usable answer."),
+    ],
+};
+
+static MODEL: Shape = Shape {
+    name: "model",
+    summary: "Which model answers.",
+    fields: &[
+        required("provider", Word(&PROVIDERS), "Who serves it."),
+        required("name", Text, "The model's name."),
+        optional("endpoint", Text, "The address of a compatible server."),
+    ],
+};
+
+static TOOL: Shape = Shape {
+    name: "tool",
+    summary: "A function that the model may call.",
+    fields: &[
+        required("name", Text, "Unique in its prompt."),
+        required("description", Text, "What the model reads about it."),
+        required("parameters", JsonSchema, "What its arguments must satisfy."),
+        optional("maps_to", Name, "The node that answers the calls."),
+        optional("mcp", Text, "`server/tool` of an MCP server that answers the calls."),
+    ],
+};
+
+static FALLBACK: Shape = Shape {
+    name: "fallback",
+    summary: "What happens when the model gives no usable answer.",
+    fields: &[
+        required("on", Words(&["timeout", "error", "validation_fail", "any"]), "What lets it begin."),
+        optional("model", One(&MODEL), "Who is asked instead."),
+        optional("static_response", Text, "What is answered in the end."),
+    ],
+};
+
+static RUNTIME: Shape = Shape {
+    name: "runtime",
+    summary: "Time, attempts and caching of a node.",
+    fields: &[
+        optional("timeout_ms", Count(1), "Milliseconds of one attempt; 30000 when it is left out."),
+        optional("retries", Count(0), "Attempts after the first."),
+        optional("retry_backoff_ms", Count(0), "The pause that doubles with every attempt."),
+        optional("requires_context", NameList, "Context fields that the node needs."),
+        optional("concurrency", Count(1), "How many executions may run at once."),
+        optional("cache", One(&CACHE), "Keeps the result for later runs."),
+    ],
+};
+
+static CACHE: Shape = Shape {
+    name: "cache",
+    summary: "Keeps a node's result for later runs.",
+    fields: &[
+        required("ttl_seconds", Count(1), "How long a result lives."),
+        optional("key", Text, "A template with `{path}` placeholders."),
+    ],
+};
+
+static STATE: Shape = Shape {
+    name: "state",
+    summary: "What a node remembers.",
+    fields: &[
+        required("scope", Word(&["request", "session"]), "How long the record can live."),
+        optional("key", Text, "A template with `{path}` placeholders; `{node.id}` when it is left out."),
+        optional("ttl_seconds", Count(1), "How long it lives after the last write."),
+        optional("backend", Word(&["memory", "redis", "hopsworks"]), "Where it is kept."),
+        optional("sensitivity", Word(SENSITIVITIES), "How confidential the record is."),
+    ],
+};
+
+static POSITION: Shape = Shape {
+    name: "position",
+    summary: "Where an editor draws the node.",
+    fields: &[required("x", Number, "To the right."), required("y", Number, "Down.")],
+};
+
+static EDGE: Shape = Shape {
+    name: "edge",
+    summary: "Carries a value from one port to another.",
+    fields: &[
+        required("from", Text, "`node.port`, `node`, or `_input.field`."),
+        required("to", Text, "`node.port`, `node`, `_output` or `_output.field`."),
+        optional("condition", Text, "A Python expression that decides whether the value travels."),
+        optional("transform", Text, "A Python expression whose value travels instead."),
+    ],
+};
+
+static DEPLOYMENT: Shape = Shape {
+    name: "deployment",
+    summary: "Where the flow is served.",
+    fields: &[
+        required("target", Word(&["kserve", "lambda", "local"]), "What serves it."),
+        optional("kserve", One(&KSERVE), "Settings of the service."),
+        optional("context", FreeMap, "Context fields that the deployment fills."),
+    ],
+};
+
+static KSERVE: Shape = Shape {
+    name: "kserve",
+    summary: "Settings of a KServe service.",
+    fields: &[
+        optional("namespace", Text, "The namespace it lives in."),
+        optional("service_name", Text, "A DNS label; made of the flow's name when it is left out."),
+        optional("min_replicas", Count(0), "The fewest copies."),
+        optional("max_replicas", Count(1), "The most copies."),
+        optional("target_rps", Number, "Requests a second that one copy is to serve."),
+        optional("resources", One(&RESOURCES), "What one copy gets."),
+    ],
+};
+
+static RESOURCES: Shape = Shape {
+    name: "resources",
+    summary: "What one copy of the service gets.",
+    fields: &[
+        optional("cpu", Text, "Such as \"1\"."),
+        optional("memory", Text, "Such as \"2Gi\"."),
+        optional("gpu", Text, "Such as \"1\"."),
+    ],
+};

@@ -1,0 +1,115 @@
+//! Laws of the layout: it keeps the meaning and the comments, and it is its own layout.
+
+#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+
+mod flows;
+
+use flows::{committed, mutate, mutation};
+use proptest::prelude::*;
+use stave_canon::Value;
+use stave_diag::SourceId;
+use stave_flow::{FormatError, FormatOptions, format, semantic_hash, yaml};
+
+fn formatted(text: &str) -> Result<String, FormatError> {
+    format(SourceId(0), text, FormatOptions::default())
+}
+
+/// The comments of a text without the white space behind them, in no order.
+fn comments(text: &str) -> Vec<String> {
+    let found = yaml::read(SourceId(0), text).comments;
+    let mut words: Vec<String> =
+        found.iter().map(|comment| text[comment.span.range()].trim_end().to_owned()).collect();
+    words.sort();
+    words
+}
+
+fn meaning(text: &str) -> Option<String> {
+    semantic_hash(&yaml::read(SourceId(0), text).root?).ok()
+}
+
+/// A text that can be read is laid out; the result means the same and stays as it is.
+fn assert_lawful(text: &str) {
+    let once = match formatted(text) {
+        Ok(once) => once,
+        Err(FormatError::Invalid(diagnostics)) => {
+            assert!(diagnostics.iter().any(stave_diag::Diagnostic::is_error));
+            return;
+        }
+        Err(FormatError::Unfaithful) => return,
+    };
+    assert_eq!(meaning(&once), meaning(text), "the meaning\n{text}\n=>\n{once}");
+    assert_eq!(comments(&once), comments(text), "the comments\n{text}\n=>\n{once}");
+    assert_eq!(formatted(&once).as_deref(), Ok(once.as_str()), "again\n{text}\n=>\n{once}");
+    assert!(once.ends_with('\n') && !once.contains('\r'), "{once}");
+}
+
+#[test]
+fn every_committed_flow_is_laid_out() {
+    for text in committed() {
+        assert_lawful(&text);
+        if yaml::read(SourceId(0), &text).diagnostics.is_empty() {
+            let refused = matches!(formatted(&text), Err(FormatError::Unfaithful));
+            assert!(!refused, "{text}");
+        }
+    }
+}
+
+#[test]
+fn people_see_one_layout() {
+    insta::glob!("format/*.yaml", |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_lawful(&text);
+        insta::assert_snapshot!(formatted(&text).unwrap());
+    });
+}
+
+#[test]
+fn json_stays_json() {
+    let text = r#"{"edges":[],"version":"1.0","nodes":{"a":{"id":"a","outputs":[],"type":"transform","inputs":[]}}}"#;
+    let once = formatted(text).unwrap();
+    assert_lawful(text);
+    let keys: Vec<String> = match stave_canon::parse(&once).unwrap() {
+        Value::Object(object) => object.keys().cloned().collect(),
+        other => panic!("{other}"),
+    };
+    assert_eq!(keys, ["version", "nodes", "edges"]);
+    assert!(!once.contains("\"id\""), "{once}");
+    let strict = format(SourceId(0), text, FormatOptions { keep_ids: true }).unwrap();
+    assert!(strict.contains("\"id\": \"a\""), "{strict}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_mutated_flow_is_laid_out(
+        flow in prop::sample::select(committed()),
+        mutations in prop::collection::vec(mutation(), 1..4),
+    ) {
+        assert_lawful(&mutations.iter().fold(flow, |text, mutation| mutate(&text, mutation)));
+    }
+
+    #[test]
+    fn comments_put_anywhere_survive(
+        flow in prop::sample::select(committed()),
+        places in prop::collection::vec((any::<prop::sample::Index>(), 0..9usize, any::<bool>()), 1..8),
+    ) {
+        let mut lines: Vec<String> = flow.lines().map(str::to_owned).collect();
+        for (number, (place, indent, behind)) in places.into_iter().enumerate() {
+            let at = place.index(lines.len());
+            if behind {
+                lines[at].push_str(&format!(" # behind {number}"));
+            } else {
+                lines.insert(at, format!("{}# alone {number}", " ".repeat(indent)));
+            }
+        }
+        assert_lawful(&lines.join("\n"));
+    }
+
+    #[test]
+    fn any_text_is_laid_out_or_refused(
+        text in "([a-z]{1,3}|[-:{}\\[\\],|>&*!#'\"\\\\ \n\t\r\u{feff}é${}%]|: |- |\n {0,4}|a: |\n  # c\n){0,60}",
+    ) {
+        assert_lawful(&text);
+    }
+}
