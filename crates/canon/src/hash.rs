@@ -4,9 +4,19 @@ use sha2::Digest;
 
 use crate::write::Sink;
 
+/// How many bytes gather before they are hashed.
+const GATHERED: usize = 4096;
+
 /// A running SHA-256 that a profile can write into directly.
-#[derive(Debug, Clone, Default)]
-pub struct Sha256(sha2::Sha256);
+///
+/// Writers hand over a few bytes at a time. They are gathered first, since each step of the hash costs more
+/// than copying so little.
+#[derive(Clone, Default)]
+pub struct Sha256 {
+    hash: sha2::Sha256,
+    /// What is not hashed yet: at most [`GATHERED`] bytes.
+    gathered: Vec<u8>,
+}
 
 impl Sha256 {
     #[must_use]
@@ -14,18 +24,37 @@ impl Sha256 {
         Self::default()
     }
 
+    #[inline]
     pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        if self.gathered.len() + bytes.len() <= GATHERED {
+            self.gathered.extend_from_slice(bytes);
+        } else {
+            self.hash_gathered_and(bytes);
+        }
+    }
+
+    fn hash_gathered_and(&mut self, bytes: &[u8]) {
+        self.hash.update(&self.gathered);
+        self.gathered.clear();
+        self.hash.update(bytes);
     }
 
     /// The digest as 64 lowercase hexadecimal digits.
     #[must_use]
     pub fn finish_hex(self) -> String {
-        hex::encode(self.0.finalize())
+        hex::encode(self.hash.chain_update(self.gathered).finalize())
+    }
+}
+
+/// Shows nothing of what was hashed, which may be secret.
+impl std::fmt::Debug for Sha256 {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Sha256").finish_non_exhaustive()
     }
 }
 
 impl Sink for Sha256 {
+    #[inline]
     fn put(&mut self, text: &str) {
         self.update(text.as_bytes());
     }
@@ -34,9 +63,7 @@ impl Sink for Sha256 {
 /// SHA-256 of `bytes` as 64 lowercase hexadecimal digits.
 #[must_use]
 pub fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
-    let mut hash = Sha256::new();
-    hash.update(bytes.as_ref());
-    hash.finish_hex()
+    hex::encode(sha2::Sha256::digest(bytes))
 }
 
 /// SHA-256 in the `sha256:<hex>` form that the block line and the manifest use.

@@ -9,11 +9,14 @@
 
 mod clock;
 mod convert;
+mod escape;
 mod float;
 mod hash;
 mod ids;
 mod number;
+mod order;
 mod parse;
+mod plain;
 mod pointer;
 mod scan;
 mod value;

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::plain::plain_length;
+
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -223,8 +225,7 @@ impl<'t> Scanner<'t> {
     /// Passes characters up to the next quote, backslash or control character, all of which are ASCII.
     fn plain_run(&mut self) -> &'t str {
         let rest = &self.text[self.at..];
-        let length = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-        let plain = &rest[..length.unwrap_or(rest.len())];
+        let plain = &rest[..plain_length(rest.as_bytes())];
         self.at += plain.len();
         plain
     }

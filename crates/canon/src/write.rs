@@ -2,7 +2,10 @@
 
 use thiserror::Error;
 
-use crate::{Number, Value, js_float, python_float};
+use crate::escape::put_string;
+use crate::float::{put_js_float, put_python_float};
+use crate::order::{self, Member, Order};
+use crate::{Number, Object, Value, python_float};
 
 /// Where written text goes: a string, or a hash that never holds the text.
 pub trait Sink {
@@ -10,18 +13,10 @@ pub trait Sink {
 }
 
 impl Sink for String {
+    #[inline]
     fn put(&mut self, text: &str) {
         self.push_str(text);
     }
-}
-
-/// In which order an object's members are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Insertion,
-    CodePoint,
-    /// As RFC 8785 compares keys: by UTF-16 code unit, which differs beyond the basic plane.
-    Utf16,
 }
 
 /// How numbers are written.
@@ -137,117 +132,102 @@ fn text(value: &Value, layout: &Layout) -> String {
 
 /// Writes `value` in `layout` into `sink`.
 pub fn write(value: &Value, layout: &Layout, sink: &mut impl Sink) {
-    write_at(value, layout, sink, 0);
+    Writer { layout, sink, members: Vec::new() }.value(value, 0);
 }
 
-fn write_at(value: &Value, layout: &Layout, sink: &mut impl Sink, depth: usize) {
-    match value {
-        Value::Null => sink.put("null"),
-        Value::Bool(true) => sink.put("true"),
-        Value::Bool(false) => sink.put("false"),
-        Value::Number(number) => write_number(number, layout, sink),
-        Value::String(text) => write_string(text, layout.ascii, sink),
-        Value::Array(items) => {
-            sink.put("[");
-            for (index, item) in items.iter().enumerate() {
-                separate(index, layout, sink, depth + 1);
-                write_at(item, layout, sink, depth + 1);
+struct Writer<'v, 's, S> {
+    layout: &'s Layout,
+    sink: &'s mut S,
+    /// The sorted members of every object that is being written, those of the innermost last. One list for
+    /// all of them saves an allocation for each.
+    members: Vec<Member<'v>>,
+}
+
+impl<'v, S: Sink> Writer<'v, '_, S> {
+    fn value(&mut self, value: &'v Value, depth: usize) {
+        match value {
+            Value::Null => self.sink.put("null"),
+            Value::Bool(true) => self.sink.put("true"),
+            Value::Bool(false) => self.sink.put("false"),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => put_string(text, self.layout.ascii, self.sink),
+            Value::Array(items) => {
+                self.sink.put("[");
+                for (index, item) in items.iter().enumerate() {
+                    self.separate(index, depth + 1);
+                    self.value(item, depth + 1);
+                }
+                self.close(items.is_empty(), "]", depth);
             }
-            close(items.is_empty(), "]", layout, sink, depth);
-        }
-        Value::Object(object) => {
-            sink.put("{");
-            let mut members: Vec<(&String, &Value)> = object.iter().collect();
-            match layout.order {
-                Order::Insertion => {}
-                Order::CodePoint => members.sort_unstable_by_key(|(key, _)| *key),
-                Order::Utf16 => members
-                    .sort_unstable_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16())),
+            Value::Object(object) => {
+                self.sink.put("{");
+                self.members(object, depth + 1);
+                self.close(object.is_empty(), "}", depth);
             }
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                separate(index, layout, sink, depth + 1);
-                write_string(key, layout.ascii, sink);
-                sink.put(layout.key_separator);
-                write_at(member, layout, sink, depth + 1);
-            }
-            close(object.is_empty(), "}", layout, sink, depth);
         }
     }
-}
 
-fn separate(index: usize, layout: &Layout, sink: &mut impl Sink, depth: usize) {
-    if index > 0 {
-        sink.put(layout.item_separator);
-    }
-    new_line(layout, sink, depth);
-}
-
-fn close(empty: bool, bracket: &str, layout: &Layout, sink: &mut impl Sink, depth: usize) {
-    if !empty {
-        new_line(layout, sink, depth);
-    }
-    sink.put(bracket);
-}
-
-fn new_line(layout: &Layout, sink: &mut impl Sink, depth: usize) {
-    const SPACES: &str = "                                ";
-    if layout.indent > 0 {
-        sink.put("\n");
-        let mut missing = depth * layout.indent;
-        while missing > 0 {
-            let part = missing.min(SPACES.len());
-            sink.put(&SPACES[..part]);
-            missing -= part;
-        }
-    }
-}
-
-fn write_number(number: &Number, layout: &Layout, sink: &mut impl Sink) {
-    match (layout.numbers, number) {
-        (Numbers::Python, Number::Int(value)) => put_formatted(sink, format_args!("{value}")),
-        (Numbers::Python, Number::Big(digits)) => sink.put(digits),
-        (Numbers::Python, Number::Float(value)) => sink.put(&python_float(*value)),
-        // Beyond the doubles there is nothing to round to, and `null` would be another value's text.
-        (Numbers::EcmaScript, Number::Big(digits)) if !number.as_f64().is_finite() => sink.put(digits),
-        (Numbers::EcmaScript, number) => sink.put(&js_float(number.as_f64())),
-    }
-}
-
-/// Writes runs of plain characters whole, so that ordinary text costs one copy.
-fn write_string(text: &str, ascii: bool, sink: &mut impl Sink) {
-    sink.put("\"");
-    let mut rest = text;
-    // Every byte of a character outside ASCII is beyond 0x7f, so a run ends only between characters.
-    while let Some(run) = rest.bytes().position(|byte| needs_escape(byte, ascii)) {
-        let (plain, escaped) = rest.split_at(run);
-        sink.put(plain);
-        let mut characters = escaped.chars();
-        if let Some(character) = characters.next() {
-            write_escape(character, sink);
-        }
-        rest = characters.as_str();
-    }
-    sink.put(rest);
-    sink.put("\"");
-}
-
-fn needs_escape(byte: u8, ascii: bool) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..=0x1f) || (ascii && byte >= 0x7f)
-}
-
-fn write_escape(character: char, sink: &mut impl Sink) {
-    match character {
-        '"' => sink.put("\\\""),
-        '\\' => sink.put("\\\\"),
-        '\u{8}' => sink.put("\\b"),
-        '\u{c}' => sink.put("\\f"),
-        '\n' => sink.put("\\n"),
-        '\r' => sink.put("\\r"),
-        '\t' => sink.put("\\t"),
-        _ => {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                put_formatted(sink, format_args!("\\u{unit:04x}"));
+    fn members(&mut self, object: &'v Object, depth: usize) {
+        if self.layout.order == Order::Insertion {
+            for (index, (key, value)) in object.iter().enumerate() {
+                self.member(index, key, value, depth);
             }
+            return;
+        }
+        let first = self.members.len();
+        self.members.extend(object.iter().map(Member::new));
+        order::sort(&mut self.members[first..], self.layout.order);
+        for index in 0..object.len() {
+            let Member { key, value, .. } = self.members[first + index];
+            self.member(index, key, value, depth);
+        }
+        self.members.truncate(first);
+    }
+
+    fn member(&mut self, index: usize, key: &str, value: &'v Value, depth: usize) {
+        self.separate(index, depth);
+        put_string(key, self.layout.ascii, self.sink);
+        self.sink.put(self.layout.key_separator);
+        self.value(value, depth);
+    }
+
+    fn separate(&mut self, index: usize, depth: usize) {
+        if index > 0 {
+            self.sink.put(self.layout.item_separator);
+        }
+        self.new_line(depth);
+    }
+
+    fn close(&mut self, empty: bool, bracket: &str, depth: usize) {
+        if !empty {
+            self.new_line(depth);
+        }
+        self.sink.put(bracket);
+    }
+
+    fn new_line(&mut self, depth: usize) {
+        const SPACES: &str = "                                ";
+        if self.layout.indent > 0 {
+            self.sink.put("\n");
+            let mut missing = depth * self.layout.indent;
+            while missing > 0 {
+                let part = missing.min(SPACES.len());
+                self.sink.put(&SPACES[..part]);
+                missing -= part;
+            }
+        }
+    }
+
+    fn number(&mut self, number: &Number) {
+        match (self.layout.numbers, number) {
+            (Numbers::Python, Number::Int(value)) => put_formatted(self.sink, format_args!("{value}")),
+            (Numbers::Python, Number::Big(digits)) => self.sink.put(digits),
+            (Numbers::Python, Number::Float(value)) => put_python_float(*value, self.sink),
+            // Beyond the doubles there is nothing to round to, and `null` would be another value's text.
+            (Numbers::EcmaScript, Number::Big(digits)) if !number.as_f64().is_finite() => {
+                self.sink.put(digits);
+            }
+            (Numbers::EcmaScript, number) => put_js_float(number.as_f64(), self.sink),
         }
     }
 }
