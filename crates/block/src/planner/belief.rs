@@ -60,6 +60,8 @@ const PENDING: usize = 48;
 const FADING: f64 = 0.985;
 /// Of what does not come back soon, how much comes back within the long lifetime, before anything is known.
 const LATE: f64 = 0.12;
+/// How likely another conversation is to use the same instructions soon, before anything is known.
+const OTHERS: f64 = 0.45;
 /// How long the next request of a conversation takes, before anything is known.
 const USUAL_GAP: f64 = 40.0;
 const SHORT: f64 = 300.0;
@@ -73,6 +75,12 @@ impl Chance {
     /// The better of both.
     pub(crate) fn max(self, other: Chance) -> Chance {
         Chance { short: self.short.max(other.short), long: self.long.max(other.long) }
+    }
+
+    /// With a further chance beside it.
+    pub(crate) fn raised(self, other: f64) -> Chance {
+        let raise = |chance: f64| chance + (1.0 - chance) * other;
+        Chance { short: raise(self.short), long: raise(self.long) }
     }
 
     pub(crate) fn scaled(self, factor: f64) -> Chance {
@@ -186,8 +194,8 @@ pub(crate) fn first_guess(place: Place, shape: Shape) -> Chance {
     Chance::new(match place {
         Place::Tail => tail,
         Place::History => f64::max(tail, if shape.turns { 0.5 } else { tail }),
-        // Instructions are written to be used more than once.
-        Place::Tools | Place::System => f64::max(tail, 0.5),
+        // Instructions are written to be used more than once: by this conversation or by another.
+        Place::Tools | Place::System => 1.0 - (1.0 - tail) * (1.0 - OTHERS),
     })
 }
 

@@ -12,6 +12,10 @@ const MOST: usize = 12;
 const BRANCHES: usize = 3;
 /// What a clock or an id in the system text leaves of the chance that it is sent again as it is.
 const VOLATILE: f64 = 0.15;
+/// How likely, at the least, a conversation that ends is followed by one that shares its instructions.
+const SHARED: f64 = 0.02;
+/// How likely, at the least, a conversation is taken up again before its end.
+const FORKED: f64 = 0.005;
 /// The least chance that is assumed, before anything is known, for what the client marked itself.
 const CLIENT: f64 = 0.6;
 
@@ -78,11 +82,12 @@ impl Planner {
             })
             .filter(|candidate| candidate.tokens >= measured.minimum)
             .collect();
-        // Whoever asks for a longer prefix asks for the shorter one too.
+        // Whoever asks for a longer prefix asks for the shorter one too, and others may.
         let mut deeper = Chance { short: 0.0, long: 0.0 };
         for candidate in candidates.iter_mut().rev() {
-            deeper = deeper.max(candidate.chance);
-            candidate.chance = deeper;
+            candidate.chance = candidate.chance.max(deeper);
+            let is_scaffold = wire.positions[candidate.position].message.is_none();
+            deeper = candidate.chance.raised(if is_scaffold { SHARED } else { FORKED });
         }
         candidates
     }
@@ -175,7 +180,7 @@ impl Planner {
             return start.after(short, medium, never);
         }
         if place == Place::Tail {
-            let [short, medium] = self.lineage(measured, known).map(f64::from);
+            let [short, medium] = self.lineage(wire, measured, known).map(f64::from);
             return start.after(short, medium, 0.0);
         }
         start

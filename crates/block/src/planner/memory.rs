@@ -23,6 +23,7 @@ pub struct NodeRecord {
     pub gaps: [f32; 3],
     pub child: PrefixHash,
     pub branched: bool,
+    pub tail: bool,
     pub lineage: [f32; 2],
     pub entry: Option<Entry>,
 }
@@ -46,6 +47,7 @@ impl Planner {
             gaps: node.gaps,
             child: node.child,
             branched: node.branched,
+            tail: node.tail,
             lineage: node.lineage,
             entry: node.entry,
         });
@@ -80,6 +82,7 @@ impl Planner {
                 child: record.child,
                 branched: record.branched,
                 watch: None,
+                tail: record.tail,
                 lineage: record.lineage,
             };
             planner.nodes.entry(record.prefix, now, || node);

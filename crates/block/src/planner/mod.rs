@@ -218,7 +218,7 @@ impl Planner {
                 };
                 node.gaps.iter_mut().for_each(|count| *count *= 0.97);
                 node.gaps[class] += 1.0;
-                if class < 2 {
+                if node.tail && class < 2 {
                     node.lineage[class] = (node.lineage[class] + 1.0).min(6.0);
                 }
                 if let Some(watch) = node.watch.take() {
@@ -279,11 +279,12 @@ impl Planner {
         known: usize,
     ) -> Vec<(LayerKey, PrefixHash)> {
         let PlanRequest { wire, now, .. } = *request;
-        let lineage = self.lineage(measured, known);
+        let lineage = self.lineage(wire, measured, known);
         let count = measured.prefixes.len();
         for index in known..count {
             let next = measured.prefixes.get(index + 1).copied().unwrap_or(0);
-            let node = Node { visits: 1, child: next, lineage, ..Node::new(now) };
+            let tail = index + 1 == count;
+            let node = Node { visits: 1, child: next, tail, lineage, ..Node::new(now) };
             *self.nodes.entry(measured.prefixes[index], now, || node) = node;
         }
         let mut watches = Vec::new();
@@ -309,10 +310,11 @@ impl Planner {
         watches
     }
 
-    /// The gaps of the conversation that the deepest known prefix belongs to.
-    fn lineage(&self, measured: &Measured, known: usize) -> [f32; 2] {
-        let deepest = known.checked_sub(1).map(|index| measured.prefixes[index]);
-        deepest.and_then(|prefix| self.nodes.get(prefix)).map_or([0.0; 2], |node| node.lineage)
+    /// The gaps of the conversation that the deepest known prefix belongs to; a scaffold belongs to none.
+    fn lineage(&self, wire: &WirePrompt, measured: &Measured, known: usize) -> [f32; 2] {
+        let deepest = known.checked_sub(1).filter(|index| wire.positions[*index].message.is_some());
+        let deepest = deepest.and_then(|index| self.nodes.get(measured.prefixes[index]));
+        deepest.filter(|node| node.tail).map_or([0.0; 2], |node| node.lineage)
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Node {
     pub(crate) branched: bool,
     /// Whose guess is settled when this is seen again.
     pub(crate) watch: Option<Watch>,
+    /// Whether a request ended here.
+    pub(crate) tail: bool,
     /// Short and medium gaps of the conversation that ends here.
     pub(crate) lineage: [f32; 2],
 }
@@ -93,6 +95,7 @@ impl Node {
             child: 0,
             branched: false,
             watch: None,
+            tail: false,
             lineage: [0.0; 2],
         }
     }
