@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use stave_canon::{Pointer, Value};
 use thiserror::Error;
 
-use crate::{Document, strip};
+use crate::codec::node_value;
+use crate::{Document, Node, strip};
 
 /// Node ids by what happened to them, each list sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,4 +49,34 @@ pub fn diff(before: &Document, after: &Document) -> Result<Difference, ScopeMism
 
 fn fingerprints(document: &Document) -> BTreeMap<&str, String> {
     document.nodes.iter().map(|node| (strip(&node.id), node.fingerprint())).collect()
+}
+
+/// Where the canonical forms of two nodes differ, in the order of the first and then of what the second
+/// adds. Containers of the same kind are compared inside.
+#[must_use]
+pub fn members(before: &Node, after: &Node) -> Vec<Pointer> {
+    let mut found = Vec::new();
+    compare(&node_value(before), &node_value(after), &Pointer::root(), &mut found);
+    found
+}
+
+fn compare(before: &Value, after: &Value, pointer: &Pointer, found: &mut Vec<Pointer>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+            for key in keys {
+                match (before.get(key), after.get(key)) {
+                    (Some(before), Some(after)) => compare(before, after, &pointer.key(key), found),
+                    _ => found.push(pointer.key(key)),
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                compare(before, after, &pointer.index(index), found);
+            }
+        }
+        _ if before == after => {}
+        _ => found.push(pointer.clone()),
+    }
 }

@@ -28,7 +28,7 @@ pub mod verify;
 mod workflow_order;
 
 pub use codec::{contract_value, node_value};
-pub use diff::{Difference, ScopeMismatch, diff};
+pub use diff::{Difference, ScopeMismatch, diff, members};
 pub use fault::{Fault, LoadError, diagnostic};
 pub use fingerprint::stable_json_fingerprint;
 pub use model::{Document, Node, NodeKind, Version};

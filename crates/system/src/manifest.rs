@@ -146,14 +146,17 @@ fn read(reader: &mut Reader, value: &Value) -> Option<RunManifest> {
 fn hashes(reader: &mut Reader, value: &Value, key: &str) -> BTreeMap<String, String> {
     let pointer = Pointer::root().key(key);
     let Some(map) = value.get(key) else { return BTreeMap::new() };
-    let paths: Vec<String> =
-        reader.object(map, &pointer).map(|members| members.object.keys().cloned().collect()).unwrap_or_default();
+    let paths: Vec<String> = reader
+        .object(map, &pointer)
+        .map(|members| members.object.keys().cloned().collect())
+        .unwrap_or_default();
     paths.into_iter().filter_map(|path| hash(reader, map, &pointer, &path).map(|hash| (path, hash))).collect()
 }
 
 fn hash(reader: &mut Reader, value: &Value, pointer: &Pointer, key: &str) -> Option<String> {
     let found = value.get(key).and_then(Value::as_str);
-    let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_hash =
+        |text: &&str| text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let hash = found.filter(is_hash).map(str::to_owned);
     if hash.is_none() {
         let message = format!("`{key}` must be 64 lowercase hexadecimal digits");

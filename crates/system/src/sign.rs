@@ -12,7 +12,7 @@ use std::fmt;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
-use stave_canon::{Object, Value, compact_utf8, pretty_sorted_utf8, sha256_hex};
+use stave_canon::{Object, ParseOptions, Value, compact_utf8, parse_with, pretty_sorted_utf8, sha256_hex};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -114,7 +114,8 @@ impl Claim {
     /// What there is to say about an artefact's text; `None` when it is nothing that is signed.
     #[must_use]
     pub fn of(text: &str) -> Option<Claim> {
-        let artefact = stave_canon::parse(text).ok()?;
+        let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+        let artefact = parse_with(text, options).ok()?;
         let member = |key: &str| {
             let text = artefact.get(key).and_then(Value::as_str).map(strip)?;
             Some(text.to_owned()).filter(|text| !text.is_empty())
@@ -227,7 +228,8 @@ impl Signature {
 
     pub fn from_text(text: &str) -> Result<Signature, Refusal> {
         let value = stave_canon::parse(text).map_err(|_| Refusal::Malformed("it is not JSON"))?;
-        let member = |key: &'static str| value.get(key).and_then(Value::as_str).ok_or(Refusal::Malformed(key));
+        let member =
+            |key: &'static str| value.get(key).and_then(Value::as_str).ok_or(Refusal::Malformed(key));
         if member("schema_kind")? != SCHEMA_KIND || value.get("signature_version") != Some(&1_i64.into()) {
             return Err(Refusal::Malformed("it is of an unknown version"));
         }
@@ -237,7 +239,8 @@ impl Signature {
         let word = member("subject")?;
         let subject = Subject::ALL.into_iter().find(|subject| subject.word() == word);
         let mut bytes = [0; 64];
-        hex::decode_to_slice(member("signature")?, &mut bytes).map_err(|_| Refusal::Malformed("signature"))?;
+        hex::decode_to_slice(member("signature")?, &mut bytes)
+            .map_err(|_| Refusal::Malformed("signature"))?;
         Ok(Signature {
             claim: Claim {
                 subject: subject.ok_or(Refusal::Malformed("subject"))?,

@@ -5,6 +5,7 @@ use stave_canon::{Object, Value};
 use super::{DeployError, DeployOptions, Service, yaml};
 
 const PORT: i64 = 8080;
+const SCRATCH: &str = "scratch";
 /// KServe's own limit of a request, beyond which a service needs another shape.
 const LONGEST_SECONDS: u64 = 3600;
 
@@ -20,10 +21,8 @@ fn config_name(service: &Service) -> String {
 }
 
 fn metadata(service: &Service, name: &str) -> Value {
-    let labels = [
-        ("app.kubernetes.io/name", service.name.as_str()),
-        ("app.kubernetes.io/managed-by", "stave"),
-    ];
+    let labels =
+        [("app.kubernetes.io/name", service.name.as_str()), ("app.kubernetes.io/managed-by", "stave")];
     let annotations = [
         ("stave/run-id", service.run_id.as_str()),
         ("stave/tenant", &service.tenant_id),
@@ -71,6 +70,8 @@ fn inference_service(service: &Service, options: &DeployOptions) -> Value {
     if service.max_seconds > 0 {
         predictor.insert("timeout".into(), service.max_seconds.min(LONGEST_SECONDS).into());
     }
+    let scratch = object([("name", SCRATCH.into()), ("emptyDir", Object::new().into())]);
+    predictor.insert("volumes".into(), Value::Array(vec![scratch.into()]));
     predictor.insert("containers".into(), Value::Array(vec![container(service, options)]));
     object([
         ("apiVersion", "serving.kserve.io/v1beta1".into()),
@@ -85,7 +86,10 @@ fn container(service: &Service, options: &DeployOptions) -> Value {
     let mut container = object([
         ("name", "kserve-container".into()),
         ("image", service.image(options).into()),
-        ("ports", Value::Array(vec![object([("containerPort", PORT.into()), ("protocol", "TCP".into())]).into()])),
+        (
+            "ports",
+            Value::Array(vec![object([("containerPort", PORT.into()), ("protocol", "TCP".into())]).into()]),
+        ),
     ]);
     let environment = environment(service);
     if !environment.is_empty() {
@@ -99,6 +103,9 @@ fn container(service: &Service, options: &DeployOptions) -> Value {
         let both = [("requests", resources.clone()), ("limits", resources)];
         container.insert("resources".into(), both.into_iter().collect());
     }
+    // The file system is read-only but for this, which goes with the pod.
+    let mount = object([("name", SCRATCH.into()), ("mountPath", "/tmp".into())]);
+    container.insert("volumeMounts".into(), Value::Array(vec![mount.into()]));
     container.insert("readinessProbe".into(), probe("/v2/health/ready", 2));
     container.insert("livenessProbe".into(), probe("/v2/health/live", 10));
     container.insert("securityContext".into(), security());

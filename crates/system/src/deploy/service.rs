@@ -68,7 +68,8 @@ fn service(bundle: &Bundle, row: &Value, node: &Value) -> Option<Service> {
     let kserve = properties.get("kserve").unwrap_or(&nothing);
     let resources = kserve.get("resources").unwrap_or(&nothing);
     let own = |value: &Value, key: &str| text(value, key).map(str::to_owned);
-    let count = |key: &str| kserve.get(key).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
+    let count =
+        |key: &str| kserve.get(key).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
     let strings = |value: Option<&Value>| -> Vec<String> {
         let items = value.and_then(Value::as_array).unwrap_or_default();
         items.iter().filter_map(Value::as_str).map(str::to_owned).collect()

@@ -72,7 +72,8 @@ fn inline(value: &Value) -> String {
 /// and no word that YAML knows. JSON's quoted form is YAML's too.
 fn scalar(text: &str) -> String {
     let begins = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/');
-    let plain = text.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '-' | '_' | '.' | '/'));
+    let plain =
+        text.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '-' | '_' | '.' | '/'));
     let word = text.to_ascii_lowercase();
     let known = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"].contains(&word.as_str());
     if begins && plain && !known { text.to_owned() } else { Value::from(text).to_string() }

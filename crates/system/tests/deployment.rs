@@ -1,0 +1,107 @@
+//! Manifests from bundles: what people read, and what is refused.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
+
+use stave_canon::Value;
+use stave_system::Document;
+use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
+use stave_system::deploy::{
+    DeployError, DeployOptions, Service, Target, container_file, kserve_manifest, lambda_handler,
+    lambda_package, services,
+};
+
+fn service(properties: &str) -> Service {
+    let text = format!(
+        r#"{{"schema_kind": "akc_ir", "tenant_id": "acme", "repo_id": "support", "nodes": [
+          {{"id": "infra", "tenant_id": "acme", "kind": "infrastructure", "name": "deployment:support", "properties": {properties},
+           "effects": {{"network": true, "secrets": ["OPENAI_API_KEY", "CRM_TOKEN"]}}}},
+          {{"id": "w", "tenant_id": "acme", "kind": "workflow", "name": "answer", "properties": {{"plan_id": "support"}}, "depends_on": ["infra"],
+           "contract": {{"contract_id": "c", "contract_category": "runtime", "triggers": [{{"trigger_id": "t", "source": "s"}}],
+                        "io_contract": {{"input_keys": ["a"], "output_keys": ["b"]}}, "runtime_budget": {{"max_seconds": 45}}}}}}]}}"#
+    );
+    let document = Document::from_text(&text).unwrap();
+    let specifications = specifications("run_1", &document);
+    let bundle = Bundle::emit(BundleSource {
+        run_id: "run_1",
+        document: &document,
+        intent: None,
+        orchestration: &specifications.orchestration,
+        coordination: &Value::Null,
+        delivery_plan: None,
+        options: BundleOptions::default(),
+    });
+    services(&bundle.unwrap()).remove(0)
+}
+
+fn kserve(settings: &str) -> Service {
+    service(&format!(r#"{{"flow": "support", "target": "kserve", "service_name": "support", {settings}}}"#))
+}
+
+const FULL: &str = r#""kserve": {"namespace": "agents", "min_replicas": 2, "max_replicas": 10, "target_rps": 12.5,
+   "resources": {"cpu": "500m", "memory": "1Gi", "gpu": "1"}}, "context": {"region": {"env": "REGION"}, "plan": {"value": "x"}},
+   "session_state_backends": ["redis"]"#;
+
+#[test]
+fn a_manifest_has_everything_that_the_flow_asks_for() {
+    let options = DeployOptions { registry: Some("registry.internal/agents/".to_owned()), image: None };
+    insta::assert_snapshot!(kserve_manifest(&kserve(FULL), &options).unwrap());
+}
+
+#[test]
+fn a_bare_deployment_has_a_bare_manifest() {
+    let service = kserve(r#""session_state_backends": ["memory"]"#);
+    let text = kserve_manifest(
+        &service,
+        &DeployOptions { image: Some("example/support:3".to_owned()), registry: None },
+    )
+    .unwrap();
+    assert!(text.contains("image: \"example/support:3\""), "{text}");
+    for absent in ["minReplicas", "scaleMetric", "resources", "namespace"] {
+        assert!(!text.contains(absent), "{absent}\n{text}");
+    }
+}
+
+#[test]
+fn sessions_in_memory_are_not_spread_over_replicas() {
+    let spread = r#""kserve": {"max_replicas": 2}, "session_state_backends": ["memory"]"#;
+    let refused = kserve_manifest(&kserve(spread), &DeployOptions::default()).unwrap_err();
+    assert_eq!(refused, DeployError::SessionStateInMemory { service: "support".to_owned(), replicas: 2 });
+    let single = r#""kserve": {"min_replicas": 1, "max_replicas": 1}, "session_state_backends": ["memory"]"#;
+    assert!(kserve_manifest(&kserve(single), &DeployOptions::default()).is_ok());
+}
+
+#[test]
+fn what_can_not_be_meant_is_refused() {
+    let cases = [
+        r#""kserve": {"min_replicas": 3, "max_replicas": 2}"#,
+        r#""kserve": {"target_rps": 0}"#,
+        r#""kserve": {"target_rps": -1.5}"#,
+        r#""kserve": {"resources": {"cpu": "a lot"}}"#,
+        r#""kserve": {"resources": {"memory": "1 Gi"}}"#,
+    ];
+    for case in cases {
+        assert!(kserve_manifest(&kserve(case), &DeployOptions::default()).is_err(), "{case}");
+    }
+}
+
+#[test]
+fn a_text_can_not_leave_its_place_in_a_manifest() {
+    let service = Service { namespace: Some("a: b\n  evil: true".to_owned()), ..kserve(FULL) };
+    let text = kserve_manifest(&service, &DeployOptions::default()).unwrap();
+    assert!(text.contains(r#"namespace: "a: b\n  evil: true""#), "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("evil")), "{text}");
+}
+
+#[test]
+fn the_container_file_copies_what_was_compiled() {
+    insta::assert_snapshot!(container_file(&kserve(FULL), "support"));
+}
+
+#[test]
+fn a_lambda_package_is_a_handler_and_a_list() {
+    let service = service(r#"{"flow": "support", "target": "lambda", "service_name": "support"}"#);
+    assert_eq!(service.target, Target::Lambda);
+    insta::assert_snapshot!(lambda_package(&service, "support"));
+    let handler = lambda_handler("support");
+    assert!(handler.starts_with("#!/bin/sh\n") && handler.contains("flows/support.ir.json"), "{handler}");
+}
