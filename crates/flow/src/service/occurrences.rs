@@ -1,0 +1,334 @@
+//! Every place where a node, a port or a context field is named, in YAML, Jinja, Python, expressions and
+//! placeholders.
+//!
+//! Invariant: the text of an occurrence's span is exactly the name, so replacing the spans renames.
+
+use stave_diag::Span;
+use stave_script::interpolation::{self, PathStep};
+use stave_script::state_key::{self, KeySegment};
+use stave_script::{Used, UsedPath, check_condition, check_expression, check_template, check_transform};
+
+use crate::graph::{self, Destination, Origin};
+use crate::model::{Edge, Flow, INPUT, Node, OUTPUT, Port, Text, Transform};
+use crate::yaml::Tree;
+
+/// Something that has a name of its own in a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Symbol {
+    Node(String),
+    Input {
+        node: String,
+        port: String,
+    },
+    /// An output or the error port of a node.
+    Output {
+        node: String,
+        port: String,
+    },
+    Context(String),
+}
+
+impl Symbol {
+    /// The name itself.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Symbol::Node(name) | Symbol::Context(name) => name,
+            Symbol::Input { port, .. } | Symbol::Output { port, .. } => port,
+        }
+    }
+
+    /// "input `x` of node `n`", for messages.
+    #[must_use]
+    pub fn described(&self) -> String {
+        match self {
+            Symbol::Node(name) => format!("node `{name}`"),
+            Symbol::Input { node, port } => format!("input `{port}` of node `{node}`"),
+            Symbol::Output { node, port } => format!("output `{port}` of node `{node}`"),
+            Symbol::Context(name) => format!("context field `{name}`"),
+        }
+    }
+}
+
+/// One place where a symbol is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occurrence {
+    pub symbol: Symbol,
+    pub span: Span,
+    /// Whether it is the place where the symbol is declared.
+    pub is_definition: bool,
+}
+
+/// Every occurrence in file order, each place once.
+#[must_use]
+pub fn occurrences(flow: &Flow, text: &str) -> Vec<Occurrence> {
+    let mut finder = Finder { flow, text, found: Vec::new() };
+    finder.flow();
+    let mut found = finder.found;
+    found.sort_by_key(|occurrence| (occurrence.span, !occurrence.is_definition));
+    found.dedup_by_key(|occurrence| occurrence.span);
+    found
+}
+
+struct Finder<'flow> {
+    flow: &'flow Flow,
+    text: &'flow str,
+    found: Vec<Occurrence>,
+}
+
+impl<'flow> Finder<'flow> {
+    fn add(&mut self, symbol: Symbol, span: Span, is_definition: bool) {
+        if let Some(span) = within(self.text, span, 0, symbol.name()) {
+            self.found.push(Occurrence { symbol, span, is_definition });
+        }
+    }
+
+    fn flow(&mut self) {
+        let flow = self.flow;
+        for field in flow.context.fields() {
+            self.add(Symbol::Context(field.as_str().to_owned()), field.embedded.whole(), true);
+        }
+        for node in flow.nodes.values() {
+            self.node(node);
+        }
+        for edge in &flow.edges {
+            self.edge(edge);
+        }
+    }
+
+    fn node(&mut self, node: &'flow Node) {
+        let id = &node.id.value;
+        self.add(Symbol::Node(id.clone()), node.id.span, true);
+        if let Some(field) = node.id_field.as_ref().filter(|field| field.as_str() == id) {
+            self.add(Symbol::Node(id.clone()), field.embedded.whole(), false);
+        }
+        for port in &node.inputs {
+            self.add(input(node, port.name.as_str()), port.name.embedded.whole(), true);
+        }
+        for port in node.outputs.iter().chain(&node.error) {
+            self.add(output(node, port.name.as_str()), port.name.embedded.whole(), true);
+        }
+        for field in &node.runtime.requires_context {
+            self.add(Symbol::Context(field.as_str().to_owned()), field.embedded.whole(), false);
+        }
+        let keys = node.state.iter().filter_map(|state| state.key.as_ref());
+        let keys = keys.chain(node.runtime.cache.iter().filter_map(|cache| cache.key.as_ref()));
+        for key in keys.collect::<Vec<_>>() {
+            self.key_template(node, key);
+        }
+        self.prompt(node);
+        if let Some(transform) = &node.transform {
+            self.transform(node, transform);
+        }
+    }
+
+    /// `{path}` over inputs and context fields.
+    fn key_template(&mut self, node: &Node, key: &Text) {
+        for segment in state_key::parse(key.as_str()).unwrap_or_default() {
+            let KeySegment::Path { names, range } = segment else { continue };
+            let span = key.at(range);
+            match names.as_slice() {
+                [root, name, ..] if root == "context" => self.context_path(span, root.len() + 1, name),
+                [root, ..] if root == "node" || root == "flow" || root == "context" => {}
+                [name, ..] if node.input(name).is_some() => self.add(input(node, name), span, false),
+                [name, ..] => self.add(Symbol::Context(name.clone()), span, false),
+                [] => {}
+            }
+        }
+    }
+
+    fn context_path(&mut self, span: Span, skip: usize, name: &str) {
+        if let Some(span) = within(self.text, span, skip, name) {
+            self.found.push(Occurrence {
+                symbol: Symbol::Context(name.to_owned()),
+                span,
+                is_definition: false,
+            });
+        }
+    }
+
+    fn prompt(&mut self, node: &'flow Node) {
+        let Some(prompt) = &node.prompt else { return };
+        let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
+        scope.push("context");
+        for text in prompt.system.iter().chain(&prompt.template) {
+            for used in check_template(&text.embedded, &scope).paths {
+                self.path(&used, |name| node.input(name).map(|_| input(node, name)));
+            }
+        }
+        for tool in &prompt.tools {
+            let Some(target) = &tool.maps_to else { continue };
+            self.add(Symbol::Node(target.as_str().to_owned()), target.embedded.whole(), false);
+            let Some(target) = self.flow.nodes.get(target.as_str()) else { continue };
+            let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
+            for entry in properties.and_then(Tree::entries).unwrap_or_default() {
+                if target.input(&entry.key.value).is_some() {
+                    self.add(input(target, &entry.key.value), entry.key.span, false);
+                }
+            }
+            // A list of required parameters names them too.
+            let required = tool.parameters.as_ref().and_then(|parameters| parameters.get("required"));
+            for name in required.and_then(Tree::items).unwrap_or_default().iter().filter_map(Tree::text) {
+                if target.input(name.as_str()).is_some() {
+                    self.add(input(target, name.as_str()), name.embedded.whole(), false);
+                }
+            }
+        }
+    }
+
+    /// A path whose root is a name of the scope or `context`.
+    fn path(&mut self, used: &UsedPath, root: impl Fn(&str) -> Option<Symbol>) {
+        match used.path.as_slice() {
+            [first, name, ..] if first == "context" => {
+                let skip = (used.root.end.saturating_sub(used.span.start)) as usize;
+                self.context_path(used.span, skip, name);
+            }
+            [first, ..] => {
+                if let Some(symbol) = root(first) {
+                    self.add(symbol, used.root, false);
+                }
+            }
+            [] => {}
+        }
+    }
+
+    fn used_context(&mut self, used: &Used) {
+        let slice = self.text.get(used.span.range()).unwrap_or_default();
+        let skip = if slice.starts_with("context") && used.name != "context" { "context".len() } else { 0 };
+        self.context_path(used.span, skip, &used.name);
+    }
+
+    fn transform(&mut self, node: &'flow Node, transform: &'flow Transform) {
+        if let Some(code) = transform.code() {
+            let facts = check_transform(&code.embedded, transform.key).facts;
+            for used in facts.inputs.iter().filter(|used| node.input(&used.name).is_some()) {
+                self.add(input(node, &used.name), used.span, false);
+            }
+            facts.context.iter().for_each(|used| self.used_context(used));
+            for key in facts.returns.iter().flat_map(|returned| &returned.keys) {
+                if node.output(&key.name).is_some() {
+                    self.add(output(node, &key.name), key.span, false);
+                }
+            }
+        }
+        let Some(operation) = transform.operation() else { return };
+        let Some(args) = &operation.args else { return };
+        args.each_text(&mut |text| {
+            let Ok(parsed) = interpolation::parse(text.as_str()) else { return };
+            for path in parsed.placeholders().map(|placeholder| &placeholder.path) {
+                match (path.root.as_str(), path.steps.first()) {
+                    ("context", Some((PathStep::Key(name), range))) => {
+                        self.context_path(text.at(range.clone()), 0, name);
+                    }
+                    (root, _) if node.input(root).is_some() => {
+                        self.add(input(node, root), text.at(path.root_range.clone()), false);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        if node.outputs.len() > 1 && node.op() == Some("io.format_response") {
+            let template = args.get("template").and_then(Tree::entries).unwrap_or_default();
+            for entry in template.iter().filter(|entry| node.output(&entry.key.value).is_some()) {
+                self.add(output(node, &entry.key.value), entry.key.span, false);
+            }
+        }
+    }
+
+    fn edge(&mut self, edge: &'flow Edge) {
+        let ends = [(edge.from.as_ref(), true), (edge.to.as_ref(), false)];
+        for (end, leaves) in ends {
+            let Some(end) = end else { continue };
+            let name = end.node.as_str();
+            match (name, &end.port) {
+                (INPUT, Some(port)) if leaves => {
+                    self.add(Symbol::Context(port.value.clone()), port.span, false);
+                }
+                (INPUT | OUTPUT, _) => {}
+                (_, port) => {
+                    self.add(Symbol::Node(name.to_owned()), end.node.span, false);
+                    if let Some(port) = port {
+                        let (node, name) = (name.to_owned(), port.value.clone());
+                        let symbol = if leaves {
+                            Symbol::Output { node, port: name }
+                        } else {
+                            Symbol::Input { node, port: name }
+                        };
+                        self.add(symbol, port.span, false);
+                    }
+                }
+            }
+        }
+        let origin = edge.from.as_ref().and_then(|end| graph::origin(self.flow, end).ok());
+        let mut scope = vec!["value", "context", "outputs"];
+        let own = origin.map(|origin| match origin {
+            Origin::Request(field) => (field, Symbol::Context(field.to_owned())),
+            Origin::Output(node, port) | Origin::Error(node, port) => {
+                (port.name.as_str(), output(node, port.name.as_str()))
+            }
+        });
+        scope.extend(own.iter().map(|(name, _)| *name));
+        let checks = edge.condition.iter().map(|text| check_condition(&text.embedded, &scope, &[]));
+        let checks = checks.chain(edge.transform.iter().map(|text| check_expression(&text.embedded, &scope)));
+        for check in checks.collect::<Vec<_>>() {
+            for used in &check.names {
+                if let Some((name, symbol)) = &own
+                    && used.name == *name
+                {
+                    self.add(symbol.clone(), used.span, false);
+                }
+            }
+            for used in &check.paths {
+                match (used.path.as_slice(), origin.and_then(|origin| origin.node())) {
+                    ([root, name, ..], Some(node)) if root == "outputs" && node.output(name).is_some() => {
+                        let skip = (used.root.end.saturating_sub(used.span.start)) as usize;
+                        if let Some(span) = within(self.text, used.span, skip, name) {
+                            let symbol = output(node, name);
+                            self.found.push(Occurrence { symbol, span, is_definition: false });
+                        }
+                    }
+                    _ => self.path(used, |_| None),
+                }
+            }
+        }
+    }
+}
+
+/// The port that an edge enters or leaves, though the edge names only the node.
+#[must_use]
+pub fn default_port<'flow>(flow: &'flow Flow, edge: &'flow Edge, leaves: bool) -> Option<&'flow Port> {
+    if leaves {
+        graph::origin(flow, edge.from.as_ref()?).ok().and_then(|origin| origin.port())
+    } else {
+        match graph::destination(flow, edge.to.as_ref()?).ok()? {
+            Destination::Input(_, port) => Some(port),
+            _ => None,
+        }
+    }
+}
+
+fn input(node: &Node, port: &str) -> Symbol {
+    Symbol::Input { node: node.id.value.clone(), port: port.to_owned() }
+}
+
+fn output(node: &Node, port: &str) -> Symbol {
+    Symbol::Output { node: node.id.value.clone(), port: port.to_owned() }
+}
+
+/// The first place of a whole word in a span, from `skip` bytes on.
+fn within(text: &str, span: Span, skip: usize, word: &str) -> Option<Span> {
+    let slice = text.get(span.range())?;
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut from = skip.min(slice.len());
+    while let Some(found) = slice.get(from..)?.find(word) {
+        let (start, end) = (from + found, from + found + word.len());
+        let before = slice.get(..start)?.chars().next_back();
+        let after = slice.get(end..)?.chars().next();
+        if !before.is_some_and(is_part) && !after.is_some_and(is_part) && !word.is_empty() {
+            let base = span.start as usize;
+            return Some(Span::new(span.source, base + start, base + end));
+        }
+        from = start + slice.get(start..)?.chars().next().map_or(1, char::len_utf8);
+    }
+    None
+}

@@ -1,0 +1,61 @@
+//! Giving a node, a port or a context field another name.
+
+use stave_diag::{Edit, Span};
+
+use super::{Analysis, Symbol, occurrences};
+use crate::edit::{Command, Direction, EditRequest, apply};
+use crate::model::Flow;
+
+/// The edits that give a symbol another name at every place that names it, or why it can not have it.
+pub fn rename_edits(flow: &Flow, text: &str, symbol: &Symbol, to: &str) -> Result<Vec<Edit>, String> {
+    if !valid_name(to) {
+        return Err(format!("`{to}` is no name: it must match `[a-z][a-z0-9_]*`"));
+    }
+    let found = occurrences(flow, text);
+    if !found.iter().any(|occurrence| occurrence.is_definition && occurrence.symbol == *symbol) {
+        return Err(format!("{} is not declared in this file", symbol.described()));
+    }
+    let own = found.into_iter().filter(|occurrence| occurrence.symbol == *symbol);
+    Ok(own.map(|occurrence| Edit { span: occurrence.span, replacement: to.to_owned() }).collect())
+}
+
+/// The name at an offset that can be changed.
+#[must_use]
+pub fn renamable_at(analysis: &Analysis, offset: usize) -> Option<Span> {
+    let found = analysis.occurrence_at(offset)?;
+    let declared = |other: &&super::Occurrence| other.is_definition && other.symbol == found.symbol;
+    analysis.occurrences.iter().any(|other| declared(&other)).then_some(found.span)
+}
+
+/// The edits of renaming what stands at an offset. A name that would add errors is refused.
+pub fn rename_at(analysis: &Analysis, offset: usize, to: &str) -> Result<Vec<Edit>, String> {
+    let Some(found) = analysis.occurrence_at(offset) else {
+        return Err("there is no name here that could be changed".to_owned());
+    };
+    let Some(flow) = &analysis.flow else { return Err("the text is not a flow".to_owned()) };
+    let edits = rename_edits(flow, &analysis.text, &found.symbol, to)?;
+    let from = found.symbol.name().to_owned();
+    let command = match &found.symbol {
+        Symbol::Node(_) => Command::RenameNode { from, to: to.to_owned() },
+        Symbol::Context(_) => Command::RenameContext { from, to: to.to_owned() },
+        Symbol::Input { node, .. } => {
+            Command::RenamePort { node: node.clone(), direction: Direction::Input, from, to: to.to_owned() }
+        }
+        Symbol::Output { node, port } => {
+            let is_error = flow.nodes.get(node).is_some_and(|node| node.error_port(port).is_some());
+            let direction = if is_error { Direction::Error } else { Direction::Output };
+            Command::RenamePort { node: node.clone(), direction, from, to: to.to_owned() }
+        }
+    };
+    let request = EditRequest::new(vec![command]);
+    apply(&analysis.text, &request, &crate::Options::default()).map_err(|error| error.to_string())?;
+    Ok(edits)
+}
+
+/// Whether the format allows the name for a node, a port or a context field.
+#[must_use]
+pub fn valid_name(name: &str) -> bool {
+    let mut letters = name.bytes();
+    letters.next().is_some_and(|first| first.is_ascii_lowercase())
+        && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'_')
+}
