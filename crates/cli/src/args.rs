@@ -1,8 +1,14 @@
 //! The command line's grammar.
 
+mod compile;
+pub(crate) mod exec;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use compile::{Compile, SourcePaths};
+pub(crate) use exec::Exec;
 
 /// Checks, compiles and runs agent flows.
 #[derive(Debug, Parser)]
@@ -29,6 +35,10 @@ pub(crate) enum Command {
     Check(Check),
     /// Run a flow on a request
     Run(Run),
+    /// Compile flows to exec documents and a manifest
+    Compile(Compile),
+    /// Look at exec documents: show, validate, graph, diff
+    Exec(Exec),
     /// Make a project that runs
     New(New),
     /// Say what a diagnostic code means, with an example and its cure
@@ -44,6 +54,8 @@ impl Command {
         match self {
             Command::Check(check) => check.json || check.format == Format::Json,
             Command::Run(run) => run.json,
+            Command::Compile(compile) => compile.json,
+            Command::Exec(exec) => exec.is_json(),
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
             Command::PyWorker => false,

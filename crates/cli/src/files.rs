@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Stop;
+use crate::source_kind::SourceKind;
 
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
@@ -31,6 +32,13 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
     })
 }
 
+/// A path as people know it: from the current folder when it lies below that.
+pub(crate) fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
+    below.unwrap_or_else(|| path.to_path_buf())
+}
+
 /// The files that a list of paths stands for: files as they are, folders with everything flow-like below
 /// them, in a stable order.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
@@ -42,7 +50,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
             let before = files.len();
             collect(path, &mut files, 0)?;
             if files.len() == before {
-                return Err(Stop::invalid(format!("{} has no .yaml or .yml files in it", path.display())));
+                return Err(Stop::invalid(format!("{} has no .yaml, .yml, .wdl or .pdl files in it", path.display())));
             }
         } else {
             files.push(path.clone());
@@ -66,7 +74,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), 
         }
         if path.is_dir() && depth < 16 {
             collect(&path, files, depth + 1)?;
-        } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+        } else if SourceKind::of(&path).is_some() {
             files.push(path);
         }
     }

@@ -13,6 +13,7 @@ mod files;
 mod ports;
 mod project;
 mod services;
+mod source_kind;
 mod table;
 mod terminal;
 

@@ -63,7 +63,7 @@ pub fn to_value(document: &Document) -> Value {
     Value::Object(object)
 }
 
-fn node_value(node: &Node) -> Value {
+pub(crate) fn node_value(node: &Node) -> Value {
     let mut object = Object::new();
     object.insert("id".into(), node.id.as_str().into());
     object.insert("type".into(), node.kind.as_str().into());

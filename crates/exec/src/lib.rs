@@ -9,10 +9,12 @@
 
 mod codec;
 pub mod dataflow;
+pub mod diff;
 pub mod expression;
 mod fault;
 pub mod manifest;
 mod model;
+pub mod picture;
 pub mod policy;
 mod verify;
 pub mod wdl;

@@ -1,6 +1,8 @@
 //! One file per command.
 
 mod check;
+mod compile;
+mod exec;
 mod explain;
 mod new;
 mod run;
@@ -16,6 +18,8 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
     let result = match arguments.command {
         Command::Check(arguments) => check::check(&arguments, terminal),
         Command::Run(arguments) => run::run(&arguments, terminal),
+        Command::Compile(arguments) => compile::compile(&arguments, terminal),
+        Command::Exec(arguments) => exec::exec(&arguments, terminal),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),
         Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())

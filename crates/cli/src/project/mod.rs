@@ -51,6 +51,8 @@ pub(crate) struct Project {
     /// The folder with the project file, or the flow's own folder.
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
+    /// Whether there is a project file.
+    pub(crate) has_file: bool,
 }
 
 impl Project {
@@ -65,7 +67,7 @@ impl Project {
         let start = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         let found = start.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
         let Some(path) = found else {
-            return Ok(Project { root: start, settings: Settings::default() });
+            return Ok(Project { root: start, settings: Settings::default(), has_file: false });
         };
         let text = files::read_text(&path)?;
         let shown =
@@ -74,7 +76,7 @@ impl Project {
         let source = sources.add(name, text.as_str());
         let settings = read(source, &text, diagnostics);
         let root = path.parent().map_or_else(|| start.clone(), Path::to_path_buf);
-        Ok(Project { root, settings })
+        Ok(Project { root, settings, has_file: true })
     }
 
     /// The name of the policy set that is baked into documents.

@@ -1,0 +1,85 @@
+//! Emitters: what a compilation becomes as files. One file per emitter, and the list that binds them.
+//!
+//! To add one, write a unit struct that implements [`Emitter`] in a file named like its word, and put it
+//! in [`EMITTERS`]. An emitter sees every flow of the invocation, already checked and lowered, and adds
+//! whole files to the [`Tree`]; it never touches the disk. Everything that all emitters made is published
+//! at once, or nothing is.
+
+mod exec;
+
+use std::collections::BTreeMap;
+
+use super::compilation::Compilation;
+use crate::exit::Stop;
+
+/// Something that turns a compilation into files.
+pub(crate) trait Emitter: Sync {
+    /// The word after `--emit`.
+    fn word(&self) -> &'static str;
+
+    /// The entries of the output folder that it writes into: names of files and folders directly below it.
+    fn roots(&self) -> &'static [&'static str];
+
+    /// Whether a path below its roots is its own, so that it is pruned when it is no longer emitted.
+    fn owns(&self, path: &str) -> bool;
+
+    /// Refuses a compilation that it was asked by name to emit and must not. Without being asked, it leaves
+    /// out what it must not emit and says so.
+    fn refuse(&self, _: &Compilation) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Adds its files. `before` reads what the output folder holds, for emitters that keep a part of it.
+    fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop>;
+}
+
+/// The text of an output file as it was before this compile; `None` when there was none.
+pub(crate) type Before<'b> = dyn Fn(&str) -> Option<String> + 'b;
+
+/// Every emitter, in the order in which they run. Without `--emit` all of them do.
+pub(crate) static EMITTERS: &[&dyn Emitter] = &[&exec::Exec];
+
+/// Files by their path below the output folder, `/` between the parts.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Tree {
+    /// Adds a file. Two emitters that make the same path are a defect of this program.
+    pub(crate) fn add(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
+        let path = path.into();
+        debug_assert!(!path.starts_with('/') && !path.contains('\\'), "{path} is not a relative path");
+        let before = self.files.insert(path, bytes.into());
+        debug_assert!(before.is_none(), "two emitters made the same file");
+    }
+}
+
+/// The emitters that `--emit` names, or all of them.
+pub(crate) fn chosen(words: &[String]) -> Result<Vec<&'static dyn Emitter>, Stop> {
+    if words.is_empty() {
+        return Ok(EMITTERS.to_vec());
+    }
+    for word in words {
+        if !EMITTERS.iter().any(|emitter| emitter.word() == word) {
+            let known: Vec<&str> = EMITTERS.iter().map(|emitter| emitter.word()).collect();
+            let stop = Stop::invalid(format!("`{word}` is not something that can be emitted"));
+            return Err(stop.help(format!("--emit takes {}", known.join(", "))));
+        }
+    }
+    let chosen = EMITTERS.iter().filter(|emitter| words.iter().any(|word| word == emitter.word()));
+    Ok(chosen.copied().collect())
+}
+
+/// Whether any emitter, chosen or not, makes paths like this one. Only those of chosen emitters are pruned.
+pub(crate) fn owned(path: &str) -> bool {
+    EMITTERS.iter().any(|emitter| emitter.owns(path))
+}
+
+/// The names directly below the output folder that emitters write to.
+pub(crate) fn roots() -> Vec<&'static str> {
+    let mut roots: Vec<&str> = EMITTERS.iter().flat_map(|emitter| emitter.roots()).copied().collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}

@@ -1,0 +1,85 @@
+//! WDL workflows and the PDL policies they are paired with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use stave_diag::Diagnostic;
+use stave_exec::wdl::{self, Dialect, PairedPolicy, Policy};
+
+use super::cache::Key;
+use super::compilation::{Lowered, NO_TIME};
+use super::sources::SourceFile;
+use crate::source_kind::{SourceKind, stem};
+
+/// Every policy of the invocation, read once.
+#[derive(Debug)]
+pub(super) struct Policies {
+    by_stem: HashMap<String, Vec<Read>>,
+    /// What is wrong with the policies themselves.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Debug)]
+struct Read {
+    file: Arc<SourceFile>,
+    policy: Option<Policy>,
+}
+
+impl Policies {
+    pub(super) fn read(files: &[Arc<SourceFile>]) -> Policies {
+        let mut policies = Policies { by_stem: HashMap::new(), diagnostics: Vec::new() };
+        for file in files.iter().filter(|file| file.kind == SourceKind::Policy) {
+            let checked = wdl::check_policy(file.id, &file.text, Dialect::Extended);
+            policies.diagnostics.extend(checked.diagnostics);
+            let read = Read { file: Arc::clone(file), policy: checked.value };
+            policies.by_stem.entry(stem(&file.path)).or_default().push(read);
+        }
+        policies
+    }
+
+    /// The policy of a workflow: the one with its name in its own folder, else the first with its name.
+    fn of(&self, workflow: &SourceFile) -> Option<&Read> {
+        let candidates = self.by_stem.get(&stem(&workflow.path))?;
+        let beside = candidates.iter().find(|read| read.file.path.parent() == workflow.path.parent());
+        beside.or_else(|| candidates.first())
+    }
+
+    pub(super) fn key(&self, file: &SourceFile) -> Key {
+        match self.of(file) {
+            Some(read) => Key::of(&["workflow", &file.name, &file.text, &read.file.name, &read.file.text]),
+            None => Key::of(&["workflow", &file.name, &file.text]),
+        }
+    }
+
+    pub(super) fn lower(&self, file: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
+        let checked = wdl::check_workflow(file.id, &file.text, Dialect::Extended);
+        let mut diagnostics = checked.diagnostics;
+        let Some(workflow) = checked.value.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)) else {
+            return (None, diagnostics);
+        };
+        let name = stem(&file.path);
+        let read = self.of(file);
+        let policy = read.and_then(|read| {
+            let policy = read.policy.as_ref()?;
+            Some(PairedPolicy { policy, name: &name, source_file: &read.file.name })
+        });
+        if read.is_some() && policy.is_none() {
+            // The policy's own mistakes are reported where it was read.
+            return (None, diagnostics);
+        }
+        let settings = wdl::Settings {
+            policy,
+            generated_at: NO_TIME,
+            source_file: &file.name,
+            dialect: Dialect::Extended,
+        };
+        let (document, found) = wdl::lower(&workflow, &settings);
+        diagnostics.extend(found);
+        let lowered = document.map(|document| Lowered {
+            triggers: wdl::triggers(&workflow, &document.flow.name),
+            document,
+            flow: None,
+        });
+        (lowered, diagnostics)
+    }
+}

@@ -1,0 +1,64 @@
+//! `stave exec diff`: what differs between two documents, by node and edge.
+
+use stave_canon::Value;
+use stave_exec::diff::Difference;
+
+use crate::args::exec::Diff;
+use crate::exit::{Exit, Stop};
+use crate::terminal::{self, Terminal};
+
+/// Ends with 1 when the documents differ, as `diff` does.
+pub(super) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
+    let before = super::load(&arguments.before, terminal, arguments.json)?;
+    let after = super::load(&arguments.after, terminal, arguments.json)?;
+    let difference = stave_exec::diff::diff(&before, &after);
+    if arguments.json {
+        terminal::out(&to_value(&difference).to_string());
+    } else {
+        print(&difference);
+    }
+    Ok(if difference.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+fn print(difference: &Difference) {
+    if difference.is_empty() {
+        terminal::error("the documents run the same");
+    }
+    for pointer in &difference.other {
+        terminal::out(&format!("~ {pointer}"));
+    }
+    for (sign, what, names) in [
+        ("-", "node", &difference.removed_nodes),
+        ("+", "node", &difference.added_nodes),
+        ("-", "edge", &difference.removed_edges),
+        ("+", "edge", &difference.added_edges),
+    ] {
+        for name in names {
+            terminal::out(&format!("{sign} {what} {name}"));
+        }
+    }
+    for node in &difference.changed_nodes {
+        terminal::out(&format!("~ node {}: {}", node.id, node.pointers.join(", ")));
+    }
+}
+
+fn to_value(difference: &Difference) -> Value {
+    let changed = difference.changed_nodes.iter().map(|node| {
+        Value::from_iter([("id", Value::from(node.id.as_str())), ("pointers", node.pointers.clone().into())])
+    });
+    let nodes = Value::from_iter([
+        ("added", Value::from(difference.added_nodes.clone())),
+        ("removed", difference.removed_nodes.clone().into()),
+        ("changed", Value::Array(changed.collect())),
+    ]);
+    let edges = Value::from_iter([
+        ("added", difference.added_edges.clone()),
+        ("removed", difference.removed_edges.clone()),
+    ]);
+    Value::from_iter([
+        ("same", Value::from(difference.is_empty())),
+        ("nodes", nodes),
+        ("edges", edges),
+        ("other", difference.other.clone().into()),
+    ])
+}

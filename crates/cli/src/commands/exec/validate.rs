@@ -1,0 +1,59 @@
+//! `stave exec validate`: the eight rules, every violation at its pointer, line and column.
+
+use stave_canon::Value;
+use stave_diag::{Diagnostic, Sources, render, sort};
+use stave_exec::Acceptance;
+
+use crate::args::exec::Validate;
+use crate::exit::{Exit, Stop};
+use crate::files;
+use crate::terminal::{self, Terminal};
+
+pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit, Stop> {
+    let acceptance = if arguments.additive { Acceptance::Additive } else { Acceptance::Exact };
+    let mut sources = Sources::new();
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    let mut documents = Vec::new();
+    for file in &arguments.files {
+        let text = files::read_text(file)?;
+        let source = sources.add(file.display().to_string(), text.as_str());
+        let found = stave_exec::check_text(source, &text, acceptance).err().unwrap_or_default();
+        // The pointers are told beside the places, for machines that have the document and not its text.
+        let faults =
+            stave_canon::parse(&text).ok().and_then(|value| stave_exec::read(&value, acceptance).err());
+        let faults = faults.unwrap_or_default().into_iter().map(|fault| {
+            Value::from_iter([
+                ("pointer", Value::from(fault.pointer)),
+                ("code", fault.code.0.into()),
+                ("message", fault.message.into()),
+            ])
+        });
+        documents.push(Value::from_iter([
+            ("file", Value::from(file.display().to_string())),
+            ("valid", found.is_empty().into()),
+            ("faults", Value::Array(faults.collect())),
+        ]));
+        diagnostics.extend(found);
+    }
+    sort(&mut diagnostics);
+    let is_valid = diagnostics.is_empty();
+    if arguments.json {
+        let shown = stave_canon::parse(&render::json::render(&diagnostics, &sources)).unwrap_or_default();
+        let report = [
+            ("valid", Value::from(is_valid)),
+            ("documents", Value::Array(documents)),
+            ("diagnostics", shown.get("diagnostics").cloned().unwrap_or_default()),
+        ];
+        terminal::out(&Value::from_iter(report).to_string());
+    } else {
+        let text = render::terminal::render(&diagnostics, &sources, terminal.stderr);
+        if !text.is_empty() {
+            terminal::error(text.trim_end());
+            terminal::error("");
+        }
+        let count = arguments.files.len();
+        let counted = if count == 1 { "1 document".to_owned() } else { format!("{count} documents") };
+        terminal::error(&format!("validated {counted}: {}", render::summary(&diagnostics)));
+    }
+    Ok(if is_valid { Exit::Fine } else { Exit::Invalid })
+}
