@@ -72,9 +72,11 @@ impl Chance {
         Chance { short, long: short + (1.0 - short) * LATE }
     }
 
-    /// The better of both.
+    /// The better of both. Late uses stay late: what is sure to be used soon still meets every pause.
     pub(crate) fn max(self, other: Chance) -> Chance {
-        Chance { short: self.short.max(other.short), long: self.long.max(other.long) }
+        let late = (self.long - self.short).max(other.long - other.short);
+        let short = self.short.max(other.short).min(1.0 - late);
+        Chance { short, long: short + late }
     }
 
     /// With a further chance beside it.

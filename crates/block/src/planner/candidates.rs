@@ -78,6 +78,8 @@ impl Planner {
                 chance: self.chance(request, measured, profile, known, &places, position, volatile),
                 reads: measured.found_from(position, rules, is_readable).map_or(0, |at| measured.tokens[at]),
                 live: position < known && is_readable(measured.prefixes[position]),
+                shared: wire.positions[position].message.is_none()
+                    || self.nodes.get(measured.prefixes[position]).is_some_and(|node| node.branched),
                 client: wire.client_marks().iter().find(|(at, _)| *at == position).map(|(_, ttl)| *ttl),
             })
             .filter(|candidate| candidate.tokens >= measured.minimum)

@@ -7,6 +7,16 @@ use crate::{MarkedRules, Ttl};
 
 use super::belief::Chance;
 
+/// The chance that is made of certainty.
+const MOST_CERTAIN: f64 = 0.98;
+
+/// What keeping a shared token alive is worth, in tokens.
+const KEPT: f64 = 0.02;
+
+/// What the long lifetime must be expected to save beyond its price: its cost is certain, the pauses that
+/// it bridges are not.
+const CAUTION: f64 = 0.15;
+
 /// A position that could be marked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Candidate {
@@ -18,6 +28,8 @@ pub(crate) struct Candidate {
     pub(crate) reads: u64,
     /// Whether an entry ends exactly here.
     pub(crate) live: bool,
+    /// Whether different requests go on from here.
+    pub(crate) shared: bool,
     /// The client's own mark here.
     pub(crate) client: Option<Ttl>,
 }
@@ -29,6 +41,8 @@ pub(crate) struct Judge<'r> {
     pub(crate) minimum: u64,
     /// Tokens that a request on its way is writing already.
     pub(crate) pending: u64,
+    /// Whether the long lifetime may be used.
+    pub(crate) allow_long: bool,
 }
 
 /// The best set of at most `slots` marks, in wire order. Candidates are in wire order too.
@@ -49,7 +63,8 @@ struct Search<'s> {
 impl Search<'_> {
     fn extend(&mut self, set: &mut Vec<usize>, from: usize) {
         // The first `long` marks live long, as the provider wants the long ones first.
-        for long in 0..=set.len() {
+        let most_long = if self.judge.allow_long { set.len() } else { 0 };
+        for long in 0..=most_long {
             let value = self.judge.value(self.candidates, set, long);
             if value > self.best {
                 self.best = value;
@@ -85,9 +100,9 @@ impl Judge<'_> {
                 None => -0.01,
             };
             if candidate.tokens <= covered || candidate.tokens < self.minimum {
-                if candidate.live {
-                    // Keeping a shared prefix alive is free.
-                    value += 1e-4 * candidate.tokens as f64 * candidate.chance.short;
+                if candidate.live && candidate.shared {
+                    // Keeping alive what others may use is free.
+                    value += KEPT * candidate.tokens as f64;
                 }
                 continue;
             }
@@ -115,12 +130,13 @@ impl Judge<'_> {
     fn gain(&self, ttl: Ttl, chance: Chance) -> f64 {
         let read = self.rules.read;
         let (short, long) = (self.rules.write_short, self.rules.write_long);
-        let again = chance.long.min(0.98);
-        let late = (again - chance.short).max(0.0);
+        // No chain is endless.
+        let (soon, again) = (MOST_CERTAIN * chance.short, MOST_CERTAIN * chance.long);
+        let late = (again - soon).max(0.0);
         let end = 1.0 - again;
         let never = 1.0 / end;
         let with_short = (read + (short - read) * late) / end + (short - read);
-        let with_long = long - read + read / end;
+        let with_long = long - read + read / end + CAUTION;
         let later = 1.0 + again * never.min(with_short).min(with_long);
         match ttl {
             Ttl::Short => later - with_short,
@@ -134,12 +150,12 @@ mod tests {
     use super::*;
 
     fn judge() -> Judge<'static> {
-        Judge { rules: MarkedRules::anthropic(), minimum: 1024, pending: 0 }
+        Judge { rules: MarkedRules::anthropic(), minimum: 1024, pending: 0, allow_long: true }
     }
 
     fn candidate(position: usize, tokens: u64, short: f64, long: f64) -> Candidate {
         let chance = Chance { short, long };
-        Candidate { position, tokens, chance, reads: 0, live: false, client: None }
+        Candidate { position, tokens, chance, reads: 0, live: false, shared: false, client: None }
     }
 
     #[test]

@@ -63,11 +63,7 @@ impl CachePlan {
     /// The plan that leaves a request as its client made it.
     #[must_use]
     pub fn as_sent(wire: &WirePrompt) -> Self {
-        CachePlan {
-            marks: wire.client_marks(),
-            cache_key: wire.cache_key.clone(),
-            ..CachePlan::default()
-        }
+        CachePlan { marks: wire.client_marks(), cache_key: wire.cache_key.clone(), ..CachePlan::default() }
     }
 }
 
@@ -163,7 +159,11 @@ impl Planner {
         let profile = profile::profile(wire, request.body);
         self.settle_session(request, &measured, known);
         let candidates = self.candidates(request, &measured, rules, profile, known);
-        let judge = Judge { rules, minimum: measured.minimum, pending: self.pending(&measured, known, now) };
+        // A client that marks for itself has chosen its lifetimes.
+        let client = wire.client_marks();
+        let allow_long = client.is_empty() || client.iter().any(|(_, ttl)| *ttl == Ttl::Long);
+        let pending = self.pending(&measured, known, now);
+        let judge = Judge { rules, minimum: measured.minimum, pending, allow_long };
         let marks = choose(&candidates, rules.marks, &judge);
         let watches = self.remember(request, &measured, profile, known);
         let mut entries = NodeEntries { nodes: &mut self.nodes, now };

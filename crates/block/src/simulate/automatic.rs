@@ -53,11 +53,11 @@ impl Machines {
     ) -> (Served, f64) {
         let family = rules.family(&traced.wire.model);
         let total = traced.total();
-        let usable = |entry: &(f64, f64)| entry.1 <= traced.time && traced.time < entry.0 + family.idle_seconds;
-        let hits = steps
-            .iter()
-            .take_while(|step| self.entries.get(&(machine, **step)).is_some_and(usable))
-            .count() as u64;
+        let usable =
+            |entry: &(f64, f64)| entry.1 <= traced.time && traced.time < entry.0 + family.idle_seconds;
+        let hits =
+            steps.iter().take_while(|step| self.entries.get(&(machine, **step)).is_some_and(usable)).count()
+                as u64;
         let read = Some(hits * rules.step).filter(|read| *read >= rules.minimum).unwrap_or(0);
         if total >= rules.minimum {
             for step in steps {
@@ -72,16 +72,9 @@ impl Machines {
         let rest = total - read.min(total);
         let cacheable = if total >= rules.minimum { rest } else { 0 };
         let written = if family.write > 1.0 { cacheable } else { 0 };
-        let served = Served {
-            read,
-            written_short: written,
-            written_long: 0,
-            uncached: rest - written,
-            read_at: None,
-        };
-        let cost = read as f64 * family.read
-            + written as f64 * family.write
-            + served.uncached as f64;
+        let served =
+            Served { read, written_short: written, written_long: 0, uncached: rest - written, read_at: None };
+        let cost = read as f64 * family.read + written as f64 * family.write + served.uncached as f64;
         (served, cost)
     }
 
