@@ -15,13 +15,14 @@ mod hash;
 pub mod model;
 pub mod ops;
 mod parse;
+pub mod picture;
 pub mod schema;
 pub mod service;
 pub mod shape;
 pub mod types;
 pub mod yaml;
 
-pub use check::{Options, Scopes, check};
+pub use check::{Options, Scopes, check, deployment_faults};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
 use stave_canon::Value;
-use stave_diag::{LineColumn, Sources, render};
+use stave_diag::{LineColumn, SourceId, Sources, render};
 use stave_flow::{Options, load};
 
 const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
@@ -44,8 +44,9 @@ fn completed() -> String {
 }
 
 #[test]
-fn it_has_one_finding_the_dangling_edge() {
-    let (findings, sources) = findings(&example(), false);
+fn it_has_one_error_the_dangling_edge() {
+    let (mut findings, sources) = findings(&example(), false);
+    findings.retain(stave_diag::Diagnostic::is_error);
     let [dangling] = findings.as_slice() else { panic!("{}", render::short::render(&findings, &sources)) };
     assert_eq!(dangling.code.0, "dangling-edge");
     assert!(dangling.is_error());
@@ -56,9 +57,14 @@ fn it_has_one_finding_the_dangling_edge() {
 }
 
 #[test]
-fn with_the_missing_node_it_has_no_finding() {
+fn with_the_missing_node_only_its_deployment_is_doubted() {
     let (findings, sources) = findings(&completed(), false);
-    assert!(findings.is_empty(), "{}", render::short::render(&findings, &sources));
+    let codes: Vec<&str> = findings.iter().map(|found| found.code.0).collect();
+    assert_eq!(codes, ["memory-across-replicas"; 2], "{}", render::short::render(&findings, &sources));
+    assert!(findings.iter().all(|found| !found.is_error()));
+    let flow = stave_flow::parse(SourceId(0), &completed()).flow.unwrap();
+    let faults = stave_flow::deployment_faults(&flow);
+    assert!(faults.len() == 2 && faults.iter().all(stave_diag::Diagnostic::is_error), "{faults:?}");
 }
 
 #[test]

@@ -23,7 +23,9 @@ mod suggest;
 mod used;
 
 pub use error::{CodePlace, CodeRange, Limit, ScriptError};
-pub use expression::{ExpressionCheck, ExpressionType, check_condition, check_expression};
+pub use expression::{
+    ExpressionCheck, ExpressionType, check_condition, check_expression, check_typed, check_typed_condition,
+};
 pub use jinja::{RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template, render};
 pub use limits::Limits;
 pub use pool::{

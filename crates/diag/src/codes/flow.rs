@@ -28,6 +28,7 @@ codes! { Flow:
     DISJOINT_SCHEMAS = "disjoint-schemas", Error, "No value satisfies the schemas at both ends of an edge.";
     INCOMPATIBLE_TYPES = "incompatible-types", Error, "An edge connects port types that do not fit.";
     MISPLACED_PSEUDO_NODE = "misplaced-pseudo-node", Error, "An edge enters `_input` or leaves `_output`.";
+    MISMATCHED_TRANSFORM = "mismatched-transform", Warning, "The transform of an edge gives a type that its end does not take.";
     MIXED_OUTPUT = "mixed-output", Error, "Edges enter `_output` as a whole and by field.";
     NO_OUTPUT = "no-output", Warning, "No edge enters `_output`.";
     UNCONNECTED_INPUT = "unconnected-input", Error, "No edge feeds a required input.";
@@ -35,7 +36,10 @@ codes! { Flow:
     UNUSED_NODE = "unused-node", Warning, "Nothing uses what a node without effects makes.";
     // Schemas.
     BAD_SCHEMA = "bad-schema", Error, "A schema is not valid JSON Schema.";
+    SCHEMA_DRIFT = "schema-drift", Warning, "A prompt's `output_schema` and its port's schema say different things.";
     SCHEMA_TYPE_CONFLICT = "schema-type-conflict", Error, "A port's schema excludes the port's type.";
+    UNKNOWN_PROPERTY = "unknown-property", Warning, "A path goes through a property that the schema does not name.";
+    UNPROVEN_SCHEMA = "unproven-schema", Warning, "What leaves a port may not fit the schema where it arrives.";
     // Context, placeholders and operations.
     BAD_PLACEHOLDER = "bad-placeholder", Error, "A `${…}` is not a path.";
     CONFLICTING_ARGUMENTS = "conflicting-arguments", Warning, "An operation has two arguments that exclude each other.";
@@ -57,6 +61,7 @@ codes! { Flow:
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
     UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
+    VOLATILE_SYSTEM_TEXT = "volatile-system-text", Warning, "A system text changes from request to request.";
     // Code in its node.
     EXTRA_OUTPUT = "extra-output", Warning, "Code or a template gives a key that is no output of its node.";
     LACKING_OUTPUT = "lacking-output", Warning, "Code or a template lacks a required output of its node.";
@@ -65,6 +70,7 @@ codes! { Flow:
     BAD_STATE_KEY = "bad-state-key", Error, "A state key is not a template.";
     CACHED_EFFECT = "cached-effect", Error, "A node with effects has a cache.";
     CONFLICTING_TTL = "conflicting-ttl", Error, "Two nodes give one state record different lifetimes.";
+    REPEATED_EFFECT = "repeated-effect", Warning, "An operation with effects is retried without a way to tell attempts apart.";
     RESERVED_BACKEND = "reserved-backend", Warning, "A state backend is reserved and can not be used.";
     SESSION_WITHOUT_ID = "session-without-id", Error, "Session state is used without a session id.";
     STATE_NOT_CONFIGURED = "state-not-configured", Error, "Code uses state that its node does not have.";
@@ -76,6 +82,7 @@ codes! { Flow:
     // Labels.
     SENSITIVE_DATA_LEAK = "sensitive-data-leak", Error, "Sensitive data reaches a receiver outside its scope.";
     // Deployment.
+    MEMORY_ACROSS_REPLICAS = "memory-across-replicas", Warning, "Sessions are kept in the memory of one of several copies.";
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";
     RENAMED_SERVICE = "renamed-service", Warning, "The service's name had to be changed to be legal.";
     // Leniencies, which only the strict dialect reports.

@@ -17,6 +17,7 @@ codes! { Flow:
     FORBIDDEN_CALL = "forbidden-call", Error, "An expression calls something outside the allowed functions.";
     FORBIDDEN_EXPRESSION = "forbidden-expression", Error, "An expression uses Python outside the allowed subset.";
     UNKNOWN_ATTRIBUTE = "unknown-attribute", Error, "An expression reads an attribute of a plain value.";
+    MISMATCHED_COMPARISON = "mismatched-comparison", Warning, "A comparison of two types fails or decides nothing.";
     NON_BOOLEAN_CONDITION = "non-boolean-condition", Warning, "A condition gives something other than true or false.";
     INVALID_TEMPLATE = "invalid-template", Error, "A template is not Jinja.";
     UNKNOWN_TEMPLATE_VARIABLE = "unknown-template-variable", Error, "A template reads a variable that is not bound there.";

@@ -4,6 +4,7 @@
 //! Invariant: rendering never fails and never panics, whatever the spans and texts are; control characters
 //! of untrusted text never reach a terminal.
 
+pub mod github;
 pub mod json;
 pub mod sarif;
 pub mod short;

@@ -2,10 +2,11 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_script::{ExpressionCheck, check_condition, check_expression};
+use stave_script::{ExpressionCheck, ExpressionType, check_typed, check_typed_condition};
 
 use super::subject::{Subject, suggest};
 use crate::graph::{self, Origin};
+use crate::model::{Edge, Text};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for edge in &subject.flow.edges {
@@ -22,13 +23,54 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 scope.extend(edge.from.iter().filter_map(|end| end.port.as_ref()).map(|port| port.as_str()));
             }
         }
-        let condition = edge.condition.as_ref().map(|text| check_condition(&text.embedded, &scope));
-        let transform = edge.transform.as_ref().map(|text| check_expression(&text.embedded, &scope));
+        let known = known(origin);
+        let condition =
+            edge.condition.as_ref().map(|text| check_typed_condition(&text.embedded, &scope, &known));
+        let transform = edge.transform.as_ref().map(|text| check_typed(&text.embedded, &scope, &known));
+        if let (Some(found), Some(text)) = (&transform, &edge.transform) {
+            diagnostics.extend(mismatch(subject, edge, text, found.result));
+        }
         for found in condition.into_iter().chain(transform) {
             paths(subject, origin, &found, diagnostics);
             diagnostics.extend(found.diagnostics);
         }
     }
+}
+
+/// The types of the names that carry the value.
+fn known(origin: Option<Origin<'_>>) -> Vec<(&str, ExpressionType)> {
+    let Some(port) = origin.as_ref().and_then(Origin::port) else { return Vec::new() };
+    let Some(port_type) = &port.port_type else { return Vec::new() };
+    let value = match port_type.json_type() {
+        "string" => ExpressionType::String,
+        "number" => ExpressionType::Number,
+        "boolean" => ExpressionType::Boolean,
+        "array" => ExpressionType::Array,
+        "object" => ExpressionType::Object,
+        _ => return Vec::new(),
+    };
+    vec![("value", value), (port.name.as_str(), value)]
+}
+
+/// A transform whose result is plainly of a type that the edge's end does not take.
+fn mismatch(subject: &Subject<'_>, edge: &Edge, text: &Text, result: ExpressionType) -> Option<Diagnostic> {
+    let destination = graph::destination(subject.flow, edge.to.as_ref()?).ok()?;
+    let port_type = destination.port()?.port_type.as_ref()?;
+    let wanted = port_type.json_type();
+    let given = match result {
+        ExpressionType::Unknown | ExpressionType::Null => return None,
+        result => result.word(),
+    };
+    // A number or a boolean is printed on its way into a text.
+    if given == wanted || (wanted == "string" && matches!(given, "number" | "boolean")) {
+        return None;
+    }
+    let message = format!("the transform gives a {given}, and `{}` takes a {wanted}", edge.to.as_ref()?);
+    Some(
+        Diagnostic::new(codes::MISMATCHED_TRANSFORM, text.embedded.whole(), message)
+            .label(port_type.span, "the type that is taken")
+            .help("let the transform give that type, or change the port's type"),
+    )
 }
 
 /// What an expression reads of `context` and `outputs` is there.

@@ -4,6 +4,7 @@
 //! are not resolved. A rule says nothing about what another rule or the parser reported already, so that
 //! one mistake is one error.
 
+mod answer_drift;
 mod cache;
 mod code;
 mod conditions;
@@ -26,14 +27,19 @@ mod operations;
 mod output;
 mod placeholders;
 mod port_types;
+mod properties;
+mod repeated_effects;
+mod replicas;
 mod request_types;
 mod schema_overlap;
+mod schema_proof;
 mod schemas;
 mod state;
 mod state_keys;
 mod state_races;
 pub(crate) mod strict;
 mod subject;
+mod system_text;
 mod templates;
 mod tools;
 mod unconnected_inputs;
@@ -47,6 +53,7 @@ use stave_diag::Diagnostic;
 use subject::Subject;
 
 pub use labels::Scopes;
+pub use replicas::deployment_faults;
 
 /// How a flow is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +62,8 @@ pub struct Options {
     pub strict: bool,
     /// Providers that the project configures besides the specification's four.
     pub providers: Vec<String>,
+    /// Whether the project's prompts are not cached, so that what changes may stand anywhere in them.
+    pub uncached_prompts: bool,
     /// Who may be given sensitive data.
     pub scopes: Scopes,
 }
@@ -77,6 +86,7 @@ const RULES: &[Rule] = &[
     request_types::check,
     schemas::check,
     schema_overlap::check,
+    answer_drift::check,
     unconnected_inputs::check,
     cycles::check,
     contested_ports::check,
@@ -90,6 +100,8 @@ const RULES: &[Rule] = &[
     literal_secrets::check,
     conditions::check,
     templates::check,
+    system_text::check,
+    properties::check,
     code::check,
     models::check,
     fallbacks::check,
@@ -98,8 +110,10 @@ const RULES: &[Rule] = &[
     state_keys::check,
     state_races::check,
     cache::check,
+    repeated_effects::check,
     // Around the flow.
     deployment::check,
+    replicas::check,
     labels::check,
     leniencies::check,
 ];

@@ -6,6 +6,7 @@ use stave_canon::Value;
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
+use super::schema_proof::doubt;
 use super::subject::Subject;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -33,6 +34,14 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                     .label(to_schema.span, "what is taken")
                     .help("make one schema allow what the other does"),
             );
+        } else if let Some(reason) = doubt(&from_schema.to_value(), &to_schema.to_value()) {
+            let message = format!("what `{}` gives may not fit `{end}`: {reason}", from.name.as_str());
+            diagnostics.push(
+                Diagnostic::new(codes::UNPROVEN_SCHEMA, end.span, message)
+                    .label(from_schema.span, "what leaves")
+                    .label(to_schema.span, "what is taken")
+                    .help("say more where it leaves, or ask for less where it is taken"),
+            );
         }
     }
 }
@@ -58,7 +67,7 @@ fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// Why no value satisfies both schemas, when that is certain.
-fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String> {
+pub(super) fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String> {
     let (left_types, right_types) = (types(left)?, types(right)?);
     let shared: Vec<&str> = left_types
         .iter()

@@ -9,7 +9,7 @@ mod check;
 mod types;
 
 use ruff_python_ast::visitor::Visitor;
-use stave_diag::codes::script::{INVALID_EXPRESSION, NON_BOOLEAN_CONDITION};
+use stave_diag::codes::script::{INVALID_EXPRESSION, MISMATCHED_COMPARISON, NON_BOOLEAN_CONDITION};
 use stave_diag::{Diagnostic, Embedded};
 
 use crate::python::parse;
@@ -61,6 +61,12 @@ pub const MAX_EXPRESSION: usize = 8 * 1024;
 /// Checks one expression against the names it may use.
 #[must_use]
 pub fn check_expression(text: &Embedded, scope: &[&str]) -> ExpressionCheck {
+    check_typed(text, scope, &[])
+}
+
+/// [`check_expression`] where the types of some names are known.
+#[must_use]
+pub fn check_typed(text: &Embedded, scope: &[&str], known: &[(&str, ExpressionType)]) -> ExpressionCheck {
     let invalid = |message: String, range| {
         let diagnostic = Diagnostic::new(INVALID_EXPRESSION, text.span(range), message);
         ExpressionCheck { diagnostics: vec![diagnostic], ..ExpressionCheck::default() }
@@ -84,7 +90,13 @@ pub fn check_expression(text: &Embedded, scope: &[&str]) -> ExpressionCheck {
             let mut checker = check::Checker::new(text, offset, scope);
             checker.visit_expr(&tree);
             let mut check = checker.finish();
-            check.result = types::of(&tree);
+            check.result = types::of(&tree, known);
+            for mismatch in types::mismatches(&tree, known) {
+                let range = parse::bytes(mismatch.range);
+                let span = text.span(offset + range.start..offset + range.end);
+                let diagnostic = Diagnostic::new(MISMATCHED_COMPARISON, span, mismatch.message);
+                check.diagnostics.push(diagnostic.help("compare values of one type"));
+            }
             check
         }
     }
@@ -93,7 +105,17 @@ pub fn check_expression(text: &Embedded, scope: &[&str]) -> ExpressionCheck {
 /// [`check_expression`] for a condition, with a warning when its value is plainly not a boolean.
 #[must_use]
 pub fn check_condition(text: &Embedded, scope: &[&str]) -> ExpressionCheck {
-    let mut check = check_expression(text, scope);
+    check_typed_condition(text, scope, &[])
+}
+
+/// [`check_condition`] where the types of some names are known.
+#[must_use]
+pub fn check_typed_condition(
+    text: &Embedded,
+    scope: &[&str],
+    known: &[(&str, ExpressionType)],
+) -> ExpressionCheck {
+    let mut check = check_typed(text, scope, known);
     if !matches!(check.result, ExpressionType::Boolean | ExpressionType::Unknown) {
         let (offset, trimmed) = trim(text.text());
         let message = format!("the condition gives a {}, not true or false", check.result.word());

@@ -1,11 +1,21 @@
 //! The kind of value an expression gives, as far as its text tells.
 
-use ruff_python_ast::{Expr, ExprCall, Operator, UnaryOp};
+use ruff_python_ast::visitor::{Visitor, walk_expr};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, Operator, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::ExpressionType;
 
-pub(super) fn of(expr: &Expr) -> ExpressionType {
+/// The types of the names that are bound where an expression stands.
+pub(super) type Known<'k> = [(&'k str, ExpressionType)];
+
+pub(super) fn of(expr: &Expr, known: &Known<'_>) -> ExpressionType {
+    let of = |expr: &Expr| of(expr, known);
     match expr {
+        Expr::Name(name) => {
+            let found = known.iter().find(|(known, _)| *known == name.id.as_str());
+            found.map_or(ExpressionType::Unknown, |(_, known)| *known)
+        }
         Expr::NoneLiteral(_) => ExpressionType::Null,
         Expr::BooleanLiteral(_) | Expr::Compare(_) => ExpressionType::Boolean,
         Expr::NumberLiteral(_) => ExpressionType::Number,
@@ -66,5 +76,72 @@ fn returned(call: &ExprCall) -> ExpressionType {
             _ => ExpressionType::Unknown,
         },
         _ => ExpressionType::Unknown,
+    }
+}
+
+/// A comparison whose two sides can not be compared.
+pub(super) struct Mismatch {
+    pub(super) range: TextRange,
+    pub(super) message: String,
+}
+
+/// The comparisons that fail or decide nothing whatever the values are, outside comprehensions, whose names
+/// are their own.
+pub(super) fn mismatches(expr: &Expr, known: &Known<'_>) -> Vec<Mismatch> {
+    let mut finder = Finder { known, found: Vec::new() };
+    finder.visit_expr(expr);
+    finder.found
+}
+
+struct Finder<'k> {
+    known: &'k Known<'k>,
+    found: Vec<Mismatch>,
+}
+
+impl<'a> Visitor<'a> for Finder<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if matches!(
+            expr,
+            Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) | Expr::Lambda(_)
+        ) {
+            return;
+        }
+        if let Expr::Compare(compare) = expr {
+            let mut left = &*compare.left;
+            for (op, right) in compare.ops.iter().zip(&compare.comparators) {
+                if let Some(message) = fault(of(left, self.known), *op, of(right, self.known)) {
+                    let range = TextRange::new(left.start(), right.end());
+                    self.found.push(Mismatch { range, message });
+                }
+                left = right;
+            }
+        }
+        walk_expr(self, expr);
+    }
+}
+
+fn fault(left: ExpressionType, op: CmpOp, right: ExpressionType) -> Option<String> {
+    use ExpressionType::{Array, Boolean, Null, Number, String, Unknown};
+    if left == Unknown || right == Unknown {
+        return None;
+    }
+    let numeric = |one: ExpressionType| matches!(one, Number | Boolean);
+    let (one, other) = (left.word(), right.word());
+    match op {
+        CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE => {
+            let ordered = (numeric(left) && numeric(right))
+                || matches!((left, right), (String, String) | (Array, Array));
+            (!ordered).then(|| format!("a {one} and a {other} have no order, so the comparison fails"))
+        }
+        CmpOp::Eq | CmpOp::NotEq => {
+            let alike = left == right || (numeric(left) && numeric(right)) || left == Null || right == Null;
+            (!alike).then(|| format!("a {one} is never equal to a {other}"))
+        }
+        CmpOp::In | CmpOp::NotIn => match right {
+            Number | Boolean | Null => Some(format!("nothing is in a {other}, so the test fails")),
+            String if left != String => Some(format!("a {one} can not be in a string, so the test fails")),
+            _ => None,
+        },
+        CmpOp::Is | CmpOp::IsNot => None,
     }
 }

@@ -1,0 +1,40 @@
+//! Sessions are remembered where every copy of a service can find them.
+
+use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Severity};
+
+use super::subject::Subject;
+use crate::model::{Backend, Flow, Scope, Target};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.extend(findings(subject.flow));
+}
+
+/// What must not be deployed though it can be run: the same findings as errors.
+#[must_use]
+pub fn deployment_faults(flow: &Flow) -> Vec<Diagnostic> {
+    findings(flow).map(|found| found.severity(Severity::Error)).collect()
+}
+
+fn findings(flow: &Flow) -> impl Iterator<Item = Diagnostic> {
+    let deployment = flow.deployment.as_ref();
+    let on_kserve = deployment.and_then(|deployment| deployment.target).map(|target| target.value);
+    let kserve = deployment.and_then(|deployment| deployment.kserve.as_ref());
+    let counts = kserve.into_iter().flat_map(|kserve| [kserve.max_replicas, kserve.min_replicas]);
+    let copies = counts.flatten().find(|count| count.value > 1);
+    let copies = copies.filter(|_| on_kserve == Some(Target::Kserve));
+    flow.nodes.values().filter_map(move |node| {
+        let (copies, state) = (copies?, node.state.as_ref()?);
+        let in_session = state.scope.map(|scope| scope.value) == Some(Scope::Session);
+        if !in_session || state.backend() != Backend::Memory {
+            return None;
+        }
+        let span = state.backend.map_or(state.key_span, |backend| backend.span);
+        let message = format!(
+            "node `{}` keeps sessions in memory, and up to {} copies of the service would each have their own",
+            node.id.value, copies.value
+        );
+        let diagnostic = Diagnostic::new(codes::MEMORY_ACROSS_REPLICAS, span, message);
+        Some(diagnostic.label(copies.span, "the copies").help("write `backend: redis`, or deploy one copy"))
+    })
+}

@@ -1,0 +1,35 @@
+//! A prompt's system text is the same for every request, so that providers can keep it.
+
+use stave_diag::Diagnostic;
+use stave_diag::codes::flow as codes;
+use stave_script::check_template;
+
+use super::subject::{Subject, listed};
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    if subject.options.uncached_prompts {
+        return;
+    }
+    for node in subject.nodes() {
+        let Some(system) = node.prompt.as_ref().and_then(|prompt| prompt.system.as_ref()) else { continue };
+        // Most system texts are plain, and a plain one needs no parser.
+        if !system.as_str().contains("{{") && !system.as_str().contains("{%") {
+            continue;
+        }
+        let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
+        scope.push("context");
+        let paths = check_template(&system.embedded, &scope).paths;
+        let Some(first) = paths.first() else { continue };
+        let mut names: Vec<String> = paths.iter().map(|used| used.path.join(".")).collect();
+        names.dedup();
+        let message = format!(
+            "the system text of node `{}` changes with {}, so no provider can keep it between requests",
+            node.id.value,
+            listed(names.iter().map(String::as_str))
+        );
+        diagnostics.push(
+            Diagnostic::new(codes::VOLATILE_SYSTEM_TEXT, first.span, message)
+                .help("move what changes into `template`, which comes behind the part that is kept"),
+        );
+    }
+}
