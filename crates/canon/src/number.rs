@@ -23,7 +23,12 @@ impl Number {
         if !plain || (digits.len() > 1 && digits.starts_with('0')) {
             return None;
         }
-        Some(text.parse().map_or_else(|_| Number::Big(text.into()), Number::Int))
+        Some(Number::of_integer_text(text))
+    }
+
+    /// [`Number::integer`] for a text that is known to be one.
+    pub(crate) fn of_integer_text(text: &str) -> Number {
+        text.parse().map_or_else(|_| Number::Big(text.into()), Number::Int)
     }
 
     /// Whether it was written as an integer.

@@ -50,7 +50,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ParseError> {
 }
 
 pub fn parse_with(text: &str, options: ParseOptions) -> Result<Value, ParseError> {
-    let mut reader = Reader { scanner: Scanner::new(text), options };
+    let mut reader = Reader::new(text, options);
     reader.document().map_err(|fault| place(text.as_bytes(), fault.offset, &fault.message))
 }
 
@@ -70,12 +70,12 @@ pub fn parse_each(
     key: &str,
     items: &mut impl Items,
 ) -> Result<Value, ParseError> {
-    let mut reader = Reader { scanner: Scanner::new(text), options };
+    let mut reader = Reader::new(text, options);
     let value = match reader.scanner.peek() {
         Some(b'{') => reader.object_with(1, &mut |reader, name, depth| {
             if name == key && reader.scanner.peek() == Some(b'[') {
                 items.begin();
-                reader.array_into(depth + 1, &mut |item| items.item(item))?;
+                reader.array_with(depth + 1, &mut |_, item| items.item(item))?;
                 return Ok(Value::Array(Vec::new()));
             }
             reader.value(depth)
@@ -86,12 +86,22 @@ pub fn parse_each(
     value.map_err(|fault| place(text.as_bytes(), fault.offset, &fault.message))
 }
 
+/// The parts of a container wait in a list until it closes. Its length is known then, so that it takes one
+/// allocation of the right size instead of growing. One list for all open containers serves the whole text.
 struct Reader<'t> {
     scanner: Scanner<'t>,
     options: ParseOptions,
+    /// The items of every open array, those of the innermost last.
+    items: Vec<Value>,
+    /// The members of every open object, those of the innermost last.
+    members: Vec<(String, Value)>,
 }
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str, options: ParseOptions) -> Self {
+        Reader { scanner: Scanner::new(text), options, items: Vec::new(), members: Vec::new() }
+    }
+
     fn document(&mut self) -> Result<Value, Fault> {
         let value = self.value(0)?;
         self.end(value)
@@ -120,18 +130,23 @@ impl<'t> Reader<'t> {
     }
 
     fn array(&mut self, depth: usize) -> Result<Value, Fault> {
-        let mut items = Vec::new();
-        self.array_into(depth, &mut |item| items.push(item))?;
-        Ok(Value::Array(items))
+        let first = self.items.len();
+        self.array_with(depth, &mut |reader, item| reader.items.push(item))?;
+        Ok(Value::Array(self.items.drain(first..).collect()))
     }
 
-    fn array_into(&mut self, depth: usize, each: &mut impl FnMut(Value)) -> Result<(), Fault> {
+    fn array_with(
+        &mut self,
+        depth: usize,
+        each: &mut impl FnMut(&mut Reader<'t>, Value),
+    ) -> Result<(), Fault> {
         self.scanner.eat(b'[');
         if self.scanner.eat(b']') {
             return Ok(());
         }
         loop {
-            each(self.value(depth)?);
+            let item = self.value(depth)?;
+            each(self, item);
             if !self.scanner.another(b']')? {
                 return Ok(());
             }
@@ -148,6 +163,7 @@ impl<'t> Reader<'t> {
         member: &mut impl FnMut(&mut Reader<'t>, &str, usize) -> Result<Value, Fault>,
     ) -> Result<Value, Fault> {
         let mut object = Object::new();
+        let first = self.members.len();
         self.scanner.eat(b'{');
         if self.scanner.eat(b'}') {
             return Ok(Value::Object(object));
@@ -156,12 +172,19 @@ impl<'t> Reader<'t> {
             self.scanner.peek();
             let offset = self.scanner.offset();
             let key = self.scanner.key()?.into_owned();
-            if self.options.duplicate_keys == DuplicateKeys::Refuse && object.contains_key(&key) {
+            // A duplicate is to be refused where it stands, before any fault after it.
+            let refuse = self.options.duplicate_keys == DuplicateKeys::Refuse;
+            if refuse && object.contains_key(&key) {
                 return Err(Fault { offset, message: format!("duplicate key {key:?}").into() });
             }
             let value = member(self, &key, depth)?;
-            object.insert(key, value);
+            if refuse {
+                object.insert(key, value);
+            } else {
+                self.members.push((key, value));
+            }
             if !self.scanner.another(b'}')? {
+                object.extend(self.members.drain(first..));
                 return Ok(Value::Object(object));
             }
         }
@@ -171,7 +194,7 @@ impl<'t> Reader<'t> {
         let offset = self.scanner.offset();
         let refuse = |message: &'static str| Fault { offset, message: message.into() };
         match self.scanner.number()? {
-            NumberToken::Integer(text) => Number::integer(text).ok_or_else(|| refuse("not an integer")),
+            NumberToken::Integer(text) => Ok(Number::of_integer_text(text)),
             NumberToken::Float(text) => match text.parse::<f64>() {
                 Ok(value) if value.is_finite() || self.options.non_finite => Ok(Number::Float(value)),
                 Ok(_) => Err(refuse("the number is beyond the range of doubles")),

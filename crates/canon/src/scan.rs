@@ -85,14 +85,10 @@ impl<'t> Scanner<'t> {
 
     pub(crate) fn number(&mut self) -> Result<NumberToken<'t>, Fault> {
         let start = self.at;
-        let rest = &self.text[start..];
-        for (text, value) in
-            [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)]
+        if let [b'N' | b'I', ..] | [b'-', b'I', ..] = self.bytes()[start..]
+            && let Some(token) = self.not_finite()
         {
-            if rest.starts_with(text) {
-                self.at += text.len();
-                return Ok(NumberToken::NotFinite(value));
-            }
+            return Ok(token);
         }
         self.at += usize::from(self.byte() == Some(b'-'));
         let first = self.byte();
@@ -115,6 +111,13 @@ impl<'t> Scanner<'t> {
         }
         let number = &self.text[start..self.at];
         Ok(if integer { NumberToken::Integer(number) } else { NumberToken::Float(number) })
+    }
+
+    fn not_finite(&mut self) -> Option<NumberToken<'t>> {
+        let words = [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
+        let (word, value) = words.into_iter().find(|(word, _)| self.text[self.at..].starts_with(word))?;
+        self.at += word.len();
+        Some(NumberToken::NotFinite(value))
     }
 
     /// Passes the string whose opening quote is here.
@@ -195,13 +198,13 @@ impl<'t> Scanner<'t> {
 
     /// Passes the comma before another item, or the container's closing bracket.
     pub(crate) fn another(&mut self, close: u8) -> Result<bool, Fault> {
-        if self.eat(b',') {
-            return Ok(true);
-        }
-        if self.eat(close) {
-            return Ok(false);
-        }
-        Err(self.expected(if close == b']' { "`,` or `]`" } else { "`,` or `}`" }))
+        let more = match self.peek() {
+            Some(b',') => true,
+            Some(byte) if byte == close => false,
+            _ => return Err(self.expected(if close == b']' { "`,` or `]`" } else { "`,` or `}`" })),
+        };
+        self.at += 1;
+        Ok(more)
     }
 
     fn bytes(&self) -> &'t [u8] {
