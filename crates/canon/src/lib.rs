@@ -13,6 +13,7 @@ mod escape;
 mod float;
 mod hash;
 mod ids;
+mod integer;
 mod number;
 mod order;
 mod parse;
@@ -35,5 +36,5 @@ pub use pointer::{Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{
     InexactNumber, Layout, Sink, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_insertion_utf8,
-    pretty_sorted_utf8, python_spaced, rfc8785, rfc8785_exact, write,
+    pretty_sorted_utf8, python_spaced, rfc8785, rfc8785_exact, write, write_object, write_string,
 };

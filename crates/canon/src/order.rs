@@ -22,12 +22,16 @@ pub(crate) struct Member<'v> {
 
 impl<'v> Member<'v> {
     pub(crate) fn new((key, value): (&'v String, &'v Value)) -> Self {
-        // Zeros after a short key may make it equal to a longer one, but never greater.
-        let mut beginning = [0; 8];
-        for (to, from) in beginning.iter_mut().zip(key.as_bytes()) {
-            *to = *from;
-        }
-        Member { beginning: u64::from_be_bytes(beginning), key, value }
+        let bytes = key.as_bytes();
+        let beginning = bytes.first_chunk().map_or_else(
+            // Zeros after a short key may make it equal to a longer one, but never greater.
+            || {
+                let number = bytes.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte));
+                number.unbounded_shl(64 - 8 * bytes.len() as u32)
+            },
+            |chunk| u64::from_be_bytes(*chunk),
+        );
+        Member { beginning, key, value }
     }
 }
 

@@ -20,24 +20,19 @@ const HIGHEST_BITS: u64 = repeat(0x80);
 #[inline]
 fn first_marked(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
     // The byte that comes first is the lowest, so that trailing zeros count the bytes before a mark.
-    let find = |chunk: &[u8; 8]| {
-        let marks = marks(u64::from_le_bytes(*chunk));
-        (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+    let find = |word| match marks(word) {
+        0 => None,
+        marks => Some(marks.trailing_zeros() as usize / 8),
     };
     let (chunks, rest) = bytes.as_chunks::<8>();
     for (index, chunk) in chunks.iter().enumerate() {
-        if let Some(at) = find(chunk) {
+        if let Some(at) = find(u64::from_le_bytes(*chunk)) {
             return index * 8 + at;
         }
     }
-    if rest.is_empty() {
-        return bytes.len();
-    }
-    match bytes.last_chunk::<8>() {
-        // The bytes before `rest` were found plain and are not marked this time either.
-        Some(last) => bytes.len() - 8 + find(last).unwrap_or(8),
-        None => rest.iter().position(|byte| marks(repeat(*byte)) != 0).unwrap_or(rest.len()),
-    }
+    // Spaces, which are never marked, fill the last word.
+    let last = rest.iter().rev().fold(repeat(b' '), |word, byte| (word << 8) | u64::from(*byte));
+    chunks.len() * 8 + find(last).unwrap_or(rest.len())
 }
 
 fn special(word: u64) -> u64 {

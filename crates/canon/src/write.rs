@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::escape::put_string;
 use crate::float::{put_js_float, put_python_float};
+use crate::integer::put_integer;
 use crate::order::{self, Member, Order};
 use crate::{Number, Object, Value, python_float};
 
@@ -135,6 +136,22 @@ pub fn write(value: &Value, layout: &Layout, sink: &mut impl Sink) {
     Writer { layout, sink, members: Vec::new() }.value(value, 0);
 }
 
+/// Writes an object that stands alone, as [`write`] writes a value.
+pub fn write_object(object: &Object, layout: &Layout, sink: &mut impl Sink) {
+    let mut writer = Writer { layout, sink, members: Vec::new() };
+    writer.sink.put("{");
+    writer.members(object, 1);
+    writer.close(object.is_empty(), "}", 0);
+}
+
+/// Writes a text as a JSON string.
+pub fn write_string(text: &str, layout: &Layout, sink: &mut impl Sink) {
+    put_string(text, layout.ascii, sink);
+}
+
+/// Up to here, every integer is a double and no two are the same one.
+const EXACT_IN_DOUBLES: u64 = 1 << 53;
+
 struct Writer<'v, 's, S> {
     layout: &'s Layout,
     sink: &'s mut S,
@@ -220,9 +237,13 @@ impl<'v, S: Sink> Writer<'v, '_, S> {
 
     fn number(&mut self, number: &Number) {
         match (self.layout.numbers, number) {
-            (Numbers::Python, Number::Int(value)) => put_formatted(self.sink, format_args!("{value}")),
+            (Numbers::Python, Number::Int(value)) => put_integer(*value, self.sink),
             (Numbers::Python, Number::Big(digits)) => self.sink.put(digits),
             (Numbers::Python, Number::Float(value)) => put_python_float(*value, self.sink),
+            // Doubles hold these exactly, and ECMAScript writes them without a point or an exponent.
+            (Numbers::EcmaScript, Number::Int(value)) if value.unsigned_abs() <= EXACT_IN_DOUBLES => {
+                put_integer(*value, self.sink);
+            }
             // Beyond the doubles there is nothing to round to, and `null` would be another value's text.
             (Numbers::EcmaScript, Number::Big(digits)) if !number.as_f64().is_finite() => {
                 self.sink.put(digits);
@@ -232,26 +253,10 @@ impl<'v, S: Sink> Writer<'v, '_, S> {
     }
 }
 
-/// Formats straight into the sink, without a string in between.
-fn put_formatted<S: Sink>(sink: &mut S, text: std::fmt::Arguments<'_>) {
-    struct Pieces<'s, S>(&'s mut S);
-
-    impl<S: Sink> std::fmt::Write for Pieces<'_, S> {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.put(text);
-            Ok(())
-        }
-    }
-
-    let written = std::fmt::Write::write_fmt(&mut Pieces(sink), text);
-    debug_assert!(written.is_ok(), "a sink takes everything");
-}
-
 fn refuse_inexact_numbers(value: &Value) -> Result<(), InexactNumber> {
-    const LIMIT: u64 = 1 << 53;
     match value {
         Value::Number(Number::Big(digits)) => Err(InexactNumber::Integer(digits.to_string())),
-        Value::Number(Number::Int(integer)) if integer.unsigned_abs() > LIMIT => {
+        Value::Number(Number::Int(integer)) if integer.unsigned_abs() > EXACT_IN_DOUBLES => {
             Err(InexactNumber::Integer(integer.to_string()))
         }
         Value::Number(Number::Float(float)) if !float.is_finite() => {
