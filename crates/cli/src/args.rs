@@ -2,6 +2,7 @@
 
 mod compile;
 pub(crate) mod exec;
+mod system;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use exec::Exec;
+
+pub(crate) use system::{
+    Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Keys, KeysAction, KeysNew, KeysShow, Level,
+    PolicyFlags, System, SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate, SystemShow, SystemValidate,
+};
 
 /// Checks, compiles and runs agent flows.
 #[derive(Debug, Parser)]
@@ -39,6 +45,12 @@ pub(crate) enum Command {
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
     Exec(Exec),
+    /// Look at system documents, compare them and make bundles of them
+    System(System),
+    /// Check, sign and verify runtime bundles
+    Bundle(Bundle),
+    /// Make and look at signing keys
+    Keys(Keys),
     /// Make a project that runs
     New(New),
     /// Say what a diagnostic code means, with an example and its cure
@@ -56,6 +68,9 @@ impl Command {
             Command::Run(run) => run.json,
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
+            Command::System(system) => system.is_json(),
+            Command::Bundle(bundle) => bundle.is_json(),
+            Command::Keys(keys) => keys.is_json(),
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
             Command::PyWorker => false,

@@ -45,6 +45,10 @@ impl Stop {
         Stop { exit: Exit::Invalid, message: message.into(), help: None }
     }
 
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Stop { exit: Exit::Refused, message: message.into(), help: None }
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Stop { exit: Exit::Internal, message: message.into(), help: None }
     }

@@ -1,11 +1,14 @@
 //! One file per command.
 
+mod bundle;
 mod check;
 mod compile;
 mod exec;
 mod explain;
+mod keys;
 mod new;
 mod run;
+mod system;
 
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Stop};
@@ -20,6 +23,9 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Run(arguments) => run::run(&arguments, terminal),
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
+        Command::System(arguments) => system::system(&arguments, terminal),
+        Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
+        Command::Keys(arguments) => keys::keys(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),
         Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())

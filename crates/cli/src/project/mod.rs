@@ -1,16 +1,20 @@
 //! A project: the folder with `stave.toml`, and what the file sets. Nothing needs the file to run.
 
 mod read;
+mod system;
 
 use std::path::{Path, PathBuf};
 
 use stave_diag::{Diagnostic, Sources};
 use stave_lower::DefaultModel;
+use stave_system::deploy::DeployOptions;
+use stave_system::policy::CheckPolicies;
 
 use crate::exit::Stop;
 use crate::files;
 
 pub(crate) use read::read;
+pub(crate) use system::Signing;
 
 /// The project file's name.
 pub(crate) const FILE: &str = "stave.toml";
@@ -30,6 +34,9 @@ pub(crate) struct Settings {
     pub(crate) limits: LimitSettings,
     /// The whole file, when it has a `[prices]` table for the price table to read.
     pub(crate) prices: Option<String>,
+    pub(crate) checks: CheckPolicies,
+    pub(crate) signing: Signing,
+    pub(crate) deploy: DeployOptions,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,18 +25,18 @@ pub(crate) fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnosti
     reader.settings(table.get_ref())
 }
 
-struct Reader<'r> {
+pub(super) struct Reader<'r> {
     source: SourceId,
     text: &'r str,
     diagnostics: &'r mut Vec<Diagnostic>,
 }
 
 /// A table's entries as the parser gives them.
-type Table<'t> = DeTable<'t>;
+pub(super) type Table<'t> = DeTable<'t>;
 
 impl Reader<'_> {
     fn settings(&mut self, root: &Table<'_>) -> Settings {
-        self.known(root, "", &["project", "http", "models", "state", "recordings", "limits", "prices"]);
+        self.known(root, "", &["project", "http", "models", "state", "recordings", "limits", "prices", "checks", "signing", "deploy"]);
         let mut settings = Settings::default();
         if let Some(project) = self.table(root, "project") {
             self.known(project, "project.", &["tenant", "repo", "policy"]);
@@ -78,6 +78,9 @@ impl Reader<'_> {
             };
         }
         settings.prices = self.prices(root);
+        settings.checks = self.checks(root);
+        settings.signing = self.signing(root);
+        settings.deploy = self.deploy(root);
         settings
     }
 
@@ -95,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// Reports keys that mean nothing. One that is named like a secret is told so instead.
-    fn known(&mut self, table: &Table<'_>, prefix: &str, known: &[&str]) {
+    pub(super) fn known(&mut self, table: &Table<'_>, prefix: &str, known: &[&str]) {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             if looks_secret(name, value.get_ref()) {
@@ -123,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    fn table<'t>(&mut self, table: &'t Table<'_>, key: &str) -> Option<&'t Table<'t>> {
+    pub(super) fn table<'t>(&mut self, table: &'t Table<'_>, key: &str) -> Option<&'t Table<'t>> {
         match table.get(key)?.get_ref() {
             DeValue::Table(inner) => Some(inner),
             _ => {
@@ -133,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
         match table.get(key)?.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
             _ => {
@@ -143,7 +146,7 @@ impl Reader<'_> {
         }
     }
 
-    fn texts(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<String>> {
+    pub(super) fn texts(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<String>> {
         let DeValue::Array(items) = table.get(key)?.get_ref() else {
             self.bad_value(table, key, "a list of texts");
             return None;
@@ -161,6 +164,16 @@ impl Reader<'_> {
         texts
     }
 
+    pub(super) fn flag(&mut self, table: &Table<'_>, key: &str) -> Option<bool> {
+        match table.get(key)?.get_ref() {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => {
+                self.bad_value(table, key, "true or false");
+                None
+            }
+        }
+    }
+
     fn positive(&mut self, table: &Table<'_>, key: &str) -> Option<u64> {
         let number = match table.get(key)?.get_ref() {
             DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
@@ -173,7 +186,7 @@ impl Reader<'_> {
         positive
     }
 
-    fn bad_value(&mut self, table: &Table<'_>, key: &str, wanted: &str) {
+    pub(super) fn bad_value(&mut self, table: &Table<'_>, key: &str, wanted: &str) {
         let range = table.get(key).map_or(0..0, Spanned::span);
         let span = self.span(&range);
         let message = format!("`{key}` must be {wanted}");

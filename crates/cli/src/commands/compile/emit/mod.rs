@@ -5,7 +5,11 @@
 //! whole files to the [`Tree`]; it never touches the disk. Everything that all emitters made is published
 //! at once, or nothing is.
 
+mod bundle;
 mod exec;
+mod kserve;
+mod projection;
+mod system;
 
 use std::collections::BTreeMap;
 
@@ -37,7 +41,7 @@ pub(crate) trait Emitter: Sync {
 pub(crate) type Before<'b> = dyn Fn(&str) -> Option<String> + 'b;
 
 /// Every emitter, in the order in which they run. Without `--emit` all of them do.
-pub(crate) static EMITTERS: &[&dyn Emitter] = &[&exec::Exec];
+pub(crate) static EMITTERS: &[&dyn Emitter] = &[&exec::Exec, &system::System, &bundle::Bundle, &kserve::Kserve];
 
 /// Files by their path below the output folder, `/` between the parts.
 #[derive(Debug, Default)]

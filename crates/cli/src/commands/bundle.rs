@@ -1,0 +1,244 @@
+//! `stave bundle`: runtime bundles compared with their documents, signed and verified.
+
+use std::path::{Path, PathBuf};
+
+use stave_canon::Value;
+use stave_diag::{Diagnostic, Sources};
+use stave_system::Document;
+use stave_system::bundle::check::{Issue, Subject, check};
+use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
+use stave_system::sign::{Claim, ENDING, PublicKey, Refusal, Signature, Trust, own_scope, verify};
+
+use super::keys;
+use super::system::documents;
+use super::system::findings::{self, Findings};
+use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
+use crate::exit::{Exit, Stop};
+use crate::files;
+use crate::project::Project;
+use crate::terminal::{self, Terminal};
+
+pub(crate) fn bundle(arguments: &args::Bundle, terminal: Terminal) -> Result<Exit, Stop> {
+    match &arguments.action {
+        BundleAction::Check(arguments) => check_bundle(arguments, terminal),
+        BundleAction::Sign(arguments) => sign(arguments),
+        BundleAction::Verify(arguments) => verify_all(arguments),
+    }
+}
+
+fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Stop> {
+    let mut findings = Findings::default();
+    let project = findings.project(&arguments.file)?;
+    let text = documents::read(&arguments.file)?;
+    admit(&arguments.file, &text, &project)?;
+    let source = findings.sources.add(files::shown(&arguments.file).display().to_string(), text.as_str());
+    let bundle = match Bundle::from_text(&text) {
+        Ok(bundle) => bundle,
+        Err(error) => {
+            findings.diagnostics.extend(error.diagnostics(source, &text));
+            return Ok(findings.print(arguments.json, terminal));
+        }
+    };
+    let document = document_of(&bundle, arguments)?;
+    let beside = |path: String| -> Result<Option<Value>, Stop> {
+        let Some(path) = root_of(&arguments.file).map(|root| root.join(path)).filter(|path| path.is_file())
+        else {
+            return Ok(None);
+        };
+        let text = documents::read(&path)?;
+        let value = stave_canon::parse(&text)
+            .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))?;
+        Ok(Some(value))
+    };
+    let run_id = plain_run_id(&bundle)?;
+    let orchestration = beside(orchestration_path(run_id))?;
+    let coordination = beside(coordination_path(run_id))?;
+    let issues = check(Subject {
+        document: &document,
+        bundle: bundle.value(),
+        orchestration: orchestration.as_ref(),
+        coordination: coordination.as_ref(),
+        expected_allow_network: None,
+    });
+    let policies = findings::policies(&project, arguments.policies);
+    for Issue { code, check, pointer, message } in &issues {
+        findings
+            .add(policies.level(*check), stave_system::diagnostic(source, &text, *code, pointer, message));
+    }
+    Ok(findings.print(arguments.json, terminal))
+}
+
+/// The run id, as long as it can be a part of a file's name.
+fn plain_run_id(bundle: &Bundle) -> Result<&str, Stop> {
+    let run_id = bundle.text("run_id");
+    if run_id.contains(['/', '\\', '\0']) || run_id.starts_with('.') {
+        return Err(Stop::refused(format!("the run id {run_id:?} could leave its folder")));
+    }
+    Ok(run_id)
+}
+
+/// The document of a bundle: the one that is named, else the inline one, else the one it refers to.
+fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<Document, Stop> {
+    if let Some(path) = &arguments.ir {
+        return documents::load(path);
+    }
+    let run_id = plain_run_id(bundle)?;
+    let beside = root_of(&arguments.file).map(|root| root.join(stave_system::bundle::ir_path(run_id)));
+    if let Some(path) = beside.filter(|path| path.is_file()) {
+        return documents::load(&path);
+    }
+    if let Some(inline) = bundle.value().get("system_ir").filter(|inline| !inline.is_null()) {
+        return Document::from_value(inline)
+            .map_err(|error| Stop::invalid(format!("the inline document is invalid:\n{error}")));
+    }
+    let stop = Stop::invalid("the bundle's document is neither inline nor beside it");
+    Err(stop.help("name it: stave bundle check BUNDLE --ir DOCUMENT"))
+}
+
+/// The folder that a bundle at `.akc/runtime/…` lies in.
+fn root_of(file: &Path) -> Option<PathBuf> {
+    let file = file.canonicalize().ok()?;
+    let runtime = file.parent()?;
+    let akc = runtime.parent()?;
+    (runtime.file_name()? == "runtime" && akc.file_name()? == ".akc")
+        .then(|| akc.parent().map(Path::to_path_buf))?
+}
+
+/// Lets an artefact in: it is the project's own, and signed when the project asks for that.
+pub(crate) fn admit(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
+    let signing = &project.settings.signing;
+    let repo = project.repo();
+    let refuse = |refusal: Refusal| refused(file, &refusal);
+    if signing.required {
+        let trust = Trust { keys: &signing.trusted, tenant_id: project.tenant(), repo_id: &repo };
+        let signature = signature_of(file)?;
+        return verify(text, signature.as_ref(), trust).map_err(refuse);
+    }
+    // Without a project file there is no tenant to hold an artefact against.
+    match Claim::of(text) {
+        Some(claim) if project.has_file => own_scope(&claim, project.tenant(), &repo).map_err(refuse),
+        _ => Ok(()),
+    }
+}
+
+fn refused(file: &Path, refusal: &Refusal) -> Stop {
+    let stop = Stop::refused(format!("{} is refused: {refusal}", file.display()));
+    match refusal {
+        Refusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
+        Refusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
+        _ => stop,
+    }
+}
+
+fn signature_path(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ENDING);
+    PathBuf::from(name)
+}
+
+/// The signature beside an artefact; `None` when there is none.
+fn signature_of(file: &Path) -> Result<Option<Signature>, Stop> {
+    let path = signature_path(file);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = files::read_text(&path)?;
+    Signature::from_text(&text).map(Some).map_err(|refusal| refused(file, &refusal))
+}
+
+fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
+    let mut signed = Vec::new();
+    for file in &arguments.files {
+        let project = project_of(file)?;
+        let key = arguments
+            .key
+            .clone()
+            .or_else(|| project.settings.signing.key.as_ref().map(|key| project.root.join(key)));
+        let key = key.ok_or_else(|| {
+            Stop::invalid("there is no key to sign with")
+                .help("give --key FILE, or set `key` under [signing] in stave.toml")
+        })?;
+        let key = keys::read_secret(&key)?;
+        let text = documents::read(file)?;
+        let claim = Claim::of(&text).ok_or_else(|| {
+            Stop::invalid(format!("{} is no runtime bundle, run manifest or system document", file.display()))
+        })?;
+        let signature = key.sign(claim);
+        let path = signature_path(file);
+        files::write_atomic(&path, &signature.to_file_text())?;
+        signed.push(Value::from_iter([
+            ("file", file.display().to_string()),
+            ("signature_file", path.display().to_string()),
+            ("subject", signature.claim.subject.word().to_owned()),
+            ("key_id", signature.key_id.clone()),
+        ]));
+        if !arguments.json {
+            terminal::error(&format!("signed {} with {}", file.display(), signature.key_id));
+        }
+    }
+    if arguments.json {
+        terminal::out(&Value::from_iter([("signed", signed)]).to_string());
+    }
+    Ok(Exit::Fine)
+}
+
+fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
+    let mut given: Vec<PublicKey> = Vec::new();
+    for key in &arguments.trusted {
+        let key = match PublicKey::from_hex(key) {
+            Ok(key) => key,
+            Err(_) => keys::read_public(&files::read_text(Path::new(key))?, Path::new(key))?,
+        };
+        given.push(key);
+    }
+    let mut rows = Vec::new();
+    let mut exit = Exit::Fine;
+    for file in &arguments.files {
+        let project = project_of(file)?;
+        let trusted = if given.is_empty() { &project.settings.signing.trusted } else { &given };
+        let text = documents::read(file)?;
+        let repo = project.repo();
+        // Outside a project an artefact is only held against its signature.
+        let claim = Claim::of(&text);
+        let (tenant_id, repo_id) = match claim.as_ref().filter(|_| !project.has_file) {
+            Some(claim) => (claim.tenant_id.as_str(), claim.repo_id.as_str()),
+            None => (project.tenant(), repo.as_str()),
+        };
+        let trust = Trust { keys: trusted, tenant_id, repo_id };
+        let result = match signature_of(file) {
+            Ok(signature) => {
+                verify(&text, signature.as_ref(), trust).map_err(|refusal| refused(file, &refusal))
+            }
+            Err(stop) => Err(stop),
+        };
+        let reason = result.as_ref().err().map(ToString::to_string);
+        if !arguments.json {
+            terminal::error(reason.as_deref().unwrap_or(&format!("{} is as it was signed", file.display())));
+        }
+        if result.is_err() {
+            exit = Exit::Refused;
+        }
+        rows.push(Value::from_iter([
+            ("file", Value::from(file.display().to_string())),
+            ("verified", result.is_ok().into()),
+            ("reason", reason.into()),
+        ]));
+    }
+    if arguments.json {
+        terminal::out(&Value::from_iter([("artefacts", rows)]).to_string());
+    }
+    Ok(exit)
+}
+
+fn project_of(file: &Path) -> Result<Project, Stop> {
+    let mut sources = Sources::new();
+    let mut diagnostics = Vec::new();
+    let project = Project::of(file, &mut sources, &mut diagnostics)?;
+    match diagnostics.iter().find(|found| found.is_error()) {
+        Some(Diagnostic { message, .. }) => {
+            let stop = Stop::invalid(format!("the project file has a mistake: {message}"));
+            Err(stop.help("`stave check stave.toml` shows where"))
+        }
+        None => Ok(project),
+    }
+}

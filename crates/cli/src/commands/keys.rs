@@ -1,0 +1,126 @@
+//! `stave keys`: signing keys. The secret part is written once, readable by its owner only, and shown never.
+
+use std::io::Write;
+use std::path::Path;
+
+use stave_canon::Value;
+use stave_system::sign::{PublicKey, SecretKey};
+use zeroize::Zeroizing;
+
+use crate::args::{Keys, KeysAction, KeysNew, KeysShow};
+use crate::exit::{Exit, Stop};
+use crate::{files, terminal};
+
+pub(crate) fn keys(arguments: &Keys) -> Result<Exit, Stop> {
+    match &arguments.action {
+        KeysAction::New(arguments) => new(arguments),
+        KeysAction::Show(arguments) => show(arguments),
+    }
+}
+
+fn new(arguments: &KeysNew) -> Result<Exit, Stop> {
+    let name = arguments.name.as_str();
+    if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
+        return Err(Stop::invalid(format!("{name:?} is not a name for a key")));
+    }
+    let secret_path = arguments.out.join(format!("{name}.key"));
+    let public_path = arguments.out.join(format!("{name}.pub"));
+    let mut seed = Zeroizing::new([0; 32]);
+    getrandom::fill(seed.as_mut_slice())
+        .map_err(|error| Stop::internal(format!("the system's random source failed: {error}")))?;
+    let key = SecretKey::from_seed(&seed);
+    let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("the key can not be written: {error}"));
+    let pem = key.to_pem().map_err(|error| fail(&error))?;
+    let public_pem = key.public().to_pem().map_err(|error| fail(&error))?;
+    write_private(&secret_path, pem.as_bytes())?;
+    files::write_atomic(&public_path, &public_pem)?;
+    let public = key.public();
+    if arguments.json {
+        let made = [
+            ("key_id", public.id()),
+            ("public_key", public.to_hex()),
+            ("secret_file", secret_path.display().to_string()),
+            ("public_file", public_path.display().to_string()),
+        ];
+        terminal::out(&Value::from_iter(made).to_string());
+    } else {
+        terminal::error(&format!("made {} and {}", secret_path.display(), public_path.display()));
+        terminal::error(&format!("key {}; keep the .key file secret and out of git", public.id()));
+        terminal::error("to trust it, put this into stave.toml:");
+        terminal::out(&format!("[signing]\nrequired = true\ntrusted = [\"{}\"]", public.to_hex()));
+    }
+    Ok(Exit::Fine)
+}
+
+fn show(arguments: &KeysShow) -> Result<Exit, Stop> {
+    let text = Zeroizing::new(files::read_text(&arguments.file)?);
+    let (public, is_secret) = match SecretKey::from_pem(&text) {
+        Ok(secret) => (secret.public(), true),
+        Err(_) => (read_public(&text, &arguments.file)?, false),
+    };
+    if arguments.json {
+        let shown = [
+            ("key_id", Value::from(public.id())),
+            ("public_key", public.to_hex().into()),
+            ("secret", is_secret.into()),
+        ];
+        terminal::out(&Value::from_iter(shown).to_string());
+    } else {
+        let kind = if is_secret { "secret" } else { "public" };
+        terminal::out(&format!("{} ({kind})\n{}", public.id(), public.to_hex()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// A secret key from its file. A file that others can read is refused.
+pub(crate) fn read_secret(path: &Path) -> Result<SecretKey, Stop> {
+    refuse_shared(path)?;
+    let text = Zeroizing::new(files::read_text(path)?);
+    SecretKey::from_pem(&text).map_err(|error| {
+        Stop::invalid(format!("{}: {error}", path.display())).help("make one with `stave keys new NAME`")
+    })
+}
+
+/// A public key from the text of its file, or from 64 hexadecimal digits.
+pub(crate) fn read_public(text: &str, path: &Path) -> Result<PublicKey, Stop> {
+    PublicKey::from_pem(text)
+        .or_else(|_| PublicKey::from_hex(text))
+        .map_err(|error| Stop::invalid(format!("{}: {error}", path.display())))
+}
+
+/// Makes a file that only its owner can read, from its first moment on. One that is there is kept.
+fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    let fail = |error: std::io::Error| {
+        let stop = Stop::invalid(format!("{} can not be made: {error}", path.display()));
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            stop.help("a key is never replaced; choose another name, or remove the file yourself")
+        } else {
+            stop
+        }
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(fail)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(fail)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)
+}
+
+#[cfg(unix)]
+fn refuse_shared(path: &Path) -> Result<(), Stop> {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
+    if metadata.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let stop = Stop::refused(format!("{} can be read by others", path.display()));
+    Err(stop.help(format!("chmod 600 {}", path.display())))
+}
+
+#[cfg(not(unix))]
+fn refuse_shared(_: &Path) -> Result<(), Stop> {
+    Ok(())
+}

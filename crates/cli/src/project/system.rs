@@ -1,0 +1,76 @@
+//! What a project says about its system document: whose it is, how strictly it is checked, who signs it and
+//! how it is deployed.
+
+use stave_system::deploy::DeployOptions;
+use stave_system::policy::{Check, CheckPolicies, Level};
+use stave_system::sign::PublicKey;
+
+use super::Project;
+use super::read::{Reader, Table};
+
+/// The tenant of a project that names none.
+const LOCAL: &str = "local";
+
+/// Who signs, and whose signatures count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Signing {
+    /// Whether an artefact without a trusted signature is refused.
+    pub(crate) required: bool,
+    pub(crate) trusted: Vec<PublicKey>,
+    /// The secret key's file, relative to the project.
+    pub(crate) key: Option<String>,
+}
+
+impl Project {
+    pub(crate) fn tenant(&self) -> &str {
+        self.settings.tenant.as_deref().unwrap_or(LOCAL)
+    }
+
+    /// The repository: as the project names it, else the folder's name.
+    pub(crate) fn repo(&self) -> String {
+        let folder = || self.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.settings
+            .repo
+            .clone()
+            .or_else(folder)
+            .filter(|name| !name.trim().is_empty())
+            .unwrap_or_else(|| LOCAL.to_owned())
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn checks(&mut self, root: &Table<'_>) -> CheckPolicies {
+        let mut policies = CheckPolicies::default();
+        let Some(checks) = self.table(root, "checks") else { return policies };
+        self.known(checks, "checks.", &Check::ALL.map(Check::setting));
+        for check in Check::ALL {
+            let Some(word) = self.text(checks, check.setting()) else { continue };
+            match Level::of(&word) {
+                Some(level) => policies.set(check, level),
+                None => self.bad_value(checks, check.setting(), "\"off\", \"warn\" or \"error\""),
+            }
+        }
+        policies
+    }
+
+    pub(super) fn signing(&mut self, root: &Table<'_>) -> Signing {
+        let Some(signing) = self.table(root, "signing") else { return Signing::default() };
+        self.known(signing, "signing.", &["required", "trusted", "key"]);
+        let texts = self.texts(signing, "trusted").unwrap_or_default();
+        let keys: Vec<_> = texts.iter().map(|text| PublicKey::from_hex(text)).collect();
+        if keys.iter().any(Result::is_err) {
+            self.bad_value(signing, "trusted", "a list of public keys, each of 64 hexadecimal digits");
+        }
+        Signing {
+            required: self.flag(signing, "required").unwrap_or(false),
+            trusted: keys.into_iter().flatten().collect(),
+            key: self.text(signing, "key"),
+        }
+    }
+
+    pub(super) fn deploy(&mut self, root: &Table<'_>) -> DeployOptions {
+        let Some(deploy) = self.table(root, "deploy") else { return DeployOptions::default() };
+        self.known(deploy, "deploy.", &["image", "registry"]);
+        DeployOptions { image: self.text(deploy, "image"), registry: self.text(deploy, "registry") }
+    }
+}
