@@ -11,8 +11,22 @@ pub(crate) fn mask(text: &str, folder: &Folder) -> String {
         text = text.replace(&path, "[folder]");
     }
     let lines: Vec<String> =
-        text.lines().map(|line| table_line(line).unwrap_or_else(|| line.to_owned())).collect();
+        text.lines().map(|line| table_line(line).unwrap_or_else(|| run_ids(line))).collect();
     lines.join("\n")
+}
+
+/// A line with the ids of runs replaced.
+fn run_ids(line: &str) -> String {
+    let mut masked = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find("run_") {
+        let (before, id) = rest.split_at(start);
+        let end = id.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(id.len());
+        masked.push_str(before);
+        masked.push_str(if end == "run_".len() + 32 { "[run]" } else { &id[..end] });
+        rest = &id[end..];
+    }
+    masked + rest
 }
 
 /// A line of a table without its widths, which follow the times in it.
@@ -36,8 +50,10 @@ fn is_time(word: &str) -> bool {
 }
 
 #[test]
-fn only_times_and_widths_are_taken_out() {
+fn only_times_widths_and_ids_are_taken_out() {
     let folder = Folder::new();
     let text = format!("╭──────╮\n│ a   12.3   45 │\n{}/x took 3 of 0.25", folder.path().display());
+    let id = "run_0123456789abcdef0123456789abcdef";
+    assert_eq!(mask(&format!("run {id}: run_away"), &folder), "run [run]: run_away");
     assert_eq!(mask(&text, &folder), "────\n│ a [ms] 45 │\n[folder]/x took 3 of 0.25");
 }

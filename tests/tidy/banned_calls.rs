@@ -101,6 +101,16 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "Python runs in worker processes that the pool starts, watches and kills",
     },
     Exception {
+        path: "crates/runtime/src/database/writer.rs",
+        what: &[Ambient::Spawning],
+        reason: "writes to the database share transactions on one thread, which its owner joins",
+    },
+    Exception {
+        path: "crates/runtime/src/database/lease.rs",
+        what: &[Ambient::Files],
+        reason: "a lock file beside the database tells other processes which runs are being worked on",
+    },
+    Exception {
         path: "crates/pyworker/src/lib.rs",
         what: &[Ambient::Spawning],
         reason: "the interpreter needs a deeper stack than a process begins with, on a thread that is waited for",

@@ -2,6 +2,7 @@
 
 mod compile;
 pub(crate) mod exec;
+mod flow;
 mod system;
 
 use std::path::PathBuf;
@@ -10,10 +11,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use exec::Exec;
-
+pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use system::{
-    Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Keys, KeysAction, KeysNew, KeysShow, Level,
-    PolicyFlags, System, SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate, SystemShow, SystemValidate,
+    Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Keys, KeysAction, KeysNew,
+    KeysShow, Level, PolicyFlags, System, SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate,
+    SystemShow, SystemValidate,
 };
 
 /// Checks, compiles and runs agent flows.
@@ -39,8 +41,18 @@ Exit codes: 0 fine, 1 the run failed, 2 the input is invalid, 3 refused, 4 inter
 pub(crate) enum Command {
     /// Report everything that is wrong with flows, without running them
     Check(Check),
-    /// Run a flow on a request
+    /// Lay flow files out, keeping every comment
+    Fmt(Fmt),
+    /// Draw a flow as SVG, Mermaid or DOT
+    Graph(Graph),
+    /// Print a JSON Schema: of flows, or of an operation's arguments
+    Schema(Schema),
+    /// Run a flow on a request, durably
     Run(Run),
+    /// List, show, resume, cancel, replay and take away runs
+    Runs(crate::commands::Runs),
+    /// Follow a run back to the lines of the flow it came from
+    Why(crate::commands::Why),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
@@ -51,6 +63,8 @@ pub(crate) enum Command {
     Bundle(Bundle),
     /// Make and look at signing keys
     Keys(Keys),
+    /// Check, process, compile and hash Prompt IR documents
+    Prompt(crate::commands::Prompt),
     /// Make a project that runs
     New(New),
     /// Say what a diagnostic code means, with an example and its cure
@@ -65,9 +79,15 @@ impl Command {
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Command::Check(check) => check.json || check.format == Format::Json,
+            Command::Fmt(fmt) => fmt.json,
+            Command::Graph(graph) => graph.json,
+            Command::Schema(_) => false,
             Command::Run(run) => run.json,
+            Command::Runs(runs) => runs.is_json(),
+            Command::Why(why) => why.is_json(),
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
+            Command::Prompt(prompt) => prompt.is_json(),
             Command::System(system) => system.is_json(),
             Command::Bundle(bundle) => bundle.is_json(),
             Command::Keys(keys) => keys.is_json(),
@@ -81,35 +101,12 @@ impl Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  stave check                         every flow under flows/
-  stave check flows/support.yaml      one flow
-  stave check --strict --format sarif flows > flows.sarif
-  stave check --fix                   apply the cures that are certain")]
-pub(crate) struct Check {
-    /// Flow files, exec documents (.json) or folders; `flows` when none is given
-    pub(crate) paths: Vec<PathBuf>,
-    /// Treat leniencies as errors
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) json: bool,
-    /// Apply the machine-applicable fixes to the files, then report what is left
-    #[arg(long)]
-    pub(crate) fix: bool,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
   stave run flows/support.yaml --input request.json
   stave run flows/support.yaml --input turns.jsonl      one run per line, in order
   echo '{\"query\": \"hello\"}' | stave run flows/support.yaml --input -
   stave run flows/support.yaml --input request.json --record recordings/support.yaml
 
+A run whose process dies can be resumed: `stave runs resume RUN`.
 Secrets such as OPENAI_API_KEY come from the environment.")]
 pub(crate) struct Run {
     /// The flow, or an exec document (.json)
@@ -120,9 +117,12 @@ pub(crate) struct Run {
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where session state lives; `.stave` in the project's folder when absent
+    /// Where runs and session state live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    /// Keep nothing of the run, so that it can not be resumed
+    #[arg(long)]
+    pub(crate) ephemeral: bool,
     /// Answer model calls from this recording instead of asking a model
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
@@ -153,17 +153,6 @@ pub(crate) struct Explain {
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people: the source with the place marked
-    Human,
-    /// One line per finding, for editors and grep
-    Short,
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

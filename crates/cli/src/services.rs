@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::{Clock, Object, Timestamp, Value};
+use stave_canon::{Clock, Ids, Object, Timestamp, Value};
 use stave_exec::Document;
 use stave_exec::dataflow::NodeData;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
+use stave_runtime::database::Database;
 use stave_runtime::features::{EmbeddedFeatures, FeatureRow};
 use stave_runtime::http::{AllowList, HttpClient};
+use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::{MemoryStore, SqliteStore, StateStore};
 use stave_runtime::{Limits, Secrets, Services};
 use stave_script::interpolation::{self, PathStep};
@@ -23,6 +25,7 @@ use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{Project, StateBackend};
+use crate::{governance, prompt_plugins};
 
 /// Who answers model calls.
 #[derive(Debug, Clone)]
@@ -35,17 +38,16 @@ pub(crate) enum Models {
 /// A transport that keeps what it saw.
 pub(crate) type Recorded = Arc<Recorder<Client>>;
 
+/// The database of a project, in its `.stave` folder.
+pub(crate) const DATABASE: &str = "stave.sqlite";
+
 /// How many Python workers a run may have at once.
 const PYTHON_WORKERS: usize = 4;
 
 /// The policy to bake into documents: the project's limits, and the governance policies by name.
 pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
     let mut policy = Object::new();
-    if let Some(name) = project.settings.policy.as_deref().filter(|name| *name != "default") {
-        let path = project.root.join("policies").join(format!("{name}.json"));
-        let text = files::read_text(&path)?;
-        let policies = stave_canon::parse(&text)
-            .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))?;
+    if let Some(policies) = governance::baked(project)? {
         policy.insert("governance".into(), policies);
     }
     let mut limits = Object::new();
@@ -62,7 +64,7 @@ pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
 pub(crate) fn build(
     project: &Project,
     document: &Document,
-    state_dir: &Path,
+    storage: Storage,
     models: &Models,
 ) -> Result<(Services, Option<Recorded>), Stop> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -91,9 +93,11 @@ pub(crate) fn build(
         models: transport,
         prices: Arc::new(prices(project)?),
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
-        state: state(project, document, state_dir)?,
+        state: storage.state,
+        journal: storage.journal,
         features: Arc::new(features(project)?),
         secrets: secrets.into_iter().collect(),
+        prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         limits,
     };
     Ok((services, recorder))
@@ -127,7 +131,7 @@ fn transport(
 }
 
 /// This program again, as a Python worker.
-fn worker() -> Result<WorkerCommand, Stop> {
+pub(crate) fn worker() -> Result<WorkerCommand, Stop> {
     let program = std::env::current_exe()
         .map_err(|error| Stop::internal(format!("this program can not find itself: {error}")))?;
     Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
@@ -176,19 +180,61 @@ fn prices(project: &Project) -> Result<Prices, Stop> {
     Ok(prices)
 }
 
-/// A store on disk when the flow remembers sessions; a run without them leaves no file behind.
-fn state(project: &Project, document: &Document, folder: &Path) -> Result<Arc<dyn StateStore>, Stop> {
-    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
-    let sessions = data.filter_map(|data| data.state).any(|state| state.session);
-    if !sessions || project.settings.state_backend == Some(StateBackend::Memory) {
-        return Ok(Arc::new(MemoryStore::new()));
+/// Where runs and sessions are kept.
+pub(crate) struct Storage {
+    journal: Arc<dyn Journal>,
+    state: Arc<dyn StateStore>,
+}
+
+/// Opens the project's database when something is to be kept there. An ephemeral run without sessions
+/// leaves no file behind.
+pub(crate) fn storage(
+    project: &Project,
+    document: &Document,
+    folder: &Path,
+    ephemeral: bool,
+) -> Result<Storage, Stop> {
+    if !ephemeral {
+        return Ok(storage_of(project, document, &database(folder)?));
     }
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
-    let path = folder.join("state.sqlite");
-    let store = SqliteStore::open(&path)
-        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))?;
-    Ok(Arc::new(store))
+    let state: Arc<dyn StateStore> = if remembers_sessions(document) && wants_file(project) {
+        Arc::new(SqliteStore::new(database(folder)?))
+    } else {
+        Arc::new(MemoryStore::new())
+    };
+    Ok(Storage { journal: Arc::new(Ephemeral), state })
+}
+
+/// The same with an open database, for runs that are kept. What such a run remembers is kept with it,
+/// because it has to be there when the run is resumed.
+pub(crate) fn storage_of(project: &Project, document: &Document, database: &Arc<Database>) -> Storage {
+    let state: Arc<dyn StateStore> = if remembers_sessions(document) && !wants_file(project) {
+        Arc::new(MemoryStore::new())
+    } else {
+        Arc::new(SqliteStore::new(Arc::clone(database)))
+    };
+    Storage { journal: Arc::new(SqliteJournal::new(Arc::clone(database))), state }
+}
+
+/// Whether a node of the document has state of its session.
+fn remembers_sessions(document: &Document) -> bool {
+    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
+    data.filter_map(|data| data.state).any(|state| state.session)
+}
+
+fn wants_file(project: &Project) -> bool {
+    project.settings.state_backend != Some(StateBackend::Memory)
+}
+
+/// Opens the database in a folder, which is made when it is not there.
+pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Stop::internal(format!("{} can not be made: {error}", folder.display()))
+            .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
+    })?;
+    let path = folder.join(DATABASE);
+    Database::open(&path, &RandomIds.uuid())
+        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
 }
 
 /// The rows of `features/NAME.jsonl`: `{"key", "event_time", "features"}` a line.

@@ -3,16 +3,12 @@
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{Cell, CellAlignment, Color, Table};
 use stave_diag::render::Colour;
+use stave_runtime::journal::{RunStatus, RunSummary};
 use stave_runtime::{NodeReport, RunReport, Status};
 
 /// Lays out the nodes of a run in document order, with a line of totals.
 pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_BORDERS_ONLY);
-    match colour {
-        Colour::Always => table.enforce_styling(),
-        Colour::Never => table.force_no_tty(),
-    };
+    let mut table = empty(colour);
     table.set_header(["node", "step", "status", "tries", "ms", "tokens in", "out", "note"]);
     for node in report.nodes.iter().filter(|node| !node.id.starts_with('_')) {
         table.add_row(row(node));
@@ -31,6 +27,38 @@ pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
         Cell::new(cost.unwrap_or_default()),
     ]);
     table.to_string()
+}
+
+/// Lays out a list of runs.
+pub(crate) fn runs(runs: &[RunSummary], colour: Colour) -> String {
+    let mut table = empty(colour);
+    table.set_header(["run", "flow", "status", "steps", "started", "took ms"]);
+    for run in runs {
+        let took = run.ended_at.map(|end| end.duration_since(run.started_at).unsigned_abs());
+        table.add_row([
+            Cell::new(&run.id),
+            Cell::new(&run.flow),
+            Cell::new(run.status.word()).fg(match run.status {
+                RunStatus::Ok => Color::Green,
+                RunStatus::Error => Color::Red,
+                _ => Color::Yellow,
+            }),
+            number(run.steps.to_string()),
+            Cell::new(format!("{:.0}", run.started_at)),
+            number(took.map_or_else(String::new, |took| format!("{:.1}", took.as_secs_f64() * 1000.0))),
+        ]);
+    }
+    table.to_string()
+}
+
+fn empty(colour: Colour) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_BORDERS_ONLY);
+    match colour {
+        Colour::Always => table.enforce_styling(),
+        Colour::Never => table.force_no_tty(),
+    };
+    table
 }
 
 fn row(node: &NodeReport) -> Vec<Cell> {

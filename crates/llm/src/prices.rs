@@ -158,6 +158,11 @@ impl Cost {
         Cost { picodollars: u128::from(micros) * 1_000_000 }
     }
 
+    #[must_use]
+    pub fn from_picodollars(picodollars: u128) -> Self {
+        Cost { picodollars }
+    }
+
     /// Millionths of a dollar, rounded up: a budget must not be exceeded by what rounding hides.
     #[must_use]
     pub fn micros(self) -> u64 {

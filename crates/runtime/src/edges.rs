@@ -9,7 +9,7 @@ use crate::{Failure, failure::Kind, port};
 
 /// What an edge came to once its source was done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Signal {
+pub enum Signal {
     /// It carries a value.
     Active(Value),
     /// It carries nothing, for this reason.

@@ -1,77 +1,184 @@
 //! The engine port and the embedded engine: a run from request to report.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use stave_canon::Value;
+use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
 
 use crate::Failure;
+use crate::calls::Calls;
 use crate::failure::Kind;
+use crate::journal::{Ending, JournalError, NewRun, StepRecord, StoredRun};
 use crate::plan::Plan;
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
-use crate::request::Request;
-use crate::run::Run;
+use crate::request::{self, Request};
+use crate::run::{Decisions, Run};
 use crate::services::Services;
+use crate::task::Stop;
 
 /// Something that runs exec documents.
+///
+/// A failed run is a report too. An error says that what happened could not be written down or read; the
+/// run can be resumed once that is cured.
 #[async_trait]
 pub trait Engine: Send + Sync + std::fmt::Debug {
-    /// Runs a document on a request. A failed run is a report too.
-    async fn run(&self, document: Arc<Document>, request: &Value) -> RunReport;
+    /// An id for a run that is about to start.
+    fn new_run_id(&self) -> String;
+
+    /// Starts a run and drives it to its end, or until it waits for a person.
+    async fn start(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+    ) -> Result<RunReport, JournalError>;
+
+    /// Goes on with a run that was interrupted or waited. Steps that have a result are not repeated.
+    /// `auth` is that of the original request, which is never stored.
+    async fn resume(&self, run_id: &str, auth: Option<Value>) -> Result<RunReport, JournalError>;
+
+    /// Runs a document on a request under a fresh id.
+    async fn run(&self, document: Arc<Document>, request: &Value) -> Result<RunReport, JournalError> {
+        self.start(&self.new_run_id(), document, request).await
+    }
 }
 
 /// Runs documents in this process.
 #[derive(Debug, Clone)]
 pub struct EmbeddedEngine {
     services: Services,
+    /// The runs that this engine is driving.
+    active: Arc<Mutex<HashSet<String>>>,
+}
+
+/// A run as it is when this process takes it up.
+#[derive(Debug, Default)]
+struct Known {
+    steps: Vec<StepRecord>,
+    calls: Calls,
+    decisions: Decisions,
 }
 
 impl EmbeddedEngine {
     #[must_use]
     pub fn new(services: Services) -> Self {
-        EmbeddedEngine { services }
+        EmbeddedEngine { services, active: Arc::default() }
     }
-}
 
-#[async_trait]
-impl Engine for EmbeddedEngine {
-    async fn run(&self, document: Arc<Document>, request: &Value) -> RunReport {
+    /// Runs the document of an earlier run again under a fresh id. Results of that run are taken over,
+    /// except those of `from` and of everything that depends on it; without a node, except those that
+    /// failed.
+    pub async fn replay(
+        &self,
+        run_id: &str,
+        stored: StoredRun,
+        from: Option<&str>,
+        auth: Option<Value>,
+    ) -> Result<RunReport, JournalError> {
+        let original = stored.summary.id.clone();
+        let request = with_auth(&original, stored.request.clone(), stored.had_auth, auth)?;
+        let plan = match Plan::new(Arc::clone(&stored.document)) {
+            Ok(plan) => plan,
+            Err(failure) => return Ok(self.refused(run_id, &stored.document, failure, Vec::new())),
+        };
+        let steps = kept_steps(&plan, &original, stored.steps, from)?;
+        let run = NewRun {
+            id: run_id.to_owned(),
+            document: Arc::clone(&stored.document),
+            request: stored.request,
+            had_auth: stored.had_auth,
+            started_at: stored.summary.started_at,
+            replay_of: Some(original),
+        };
+        let _active = self.activate(run_id)?;
+        self.services.journal.begin(&run).await?;
+        for step in &steps {
+            self.services.journal.record(run_id, step, None).await?;
+        }
+        let known = Known { steps, ..Known::default() };
+        self.drive(run_id, stored.document, &request, run.started_at, known).await
+    }
+
+    /// Drives a run that the journal knows to its end, and writes the end down.
+    async fn drive(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+        arrived_at: Timestamp,
+        known: Known,
+    ) -> Result<RunReport, JournalError> {
+        let report = self.work(run_id, document, request, arrived_at, known).await?;
+        let ending = match &report.result {
+            Ok(output) => Ending::Ok(output.clone()),
+            Err(failed) if failed.failure.kind == Kind::Waiting => {
+                self.services.journal.suspend(run_id).await?;
+                return Ok(report);
+            }
+            Err(failed) if failed.failure.kind == Kind::Cancelled => Ending::Cancelled,
+            Err(failed) => Ending::Failed(failed.clone()),
+        };
+        let idle: Vec<NodeReport> = report.nodes.iter().filter(|node| node.is_idle()).cloned().collect();
+        self.services.journal.end(run_id, &ending, &idle, self.services.clock.now()).await?;
+        Ok(report)
+    }
+
+    async fn work(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+        arrived_at: Timestamp,
+        known: Known,
+    ) -> Result<RunReport, JournalError> {
         let services = &self.services;
         let started = services.clock.elapsed();
-        let run_id = format!("run_{}", services.ids.uuid().replace('-', ""));
-        let flow = document.flow.name.clone();
-        let report = |result, nodes| RunReport {
-            run_id: run_id.clone(),
-            flow: flow.clone(),
-            result,
-            nodes,
-            duration: services.clock.elapsed().saturating_sub(started),
-        };
-        let refuse = |failure| Err(RunFailure { failure, node: None, attempts: 0 });
         let plan = match Plan::new(Arc::clone(&document)) {
             Ok(plan) => plan,
-            Err(failure) => return report(refuse(failure), Vec::new()),
+            Err(failure) => return Ok(self.refused(run_id, &document, failure, Vec::new())),
         };
         let waiting: Vec<NodeReport> =
             plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin)).collect();
-        let request = match Request::new(request, &document.inputs_schema, &run_id, services.clock.now()) {
+        let request = match Request::new(request, &document.inputs_schema, run_id, arrived_at) {
             Ok(request) => request,
-            Err(failure) => return report(refuse(failure), finish(waiting, "the request was refused")),
-        };
-        let run = Run { id: run_id.clone(), plan: &plan, request, services, reports: Mutex::new(waiting) };
-        let limit = match document.flow.timeout_ms {
-            0 => services.limits.run,
-            limit => services.limits.run.min(std::time::Duration::from_millis(limit.into())),
-        };
-        let result = match tokio::time::timeout(limit, run.drive()).await {
-            Ok(result) => result,
-            Err(_) => {
-                let message = format!("the run took longer than {} ms", limit.as_millis());
-                refuse(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
+            Err(failure) => {
+                let nodes = finish(waiting, "the request was refused");
+                return Ok(self.refused(run_id, &document, failure, nodes));
             }
         };
+        let run = Run {
+            id: run_id.to_owned(),
+            plan: &plan,
+            request,
+            services,
+            reports: Mutex::new(waiting),
+            calls: known.calls,
+            decisions: known.decisions,
+            unwritten: Mutex::new(None),
+        };
+        let limit = match document.flow.timeout_ms {
+            0 => services.limits.run,
+            limit => services.limits.run.min(Duration::from_millis(limit.into())),
+        };
+        let result = match tokio::time::timeout(limit, run.drive(known.steps)).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(Stop::Journal(error))) => return Err(error),
+            Ok(Err(Stop::Cancelled)) => Err(unfinished(Kind::Cancelled, "the run was cancelled".to_owned())),
+            Ok(Err(Stop::Waiting(nodes))) => {
+                let names: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
+                let message = format!("the run waits for a decision at {}", names.join(", "));
+                Err(RunFailure { node: nodes.into_iter().next(), ..unfinished(Kind::Waiting, message) })
+            }
+            Err(_) => {
+                let message = format!("the run took longer than {} ms", limit.as_millis());
+                Err(whole_run(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message)))
+            }
+        };
+        let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == Kind::Waiting);
         let mut nodes = run.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (node, report) in plan.nodes.iter().zip(&mut nodes) {
             if node.tool && report.status == Status::Waiting {
@@ -79,8 +186,137 @@ impl Engine for EmbeddedEngine {
                 report.reason = Some("no model called it".to_owned());
             }
         }
-        report(result, finish(nodes, "the run ended before it"))
+        let nodes = if is_waiting { nodes } else { finish(nodes, "the run ended before it") };
+        let duration = services.clock.elapsed().saturating_sub(started);
+        Ok(RunReport { run_id: run_id.to_owned(), flow: document.flow.name.clone(), result, nodes, duration })
     }
+
+    /// The report of a run that nothing was done for.
+    fn refused(
+        &self,
+        run_id: &str,
+        document: &Document,
+        failure: Failure,
+        nodes: Vec<NodeReport>,
+    ) -> RunReport {
+        RunReport {
+            run_id: run_id.to_owned(),
+            flow: document.flow.name.clone(),
+            result: Err(whole_run(failure)),
+            nodes,
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// Marks a run as driven by this engine, so that nobody drives it a second time.
+    fn activate(&self, run_id: &str) -> Result<Active<'_>, JournalError> {
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if !active.insert(run_id.to_owned()) {
+            return Err(JournalError::Busy(run_id.to_owned()));
+        }
+        Ok(Active { engine: self, run_id: run_id.to_owned() })
+    }
+}
+
+#[async_trait]
+impl Engine for EmbeddedEngine {
+    fn new_run_id(&self) -> String {
+        format!("run_{}", self.services.ids.uuid().replace('-', ""))
+    }
+
+    async fn start(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+    ) -> Result<RunReport, JournalError> {
+        let _active = self.activate(run_id)?;
+        let started_at = self.services.clock.now();
+        let (stored, had_auth) = request::without_auth(request);
+        let run = NewRun {
+            id: run_id.to_owned(),
+            document: Arc::clone(&document),
+            request: stored,
+            had_auth,
+            started_at,
+            replay_of: None,
+        };
+        self.services.journal.begin(&run).await?;
+        self.drive(run_id, document, request, started_at, Known::default()).await
+    }
+
+    async fn resume(&self, run_id: &str, auth: Option<Value>) -> Result<RunReport, JournalError> {
+        let _active = self.activate(run_id)?;
+        let stored = self.services.journal.claim(run_id).await?;
+        let request = with_auth(run_id, stored.request, stored.had_auth, auth)?;
+        let known = Known {
+            steps: stored.steps,
+            calls: Calls::new(stored.calls),
+            decisions: Decisions(stored.decisions.into_iter().collect()),
+        };
+        self.drive(run_id, stored.document, &request, stored.summary.started_at, known).await
+    }
+}
+
+/// Takes the mark away, also when the run's future is dropped.
+struct Active<'e> {
+    engine: &'e EmbeddedEngine,
+    run_id: String,
+}
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.engine.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run_id);
+    }
+}
+
+/// The request as it was, with the `auth` that was not stored.
+fn with_auth(run: &str, request: Value, had_auth: bool, auth: Option<Value>) -> Result<Value, JournalError> {
+    match (had_auth, auth) {
+        (true, Some(auth)) => Ok(request::with_auth(request, auth)),
+        (true, None) => Err(JournalError::AuthNeeded(run.to_owned())),
+        (false, _) => Ok(request),
+    }
+}
+
+/// The results that a replay takes over.
+fn kept_steps(
+    plan: &Plan,
+    run: &str,
+    steps: Vec<StepRecord>,
+    from: Option<&str>,
+) -> Result<Vec<StepRecord>, JournalError> {
+    let index = |node: &str| {
+        plan.index(node)
+            .ok_or_else(|| JournalError::NoSuchNode { run: run.to_owned(), node: node.to_owned() })
+    };
+    let mut again = vec![false; plan.nodes.len()];
+    let mut waiting = match from {
+        Some(node) => vec![index(node)?],
+        None => {
+            let failed = steps.iter().filter(|step| step.outputs.is_err() || step.unhandled.is_some());
+            failed.map(|step| index(&step.node)).collect::<Result<_, _>>()?
+        }
+    };
+    while let Some(node) = waiting.pop() {
+        if let Some(again) = again.get_mut(node).filter(|again| !**again) {
+            *again = true;
+            let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
+            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.edges.get(*edge)?.to)));
+        }
+    }
+    Ok(steps
+        .into_iter()
+        .filter(|step| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false)))
+        .collect())
+}
+
+fn unfinished(kind: Kind, message: String) -> RunFailure {
+    whole_run(Failure::new(codes::RUN_STOPPED, kind, message))
+}
+
+fn whole_run(failure: Failure) -> RunFailure {
+    RunFailure { failure, node: None, attempts: 0 }
 }
 
 /// Nodes that the run did not come to were cancelled by its end.

@@ -46,6 +46,10 @@ pub enum Kind {
     Refused,
     /// The flow, the project or the machine is not set up for it.
     Configuration,
+    /// Someone wanted the run to end.
+    Cancelled,
+    /// A person has to decide first.
+    Waiting,
 }
 
 impl Kind {
@@ -60,7 +64,19 @@ impl Kind {
             Kind::Validation => "validation",
             Kind::Refused => "refused",
             Kind::Configuration => "configuration",
+            Kind::Cancelled => "cancelled",
+            Kind::Waiting => "waiting",
         }
+    }
+
+    #[must_use]
+    pub(crate) fn from_word(word: &str) -> Option<Kind> {
+        use Kind::{
+            Cancelled, Code, Configuration, Refused, Request, Timeout, Upstream, Validation, Value, Waiting,
+        };
+        let kinds =
+            [Request, Value, Timeout, Upstream, Code, Validation, Refused, Configuration, Cancelled, Waiting];
+        kinds.into_iter().find(|kind| kind.word() == word)
     }
 }
 

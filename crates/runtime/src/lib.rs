@@ -3,15 +3,18 @@
 //! The runtime sees exec documents only, never YAML. A run is a [`Plan`](plan::Plan) driven by the
 //! scheduler; everything outside comes in through [`Services`].
 //!
-//! Invariants: results do not depend on timing; a step's state is committed with its success or not at
-//! all; a value that does not fit a port is a failure at the node that made it.
+//! Invariants: results do not depend on timing; a step's result is durable before anything that depends
+//! on it starts; a step's state is committed with its success or not at all; a value that does not fit a port is a failure at the node that made it.
 
+mod calls;
+pub mod database;
 mod edges;
 mod engine;
 mod failure;
 pub mod features;
 pub mod http;
 mod interpolate;
+pub mod journal;
 pub mod plan;
 mod policy;
 mod port;
@@ -22,7 +25,9 @@ mod scheduler;
 mod services;
 pub mod state;
 mod steps;
+mod task;
 
+pub use edges::Signal;
 pub use engine::{EmbeddedEngine, Engine};
 pub use failure::{Failure, Kind};
 pub use report::{NodeReport, RunFailure, RunReport, Status};

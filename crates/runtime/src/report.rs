@@ -74,6 +74,12 @@ impl Status {
             Status::Cancelled => "cancelled",
         }
     }
+
+    #[must_use]
+    pub(crate) fn from_word(word: &str) -> Option<Status> {
+        use Status::{Cancelled, Error, Ok, Skipped, Waiting};
+        [Waiting, Ok, Error, Skipped, Cancelled].into_iter().find(|status| status.word() == word)
+    }
 }
 
 impl NodeReport {
@@ -95,6 +101,11 @@ impl NodeReport {
             flagged: Vec::new(),
             origin,
         }
+    }
+
+    /// Whether the node did nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.status, Status::Skipped | Status::Cancelled | Status::Waiting)
     }
 
     fn to_value(&self) -> Value {

@@ -76,6 +76,23 @@ impl Request {
     }
 }
 
+/// The request as it may be stored, and whether it had an `auth`.
+#[must_use]
+pub(crate) fn without_auth(request: &Value) -> (Value, bool) {
+    let mut stored = request.clone();
+    let auth = stored.as_object_mut().and_then(|body| body.shift_remove(AUTH));
+    (stored, auth.is_some())
+}
+
+/// The request with its `auth` put back.
+#[must_use]
+pub(crate) fn with_auth(mut request: Value, auth: Value) -> Value {
+    if let Some(body) = request.as_object_mut() {
+        body.insert(AUTH.to_owned(), auth);
+    }
+    request
+}
+
 fn parse_event_time(value: &Value) -> Result<Timestamp, Failure> {
     let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     parsed.ok_or_else(|| {

@@ -1,5 +1,7 @@
 //! One run in progress, and how one of its nodes is executed: attempts, time, state, ports.
 
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,14 +12,16 @@ use stave_exec::dataflow::Origin;
 use stave_llm::{Jitter, RetryPolicy};
 use stave_script::{ScriptError, StateHost, state_key};
 
+use crate::calls::Calls;
 use crate::failure::Kind;
 use crate::interpolate::Scope;
+use crate::journal::{Decision, JournalError};
 use crate::plan::{Node, Plan};
 use crate::port::Side;
 use crate::report::{NodeReport, Status};
 use crate::request::Request;
 use crate::services::Services;
-use crate::state::{RecordKey, StateBuffer};
+use crate::state::{Commit, RecordKey, StateBuffer};
 use crate::steps::Produced;
 use crate::{Failure, port};
 
@@ -30,7 +34,16 @@ pub struct Run<'r> {
     pub services: &'r Services,
     /// By node, in document order.
     pub reports: Mutex<Vec<NodeReport>>,
+    /// The answers to calls that were made before the run was interrupted.
+    pub calls: Calls,
+    pub decisions: Decisions,
+    /// Why an answer on the way could not be written down, which ends the run.
+    pub unwritten: Mutex<Option<JournalError>>,
 }
+
+/// What people decided, by node.
+#[derive(Debug, Default)]
+pub struct Decisions(pub HashMap<String, Decision>);
 
 /// One attempt of one node, as its step sees it.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +51,10 @@ pub struct Call<'c> {
     pub run: &'c Run<'c>,
     pub node: &'c Node,
     pub index: usize,
+    /// Which execution this is: the node's id, or the calls that led to a tool.
+    pub path: &'c str,
+    /// Counts the calls that this execution makes.
+    pub counter: &'c AtomicU32,
     /// The arguments: the node's own, or those of the transform that follows its prompt.
     pub with: &'c Object,
     pub inputs: &'c Object,
@@ -45,10 +62,20 @@ pub struct Call<'c> {
     pub services: &'c Services,
     pub state: Option<&'c StateBuffer<'c>>,
     pub prompt_output: Option<&'c Value>,
-    /// The same for every attempt of this node in this run.
+    /// The same for every attempt of this execution, also after the run was interrupted.
     pub idempotency_key: &'c str,
     /// The inputs that edges bring to the nodes this one may call as tools.
     pub tool_inputs: &'c [(usize, Object)],
+}
+
+/// Which node is executed on what.
+#[derive(Debug, Clone, Copy)]
+struct Execution<'e> {
+    index: usize,
+    node: &'e Node,
+    inputs: &'e Object,
+    tool_inputs: &'e [(usize, Object)],
+    path: &'e str,
 }
 
 /// What a node came to.
@@ -56,36 +83,46 @@ pub struct Call<'c> {
 pub struct Outcome {
     pub outputs: Result<Object, Failure>,
     pub attempts: u32,
+    /// What a successful step wants remembered.
+    pub commit: Option<Commit>,
 }
 
 impl Run<'_> {
-    /// Executes a node: checks its inputs, attempts its step, lays the result onto its ports, and commits
-    /// its state together with its success.
+    /// Executes a node: checks its inputs, attempts its step, lays the result onto its ports. What it
+    /// wants remembered is handed back, to be written together with its result.
     pub fn execute<'c>(
         &'c self,
         index: usize,
         node: &'c Node,
         inputs: &'c Object,
         tool_inputs: &'c [(usize, Object)],
+        path: &'c str,
     ) -> BoxFuture<'c, Outcome> {
         // Boxed, because a node may call another one as a tool.
         Box::pin(async move {
             let started = self.services.clock.elapsed();
             let mut attempts = 0;
-            let outputs = self.attempt_all(index, node, inputs, tool_inputs, &mut attempts).await;
+            let execution = Execution { index, node, inputs, tool_inputs, path };
+            let result = self.attempt_all(execution, &mut attempts).await;
             let took = self.services.clock.elapsed().saturating_sub(started);
             self.report(index, |report| {
                 report.attempts += attempts;
                 report.duration += took;
-                match &outputs {
+                match &result {
                     Ok(_) => report.status = Status::Ok,
+                    Err(failure) if failure.kind == Kind::Waiting => {
+                        report.reason = Some(failure.message.clone());
+                    }
                     Err(failure) => {
                         report.status = Status::Error;
                         report.failure = Some(failure.clone());
                     }
                 }
             });
-            Outcome { outputs: outputs.map_err(|failure| failure.at(node.origin)), attempts }
+            match result {
+                Ok((outputs, commit)) => Outcome { outputs: Ok(outputs), attempts, commit },
+                Err(failure) => Outcome { outputs: Err(failure.at(node.origin)), attempts, commit: None },
+            }
         })
     }
 
@@ -97,27 +134,31 @@ impl Run<'_> {
         }
     }
 
+    /// The attempts that a node has made.
+    pub(crate) fn attempts(&self, index: usize) -> u32 {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.get(index).map_or(0, |report| report.attempts)
+    }
+
     async fn attempt_all(
         &self,
-        index: usize,
-        node: &Node,
-        inputs: &Object,
-        tool_inputs: &[(usize, Object)],
+        execution: Execution<'_>,
         attempts: &mut u32,
-    ) -> Result<Object, Failure> {
+    ) -> Result<(Object, Option<Commit>), Failure> {
+        let Execution { node, inputs, path, .. } = execution;
         for port in &node.inputs {
             if let Some(value) = inputs.get(port.name()) {
                 port.check(Side::Input, value)?;
             }
         }
-        let key = stave_canon::sha256_hex(format!("{}\n{}", self.id, node.id));
+        let key = stave_canon::sha256_hex(format!("{}\n{path}", self.id));
         let mut jitter = Jitter::seeded(seed(&key));
         let policy = retry_policy(node);
         let own_attempts = node.step.manages_attempts();
         let retries = if own_attempts { 0 } else { node.retry.max };
         loop {
             *attempts += 1;
-            let attempt = self.attempt(index, node, inputs, tool_inputs, &key);
+            let attempt = self.attempt(execution, &key);
             let result = if own_attempts || node.timeout_ms == 0 {
                 attempt.await
             } else {
@@ -138,12 +179,10 @@ impl Run<'_> {
 
     async fn attempt(
         &self,
-        index: usize,
-        node: &Node,
-        inputs: &Object,
-        tool_inputs: &[(usize, Object)],
+        execution: Execution<'_>,
         key: &str,
-    ) -> Result<Object, Failure> {
+    ) -> Result<(Object, Option<Commit>), Failure> {
+        let Execution { index, node, inputs, tool_inputs, path } = execution;
         let state = match &node.state {
             Some(_) => Some(StateBuffer::new(
                 self.services.state.as_ref(),
@@ -152,10 +191,13 @@ impl Run<'_> {
             )),
             None => None,
         };
+        let counter = AtomicU32::new(0);
         let call = Call {
             run: self,
             node,
             index,
+            path,
+            counter: &counter,
             with: &node.with,
             inputs,
             request: &self.request,
@@ -167,11 +209,9 @@ impl Run<'_> {
         };
         let produced = node.step.execute(&call).await?;
         let outputs = self.lay_out(index, node, produced)?;
-        if let Some(state) = state {
-            let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
-            state.commit(ttl).await.map_err(|error| state_failure(error.to_string()))?;
-        }
-        Ok(outputs)
+        let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
+        let by = || format!("{}/{path}", self.id);
+        Ok((outputs, state.and_then(|state| state.into_commit(ttl, by()))))
     }
 
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong

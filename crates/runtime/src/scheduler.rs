@@ -3,18 +3,25 @@
 //! Invariants: every node ends in exactly one of ok, error, skipped or cancelled; results do not depend
 //! on timing, because a node sees only settled edges; ties are broken by document order.
 
+use std::sync::PoisonError;
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_exec::On;
 
 use crate::Failure;
 use crate::edges::Signal;
 use crate::failure::Kind;
+use crate::journal::StepRecord;
 use crate::plan::{Node, OUTPUT};
-use crate::report::{RunFailure, Status};
+use crate::report::{NodeReport, RunFailure, Status};
 use crate::run::Run;
+use crate::task::{Finished, Stop};
+
+/// How often a run looks whether someone wants it to end, besides after each step.
+const CANCELLATION_CHECKS: Duration = Duration::from_secs(1);
 
 /// The state of the graph while a run goes on.
 struct Progress {
@@ -22,13 +29,8 @@ struct Progress {
     signals: Vec<Option<Signal>>,
     started: Vec<bool>,
     failed: Option<RunFailure>,
-}
-
-/// What a node's task hands back: its signals, and the failure that nothing handled.
-struct Finished {
-    signals: Vec<(usize, Signal)>,
-    unhandled: Option<RunFailure>,
-    node: usize,
+    /// The nodes that wait for a person.
+    waiting: Vec<usize>,
 }
 
 /// The inputs of a node that can start, or why it never will.
@@ -40,14 +42,20 @@ enum Readiness {
 }
 
 impl Run<'_> {
-    /// Runs the whole graph and gives the response, or the failure that ended it.
-    pub(crate) async fn drive(&self) -> Result<Value, RunFailure> {
+    /// Runs the graph from what is already known of it, and gives the response, or the failure that ended
+    /// it.
+    pub(crate) async fn drive(&self, known: Vec<StepRecord>) -> Result<Result<Value, RunFailure>, Stop> {
         let plan = self.plan;
         let mut progress = Progress {
             signals: vec![None; plan.edges.len()],
             started: plan.nodes.iter().map(|node| node.tool).collect(),
             failed: None,
+            waiting: Vec::new(),
         };
+        self.restore(known, &mut progress);
+        let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
+        cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        cancellation.reset();
         let mut tasks = FuturesUnordered::new();
         loop {
             let mut settled = false;
@@ -81,78 +89,70 @@ impl Run<'_> {
             if settled {
                 continue;
             }
-            let Some(finished) = tasks.next().await else { break };
-            let Finished { signals, unhandled, node } = finished;
-            for (edge, signal) in signals {
-                settle(&mut progress.signals, edge, signal);
-            }
-            if let Some(failure) = unhandled {
-                progress.failed.get_or_insert(failure);
-                self.cancel_dependants(node, &mut progress);
-            }
+            let finished = loop {
+                tokio::select! {
+                    finished = tasks.next() => break finished,
+                    _ = cancellation.tick(), if self.services.journal.is_durable() => {
+                        if self.services.journal.is_cancelled(&self.id).await.map_err(Stop::Journal)? {
+                            return Err(Stop::Cancelled);
+                        }
+                    }
+                }
+            };
+            let Some(finished) = finished else { break };
+            self.take(finished?, &mut progress);
         }
-        match progress.failed.take() {
+        if !progress.waiting.is_empty() && progress.failed.is_none() {
+            progress.waiting.sort_unstable();
+            let nodes = progress.waiting.iter().filter_map(|index| self.plan.nodes.get(*index));
+            return Err(Stop::Waiting(nodes.map(|node| node.id.clone()).collect()));
+        }
+        Ok(match progress.failed.take() {
             Some(failed) => Err(failed),
             None => self.response(&progress),
+        })
+    }
+
+    /// Takes up what the journal knows: every step with a result is done, and its edges are settled.
+    fn restore(&self, known: Vec<StepRecord>, progress: &mut Progress) {
+        let known: Vec<(usize, StepRecord)> =
+            known.into_iter().filter_map(|record| Some((self.plan.index(&record.node)?, record))).collect();
+        // All are marked first, so that the failure of one does not cancel another that is done.
+        for (index, _) in &known {
+            mark(&mut progress.started, *index);
+        }
+        for (index, record) in known {
+            let Some(node) = self.plan.nodes.get(index) else { continue };
+            for report in record.reports {
+                if let Some(index) = self.plan.index(&report.id) {
+                    self.report(index, |known| *known = report);
+                }
+            }
+            let unhandled = record.unhandled.map(|failure| self.run_failure(node, failure, record.attempts));
+            let finished = Finished { node: index, signals: record.signals, unhandled, waits: false };
+            self.take(finished, progress);
         }
     }
 
-    async fn task(
-        &self,
-        index: usize,
-        node: &Node,
-        inputs: Object,
-        tool_inputs: Vec<(usize, Object)>,
-    ) -> Finished {
-        let outcome = self.execute(index, node, &inputs, &tool_inputs).await;
-        let mut signals = Vec::with_capacity(node.outgoing.len());
-        let mut unhandled = None;
-        match outcome.outputs {
-            Ok(outputs) => {
-                for (edge_index, edge) in self.edges_of(node) {
-                    let signal = match edge.on {
-                        On::Failure => Ok(Signal::Inactive(format!("`{}` did not fail", node.id))),
-                        On::Success => self.signal(edge, node, &outputs).await,
-                    };
-                    let signal = signal.unwrap_or_else(|failure| {
-                        let reason = format!("the edge failed: {}", failure.message);
-                        self.report(index, |report| {
-                            report.status = Status::Error;
-                            report.failure = Some(failure.clone());
-                        });
-                        unhandled.get_or_insert(self.run_failure(node, failure, outcome.attempts));
-                        Signal::Inactive(reason)
-                    });
-                    signals.push((edge_index, signal));
-                }
-            }
-            Err(failure) => {
-                let error = failure.to_error_value(&node.id, outcome.attempts);
-                let mut handled = false;
-                for (edge_index, edge) in self.edges_of(node) {
-                    let signal = match edge.on {
-                        On::Success => Signal::Inactive(format!("`{}` failed", node.id)),
-                        On::Failure => {
-                            handled = true;
-                            let port = edge.from_port.clone().unwrap_or_default();
-                            let outputs: Object = [(port, error.clone())].into_iter().collect();
-                            self.signal(edge, node, &outputs)
-                                .await
-                                .unwrap_or_else(|failure| Signal::Inactive(failure.message.clone()))
-                        }
-                    };
-                    signals.push((edge_index, signal));
-                }
-                // A refusal is never handled away: what a rule forbids must not look like a mishap.
-                if !handled || failure.kind == Kind::Refused {
-                    unhandled = Some(self.run_failure(node, failure, outcome.attempts));
-                }
-            }
+    /// Settles the edges of a finished node, and cancels what its failure makes pointless.
+    fn take(&self, finished: Finished, progress: &mut Progress) {
+        if finished.waits {
+            progress.waiting.push(finished.node);
+            return;
         }
-        Finished { signals, unhandled, node: index }
+        for (edge, signal) in finished.signals {
+            settle(&mut progress.signals, edge, signal);
+        }
+        if let Some(failure) = finished.unhandled {
+            progress.failed.get_or_insert(failure);
+            self.cancel_dependants(finished.node, progress);
+        }
     }
 
-    fn edges_of<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = (usize, &'n crate::plan::Edge)> {
+    pub(crate) fn edges_of<'n>(
+        &'n self,
+        node: &'n Node,
+    ) -> impl Iterator<Item = (usize, &'n crate::plan::Edge)> {
         node.outgoing.iter().filter_map(|index| self.plan.edges.get(*index).map(|edge| (*index, edge)))
     }
 
@@ -229,6 +229,14 @@ impl Run<'_> {
             Some(origin) => format!("`{source}.{port}` (line {})", origin.line),
             None => format!("`{source}.{port}`"),
         }
+    }
+
+    /// The report of a node as it stands, and those of the nodes it may call as tools and has called.
+    pub(crate) fn reports_with_tools(&self, index: usize, node: &Node) -> Vec<NodeReport> {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.tools_of(node).filter_map(|tool| reports.get(tool));
+        let called = tools.filter(|report| report.status != Status::Waiting);
+        reports.get(index).into_iter().chain(called).cloned().collect()
     }
 
     /// The nodes that a node may call as tools.
@@ -346,7 +354,7 @@ impl Run<'_> {
         Err(fail(Failure::new(codes::OUTPUT_NOT_REACHED, Kind::Value, message)))
     }
 
-    fn run_failure(&self, node: &Node, failure: Failure, attempts: u32) -> RunFailure {
+    pub(crate) fn run_failure(&self, node: &Node, failure: Failure, attempts: u32) -> RunFailure {
         RunFailure { failure: failure.at(node.origin), node: Some(node.id.clone()), attempts }
     }
 }

@@ -8,10 +8,12 @@ use stave_canon::{Clock, Ids};
 use stave_llm::prices::Prices;
 use stave_llm::recording::Redactor;
 use stave_llm::{Secret, Transport};
+use stave_prompt::plugins::Plugin;
 use stave_script::{PythonPool, Renderer};
 
 use crate::features::FeatureStore;
 use crate::http::HttpClient;
+use crate::journal::Journal;
 use crate::state::StateStore;
 
 /// The outside world of a run.
@@ -25,8 +27,11 @@ pub struct Services {
     pub prices: Arc<Prices>,
     pub http: HttpClient,
     pub state: Arc<dyn StateStore>,
+    pub journal: Arc<dyn Journal>,
     pub features: Arc<dyn FeatureStore>,
     pub secrets: Secrets,
+    /// The project's own plugins, which every prompt passes after the built-in one.
+    pub prompt_plugins: Vec<Arc<dyn Plugin>>,
     pub limits: Limits,
 }
 

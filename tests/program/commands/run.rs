@@ -229,10 +229,10 @@ async fn machines_get_an_object_even_when_nothing_could_be_run() {
 }
 
 #[tokio::test]
-async fn a_run_without_session_state_leaves_no_file_behind() {
+async fn an_ephemeral_run_without_session_state_leaves_no_file_behind() {
     let folder = doubler(r#"{"n": 21}"#);
     let before = folder.files().len();
-    stave(&folder, ["run", "flow.yaml", "--input", "request.json"]).finish().await.exits(0);
+    stave(&folder, ["run", "flow.yaml", "--input", "request.json", "--ephemeral"]).finish().await.exits(0);
     assert_eq!(folder.files().len(), before);
 }
 

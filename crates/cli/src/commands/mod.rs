@@ -5,10 +5,20 @@ mod check;
 mod compile;
 mod exec;
 mod explain;
+mod fmt;
+mod graph;
 mod keys;
 mod new;
+mod prompt;
 mod run;
+mod runs;
+mod schema;
 mod system;
+mod why;
+
+pub(crate) use prompt::Prompt;
+pub(crate) use runs::Runs;
+pub(crate) use why::Why;
 
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Stop};
@@ -20,12 +30,18 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
     let is_json = arguments.command.is_json();
     let result = match arguments.command {
         Command::Check(arguments) => check::check(&arguments, terminal),
+        Command::Fmt(arguments) => fmt::fmt(&arguments, terminal),
+        Command::Graph(arguments) => graph::graph(&arguments, terminal),
+        Command::Schema(arguments) => schema::schema(&arguments),
         Command::Run(arguments) => run::run(&arguments, terminal),
+        Command::Runs(arguments) => runs::runs(&arguments, terminal),
+        Command::Why(arguments) => why::why(&arguments, terminal),
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments),
+        Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),
         Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())

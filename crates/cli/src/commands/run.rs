@@ -6,9 +6,9 @@ use std::sync::Arc;
 use stave_canon::{Clock, Value};
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::{Acceptance, Document};
-use stave_flow::Options;
 use stave_lower::{ExecSettings, flow_to_exec};
-use stave_runtime::{EmbeddedEngine, Engine, RunReport, Status};
+use stave_runtime::journal::JournalError;
+use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
 use super::check::is_exec_document;
 use crate::args::Run;
@@ -18,6 +18,9 @@ use crate::project::Project;
 use crate::services::{self, Models};
 use crate::terminal::{self, Terminal};
 use crate::{files, table};
+
+/// The extra property of a document's metadata with the hash of the flow's text.
+pub(super) const SOURCE_HASH: &str = "source_sha256";
 
 pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
@@ -61,7 +64,7 @@ fn load(
             }
         });
     }
-    let options = Options { strict: arguments.strict, ..Options::default() };
+    let options = project.settings.check_options(arguments.strict);
     let parsed = stave_flow::load(source, &text, &options);
     let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     diagnostics.extend(parsed.diagnostics);
@@ -73,7 +76,10 @@ fn load(
         generated_at: SystemClock.now().to_string(),
         source_file: arguments.flow.display().to_string(),
     };
-    Ok(Some(flow_to_exec(&flow, sources, &settings)))
+    let mut document = flow_to_exec(&flow, sources, &settings);
+    // With it `stave why` sees that the file has changed since.
+    document.metadata.extra.insert(SOURCE_HASH.into(), stave_canon::prefixed_sha256(&text).into());
+    Ok(Some(document))
 }
 
 fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {
@@ -129,13 +135,19 @@ async fn run_all(
 ) -> Result<Exit, Stop> {
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     let models = models(arguments, project);
-    let (services, recorder) = services::build(project, &document, &state_dir, &models)?;
+    let storage = services::storage(project, &document, &state_dir, arguments.ephemeral)?;
+    let (services, recorder) = services::build(project, &document, storage, &models)?;
     let python = Arc::clone(&services.python);
     let engine = EmbeddedEngine::new(services);
     let mut exit = Exit::Fine;
     let mut reports = Vec::with_capacity(requests.len());
     for request in requests {
-        let report = engine.run(Arc::clone(&document), request).await;
+        let run_id = engine.new_run_id();
+        if !arguments.json && !arguments.ephemeral {
+            terminal::error(&format!("run {run_id}"));
+        }
+        let report = engine.start(&run_id, Arc::clone(&document), request).await;
+        let report = report.map_err(|error| unwritten(&run_id, &error))?;
         exit = exit.max(exit_of(&report));
         if !arguments.json {
             print(&report, terminal);
@@ -152,6 +164,13 @@ async fn run_all(
     Ok(exit)
 }
 
+/// What happened could not be written down. Nothing was done that is not in the journal, except the steps
+/// that were under way.
+pub(super) fn unwritten(run_id: &str, error: &JournalError) -> Stop {
+    Stop::internal(format!("run {run_id}: {error}"))
+        .help(format!("`stave runs resume {run_id}` goes on with it"))
+}
+
 fn models(arguments: &Run, project: &Project) -> Models {
     if let Some(path) = &arguments.replay {
         return Models::Replay(path.clone());
@@ -165,7 +184,7 @@ fn models(arguments: &Run, project: &Project) -> Models {
     }
 }
 
-fn exit_of(report: &RunReport) -> Exit {
+pub(super) fn exit_of(report: &RunReport) -> Exit {
     match &report.result {
         Ok(_) => Exit::Fine,
         Err(_) if report.is_refused() => Exit::Refused,
@@ -185,7 +204,7 @@ fn json(reports: &[RunReport], exit: Exit) -> Value {
 }
 
 /// The answer on stdout; the table of nodes, and what went wrong where, on stderr.
-fn print(report: &RunReport, terminal: Terminal) {
+pub(super) fn print(report: &RunReport, terminal: Terminal) {
     terminal::error(&table::nodes(report, terminal.stderr));
     match &report.result {
         Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
@@ -195,6 +214,14 @@ fn print(report: &RunReport, terminal: Terminal) {
                 .origin
                 .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
+            if failed.failure.kind == Kind::Waiting {
+                let node = failed.node.as_deref().unwrap_or("NODE");
+                terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(
+                    "`stave runs approve {} {node}` lets it go on, with --deny it does not",
+                    report.run_id
+                )));
+                return;
+            }
             let message = format!("{node}{}{}", failed.failure.message.trim_end(), place.unwrap_or_default());
             terminal.stop(
                 &Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)),

@@ -26,6 +26,8 @@ codes! { Run:
     INTERPOLATION_FAILED = "interpolation-failed", Error, "A placeholder names an absent value or one that has no text form.";
     BAD_ARGUMENT = "bad-argument", Error, "An argument of an operation has the wrong kind of value at run time.";
     STATE_FAILED = "state-failed", Error, "State could not be read or written.";
+    RESULT_TOO_LARGE = "result-too-large", Error, "The result of a node is larger than the journal keeps.";
+    RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not let it go on yet.";
     UNKNOWN_STEP_KIND = "unknown-step-kind", Error, "A document has a step that this runtime does not know.";
     BAD_DOCUMENT = "bad-document", Error, "A document can not be run although it is valid.";
 }

@@ -19,6 +19,7 @@ pub struct StateBuffer<'s> {
 struct Inner {
     /// The record as this attempt sees it, once it has been read.
     fields: Option<Object>,
+    version: Option<i64>,
     writes: Vec<Write>,
 }
 
@@ -36,8 +37,9 @@ impl<'s> StateBuffer<'s> {
         let mut loaded = self.store.load(&self.key, self.now).await?;
         let mut inner = self.lock();
         if inner.fields.is_none() {
-            apply(&mut loaded, inner.writes.clone());
-            inner.fields = Some(loaded);
+            apply(&mut loaded.fields, inner.writes.clone());
+            inner.fields = Some(loaded.fields);
+            inner.version = Some(loaded.version);
         }
         Ok(inner.fields.as_ref().and_then(|fields| fields.get(field)).cloned())
     }
@@ -50,15 +52,16 @@ impl<'s> StateBuffer<'s> {
         self.write(Write::Delete(field));
     }
 
-    /// Hands the writes to the store. Does nothing when there are none.
-    pub async fn commit(self, ttl_seconds: Option<u32>) -> Result<(), StateError> {
-        let writes = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).writes;
+    /// The writes as a commit of the step that is named `by`; `None` when there are none.
+    #[must_use]
+    pub fn into_commit(self, ttl_seconds: Option<u32>, by: String) -> Option<Commit> {
+        let Inner { version, writes, .. } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         if writes.is_empty() {
-            return Ok(());
+            return None;
         }
         let ttl = ttl_seconds.map(|seconds| std::time::Duration::from_secs(seconds.into()));
         let expires_at = ttl.and_then(|ttl| self.now.checked_add(ttl).ok());
-        self.store.commit(Commit { key: self.key, writes, expires_at }, self.now).await
+        Some(Commit { key: self.key, writes, read: version, by, at: self.now, expires_at })
     }
 
     fn write(&self, write: Write) {

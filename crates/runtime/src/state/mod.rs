@@ -1,11 +1,14 @@
 //! What steps remember: records of fields, kept by a store, written through a buffer.
 //!
 //! Invariant: a step's writes reach the store only together with its success. A failed attempt leaves no
-//! trace, and two attempts never see each other's writes.
+//! trace, two attempts never see each other's writes, and what a step read has not changed when its writes
+//! are kept.
 
 mod buffer;
 mod memory;
 mod sqlite;
+
+use std::path::Path;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Timestamp, Value};
@@ -13,6 +16,7 @@ use stave_canon::{Object, Timestamp, Value};
 pub use buffer::StateBuffer;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
+pub(crate) use sqlite::commit_in;
 
 /// The address of a record: flow, scope, session or run, and the resolved key, as one text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +28,17 @@ impl RecordKey {
     pub fn new(flow: &str, scope: &str, owner: &str, key: &str) -> Self {
         let parts = [flow, scope, owner, key].map(Value::from).to_vec();
         RecordKey(stave_canon::compact_utf8(&Value::Array(parts)))
+    }
+
+    /// What the keys of all records begin with that belong to one run and end with it.
+    #[must_use]
+    pub(crate) fn of_request(flow: &str, run: &str) -> String {
+        let parts = ["request", run].map(Value::from);
+        let parts: Vec<Value> = [Value::from(flow)].into_iter().chain(parts).collect();
+        let mut beginning = stave_canon::compact_utf8(&Value::Array(parts));
+        beginning.pop();
+        beginning.push(',');
+        beginning
     }
 
     #[must_use]
@@ -39,11 +54,24 @@ pub enum Write {
     Delete(String),
 }
 
+/// A record as it was read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Record {
+    pub fields: Object,
+    /// Grows with every write; 0 when there is no record.
+    pub version: i64,
+}
+
 /// Writes to one record that belong to one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commit {
     pub key: RecordKey,
     pub writes: Vec<Write>,
+    /// The version that the step read; `None` when it wrote without reading.
+    pub read: Option<i64>,
+    /// The run and the step. A commit that was made before is not made again.
+    pub by: String,
+    pub at: Timestamp,
     /// When the record ends, counted from its last write; `None` keeps it.
     pub expires_at: Option<Timestamp>,
 }
@@ -54,16 +82,29 @@ pub enum StateError {
     Store(String),
     #[error("a state record is damaged: {0}")]
     Damaged(String),
+    #[error("another run changed the state record in the meantime")]
+    Conflict,
 }
 
 /// Where records live.
 #[async_trait]
 pub trait StateStore: Send + Sync + std::fmt::Debug {
-    /// The record's fields at `now`; empty when there is none or it has ended.
-    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Object, StateError>;
+    /// The file that the store shares with a journal, so that both are written in one transaction.
+    fn file(&self) -> Option<&Path> {
+        None
+    }
 
-    /// Applies all writes of a commit, or none.
-    async fn commit(&self, commit: Commit, now: Timestamp) -> Result<(), StateError>;
+    /// The record at `now`; empty when there is none or it has ended.
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError>;
+
+    /// Applies all writes of a commit, or none. What the step read must not have changed since.
+    async fn commit(&self, commit: Commit) -> Result<(), StateError>;
+}
+
+/// The version that follows `version` in a write at `at`. Time keeps the versions of a record apart from
+/// those of one that ended before it under the same key.
+fn next_version(version: i64, at: Timestamp) -> i64 {
+    i64::try_from(at.as_nanosecond()).unwrap_or_default().max(version.saturating_add(1))
 }
 
 /// Applies writes to a record's fields.

@@ -1,94 +1,90 @@
-//! Records in a SQLite file, so that a conversation goes on in the next process.
-//!
-//! Write-ahead log with full synchronisation: a commit that was acknowledged survives a power loss, and
-//! other processes may read beside us.
+//! Records in the project's SQLite file, so that a conversation goes on in the next process.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use stave_canon::{Object, Timestamp, Value};
+use rusqlite::{Connection, OptionalExtension, params};
+use stave_canon::{Timestamp, Value};
 
-use super::{Commit, RecordKey, StateError, StateStore, apply};
+use super::{Commit, Record, RecordKey, StateError, StateStore, apply, next_version};
+use crate::database::{Database, DatabaseError};
 
-/// How long a writer waits for another process before it gives up.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
+/// The state's view of a database.
 #[derive(Debug, Clone)]
-pub struct SqliteStore(Arc<Mutex<Connection>>);
+pub struct SqliteStore(Arc<Database>);
 
 impl SqliteStore {
-    /// Opens the store at a path that the caller chose, creating the file when it is not there.
-    pub fn open(path: &Path) -> Result<SqliteStore, StateError> {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.execute_batch(
-            "CREATE TABLE IF NOT EXISTS state_record (
-                key TEXT PRIMARY KEY,
-                fields TEXT NOT NULL,
-                expires_at INTEGER
-            ) STRICT, WITHOUT ROWID;",
-        )?;
-        Ok(SqliteStore(Arc::new(Mutex::new(connection))))
-    }
-
-    async fn with<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, StateError> + Send + 'static,
-    ) -> Result<T, StateError> {
-        let connection = Arc::clone(&self.0);
-        let task = tokio::task::spawn_blocking(move || {
-            work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))
-        });
-        task.await.map_err(|error| StateError::Store(error.to_string()))?
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        SqliteStore(database)
     }
 }
 
 #[async_trait]
 impl StateStore for SqliteStore {
-    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Object, StateError> {
-        let key = key.clone();
-        self.with(move |connection| fields(connection, &key, now)).await
+    fn file(&self) -> Option<&Path> {
+        Some(self.0.path())
     }
 
-    async fn commit(&self, commit: Commit, now: Timestamp) -> Result<(), StateError> {
-        self.with(move |connection| {
-            // The lock is taken before the record is read, so a second process can not write between.
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut record = fields(&transaction, &commit.key, now)?;
-            apply(&mut record, commit.writes);
-            transaction
-                .execute("DELETE FROM state_record WHERE expires_at <= ?1", params![now.as_millisecond()])?;
-            transaction.execute(
-                "INSERT INTO state_record (key, fields, expires_at) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (key) DO UPDATE SET fields = excluded.fields, expires_at = excluded.expires_at",
-                params![
-                    commit.key.as_str(),
-                    Value::Object(record).to_string(),
-                    commit.expires_at.map(Timestamp::as_millisecond)
-                ],
-            )?;
-            transaction.commit()?;
-            Ok(())
-        })
-        .await
+    async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {
+        let key = key.clone();
+        self.0.read(move |connection| Ok(kept(connection, &key, now)?.unwrap_or_default().record)).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), StateError> {
+        self.0.write(move |connection| commit_in(connection, commit)).await
     }
 }
 
-fn fields(connection: &Connection, key: &RecordKey, now: Timestamp) -> Result<Object, StateError> {
-    let text: Option<String> = connection
+#[derive(Debug, Default)]
+struct Kept {
+    record: Record,
+    written_by: String,
+}
+
+/// Applies a commit inside the caller's transaction.
+pub(crate) fn commit_in(connection: &Connection, commit: Commit) -> Result<(), StateError> {
+    let Kept { mut record, written_by } = kept(connection, &commit.key, commit.at)?.unwrap_or_default();
+    if written_by == commit.by {
+        return Ok(());
+    }
+    if commit.read.is_some_and(|read| read != record.version) {
+        return Err(StateError::Conflict);
+    }
+    apply(&mut record.fields, commit.writes);
+    connection
+        .prepare_cached("DELETE FROM state_record WHERE expires_at <= ?1")?
+        .execute(params![commit.at.as_millisecond()])?;
+    connection
         .prepare_cached(
-            "SELECT fields FROM state_record WHERE key = ?1 AND (expires_at IS NULL OR expires_at > ?2)",
+            "INSERT INTO state_record (key, fields, version, written_by, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (key) DO UPDATE SET fields = excluded.fields, version = excluded.version,
+                 written_by = excluded.written_by, expires_at = excluded.expires_at",
         )?
-        .query_row(params![key.as_str(), now.as_millisecond()], |row| row.get(0))
+        .execute(params![
+            commit.key.as_str(),
+            Value::Object(record.fields).to_string(),
+            next_version(record.version, commit.at),
+            commit.by,
+            commit.expires_at.map(Timestamp::as_millisecond)
+        ])?;
+    Ok(())
+}
+
+fn kept(connection: &Connection, key: &RecordKey, now: Timestamp) -> Result<Option<Kept>, StateError> {
+    let row: Option<(String, i64, String)> = connection
+        .prepare_cached(
+            "SELECT fields, version, written_by FROM state_record
+             WHERE key = ?1 AND (expires_at IS NULL OR expires_at > ?2)",
+        )?
+        .query_row(params![key.as_str(), now.as_millisecond()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
         .optional()?;
-    let Some(text) = text else { return Ok(Object::new()) };
+    let Some((text, version, written_by)) = row else { return Ok(None) };
     match stave_canon::parse(&text) {
-        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(Value::Object(fields)) => Ok(Some(Kept { record: Record { fields, version }, written_by })),
         Ok(_) => Err(StateError::Damaged("it is not an object".to_owned())),
         Err(error) => Err(StateError::Damaged(error.to_string())),
     }
@@ -96,6 +92,12 @@ fn fields(connection: &Connection, key: &RecordKey, now: Timestamp) -> Result<Ob
 
 impl From<rusqlite::Error> for StateError {
     fn from(error: rusqlite::Error) -> Self {
+        StateError::Store(error.to_string())
+    }
+}
+
+impl From<DatabaseError> for StateError {
+    fn from(error: DatabaseError) -> Self {
         StateError::Store(error.to_string())
     }
 }

@@ -4,6 +4,7 @@ mod flow_input;
 mod flow_output;
 mod hopsworks_read_features;
 mod http_request;
+mod human_approve;
 mod io_format_response;
 mod llm_chat;
 mod python;
@@ -50,6 +51,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "hopsworks.read_features" => Arc::new(hopsworks_read_features::ReadFeatures),
         "http.get" => Arc::new(http_request::HttpRequest::GET),
         "http.post" => Arc::new(http_request::HttpRequest::POST),
+        "human.approve" => Arc::new(human_approve::HumanApprove),
         "io.format_response" => Arc::new(io_format_response::FormatResponse),
         "llm.chat" => Arc::new(llm_chat::LlmChat),
         "python" => Arc::new(python::Python),
@@ -69,6 +71,7 @@ pub fn kinds() -> Vec<&'static str> {
         "hopsworks.read_features",
         "http.get",
         "http.post",
+        "human.approve",
         "io.format_response",
         "llm.chat",
         "python",

@@ -7,14 +7,17 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{
     CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target, Timeouts,
-    ToolUse,
+    ToolUse, Usage,
 };
 use stave_lower::{RequestShape, block_to_request};
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::question::Question;
-use super::reply;
+use super::{reply, turn};
+use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
+use crate::state::{Commit, StateError};
+use crate::task::STATE_CONFLICTS;
 use crate::{Failure, failure::Kind};
 
 /// How often the very same call may be made before it counts as a loop.
@@ -89,9 +92,7 @@ impl Conversation<'_> {
             }
             request.messages.push(Message::new(Role::Assistant, response.content.clone()));
             for tool_use in &calls {
-                let result = self.run_tool(tool_use).await;
-                let is_error = result.is_err();
-                let text = result.unwrap_or_else(|message| message);
+                let (text, is_error) = self.tool_answer(tool_use).await?;
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }
@@ -100,7 +101,25 @@ impl Conversation<'_> {
         Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message))
     }
 
+    /// Asks the model, unless it was asked this very question before the run was interrupted.
     async fn send(&self, request: &Request) -> Result<Response, Failure> {
+        let call = self.call;
+        let number = call.next_number();
+        let asked = stave_llm::recording::request_hash(request);
+        let fingerprint = format!("{} {asked}", self.target.model);
+        if let Some(turn) = call.answered(number, &fingerprint).as_ref().and_then(turn::read) {
+            self.account(turn.usage, 1);
+            return Ok(turn);
+        }
+        let response = self.ask(request).await?;
+        if let Some(turn) = turn::write(&response) {
+            let written = call.write_answer(number, fingerprint, turn, None).await;
+            written.map_err(|error| call.run.stop_unwritten(error))?;
+        }
+        Ok(response)
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Response, Failure> {
         let node = self.call.node;
         let options = CallOptions {
             timeouts: match node.timeout_ms {
@@ -115,7 +134,12 @@ impl Conversation<'_> {
             Ok(reply) => reply.attempts.len(),
             Err(error) => error.attempts.len(),
         };
-        let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
+        self.account(reply.as_ref().ok().and_then(|reply| reply.response.usage), attempts);
+        Ok(reply.map_err(|error| model_failure(&error))?.response)
+    }
+
+    /// Adds a call to the node's report.
+    fn account(&self, usage: Option<Usage>, attempts: usize) {
         let cost = usage.and_then(|usage| self.call.services.prices.cost(&self.target.model, &usage));
         self.call.run.report(self.call.index, |report| {
             // The engine counts the step itself as one attempt.
@@ -128,15 +152,53 @@ impl Conversation<'_> {
                     if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
             }
         });
-        Ok(reply.map_err(|error| model_failure(&error))?.response)
     }
 
     fn tool(&self, name: &str) -> Option<&ChatTool> {
         self.arguments.tools.iter().find(|tool| tool.function.name == name)
     }
 
-    /// Runs the node that a tool maps to. What goes wrong is told to the model, which may try again.
-    async fn run_tool(&self, tool_use: &ToolUse) -> Result<String, String> {
+    /// What a tool answers, and whether that is an error. A tool that answered before the run was
+    /// interrupted is not run again.
+    async fn tool_answer(&self, tool_use: &ToolUse) -> Result<(String, bool), Failure> {
+        let call = self.call;
+        let number = call.next_number();
+        let fingerprint = stave_canon::sha256_hex(format!("{}\n{}", tool_use.name, tool_use.arguments));
+        if let Some(answer) = call.answered(number, &fingerprint)
+            && let Some(text) = answer.get("text").and_then(Value::as_str)
+        {
+            return Ok((
+                text.to_owned(),
+                answer.get("is_error").and_then(Value::as_bool).unwrap_or_default(),
+            ));
+        }
+        let path = format!("{}/{number}:{}", call.path, tool_use.name);
+        for _ in 0..STATE_CONFLICTS {
+            let (result, commit) = match self.run_tool(tool_use, &path).await {
+                Ok((text, commit)) => (Ok(text), commit),
+                Err(message) => (Err(message), None),
+            };
+            let is_error = result.is_err();
+            let text = result.unwrap_or_else(|message| message);
+            let commit = match call.run.commit_apart(commit).await {
+                Ok(commit) => commit,
+                Err(StateError::Conflict) => continue,
+                Err(error) => return Ok((error.to_string(), true)),
+            };
+            let answer =
+                Value::from_iter([("text", Value::from(text.as_str())), ("is_error", is_error.into())]);
+            match call.write_answer(number, fingerprint.clone(), answer, commit).await {
+                Ok(()) => return Ok((text, is_error)),
+                Err(JournalError::StateConflict) => {}
+                Err(error) => return Err(call.run.stop_unwritten(error)),
+            }
+        }
+        Ok(("other runs changed the state again and again".to_owned(), true))
+    }
+
+    /// Runs the node that a tool maps to, and gives what it wants remembered. What goes wrong is told to
+    /// the model, which may try again.
+    async fn run_tool(&self, tool_use: &ToolUse, path: &str) -> Result<(String, Option<Commit>), String> {
         let tool = self.tool(&tool_use.name).ok_or_else(|| {
             let known: Vec<&str> =
                 self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
@@ -162,14 +224,15 @@ impl Conversation<'_> {
                 None => return Err(format!("the argument `{}` is missing", port.name())),
             }
         }
-        let outcome = run.execute(index, node, &inputs, &[]).await;
+        let outcome = run.execute(index, node, &inputs, &[], path).await;
         let outputs = outcome.outputs.map_err(|failure| failure.message.clone())?;
         let mut values = outputs.values();
-        Ok(match (values.next(), values.next()) {
+        let text = match (values.next(), values.next()) {
             (Some(Value::String(text)), None) => text.clone(),
             (Some(sole), None) => sole.to_string(),
             _ => Value::Object(outputs).to_string(),
-        })
+        };
+        Ok((text, outcome.commit))
     }
 }
 

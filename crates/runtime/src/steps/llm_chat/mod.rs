@@ -7,6 +7,7 @@ mod arguments;
 mod conversation;
 mod question;
 mod reply;
+mod turn;
 
 use std::sync::Arc;
 

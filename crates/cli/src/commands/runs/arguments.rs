@@ -1,0 +1,169 @@
+//! The grammar of `stave runs`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Looks at the runs that were kept, and goes on with them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stave runs list --status interrupted
+  stave runs show run_4f2a                the beginning of an id is enough
+  stave runs resume run_4f2a              after a crash, a kill or a restart
+  stave runs replay run_4f2a answer       again, from the node `answer` on
+  stave runs approve run_4f2a ask_boss --comment \"within budget\"
+  stave runs gc --older-than 7            days")]
+pub(crate) struct Runs {
+    #[command(subcommand)]
+    pub(super) command: RunsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RunsCommand {
+    /// List runs, the newest first
+    List(List),
+    /// Show the nodes of a run, its output and its failure
+    Show(Show),
+    /// Go on with a run that was interrupted or waited; finished steps are not repeated
+    Resume(GoOn),
+    /// Run the document of a run again under a new id, taking recorded results over
+    Replay(Replay),
+    /// Let a step that waits for a person go on, or not
+    Approve(Approve),
+    /// End a run
+    Cancel(Cancel),
+    /// Take away runs that ended long ago
+    Gc(Gc),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// Where runs are kept; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only runs of this flow
+    #[arg(long)]
+    pub(super) flow: Option<String>,
+    /// Only runs with this status
+    #[arg(long, value_enum)]
+    pub(super) status: Option<Status>,
+    /// How many to list
+    #[arg(long, default_value_t = 50)]
+    pub(super) limit: usize,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Status {
+    Running,
+    Interrupted,
+    Waiting,
+    Ok,
+    Error,
+    Cancelled,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GoOn {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    #[command(flatten)]
+    pub(super) with: With,
+}
+
+/// What a run needs besides what is kept of it.
+#[derive(Debug, Args)]
+pub(super) struct With {
+    /// A file with the `auth` of the original request, which is never kept
+    #[arg(long, value_name = "FILE")]
+    pub(super) auth: Option<PathBuf>,
+    /// Answer model calls from this recording instead of asking a model
+    #[arg(long, value_name = "FILE")]
+    pub(super) replay: Option<PathBuf>,
+    /// Ask the models even when stave.toml names a recording to replay
+    #[arg(long, conflicts_with = "replay")]
+    pub(super) live: bool,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    /// The node to begin at: it and what depends on it is done again. The failed nodes when absent
+    pub(super) node: Option<String>,
+    #[command(flatten)]
+    pub(super) with: With,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Approve {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    /// The node that waits
+    pub(super) node: String,
+    /// Do not let it go on
+    #[arg(long)]
+    pub(super) deny: bool,
+    /// Why
+    #[arg(long)]
+    pub(super) comment: Option<String>,
+    /// Write the decision down and leave the run to `stave runs resume`
+    #[arg(long)]
+    pub(super) no_resume: bool,
+    #[command(flatten)]
+    pub(super) with: With,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Cancel {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Gc {
+    /// Take away runs that ended this many days ago or earlier
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub(super) older_than: u32,
+    /// Keep this many of the newest runs whatever their age
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub(super) keep: usize,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+impl Runs {
+    pub(crate) fn is_json(&self) -> bool {
+        let place = match &self.command {
+            RunsCommand::List(list) => &list.place,
+            RunsCommand::Show(show) => &show.place,
+            RunsCommand::Resume(resume) => &resume.with.place,
+            RunsCommand::Replay(replay) => &replay.with.place,
+            RunsCommand::Approve(approve) => &approve.with.place,
+            RunsCommand::Cancel(cancel) => &cancel.place,
+            RunsCommand::Gc(gc) => &gc.place,
+        };
+        place.json
+    }
+}

@@ -1,0 +1,134 @@
+//! `stave runs resume`, `replay` and `approve`: a run that was kept, driven on.
+
+use stave_canon::{Clock, Value};
+use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun};
+use stave_runtime::{EmbeddedEngine, Engine, RunReport};
+
+use super::arguments::{Approve, GoOn, Replay, With};
+use super::{Archive, stop};
+use crate::commands::run::{exit_of, print};
+use crate::exit::{Exit, Stop};
+use crate::files;
+use crate::ports::SystemClock;
+use crate::services::{self, Models};
+use crate::terminal::{self, Terminal};
+
+pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit, Stop> {
+    let archive = Archive::existing(&arguments.with.place)?;
+    let run = archive.run(&arguments.run).await?;
+    let id = run.summary.id.clone();
+    drive(
+        &archive,
+        &run,
+        &arguments.with,
+        terminal,
+        |engine, auth| async move { engine.resume(&id, auth).await },
+    )
+    .await
+}
+
+pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exit, Stop> {
+    let archive = Archive::existing(&arguments.with.place)?;
+    let run = archive.run(&arguments.run).await?;
+    if !run.summary.status.is_terminal() {
+        let message = format!("run {} has not ended: {}", run.summary.id, run.summary.status);
+        let help = format!("`stave runs resume {}` goes on with it", run.summary.id);
+        return Err(Stop::invalid(message).help(help));
+    }
+    let stored = run.clone();
+    drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
+        let run_id = engine.new_run_id();
+        if !arguments.with.place.json {
+            terminal::error(&format!("run {run_id}"));
+        }
+        engine.replay(&run_id, stored, arguments.node.as_deref(), auth).await
+    })
+    .await
+}
+
+pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<Exit, Stop> {
+    let archive = Archive::existing(&arguments.with.place)?;
+    let run = archive.run(&arguments.run).await?;
+    let node = run.document.node(&arguments.node).filter(|node| node.kind == "human.approve");
+    if node.is_none() {
+        let nodes = run.document.graph.nodes.iter().filter(|node| node.kind == "human.approve");
+        let names: Vec<&str> = nodes.map(|node| node.id.as_str()).collect();
+        let message = format!("`{}` is not a node that asks a person", arguments.node);
+        return Err(Stop::invalid(message).help(match names.as_slice() {
+            [] => "this run asks nobody".to_owned(),
+            names => format!("the nodes that do are {}", names.join(", ")),
+        }));
+    }
+    let decision = Decision {
+        approved: !arguments.deny,
+        comment: arguments.comment.clone(),
+        decided_at: SystemClock.now(),
+    };
+    let decided = archive.journal.decide(&run.summary.id, &arguments.node, decision.clone()).await;
+    let decided = decided.map_err(|error| stop(&error))?;
+    if decided.approved != decision.approved {
+        let word = if decided.approved { "approved" } else { "denied" };
+        let message = format!("`{}` was {word} before, at {}", arguments.node, decided.decided_at);
+        return Err(Stop::invalid(message));
+    }
+    // A run that some process is driving reads its decisions when it is resumed.
+    if arguments.no_resume || run.summary.status == RunStatus::Running {
+        if arguments.with.place.json {
+            let value = Value::from_iter([
+                ("run_id", run.summary.id.as_str()),
+                ("node", arguments.node.as_str()),
+                ("decision", if decided.approved { "approved" } else { "denied" }),
+            ]);
+            terminal::out(&value.to_string());
+        } else {
+            terminal::error(&format!("`stave runs resume {}` goes on with it", run.summary.id));
+        }
+        return Ok(Exit::Fine);
+    }
+    let id = run.summary.id.clone();
+    drive(
+        &archive,
+        &run,
+        &arguments.with,
+        terminal,
+        |engine, auth| async move { engine.resume(&id, auth).await },
+    )
+    .await
+}
+
+/// Fills the ports for a run's document, lets the engine work, and prints the report.
+async fn drive<W, F>(
+    archive: &Archive,
+    run: &StoredRun,
+    with: &With,
+    terminal: Terminal,
+    work: W,
+) -> Result<Exit, Stop>
+where
+    W: FnOnce(EmbeddedEngine, Option<Value>) -> F,
+    F: Future<Output = Result<RunReport, JournalError>>,
+{
+    let auth = with.auth.as_ref().map(|path| {
+        let text = files::read_text(path)?;
+        stave_canon::parse(&text)
+            .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))
+    });
+    let auth = auth.transpose()?;
+    let models = match (&with.replay, &archive.project.settings.replay) {
+        (Some(path), _) => Models::Replay(path.clone()),
+        (None, Some(path)) if !with.live => Models::Replay(archive.project.root.join(path)),
+        _ => Models::Live,
+    };
+    let storage = services::storage_of(&archive.project, &run.document, &archive.database);
+    let (services, _) = services::build(&archive.project, &run.document, storage, &models)?;
+    let python = std::sync::Arc::clone(&services.python);
+    let report = work(EmbeddedEngine::new(services), auth).await.map_err(|error| stop(&error));
+    python.shutdown().await;
+    let report = report?;
+    if with.place.json {
+        terminal::out(&report.to_value().to_string());
+    } else {
+        print(&report, terminal);
+    }
+    Ok(exit_of(&report))
+}

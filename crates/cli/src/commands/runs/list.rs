@@ -1,0 +1,56 @@
+//! `stave runs list`.
+
+use stave_canon::{Timestamp, Value};
+use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
+
+use super::arguments::{List, Status};
+use super::{Archive, stop};
+use crate::exit::{Exit, Stop};
+use crate::table;
+use crate::terminal::{self, Terminal};
+
+pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
+    let filter = RunFilter {
+        flow: arguments.flow.clone(),
+        status: arguments.status.map(RunStatus::from),
+        limit: Some(arguments.limit),
+    };
+    let runs = match Archive::open(&arguments.place)? {
+        Some(archive) => archive.journal.list(filter).await.map_err(|error| stop(&error))?,
+        None => Vec::new(),
+    };
+    if arguments.place.json {
+        let runs = runs.iter().map(summary_value).collect::<Vec<_>>();
+        terminal::out(&Value::from_iter([("runs", Value::Array(runs))]).to_string());
+    } else if runs.is_empty() {
+        terminal::error("no runs");
+    } else {
+        terminal::out(&table::runs(&runs, terminal.stdout));
+    }
+    Ok(Exit::Fine)
+}
+
+pub(super) fn summary_value(run: &RunSummary) -> Value {
+    Value::from_iter([
+        ("run_id", Value::from(run.id.as_str())),
+        ("flow", run.flow.as_str().into()),
+        ("status", run.status.word().into()),
+        ("started_at", run.started_at.to_string().into()),
+        ("ended_at", run.ended_at.map(|at: Timestamp| at.to_string()).into()),
+        ("steps", run.steps.into()),
+        ("replay_of", run.replay_of.clone().into()),
+    ])
+}
+
+impl From<Status> for RunStatus {
+    fn from(status: Status) -> RunStatus {
+        match status {
+            Status::Running => RunStatus::Running,
+            Status::Interrupted => RunStatus::Interrupted,
+            Status::Waiting => RunStatus::Waiting,
+            Status::Ok => RunStatus::Ok,
+            Status::Error => RunStatus::Error,
+            Status::Cancelled => RunStatus::Cancelled,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `stave runs show`.
+
+use stave_canon::{Object, Value};
+use stave_runtime::journal::{RunStatus, StoredRun};
+
+use super::Archive;
+use super::arguments::Show;
+use super::list::summary_value;
+use crate::commands::run::print;
+use crate::exit::{Exit, Stop};
+use crate::terminal::{self, Terminal};
+
+pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
+    let archive = Archive::existing(&arguments.place)?;
+    let run = archive.run(&arguments.run).await?;
+    if arguments.place.json {
+        terminal::out(&value(&run).to_string());
+        return Ok(Exit::Fine);
+    }
+    let summary = &run.summary;
+    terminal::error(&format!("run {}: {}, started {}", summary.id, summary.status, summary.started_at));
+    terminal::error(&format!("document {} from {}", run.document_hash, run.document.metadata.source_file));
+    if let Some(original) = &summary.replay_of {
+        terminal::error(&format!("replays {original}"));
+    }
+    terminal::error(&format!("request {}", run.request));
+    match summary.status {
+        RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
+        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => {
+            terminal::error(&crate::table::nodes(&run.report(), terminal.stderr));
+            if summary.status == RunStatus::Interrupted {
+                terminal::error(&format!("`stave runs resume {}` goes on with it", summary.id));
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// The report of the run, what was asked, and what each node gave.
+fn value(run: &StoredRun) -> Value {
+    let mut value = run.report().to_value();
+    let Some(object) = value.as_object_mut() else { return value };
+    if let Value::Object(summary) = summary_value(&run.summary) {
+        object.extend(summary);
+    }
+    object.insert("document".into(), run.document_hash.as_str().into());
+    object.insert("source_file".into(), run.document.metadata.source_file.as_str().into());
+    object.insert("request".into(), run.request.clone());
+    let outputs = run.steps.iter().filter_map(|step| {
+        let outputs = step.outputs.as_ref().ok()?;
+        Some((step.node.clone(), Value::Object(outputs.clone())))
+    });
+    object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));
+    value
+}

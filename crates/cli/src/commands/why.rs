@@ -1,0 +1,245 @@
+//! `stave why`: from a run back to the lines of the flow it came from.
+
+use std::path::{Path, PathBuf};
+
+use stave_canon::{Object, Value};
+use stave_diag::render::visible;
+use stave_exec::dataflow::{EdgeData, Origin};
+use stave_runtime::journal::StoredRun;
+use stave_runtime::{NodeReport, Signal, Status};
+
+use super::run::SOURCE_HASH;
+use super::runs::{Archive, Place};
+use crate::exit::{Exit, Stop};
+use crate::terminal::{self, Terminal};
+
+/// Follows a run back to the lines of the flow it came from.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave why run_4f2a              the nodes that did not end well
+  stave why run_4f2a answer       one node: its line, its status, and what each edge brought")]
+pub(crate) struct Why {
+    /// The run's id, or the beginning of it
+    run: String,
+    /// The node to ask about; every node that is not ok when absent
+    node: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Why {
+    pub(crate) fn is_json(&self) -> bool {
+        self.place.json
+    }
+}
+
+pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+    let archive = Archive::existing(&arguments.place)?;
+    let run = runtime.block_on(archive.run(&arguments.run))?;
+    let source = Source::of(&run, &archive.project.root);
+    let report = run.report();
+    let nodes: Vec<&NodeReport> = match &arguments.node {
+        Some(id) => {
+            let node = report.nodes.iter().find(|node| node.id == *id);
+            let known = || run.document.graph.nodes.iter().map(|node| node.id.as_str());
+            vec![node.ok_or_else(|| {
+                let message = format!("run {} has no node `{id}`", run.summary.id);
+                match stave_diag::did_you_mean(id, known()) {
+                    Some(near) => Stop::invalid(message).help(format!("did you mean `{near}`?")),
+                    None => Stop::invalid(message),
+                }
+            })?]
+        }
+        None => report
+            .nodes
+            .iter()
+            .filter(|node| node.status != Status::Ok && !node.id.starts_with('_'))
+            .collect(),
+    };
+    let answers: Vec<Answer<'_>> = nodes.into_iter().map(|node| Answer::new(&run, node)).collect();
+    if arguments.place.json {
+        let nodes = answers.iter().map(|answer| answer.to_value(&source)).collect();
+        let value = Value::from_iter([
+            ("run_id", Value::from(run.summary.id.as_str())),
+            ("status", run.summary.status.word().into()),
+            ("file", source.name.as_str().into()),
+            ("changed", source.changed.into()),
+            ("nodes", Value::Array(nodes)),
+        ]);
+        terminal::out(&value.to_string());
+        return Ok(Exit::Fine);
+    }
+    terminal::error(&format!("run {} of {}: {}", run.summary.id, run.summary.flow, run.summary.status));
+    if let Some(note) = source.note() {
+        terminal::error(&note);
+    }
+    if let (Err(failed), true) = (&report.result, answers.is_empty()) {
+        terminal::out(&failed.failure.to_string());
+    }
+    if report.result.is_ok() && answers.is_empty() {
+        terminal::error("every node is ok; name one to see what came to it");
+    }
+    for answer in &answers {
+        terminal::out(answer.text(&source, terminal).trim_end());
+    }
+    Ok(Exit::Fine)
+}
+
+/// The flow's file as it is.
+struct Source {
+    name: String,
+    lines: Option<Vec<String>>,
+    /// Whether it is another text than the run was made from; unknown when that was not kept.
+    changed: Option<bool>,
+}
+
+impl Source {
+    fn of(run: &StoredRun, root: &Path) -> Source {
+        let name = run.document.metadata.source_file.clone();
+        let places = [PathBuf::from(&name), root.join(&name)];
+        let text = places.iter().find_map(|path| std::fs::read_to_string(path).ok());
+        let hash = run.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
+        let changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
+        let lines = text.map(|text| text.lines().map(str::to_owned).collect());
+        Source { name, lines, changed }
+    }
+
+    fn line(&self, origin: Origin) -> Option<&str> {
+        let index = usize::try_from(origin.line).ok()?.checked_sub(1)?;
+        self.lines.as_ref()?.get(index).map(String::as_str)
+    }
+
+    fn note(&self) -> Option<String> {
+        match (&self.lines, self.changed) {
+            (None, _) => Some(format!("{} can not be read, so its lines are not shown", self.name)),
+            (_, Some(true)) => Some(format!("{} has changed since, so its lines may be others", self.name)),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of one node.
+struct Answer<'r> {
+    node: &'r NodeReport,
+    edges: Vec<Arrival>,
+}
+
+/// One edge into the node, and what it brought.
+struct Arrival {
+    from: String,
+    to_port: Option<String>,
+    origin: Option<Origin>,
+    /// The value, or why there was none.
+    brought: Result<Value, String>,
+}
+
+impl<'r> Answer<'r> {
+    fn new(run: &StoredRun, node: &'r NodeReport) -> Answer<'r> {
+        let signal = |edge: usize| {
+            let signals = run.steps.iter().flat_map(|step| &step.signals);
+            signals.filter(|(index, _)| *index == edge).map(|(_, signal)| signal).next()
+        };
+        let incoming = run.document.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == node.id);
+        let edges = incoming.map(|(index, edge)| {
+            let data = EdgeData::read(&edge.extra).unwrap_or_default();
+            let port = data.from_port.as_deref().unwrap_or_default();
+            let brought = match signal(index) {
+                Some(Signal::Active(value)) => Ok(value.clone()),
+                Some(Signal::Inactive(reason)) => Err(reason.clone()),
+                None if edge.from == "_input" => {
+                    run.request.get(port).cloned().ok_or_else(|| format!("the request has no `{port}`"))
+                }
+                None => Err(format!("`{}` has no result", edge.from)),
+            };
+            Arrival {
+                from: format!("{}.{port}", edge.from),
+                to_port: data.to_port,
+                origin: data.origin,
+                brought,
+            }
+        });
+        Answer { node, edges: edges.collect() }
+    }
+
+    /// Where it went wrong, or where the node is.
+    fn origin(&self) -> Option<Origin> {
+        self.node.failure.as_ref().and_then(|failure| failure.origin).or(self.node.origin)
+    }
+
+    fn text(&self, source: &Source, terminal: Terminal) -> String {
+        let (bold, plain) = match terminal.stdout {
+            stave_diag::Colour::Always => ("\u{1b}[1m", "\u{1b}[0m"),
+            stave_diag::Colour::Never => ("", ""),
+        };
+        let mut text = format!("{bold}{}{plain} {}", self.node.id, self.node.status.word());
+        if let Some(failure) = &self.node.failure {
+            text.push_str(&format!(": {failure}"));
+        } else if let Some(reason) = &self.node.reason {
+            text.push_str(&format!(": {reason}"));
+        }
+        text.push('\n');
+        text.push_str(&place(source, self.origin(), "  "));
+        for edge in &self.edges {
+            let target = edge.to_port.as_deref().map_or_else(String::new, |port| format!(" to {port}"));
+            let brought = match &edge.brought {
+                Ok(value) => format!("brought {}", shortened(&value.to_string())),
+                Err(reason) => format!("brought nothing: {reason}"),
+            };
+            text.push_str(&format!("  {}{target} {brought}\n", edge.from));
+            text.push_str(&place(source, edge.origin, "    "));
+        }
+        text
+    }
+
+    fn to_value(&self, source: &Source) -> Value {
+        let mut object = Object::new();
+        object.insert("node".into(), self.node.id.as_str().into());
+        object.insert("status".into(), self.node.status.word().into());
+        object.insert("reason".into(), self.node.reason.clone().into());
+        let error = self.node.failure.as_ref();
+        let error = error.map(|failure| failure.to_error_value(&self.node.id, self.node.attempts));
+        object.insert("error".into(), error.unwrap_or_default());
+        insert_place(&mut object, source, self.origin());
+        let edges = self.edges.iter().map(|edge| {
+            let mut object = Object::new();
+            object.insert("from".into(), edge.from.as_str().into());
+            object.insert("to_port".into(), edge.to_port.clone().into());
+            match &edge.brought {
+                Ok(value) => object.insert("value".into(), value.clone()),
+                Err(reason) => object.insert("reason".into(), reason.as_str().into()),
+            };
+            insert_place(&mut object, source, edge.origin);
+            Value::Object(object)
+        });
+        object.insert("edges".into(), Value::Array(edges.collect()));
+        Value::Object(object)
+    }
+}
+
+fn insert_place(object: &mut Object, source: &Source, origin: Option<Origin>) {
+    object.insert("line".into(), origin.map_or(Value::Null, |origin| origin.line.into()));
+    object.insert("column".into(), origin.map_or(Value::Null, |origin| origin.column.into()));
+    let text = origin.and_then(|origin| source.line(origin)).map(str::to_owned);
+    object.insert("source".into(), text.into());
+}
+
+fn place(source: &Source, origin: Option<Origin>, indent: &str) -> String {
+    let Some(origin) = origin else { return String::new() };
+    let mut text = format!("{indent}{}:{}:{}\n", source.name, origin.line, origin.column);
+    if let Some(line) = source.line(origin) {
+        text.push_str(&format!("{indent}  {} | {}\n", origin.line, visible(line)));
+    }
+    text
+}
+
+/// A value as people can read it in passing.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 100;
+    let mut letters = text.chars();
+    let shown: String = letters.by_ref().take(SHOWN).collect();
+    if letters.next().is_some() { format!("{shown}… ({} bytes)", text.len()) } else { shown }
+}

@@ -1,0 +1,75 @@
+//! The calls that a step makes on its way, answered from the journal when they were made before.
+//!
+//! A step that was interrupted begins again. Its model turns and tool calls that have an answer in the
+//! journal are not made a second time, as long as the step asks the same questions in the same order.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use stave_canon::Value;
+use stave_diag::codes::run as codes;
+
+use crate::failure::{Failure, Kind};
+use crate::journal::{CallRecord, JournalError};
+use crate::run::{Call, Run};
+use crate::state::Commit;
+
+/// The answers that the journal has.
+#[derive(Debug, Default)]
+pub struct Calls(Mutex<HashMap<(String, u32), CallRecord>>);
+
+impl Calls {
+    pub(crate) fn new(records: Vec<CallRecord>) -> Calls {
+        let by_place = records.into_iter().map(|record| ((record.node.clone(), record.number), record));
+        Calls(Mutex::new(by_place.collect()))
+    }
+
+    fn get(&self, path: &str, number: u32, fingerprint: &str) -> Option<Value> {
+        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = records.get(&(path.to_owned(), number))?;
+        (record.fingerprint == fingerprint).then(|| record.result.clone())
+    }
+
+    fn keep(&self, record: CallRecord) {
+        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        records.insert((record.node.clone(), record.number), record);
+    }
+}
+
+impl Call<'_> {
+    /// The number of the next call of this execution.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The answer that the journal has to a call.
+    pub(crate) fn answered(&self, number: u32, fingerprint: &str) -> Option<Value> {
+        self.run.calls.get(self.path, number, fingerprint)
+    }
+
+    /// Writes an answer down before anything follows from it.
+    pub(crate) async fn write_answer(
+        &self,
+        number: u32,
+        fingerprint: String,
+        result: Value,
+        state: Option<Commit>,
+    ) -> Result<(), JournalError> {
+        if !self.services.journal.is_durable() {
+            return Ok(());
+        }
+        let record = CallRecord { node: self.path.to_owned(), number, fingerprint, result };
+        self.services.journal.record_call(&self.run.id, &record, state).await?;
+        self.run.calls.keep(record);
+        Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// A step whose answer can not be written down fails, and its run stops.
+    pub(crate) fn stop_unwritten(&self, error: JournalError) -> Failure {
+        let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, error.to_string());
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        failure
+    }
+}

@@ -1,0 +1,110 @@
+//! The project's SQLite file: runs, their journal and their state, written by one thread.
+//!
+//! Write-ahead log with full synchronisation: what was acknowledged survives a power loss, and other
+//! processes may read and write beside us. State and journal are views of one file, so that what a step
+//! remembered and the step's result become durable in one transaction.
+
+mod lease;
+mod schema;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use self::lease::Lease;
+use self::writer::Writer;
+
+/// How long a writer waits for another process before it gives up.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An open database. Dropping it waits for the writes that are under way.
+#[derive(Debug)]
+pub struct Database {
+    path: PathBuf,
+    writer: Writer,
+    reader: Arc<Mutex<Connection>>,
+    lease: Lease,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseError {
+    #[error("the database failed: {0}")]
+    Sqlite(String),
+    #[error("the database has version {found}, and this program knows versions up to {known}")]
+    Version { found: i64, known: i64 },
+    #[error("the lock of this process can not be taken: {0}")]
+    Lease(String),
+    #[error("the database is closed")]
+    Closed,
+}
+
+impl Database {
+    /// Opens the file at a path that the caller chose, creating it when it is not there. `owner` names
+    /// this process among those that use the file; no two may have the same name.
+    pub fn open(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        let writing = connect(path)?;
+        schema::prepare(&writing)?;
+        let reading = connect(path)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        Ok(Arc::new(Database {
+            path: path.to_path_buf(),
+            writer: Writer::start(writing)?,
+            reader: Arc::new(Mutex::new(reading)),
+            lease: Lease::new(folder.join("owners"), owner),
+        }))
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Does `work` in a transaction. What it did is durable when this returns `Ok`, and undone otherwise.
+    pub(crate) async fn write<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        self.writer.write(work).await
+    }
+
+    /// Reads what has been committed.
+    pub(crate) async fn read<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let reader = Arc::clone(&self.reader);
+        let task =
+            tokio::task::spawn_blocking(move || work(&reader.lock().unwrap_or_else(PoisonError::into_inner)));
+        task.await.map_err(|_| E::from(DatabaseError::Closed))?
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, DatabaseError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+impl From<rusqlite::Error> for DatabaseError {
+    fn from(error: rusqlite::Error) -> Self {
+        DatabaseError::Sqlite(error.to_string())
+    }
+}

@@ -1,0 +1,306 @@
+//! Records as JSON text and back.
+//!
+//! Invariant: decoding what was encoded gives the same record. A value that an edge carries unchanged is
+//! written once, as the output that it is.
+
+use std::time::Duration;
+
+use stave_canon::{Object, Value};
+use stave_diag::Code;
+use stave_exec::dataflow::Origin;
+use stave_llm::Usage;
+use stave_llm::prices::Cost;
+
+use super::{Decision, Ending, JournalError, RunStatus, StepRecord};
+use crate::edges::Signal;
+use crate::failure::{Failure, Kind};
+use crate::report::{NodeReport, RunFailure, Status};
+
+/// A step as text. An edge that carries an output as it is names the output.
+pub(super) fn encode_step(record: &StepRecord) -> String {
+    let mut object = Object::new();
+    match &record.outputs {
+        Ok(outputs) => object.insert("outputs".into(), outputs.clone().into()),
+        Err(failure) => object.insert("failure".into(), failure_value(failure)),
+    };
+    let outputs = record.outputs.as_ref().ok();
+    let signals = record.signals.iter().map(|(edge, signal)| {
+        let carried = match signal {
+            Signal::Inactive(reason) => ("reason", Value::from(reason.as_str())),
+            Signal::Active(value) => {
+                let port = outputs.and_then(|outputs| outputs.iter().find(|(_, output)| *output == value));
+                match port {
+                    Some((port, _)) => ("output", port.as_str().into()),
+                    None => ("value", value.clone()),
+                }
+            }
+        };
+        Value::from_iter([("edge", Value::from(*edge)), carried])
+    });
+    object.insert("signals".into(), Value::Array(signals.collect()));
+    if let Some(failure) = &record.unhandled {
+        object.insert("unhandled".into(), failure_value(failure));
+    }
+    object.insert("attempts".into(), record.attempts.into());
+    object.insert("reports".into(), record.reports.iter().map(report_value).collect::<Vec<_>>().into());
+    Value::Object(object).to_string()
+}
+
+pub(super) fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalError> {
+    let value = parse(text)?;
+    let outputs = match (value.get("outputs"), value.get("failure")) {
+        (Some(Value::Object(outputs)), None) => Ok(outputs.clone()),
+        (None, Some(failure)) => Err(failure_of(failure)?),
+        _ => return Err(damaged("a result is neither outputs nor a failure")),
+    };
+    let mut signals = Vec::new();
+    for signal in list(&value, "signals")? {
+        let edge = count(signal, "edge")?;
+        let edge = usize::try_from(edge).map_err(|_| damaged("an edge's index is too large"))?;
+        let carried = if let Some(reason) = signal.get("reason") {
+            Signal::Inactive(reason.as_str().ok_or_else(|| damaged("a reason is no text"))?.to_owned())
+        } else if let Some(port) = signal.get("output").and_then(Value::as_str) {
+            let output = outputs.as_ref().ok().and_then(|outputs| outputs.get(port));
+            Signal::Active(
+                output.ok_or_else(|| damaged("an edge carries an output that is not there"))?.clone(),
+            )
+        } else {
+            Signal::Active(signal.get("value").ok_or_else(|| damaged("an edge carries nothing"))?.clone())
+        };
+        signals.push((edge, carried));
+    }
+    Ok(StepRecord {
+        node: node.to_owned(),
+        outputs,
+        signals,
+        unhandled: value.get("unhandled").map(failure_of).transpose()?,
+        attempts: small(&value, "attempts")?,
+        reports: list(&value, "reports")?.iter().map(report_of).collect::<Result<_, _>>()?,
+    })
+}
+
+pub(super) fn encode_ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Ok(output) => output.to_string(),
+        Ending::Failed(failed) => {
+            let mut object = Object::new();
+            object.insert("failure".into(), failure_value(&failed.failure));
+            object.insert("node".into(), failed.node.clone().into());
+            object.insert("attempts".into(), failed.attempts.into());
+            Value::Object(object).to_string()
+        }
+        Ending::Cancelled => Value::Null.to_string(),
+    }
+}
+
+pub(super) fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, JournalError> {
+    let value = parse(text)?;
+    Ok(match status {
+        RunStatus::Ok => Some(Ending::Ok(value)),
+        RunStatus::Cancelled => Some(Ending::Cancelled),
+        RunStatus::Error => {
+            let failure = value.get("failure").ok_or_else(|| damaged("a failed run has no failure"))?;
+            Some(Ending::Failed(RunFailure {
+                failure: failure_of(failure)?,
+                node: value.get("node").and_then(Value::as_str).map(str::to_owned),
+                attempts: small(&value, "attempts")?,
+            }))
+        }
+        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => None,
+    })
+}
+
+pub(super) fn encode_reports(reports: &[NodeReport]) -> String {
+    Value::Array(reports.iter().map(report_value).collect()).to_string()
+}
+
+pub(super) fn decode_reports(text: &str) -> Result<Vec<NodeReport>, JournalError> {
+    let value = parse(text)?;
+    let reports = value.as_array().ok_or_else(|| damaged("the reports are no list"))?;
+    reports.iter().map(report_of).collect()
+}
+
+pub(super) fn encode_decision(decision: &Decision) -> String {
+    Value::from_iter([
+        ("approved", Value::from(decision.approved)),
+        ("comment", decision.comment.clone().into()),
+        ("decided_at", decision.decided_at.to_string().into()),
+    ])
+    .to_string()
+}
+
+pub(super) fn decode_decision(text: &str) -> Result<Decision, JournalError> {
+    let value = parse(text)?;
+    let approved = value.get("approved").and_then(Value::as_bool);
+    let decided_at = value.get("decided_at").and_then(Value::as_str).and_then(|at| at.parse().ok());
+    Ok(Decision {
+        approved: approved.ok_or_else(|| damaged("a decision does not say what was decided"))?,
+        comment: value.get("comment").and_then(Value::as_str).map(str::to_owned),
+        decided_at: decided_at.ok_or_else(|| damaged("a decision does not say when"))?,
+    })
+}
+
+fn failure_value(failure: &Failure) -> Value {
+    let mut object = Object::new();
+    object.insert("code".into(), failure.code.0.into());
+    object.insert("kind".into(), failure.kind.word().into());
+    object.insert("message".into(), failure.message.as_str().into());
+    object.insert("retryable".into(), failure.retryable.into());
+    if let Some(wait) = failure.retry_after {
+        object.insert("retry_after_us".into(), micros(wait));
+    }
+    if !failure.details.is_null() {
+        object.insert("details".into(), failure.details.clone());
+    }
+    insert_origin(&mut object, failure.origin);
+    Value::Object(object)
+}
+
+fn failure_of(value: &Value) -> Result<Failure, JournalError> {
+    let code: Code = stave_diag::lookup(text(value, "code")?)
+        .map(|info| info.code)
+        .ok_or_else(|| damaged("a failure has a code that is not known"))?;
+    let kind = Kind::from_word(text(value, "kind")?).ok_or_else(|| damaged("a failure has no kind"))?;
+    let mut failure = Failure::new(code, kind, text(value, "message")?);
+    failure.retryable = flag(value, "retryable");
+    failure.retry_after = value.get("retry_after_us").and_then(as_count).map(Duration::from_micros);
+    failure.details = value.get("details").cloned().unwrap_or_default();
+    failure.origin = origin_of(value)?;
+    Ok(failure)
+}
+
+fn report_value(report: &NodeReport) -> Value {
+    let mut object = Object::new();
+    object.insert("id".into(), report.id.as_str().into());
+    object.insert("kind".into(), report.kind.as_str().into());
+    object.insert("status".into(), report.status.word().into());
+    object.insert("attempts".into(), report.attempts.into());
+    object.insert("duration_us".into(), micros(report.duration));
+    if let Some(reason) = &report.reason {
+        object.insert("reason".into(), reason.as_str().into());
+    }
+    if let Some(failure) = &report.failure {
+        object.insert("failure".into(), failure_value(failure));
+    }
+    if let Some(usage) = &report.usage {
+        object.insert("usage".into(), usage_value(usage));
+    }
+    if let Some(model) = &report.model {
+        object.insert("model".into(), model.as_str().into());
+    }
+    if let Some(cost) = report.cost {
+        // Wider than a JSON integer is safe to be, so it is written as text.
+        object.insert("cost_picodollars".into(), cost.picodollars().to_string().into());
+    }
+    if report.degraded {
+        object.insert("degraded".into(), true.into());
+    }
+    if !report.dropped_outputs.is_empty() {
+        object.insert("dropped_outputs".into(), report.dropped_outputs.clone().into());
+    }
+    if !report.flagged.is_empty() {
+        object.insert("flagged".into(), report.flagged.clone().into());
+    }
+    insert_origin(&mut object, report.origin);
+    Value::Object(object)
+}
+
+fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
+    let status = Status::from_word(text(value, "status")?).ok_or_else(|| damaged("a step has no status"))?;
+    let texts = |key: &str| -> Vec<String> {
+        let items = value.get(key).and_then(Value::as_array).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    Ok(NodeReport {
+        status,
+        attempts: small(value, "attempts")?,
+        duration: Duration::from_micros(count(value, "duration_us")?),
+        reason: value.get("reason").and_then(Value::as_str).map(str::to_owned),
+        failure: value.get("failure").map(failure_of).transpose()?,
+        usage: value.get("usage").map(usage_of).transpose()?,
+        model: value.get("model").and_then(Value::as_str).map(str::to_owned),
+        cost: value
+            .get("cost_picodollars")
+            .and_then(Value::as_str)
+            .and_then(|cost| cost.parse().ok())
+            .map(Cost::from_picodollars),
+        degraded: flag(value, "degraded"),
+        dropped_outputs: texts("dropped_outputs"),
+        flagged: texts("flagged"),
+        ..NodeReport::waiting(text(value, "id")?, text(value, "kind")?, origin_of(value)?)
+    })
+}
+
+pub(crate) fn usage_value(usage: &Usage) -> Value {
+    [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cache_read", usage.cache_read),
+        ("cache_write", usage.cache_write),
+        ("cache_write_1h", usage.cache_write_1h),
+        ("reasoning", usage.reasoning),
+    ]
+    .into_iter()
+    .collect()
+}
+
+pub(crate) fn usage_of(value: &Value) -> Result<Usage, JournalError> {
+    Ok(Usage {
+        input: count(value, "input")?,
+        output: count(value, "output")?,
+        cache_read: count(value, "cache_read")?,
+        cache_write: count(value, "cache_write")?,
+        cache_write_1h: count(value, "cache_write_1h")?,
+        reasoning: count(value, "reasoning")?,
+    })
+}
+
+fn insert_origin(object: &mut Object, origin: Option<Origin>) {
+    if let Some(origin) = origin {
+        object.insert("line".into(), origin.line.into());
+        object.insert("column".into(), origin.column.into());
+    }
+}
+
+fn origin_of(value: &Value) -> Result<Option<Origin>, JournalError> {
+    match value.get("line") {
+        None => Ok(None),
+        Some(_) => Ok(Some(Origin { line: small(value, "line")?, column: small(value, "column")? })),
+    }
+}
+
+fn parse(text: &str) -> Result<Value, JournalError> {
+    stave_canon::parse(text).map_err(|error| damaged(&error.to_string()))
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str, JournalError> {
+    value.get(key).and_then(Value::as_str).ok_or_else(|| damaged(&format!("`{key}` is no text")))
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> Result<&'v [Value], JournalError> {
+    value.get(key).and_then(Value::as_array).ok_or_else(|| damaged(&format!("`{key}` is no list")))
+}
+
+fn flag(value: &Value, key: &str) -> bool {
+    value.get(key).and_then(Value::as_bool).unwrap_or_default()
+}
+
+fn as_count(value: &Value) -> Option<u64> {
+    value.as_i64().and_then(|number| u64::try_from(number).ok())
+}
+
+fn count(value: &Value, key: &str) -> Result<u64, JournalError> {
+    value.get(key).and_then(as_count).ok_or_else(|| damaged(&format!("`{key}` is no number")))
+}
+
+fn small(value: &Value, key: &str) -> Result<u32, JournalError> {
+    u32::try_from(count(value, key)?).map_err(|_| damaged(&format!("`{key}` is too large")))
+}
+
+fn micros(duration: Duration) -> Value {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).into()
+}
+
+fn damaged(reason: &str) -> JournalError {
+    JournalError::Damaged(reason.to_owned())
+}

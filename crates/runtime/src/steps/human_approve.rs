@@ -1,0 +1,46 @@
+//! `human.approve`: waits for a person. The run stops, survives restarts, and goes on once there is a
+//! decision.
+//!
+//! The value at its sole input goes on unchanged when it is approved; a denial is a failure, which an
+//! error route can take.
+
+use async_trait::async_trait;
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+
+use super::{Produced, Step};
+use crate::{Failure, failure::Kind, run::Call};
+
+#[derive(Debug)]
+pub(super) struct HumanApprove;
+
+#[async_trait]
+impl Step for HumanApprove {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let Some(decision) = call.run.decisions.0.get(call.path) else {
+            let message = format!("`{}` waits for a decision", call.node.id);
+            return Err(Failure::new(codes::RUN_STOPPED, Kind::Waiting, message));
+        };
+        if !decision.approved {
+            let message = match &decision.comment {
+                Some(comment) => format!("a person denied it: {comment}"),
+                None => "a person denied it".to_owned(),
+            };
+            return Err(Failure::new(codes::RUN_STOPPED, Kind::Code, message));
+        }
+        let mut inputs = call.inputs.values();
+        match (inputs.next(), inputs.next()) {
+            (Some(sole), None) if call.node.outputs.len() == 1 => Ok(Produced::Whole(sole.clone())),
+            _ => {
+                let mut outputs: Object = call.inputs.clone();
+                let named = |name: &str| call.node.outputs.iter().any(|port| port.name() == name);
+                outputs.retain(|name, _| named(name));
+                if named("comment") {
+                    outputs
+                        .insert("comment".into(), Value::from(decision.comment.clone().unwrap_or_default()));
+                }
+                Ok(Produced::Ports(outputs))
+            }
+        }
+    }
+}
