@@ -99,7 +99,8 @@ impl Comparison {
         let steps: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let path: String =
             self.path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect();
-        let change = Change { kind, part: part(&steps), path, before: before.cloned(), after: after.cloned() };
+        let change =
+            Change { kind, part: part(&steps), path, before: before.cloned(), after: after.cloned() };
         match steps.as_slice() {
             ["nodes", _, "position", ..] => self.diff.layout.push(change),
             ["metadata", name] if name.ends_with("_at") => self.diff.layout.push(change),

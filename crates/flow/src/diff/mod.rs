@@ -7,6 +7,7 @@ mod show;
 use stave_canon::Value;
 use stave_diag::SourceId;
 
+pub(crate) use compare::renamed;
 pub use show::{Shown, show};
 
 use crate::yaml::{self, Document};

@@ -68,16 +68,19 @@ impl Shown<'_> {
             ChangeKind::Changed | ChangeKind::Renamed => '~',
         };
         if change.kind == ChangeKind::Renamed {
-            let name = |value: &Option<Value>| {
-                value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
+            let name =
+                |value: &Option<Value>| value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
             let line = format!("node `{}` is `{}`", name(&change.before), name(&change.after));
             return writeln!(out, "{}", self.painted(sign, &line));
         }
         match words.as_slice() {
             ["nodes", id] => {
                 let body = change.after.as_ref().or(change.before.as_ref());
-                writeln!(out, "{}", self.painted(sign, &format!("node `{id}`{}", body.map(described).unwrap_or_default())))
+                writeln!(
+                    out,
+                    "{}",
+                    self.painted(sign, &format!("node `{id}`{}", body.map(described).unwrap_or_default()))
+                )
             }
             ["edges", ends] => {
                 let edge = change.after.as_ref().or(change.before.as_ref());
@@ -109,7 +112,8 @@ impl Shown<'_> {
             head.clone_into(owner);
         }
         let name = if rest.is_empty() { "value".to_owned() } else { rest.join(".") };
-        let texts = (change.before.as_ref().and_then(Value::as_str), change.after.as_ref().and_then(Value::as_str));
+        let texts =
+            (change.before.as_ref().and_then(Value::as_str), change.after.as_ref().and_then(Value::as_str));
         if let (Some(before), Some(after)) = texts
             && (before.contains('\n') || after.contains('\n'))
         {

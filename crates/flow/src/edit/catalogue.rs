@@ -44,11 +44,7 @@ const fn optional(name: &'static str, kind: FieldKind, summary: &'static str) ->
     CommandField { name, kind, required: false, summary }
 }
 
-const fn command(
-    name: &'static str,
-    summary: &'static str,
-    fields: &'static [CommandField],
-) -> CommandShape {
+const fn command(name: &'static str, summary: &'static str, fields: &'static [CommandField]) -> CommandShape {
     CommandShape { name, summary, fields, offered: true }
 }
 
@@ -153,7 +149,14 @@ pub static COMMANDS: &[CommandShape] = &[
     command(
         "add_tool",
         "lets a model call something",
-        &[NODE, required("tool", FieldKind::Object, "`name`, `description`, `parameters`, and `maps_to` or `mcp`")],
+        &[
+            NODE,
+            required(
+                "tool",
+                FieldKind::Object,
+                "`name`, `description`, `parameters`, and `maps_to` or `mcp`",
+            ),
+        ],
     ),
     command("remove_tool", "takes a tool away", &[NODE, required("name", Text, "the tool's name")]),
     command(

@@ -23,7 +23,9 @@ pub(super) fn change(state: &State, command: &Command) -> Result<Vec<Edit>, Edit
             return rename::port(state, node, *direction, from, to);
         }
         Command::RenameContext { from, to } => return rename::context(state, from, to),
-        Command::ReplaceText { at, remove, insert } => return fields::replace_text(state, *at, remove, insert),
+        Command::ReplaceText { at, remove, insert } => {
+            return fields::replace_text(state, *at, remove, insert);
+        }
         _ => {}
     }
     let mut flow = state.value();

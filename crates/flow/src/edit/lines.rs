@@ -21,7 +21,11 @@ impl<'text> Lines<'text> {
     pub(crate) fn start(&self, offset: usize) -> usize {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
-        if start == 0 && self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8().min(offset) } else { start }
+        if start == 0 && self.text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8().min(offset)
+        } else {
+            start
+        }
     }
 
     /// The offset of the line break that ends the line of an offset.

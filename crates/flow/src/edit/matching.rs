@@ -43,7 +43,8 @@ fn common(
     if rows == 0 || columns == 0 || rows.saturating_mul(columns) > LONGEST_TABLE {
         return Vec::new();
     }
-    let equal = |row: usize, column: usize| old.get(old_range.start + row) == new.get(new_range.start + column);
+    let equal =
+        |row: usize, column: usize| old.get(old_range.start + row) == new.get(new_range.start + column);
     let mut table = vec![0_u32; (rows + 1) * (columns + 1)];
     let cell = |row: usize, column: usize| row * (columns + 1) + column;
     for row in (0..rows).rev() {
@@ -83,9 +84,11 @@ fn changed(
     let mut at = old_range.start;
     for new_index in new_range {
         let Some(wanted) = new.get(new_index) else { continue };
-        let found = (at..old_range.end).find(|index| old.get(*index).is_some_and(|old| same_item(old, wanted)));
+        let found =
+            (at..old_range.end).find(|index| old.get(*index).is_some_and(|old| same_item(old, wanted)));
         let found = found.or_else(|| {
-            let nameless = old.get(at).is_some_and(|old| identity(old).is_none()) && identity(wanted).is_none();
+            let nameless =
+                old.get(at).is_some_and(|old| identity(old).is_none()) && identity(wanted).is_none();
             (by_place && nameless && at < old_range.end).then_some(at)
         });
         match found {

@@ -22,7 +22,6 @@ use stave_diag::{Diagnostic, Span};
 pub use apply::{Edited, apply};
 pub use catalogue::{COMMANDS, CommandField, CommandShape, FieldKind, command_schema, request_schema};
 pub use command::{Command, Direction, EditRequest};
-pub(crate) use lines::Lines;
 pub(crate) use matching::{Step, identity, steps};
 pub(crate) use state::{Donor, State, rewrite};
 

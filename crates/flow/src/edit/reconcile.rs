@@ -87,7 +87,8 @@ impl<'text> Reconciler<'text> {
         let (start, end) = (span.start as usize, span.end as usize);
         let is_empty = start == end || start < place.before;
         let (start, end) = if is_empty { (place.before, place.before) } else { (start, end) };
-        let on_the_line = !self.lines.text.get(place.before..start).unwrap_or_default().contains(['\n', '\r']);
+        let on_the_line =
+            !self.lines.text.get(place.before..start).unwrap_or_default().contains(['\n', '\r']);
         if let (false, Value::String(text)) = (is_empty, target)
             && let Some(scalar) = self.scalar_like(tree, text, place.in_flow)
         {
@@ -217,7 +218,9 @@ impl<'text> Reconciler<'text> {
                 anchor = Some(entry);
             } else if !entries.iter().any(|entry| entry.key.value == *key) {
                 match groups.last_mut() {
-                    Some((last, group)) if last.map(|entry| entry.key.span) == anchor.map(|entry| entry.key.span) => {
+                    Some((last, group))
+                        if last.map(|entry| entry.key.span) == anchor.map(|entry| entry.key.span) =>
+                    {
                         group.push((key, value));
                     }
                     _ => groups.push((anchor, vec![(key, value)])),
@@ -229,22 +232,33 @@ impl<'text> Reconciler<'text> {
             if in_flow {
                 let spread = self.lines.slice(tree.span).contains('\n');
                 let column = self.lines.indent(kept.first().map_or(0, |entry| entry.key.span.start as usize));
-                let glue = if spread { format!(",{}{}", self.style.newline, " ".repeat(column)) } else { ", ".to_owned() };
+                let glue = if spread {
+                    format!(",{}{}", self.style.newline, " ".repeat(column))
+                } else {
+                    ", ".to_owned()
+                };
                 let parts: Vec<String> = group
                     .iter()
                     .map(|(key, value)| {
-                        let value = if spread { self.style.spread(value, column) } else { self.style.inline(value) };
+                        let value =
+                            if spread { self.style.spread(value, column) } else { self.style.inline(value) };
                         format!("{}: {value}", self.style.text(key, true))
                     })
                     .collect();
-                self.insert_parts(anchor.map(|entry| self.entry_end(entry)), starts.first().copied(), &parts, &glue);
+                self.insert_parts(
+                    anchor.map(|entry| self.entry_end(entry)),
+                    starts.first().copied(),
+                    &parts,
+                    &glue,
+                );
                 continue;
             }
             let break_ = self.separator(&starts, column);
             let parts: Vec<String> = group
                 .iter()
                 .map(|(key, value)| {
-                    self.donated_entry(key, value, column).unwrap_or_else(|| self.style.entry(key, value, column))
+                    self.donated_entry(key, value, column)
+                        .unwrap_or_else(|| self.style.entry(key, value, column))
                 })
                 .collect();
             match anchor {
@@ -363,7 +377,9 @@ impl<'text> Reconciler<'text> {
         let mut dashes = Vec::with_capacity(items.len());
         if !in_flow {
             for item in items {
-                dashes.push(self.lines.dash(item.span.start as usize).ok_or(EditError::Layout { span: item.span })?);
+                dashes.push(
+                    self.lines.dash(item.span.start as usize).ok_or(EditError::Layout { span: item.span })?,
+                );
             }
         }
         let column = dashes.first().map_or(place.column, |dash| self.lines.column(*dash));
@@ -412,10 +428,18 @@ impl<'text> Reconciler<'text> {
             if in_flow {
                 let spread = self.lines.slice(tree.span).contains('\n');
                 let indent = self.lines.indent(items.first().map_or(0, |item| item.span.start as usize));
-                let glue = if spread { format!(",{}{}", self.style.newline, " ".repeat(indent)) } else { ", ".to_owned() };
+                let glue = if spread {
+                    format!(",{}{}", self.style.newline, " ".repeat(indent))
+                } else {
+                    ", ".to_owned()
+                };
                 let parts: Vec<String> = group
                     .iter()
-                    .map(|value| if spread { self.style.spread(value, indent) } else { self.style.inline(value) })
+                    .map(
+                        |value| {
+                            if spread { self.style.spread(value, indent) } else { self.style.inline(value) }
+                        },
+                    )
                     .collect();
                 self.insert_parts(after, items.first().map(|item| item.span.start as usize), &parts, &glue);
                 continue;
@@ -465,7 +489,12 @@ impl<'text> Reconciler<'text> {
             return None;
         }
         let start = entry.key.span.start as usize;
-        donor.lines.copied(start, (entry.value.span.end as usize).max(entry.key.span.end as usize), column, self.style.newline)
+        donor.lines.copied(
+            start,
+            (entry.value.span.end as usize).max(entry.key.span.end as usize),
+            column,
+            self.style.newline,
+        )
     }
 
     fn donated_item(&self, value: &Value, column: usize) -> Option<String> {

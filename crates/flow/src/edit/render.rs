@@ -106,7 +106,9 @@ impl Style<'_> {
             Value::Object(object) if !object.is_empty() && !flows("", value) => {
                 format!("- {}", self.entries(object, indent + STEP))
             }
-            Value::Array(items) if !items.is_empty() && !flows("", value) => format!("- {}", self.inline(value)),
+            Value::Array(items) if !items.is_empty() && !flows("", value) => {
+                format!("- {}", self.inline(value))
+            }
             _ => format!("-{}", self.after_key("", value, indent)),
         }
     }

@@ -67,9 +67,7 @@ pub(crate) fn rewrite(
 }
 
 fn proved(state: &State, target: &Value, edits: Vec<Edit>) -> Result<Vec<Edit>, EditError> {
-    let fail = || EditError::Layout {
-        span: edits.first().map_or(state.tree.span, |edit| edit.span),
-    };
+    let fail = || EditError::Layout { span: edits.first().map_or(state.tree.span, |edit| edit.span) };
     let text = stave_diag::apply(&state.text, &edits).map_err(|_| fail())?;
     let document = crate::yaml::read(SourceId(0), &text);
     let is_meant = document.root.as_ref().is_some_and(|root| root.to_value() == *target);

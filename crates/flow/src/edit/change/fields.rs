@@ -31,7 +31,9 @@ pub(super) fn set(flow: &mut Value, path: &str, value: &Value) -> Result<(), Edi
                 }
                 member
             }
-            other => return Err(EditError::invalid(format!("`{step}` of `{path}` lies inside {}", other.kind()))),
+            other => {
+                return Err(EditError::invalid(format!("`{step}` of `{path}` lies inside {}", other.kind())));
+            }
         };
     }
     match here {
@@ -43,7 +45,9 @@ pub(super) fn set(flow: &mut Value, path: &str, value: &Value) -> Result<(), Edi
         Value::Object(object) => {
             object.insert(last.clone(), value.clone());
         }
-        other => return Err(EditError::invalid(format!("`{last}` of `{path}` lies inside {}", other.kind()))),
+        other => {
+            return Err(EditError::invalid(format!("`{last}` of `{path}` lies inside {}", other.kind())));
+        }
     }
     Ok(())
 }
@@ -63,7 +67,9 @@ pub(super) fn unset(flow: &mut Value, path: &str) -> Result<(), EditError> {
         .ok_or_else(|| nothing_at(path))?;
     }
     let removed = match here {
-        Value::Array(items) => index_of(items, last).filter(|index| *index < items.len()).map(|index| items.remove(index)),
+        Value::Array(items) => {
+            index_of(items, last).filter(|index| *index < items.len()).map(|index| items.remove(index))
+        }
         Value::Object(object) => object.shift_remove(last),
         _ => None,
     };
@@ -90,7 +96,9 @@ fn steps(path: &str) -> Result<Vec<String>, EditError> {
         return Ok(Vec::new());
     }
     let Some(rest) = path.strip_prefix('/') else {
-        return Err(EditError::invalid(format!("the path `{path}` must begin with `/`, as in `/nodes/fetch/runtime`")));
+        return Err(EditError::invalid(format!(
+            "the path `{path}` must begin with `/`, as in `/nodes/fetch/runtime`"
+        )));
     };
     Ok(rest.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect())
 }

@@ -65,7 +65,9 @@ fn appended(base: &str, addition: &str) -> String {
 
 pub(super) fn add_tool(flow: &mut Value, node: &str, tool: &Value) -> Result<(), EditError> {
     let Some(name) = name_of(tool) else {
-        return Err(EditError::invalid("a tool is a mapping with a `name`, a `description` and `parameters`"));
+        return Err(EditError::invalid(
+            "a tool is a mapping with a `name`, a `description` and `parameters`",
+        ));
     };
     let tools = tools_mut(flow, node)?;
     if tools.iter().any(|tool| name_of(tool) == Some(name)) {

@@ -41,7 +41,8 @@ pub(super) fn error_handling(
         .map(|to| to.node.value.clone())
         .or_else(|| handler.map(str::to_owned))
         .unwrap_or_else(|| format!("{node}_fallback"));
-    let input = dangling.and_then(|to| to.port.as_ref()).map_or("error", |port| port.value.as_str()).to_owned();
+    let input =
+        dangling.and_then(|to| to.port.as_ref()).map_or("error", |port| port.value.as_str()).to_owned();
     if !has_port {
         let error = Value::from_iter([("name", port_name.as_str()), ("type", "object")]);
         let after = ["outputs", "inputs", "type"].iter().find_map(|key| owner.get_index_of(*key));
@@ -98,7 +99,9 @@ pub(super) fn caching(
     };
     if model.has_effects() {
         let op = model.op().unwrap_or_default();
-        return Err(EditError::invalid(format!("`{op}` has effects, and a cached answer would leave them out")));
+        return Err(EditError::invalid(format!(
+            "`{op}` has effects, and a cached answer would leave them out"
+        )));
     }
     let runtime = owner.entry("runtime".to_owned()).or_default();
     if runtime.is_null() {
@@ -132,6 +135,7 @@ fn reads_time(state: &State, node: &str) -> bool {
     let Some(model) = state.flow.nodes.get(node) else { return false };
     let inside = |span: stave_diag::Span| span.start >= model.span.start && span.end <= model.span.end;
     crate::service::occurrences(&state.flow, &state.text).iter().any(|occurrence| {
-        occurrence.symbol == crate::service::Symbol::Context("event_time".to_owned()) && inside(occurrence.span)
+        occurrence.symbol == crate::service::Symbol::Context("event_time".to_owned())
+            && inside(occurrence.span)
     })
 }

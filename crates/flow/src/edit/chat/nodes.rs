@@ -1,0 +1,215 @@
+//! "Add a node that …".
+
+use stave_canon::Value;
+
+use super::{Command, Meaning, after};
+use crate::model::{Flow, Text};
+
+pub(super) fn add_node(flow: &Flow, words: &[&str]) -> Option<Meaning> {
+    let openings: &[&[&str]] = &[
+        &["add", "a", "node"],
+        &["add", "a", "new", "node"],
+        &["add", "a", "step"],
+        &["add", "node"],
+        &["create", "a", "node"],
+        &["insert", "a", "node"],
+    ];
+    let rest = after(words, openings)?;
+    let rest = after(rest, &[&["that"], &["which"], &["to"], &["for"]]).unwrap_or(rest);
+    let (verb, object) = rest.split_first()?;
+    let url = object.iter().find(|word| word.starts_with("http://") || word.starts_with("https://"));
+    let has = |wanted: &[&str]| object.iter().any(|word| wanted.iter().any(|known| word.starts_with(known)));
+    let verb = verb.trim_end_matches('s');
+    Some(match (verb, url) {
+        ("post" | "send", Some(url)) => http(flow, "http.post", url),
+        ("call" | "fetche" | "fetch" | "get" | "read" | "request" | "download" | "load", Some(url)) => {
+            http(flow, "http.get", url)
+        }
+        ("fetche" | "fetch" | "read" | "get" | "load" | "retrieve" | "look", None) if has(&["feature"]) => {
+            features(flow, object)
+        }
+        ("write" | "store" | "save", None) if has(&["feature"]) => write_features(flow, object),
+        ("fetche" | "fetch" | "read" | "get" | "load", None) if has(&["model"]) => model(object),
+        ("filter", None) => list(flow, "transform.filter", object),
+        ("map" | "transform", None) => list(flow, "transform.map", object),
+        ("reduce" | "fold", None) => list(flow, "transform.reduce", object),
+        _ => {
+            let known = "fetch features, write features, get a model, call or post to an address, filter, map or reduce";
+            Meaning::Unclear(format!(
+                "a node can be made to {known}; \"{}\" is none of these",
+                rest.join(" ")
+            ))
+        }
+    })
+}
+
+/// An id that no node has.
+fn free(flow: &Flow, wanted: &str) -> String {
+    let name: String =
+        wanted.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect();
+    let name = if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        name
+    } else {
+        format!("node_{name}")
+    };
+    let mut id = name.clone();
+    let mut number = 2;
+    while flow.nodes.contains_key(&id) {
+        id = format!("{name}_{number}");
+        number += 1;
+    }
+    id
+}
+
+fn port(name: &str, kind: &str) -> Value {
+    Value::from_iter([("name", name), ("type", kind)])
+}
+
+fn node(inputs: Vec<Value>, outputs: Vec<Value>, op: &str, args: Vec<(&str, Value)>) -> Value {
+    let spec = Value::from_iter([("op", Value::from(op)), ("args", Value::from_iter(args))]);
+    Value::from_iter([
+        ("type", Value::from("transform")),
+        ("inputs", Value::Array(inputs)),
+        ("outputs", Value::Array(outputs)),
+        ("transform", Value::from_iter([("mode", Value::from("declarative")), ("spec", spec)])),
+    ])
+}
+
+fn connect(from: String, to: String) -> Command {
+    Command::Connect { from, to, condition: None, transform: None }
+}
+
+/// The context field that names an entity, and the command that declares it when there is none.
+fn key_field(flow: &Flow, noun: &str) -> (String, Option<Command>) {
+    let wanted = format!("{noun}_id");
+    let fields: Vec<&str> = flow.context.fields().map(Text::as_str).collect();
+    let known = [wanted.as_str(), "user_id", "customer_id"].into_iter().find(|name| fields.contains(name));
+    let known =
+        known.or_else(|| fields.iter().copied().find(|name| name.ends_with("_id") && *name != "session_id"));
+    match known {
+        Some(name) => (name.to_owned(), None),
+        None => {
+            let add = Command::AddContext { field: wanted.clone(), optional: false };
+            (wanted, Some(add))
+        }
+    }
+}
+
+/// The word ahead of "features", and the group after "from".
+fn noun_and_group(object: &[&str]) -> (String, String) {
+    let at = object.iter().position(|word| word.starts_with("feature")).unwrap_or(0);
+    let before = object.get(..at).unwrap_or_default();
+    let noun = before.iter().rev().find(|word| !["the", "a", "an", "some", "all", "of"].contains(word));
+    let noun = noun.map_or("user", |word| word.trim_end_matches("'s")).to_owned();
+    let from = object.iter().position(|word| matches!(*word, "from" | "to" | "into" | "in"));
+    let group = from.and_then(|at| object.get(at + 1..)).unwrap_or_default();
+    let group = group.iter().find(|word| !["the", "feature", "group"].contains(word));
+    let group = group.map_or_else(|| format!("{noun}_features"), |word| (*word).to_owned());
+    let clean = |text: String| -> String {
+        text.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+    };
+    (clean(noun), clean(group))
+}
+
+fn features(flow: &Flow, object: &[&str]) -> Meaning {
+    let (noun, group) = noun_and_group(object);
+    let (field, declare) = key_field(flow, &noun);
+    let id = free(flow, &format!("fetch_{noun}_features"));
+    let output = format!("{noun}_features");
+    let body = node(
+        vec![port(&field, "string")],
+        vec![port(&output, "object")],
+        "hopsworks.read_features",
+        vec![("feature_group", Value::from(group)), ("key", Value::from(format!("${{{field}}}")))],
+    );
+    let mut commands: Vec<Command> = declare.into_iter().collect();
+    commands.push(Command::AddNode { id: id.clone(), node: body, after: None });
+    commands.push(connect(format!("_input.{field}"), format!("{id}.{field}")));
+    Meaning::Commands(commands)
+}
+
+fn write_features(flow: &Flow, object: &[&str]) -> Meaning {
+    let (noun, group) = noun_and_group(object);
+    let source = flow.nodes.values().find_map(|node| {
+        let port = node
+            .outputs
+            .iter()
+            .find(|port| port.port_type.is_some_and(|kind| kind.value == crate::model::PortType::Object))?;
+        Some(format!("{}.{}", node.id.value, port.name.as_str()))
+    });
+    let Some(source) = source else {
+        return Meaning::Unclear("no node makes an object that could be written".to_owned());
+    };
+    let id = free(flow, &format!("write_{noun}_features"));
+    let body = node(
+        vec![port("data", "object")],
+        Vec::new(),
+        "hopsworks.write_features",
+        vec![("feature_group", Value::from(group)), ("data", Value::from("${data}"))],
+    );
+    let add = Command::AddNode { id: id.clone(), node: body, after: None };
+    Meaning::Commands(vec![add, connect(source, format!("{id}.data"))])
+}
+
+fn model(object: &[&str]) -> Meaning {
+    let name = object.iter().rev().find(|word| !["the", "a", "model", "registry", "from"].contains(word));
+    let Some(name) = name else {
+        return Meaning::Unclear(
+            "say which model: \"add a node that gets the model churn_predictor\"".to_owned(),
+        );
+    };
+    let body = node(
+        Vec::new(),
+        vec![port("model", "object")],
+        "hopsworks.get_model",
+        vec![("name", Value::from(*name))],
+    );
+    let id = format!("get_{}", name.replace('-', "_"));
+    Meaning::Commands(vec![Command::AddNode { id, node: body, after: None }])
+}
+
+fn http(flow: &Flow, op: &str, url: &str) -> Meaning {
+    let host = url.split("//").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
+    let word = host.split('.').rev().nth(1).unwrap_or("service").replace('-', "_");
+    let (verb, effects) = if op == "http.post" { ("post_to", true) } else { ("call", false) };
+    let id = free(flow, &format!("{verb}_{word}"));
+    let mut args = vec![("url", Value::from(url))];
+    let mut inputs = Vec::new();
+    let mut commands = Vec::new();
+    if effects {
+        let Some(field) = flow.context.fields().next().map(Text::as_str) else {
+            return Meaning::Unclear("the request has no field that could be posted".to_owned());
+        };
+        inputs.push(port(field, "string"));
+        args.push(("body", Value::from_iter([(field, format!("${{{field}}}"))])));
+        commands.push(connect(format!("_input.{field}"), format!("{id}.{field}")));
+    }
+    let body = node(inputs, vec![port("answer", "object")], op, args);
+    commands.insert(0, Command::AddNode { id, node: body, after: None });
+    Meaning::Commands(commands)
+}
+
+fn list(flow: &Flow, op: &str, object: &[&str]) -> Meaning {
+    let source = match super::things::origin(flow, object) {
+        Ok(thing) => thing,
+        Err(reason) => return Meaning::Unclear(format!("say which list: {reason}")),
+    };
+    let (name, kind) = source.name_and_type(flow);
+    if !matches!(kind, "array" | "table") {
+        return Meaning::Unclear(format!("`{}` is {kind}, not a list", source.end()));
+    }
+    let (verb, expression, output) = match op {
+        "transform.filter" => ("filter", "item is not None", "array"),
+        "transform.map" => ("map", "item", "array"),
+        _ => ("reduce", "acc + [item]", "array"),
+    };
+    let mut args =
+        vec![("expression", Value::from(expression)), ("input", Value::from(format!("${{{name}}}")))];
+    if op == "transform.reduce" {
+        args.push(("initial", Value::Array(Vec::new())));
+    }
+    let id = free(flow, &format!("{verb}_{name}"));
+    let body = node(vec![port(&name, "array")], vec![port("result", output)], op, args);
+    let add = Command::AddNode { id: id.clone(), node: body, after: None };
+    Meaning::Commands(vec![add, connect(source.end(), format!("{id}.{name}"))])
+}

@@ -1,0 +1,79 @@
+//! The open documents.
+
+use std::collections::HashMap;
+
+use lsp_types::{TextDocumentContentChangeEvent, Uri};
+use stave_flow::Options;
+use stave_flow::service::Analysis;
+
+use crate::Places;
+
+/// What the server takes from outside: how the flows of a folder are judged.
+pub trait Settings {
+    /// The options for a document, by its URI.
+    fn options(&self, uri: &str) -> Options;
+}
+
+/// One open document.
+pub(crate) struct Document {
+    pub(crate) version: i32,
+    pub(crate) text: String,
+    pub(crate) places: Places,
+    /// Made when something is asked about the text.
+    analysis: Option<Analysis>,
+    /// Whether the editor has not been told about this text's findings.
+    pub(crate) is_stale: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Documents(HashMap<String, Document>);
+
+impl Documents {
+    pub(crate) fn open(&mut self, uri: &Uri, version: i32, text: String) {
+        let places = Places::new(&text);
+        let document = Document { version, text, places, analysis: None, is_stale: true };
+        self.0.insert(uri.as_str().to_owned(), document);
+    }
+
+    pub(crate) fn close(&mut self, uri: &Uri) {
+        self.0.remove(uri.as_str());
+    }
+
+    pub(crate) fn get_mut(&mut self, uri: &Uri) -> Option<&mut Document> {
+        self.0.get_mut(uri.as_str())
+    }
+
+    pub(crate) fn change(&mut self, uri: &Uri, version: i32, changes: Vec<TextDocumentContentChangeEvent>) {
+        let Some(document) = self.0.get_mut(uri.as_str()) else { return };
+        for change in changes {
+            match change.range {
+                None => document.text = change.text,
+                Some(range) => {
+                    let start = document.places.offset(&document.text, range.start);
+                    let end = document.places.offset(&document.text, range.end).max(start);
+                    document.text.replace_range(start..end, &change.text);
+                }
+            }
+            document.places = Places::new(&document.text);
+        }
+        document.version = version;
+        document.analysis = None;
+        document.is_stale = true;
+    }
+
+    /// The documents whose findings are not told yet.
+    pub(crate) fn stale(&mut self) -> impl Iterator<Item = (&str, &mut Document)> {
+        let stale = self.0.iter_mut().filter(|(_, document)| document.is_stale);
+        stale.map(|(uri, document)| (uri.as_str(), document))
+    }
+
+    pub(crate) fn has_stale(&self) -> bool {
+        self.0.values().any(|document| document.is_stale)
+    }
+}
+
+impl Document {
+    pub(crate) fn analysis(&mut self, options: &Options) -> &Analysis {
+        self.analysis.get_or_insert_with(|| Analysis::new(self.text.clone(), options))
+    }
+}
