@@ -11,8 +11,18 @@ pub fn dot(diagram: &Diagram) -> String {
     let _ = writeln!(out, "digraph {} {{", quoted(&diagram.title));
     out.push_str("  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n");
     for one in &diagram.boxes {
-        let label = if one.subtitle.is_empty() { one.title.clone() } else { format!("{}\n{}", one.title, one.subtitle) };
-        let _ = writeln!(out, "  {} [label={}, fillcolor={}];", quoted(&one.id), quoted(&label), quoted(fill(one.tone)));
+        let label = if one.subtitle.is_empty() {
+            one.title.clone()
+        } else {
+            format!("{}\n{}", one.title, one.subtitle)
+        };
+        let _ = writeln!(
+            out,
+            "  {} [label={}, fillcolor={}];",
+            quoted(&one.id),
+            quoted(&label),
+            quoted(fill(one.tone))
+        );
     }
     for arrow in &diagram.arrows {
         let style = match arrow.style {

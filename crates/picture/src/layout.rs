@@ -17,6 +17,8 @@ const HEIGHT: f64 = 46.0;
 const BEND_HEIGHT: f64 = 10.0;
 const ROW_GAP: f64 = 26.0;
 const LAYER_GAP: f64 = 92.0;
+/// What a label needs besides its own width: the arrow's head, and some air.
+const LABEL_ROOM: f64 = 40.0;
 const SWEEPS: usize = 8;
 
 /// A laid out diagram.
@@ -64,21 +66,24 @@ pub(crate) fn layout(diagram: &Diagram) -> Layout {
         })
         .collect();
     let chains: Vec<Vec<usize>> = ends.iter().map(|ends| chain(&mut items, *ends)).collect();
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); items.iter().map(|item| item.layer + 1).max().unwrap_or(0)];
+    let mut rows: Vec<Vec<usize>> =
+        vec![Vec::new(); items.iter().map(|item| item.layer + 1).max().unwrap_or(0)];
     for (index, item) in items.iter().enumerate() {
         if let Some(row) = rows.get_mut(item.layer) {
             row.push(index);
         }
     }
     order(&items, &mut rows);
-    let lefts = columns(&items, &rows);
+    let lefts = columns(&items, &rows, &gaps(diagram, &ends, &layer_of));
     settle(&mut items, &rows);
     let top = items.iter().map(|item| item.y - item.height / 2.0).fold(f64::INFINITY, f64::min);
     let top = if top.is_finite() { top } else { 0.0 };
     let place = |item: &Item| {
         let (left, column) = lefts.get(item.layer).copied().unwrap_or((0.0, item.width));
-        let left = left + (column - item.width) / 2.0;
-        Place { left, top: item.y - item.height / 2.0 - top, width: item.width, height: item.height }
+        // A bend crosses its whole layer, so that its arrow passes between boxes straight.
+        let width = if item.width > 0.0 { item.width } else { column };
+        let left = left + (column - width) / 2.0;
+        Place { left, top: item.y - item.height / 2.0 - top, width, height: item.height }
     };
     let all: Vec<Place> = items.iter().map(place).collect();
     let routes = chains.iter().map(|chain| route(chain, &all)).collect();
@@ -101,7 +106,8 @@ fn layers(count: usize, ends: &[Option<(usize, usize)>]) -> Vec<usize> {
     }
     let mut done = vec![false; count];
     for _ in 0..count {
-        let free = (0..count).find(|index| !done.get(*index).copied().unwrap_or(true) && waiting.get(*index) == Some(&0));
+        let free = (0..count)
+            .find(|index| !done.get(*index).copied().unwrap_or(true) && waiting.get(*index) == Some(&0));
         let next = free.or_else(|| (0..count).find(|index| done.get(*index) == Some(&false)));
         let Some(next) = next else { break };
         if let Some(done) = done.get_mut(next) {
@@ -197,14 +203,28 @@ fn order(items: &[Item], rows: &mut [Vec<usize>]) {
     }
 }
 
+/// The room behind each layer: enough for the labels of the arrows that leave it.
+fn gaps(diagram: &Diagram, ends: &[Option<(usize, usize)>], layer_of: &[usize]) -> Vec<f64> {
+    let mut gaps = vec![LAYER_GAP; layer_of.iter().map(|layer| layer + 1).max().unwrap_or(0)];
+    for (arrow, ends) in diagram.arrows.iter().zip(ends) {
+        let Some((from, _)) = ends else { continue };
+        let layer = layer_of.get(*from).copied().unwrap_or(0);
+        if let Some(gap) = gaps.get_mut(layer) {
+            *gap = gap.max(crate::svg::label_width(&arrow.label) + LABEL_ROOM);
+        }
+    }
+    gaps
+}
+
 /// The left border and the width of each layer.
-fn columns(items: &[Item], rows: &[Vec<usize>]) -> Vec<(f64, f64)> {
+fn columns(items: &[Item], rows: &[Vec<usize>], gaps: &[f64]) -> Vec<(f64, f64)> {
     let mut left = 0.0;
     let mut columns = Vec::with_capacity(rows.len());
-    for row in rows {
-        let width = row.iter().filter_map(|index| items.get(*index)).map(|item| item.width).fold(0.0, f64::max);
+    for (layer, row) in rows.iter().enumerate() {
+        let width =
+            row.iter().filter_map(|index| items.get(*index)).map(|item| item.width).fold(0.0, f64::max);
         columns.push((left, width));
-        left += width + LAYER_GAP;
+        left += width + gaps.get(layer).copied().unwrap_or(LAYER_GAP);
     }
     columns
 }
@@ -232,8 +252,13 @@ fn settle(items: &mut [Item], rows: &[Vec<usize>]) {
 
 fn wanted(items: &[Item], index: usize) -> f64 {
     let Some(item) = items.get(index) else { return 0.0 };
-    let around: Vec<f64> =
-        item.left.iter().chain(&item.right).filter_map(|other| items.get(*other)).map(|other| other.y).collect();
+    let around: Vec<f64> = item
+        .left
+        .iter()
+        .chain(&item.right)
+        .filter_map(|other| items.get(*other))
+        .map(|other| other.y)
+        .collect();
     if around.is_empty() { item.y } else { around.iter().sum::<f64>() / around.len() as f64 }
 }
 
@@ -246,7 +271,8 @@ fn separate(items: &mut [Item], row: &[usize], wanted: &[f64]) {
         count: f64,
     }
     let gap = |items: &[Item], above: usize, below: usize| {
-        let height = |index: usize| row.get(index).and_then(|index| items.get(*index)).map_or(0.0, |item| item.height);
+        let height =
+            |index: usize| row.get(index).and_then(|index| items.get(*index)).map_or(0.0, |item| item.height);
         height(above) / 2.0 + ROW_GAP + height(below) / 2.0
     };
     // The offset of each item from the first of its layer, if all of them touched.
@@ -304,6 +330,7 @@ fn route(chain: &[usize], places: &[Place]) -> Vec<(f64, f64)> {
     for bend in chain.get(1..chain.len() - 1).unwrap_or_default() {
         if let Some(place) = places.get(*bend) {
             points.push((place.left, middle(place)));
+            points.push((place.left + place.width, middle(place)));
         }
     }
     points.push((to.left, middle(to)));

@@ -30,7 +30,8 @@ pub fn mermaid(diagram: &Diagram) -> String {
             Style::Plain => "-->",
             Style::Conditional | Style::Failure | Style::Call => "-.->",
         };
-        let label = if arrow.label.is_empty() { String::new() } else { format!("|\"{}\"|", escaped(&arrow.label)) };
+        let label =
+            if arrow.label.is_empty() { String::new() } else { format!("|\"{}\"|", escaped(&arrow.label)) };
         let _ = writeln!(out, "  n{from} {line}{label} n{to}");
     }
     for tone in [Tone::Border, Tone::Step, Tone::Model, Tone::Outside, Tone::Memory, Tone::Guard] {

@@ -134,20 +134,16 @@ fn draw_arrow(out: &mut String, arrow: &Arrow, points: &[(f64, f64)]) {
     );
 }
 
-/// A label stands on the longest part of its arrow, on a ground of its own so that lines do not cross it.
+/// A label stands on the first part of its arrow, where room was left for it, on a ground of its own so that
+/// lines do not cross it.
 fn draw_label(out: &mut String, arrow: &Arrow, points: &[(f64, f64)]) {
     if arrow.label.is_empty() {
         return;
     }
-    let parts = points.windows(2).filter_map(|pair| if let [from, to] = pair { Some((*from, *to)) } else { None });
-    let longest = parts.max_by(|left, right| {
-        let length = |((x1, y1), (x2, y2)): &((f64, f64), (f64, f64))| (x2 - x1).hypot(y2 - y1);
-        length(left).total_cmp(&length(right))
-    });
-    let Some(((x1, y1), (x2, y2))) = longest else { return };
+    let [(x1, y1), (x2, y2), ..] = points else { return };
     let (_, colour, _) = line(arrow.style);
     let text = shortened(&arrow.label, LABEL_COLUMNS);
-    let width = columns(&text) as f64 * 6.1 + 8.0;
+    let width = label_width(&arrow.label);
     let (x, y) = ((x1 + x2) / 2.0, (y1 + y2) / 2.0);
     let _ = writeln!(
         out,
@@ -160,13 +156,19 @@ fn draw_label(out: &mut String, arrow: &Arrow, points: &[(f64, f64)]) {
     );
 }
 
+/// How wide a label is drawn, with the ground around it.
+pub(crate) fn label_width(label: &str) -> f64 {
+    columns(&shortened(label, LABEL_COLUMNS)) as f64 * 6.1 + 8.0
+}
+
 fn columns(text: &str) -> usize {
     text.chars().map(|character| character.width().unwrap_or(0)).sum()
 }
 
 /// A text that fits into some columns; what is cut is shown as cut.
 fn shortened(text: &str, most: usize) -> String {
-    let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let line: String =
+        text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     if columns(&line) <= most {
         return line;
     }
