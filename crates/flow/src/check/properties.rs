@@ -9,7 +9,7 @@ use stave_script::{check_expression, check_template};
 
 use super::placeholders::step_span;
 use super::subject::{Subject, listed};
-use crate::graph::Connected;
+use crate::graph::{Connected, Origin};
 use crate::model::{Node, Port, Text, Transform};
 use crate::yaml::{Tree, TreeValue};
 
@@ -44,9 +44,10 @@ impl<'flow> Schemas<'flow> {
             else {
                 continue;
             };
-            let schema = match connected.edge.transform {
-                None => connected.origin.port().and_then(|port| port.schema.as_ref()),
-                Some(_) => None,
+            // The report of a failure has more fields than its schema has to name.
+            let schema = match (connected.origin, &connected.edge.transform) {
+                (Origin::Output(_, port), None) => port.schema.as_ref(),
+                _ => None,
             };
             // With several feeders it is not known whose value comes.
             fed.entry((node.id.as_str(), port.name.as_str()))
@@ -97,7 +98,7 @@ fn placeholders(schemas: &Schemas<'_>, node: &Node, diagnostics: &mut Vec<Diagno
 }
 
 fn expressions(connected: &Connected<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(port) = connected.origin.port() else { return };
+    let Origin::Output(_, port) = connected.origin else { return };
     let Some(schema) = &port.schema else { return };
     let scope = ["value", port.name.as_str(), "outputs", "context"];
     for text in connected.edge.condition.iter().chain(&connected.edge.transform) {
