@@ -48,6 +48,8 @@ async fn an_example_on_the_wrong_side_is_noticed() {
         ("dangling-edge", Kind::Flow),
         ("implicit-id", Kind::StrictFlow),
         ("exec-duplicate-node", Kind::Exec),
+        ("system-cross-tenant", Kind::System),
+        ("bundle-content-drift", Kind::Bundle),
         ("bad-project-value", Kind::Project),
         ("wdl-bad-condition", Kind::Workflow),
         ("pdl-bad-expression", Kind::Policy),
@@ -92,6 +94,14 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
         Kind::Workflow => check("flow.wdl", &[]).await,
         Kind::Policy => check("flow.pdl", &[]).await,
         Kind::Compile => compile(&folder, &example.text).await,
+        Kind::System => {
+            folder.write("system.json", &example.text);
+            found(&stave(&folder, ["system", "validate", "--json", "system.json"]).outcome().await?)
+        }
+        Kind::Bundle => {
+            folder.write("bundle.json", &example.text);
+            found(&stave(&folder, ["bundle", "check", "--json", "bundle.json"]).outcome().await?)
+        }
         Kind::Prompt => Ok(found_in_prompt(&example.text)),
         Kind::Run => run(&folder, page, wanted, example, "flow.yaml").await,
         Kind::RunDocument => run(&folder, page, wanted, example, "flow.ir.json").await,

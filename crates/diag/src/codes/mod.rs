@@ -26,8 +26,9 @@ pub mod project;
 pub mod prompt;
 pub mod run;
 pub mod script;
+pub mod system;
 pub mod yaml;
 
 /// Every code, part by part.
 pub static CODES: &[&[crate::CodeInfo]] =
-    &[yaml::TABLE, flow::TABLE, script::TABLE, exec::TABLE, prompt::TABLE, run::TABLE, project::TABLE];
+    &[yaml::TABLE, flow::TABLE, script::TABLE, exec::TABLE, system::TABLE, prompt::TABLE, run::TABLE, project::TABLE];

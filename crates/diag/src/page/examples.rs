@@ -33,6 +33,10 @@ pub enum Kind {
     Exec,
     /// `json prompt`: a Prompt IR document.
     Prompt,
+    /// `json system`: a system document.
+    System,
+    /// `json bundle`: a runtime bundle with its document inline.
+    Bundle,
     /// `toml project`: a `stave.toml`.
     Project,
     /// `wdl`: a workflow.
@@ -54,6 +58,8 @@ impl Kind {
             "json run" => Kind::RunDocument,
             "json exec" => Kind::Exec,
             "json prompt" => Kind::Prompt,
+            "json system" => Kind::System,
+            "json bundle" => Kind::Bundle,
             "toml project" => Kind::Project,
             "wdl" => Kind::Workflow,
             "pdl" => Kind::Policy,
@@ -172,7 +178,7 @@ mod tests {
     #[test]
     fn every_kind_has_its_words() {
         let known =
-            ["yaml", "yaml strict", "yaml run", "json run", "json exec", "json prompt", "toml project"];
+            ["yaml", "yaml strict", "yaml run", "json run", "json exec", "json prompt", "json system", "json bundle", "toml project"];
         for words in known {
             assert!(!matches!(Kind::of(words), Kind::Unknown(_)), "{words}");
         }
