@@ -50,7 +50,10 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
             let before = files.len();
             collect(path, &mut files, 0)?;
             if files.len() == before {
-                return Err(Stop::invalid(format!("{} has no .yaml, .yml, .wdl or .pdl files in it", path.display())));
+                return Err(Stop::invalid(format!(
+                    "{} has no .yaml, .yml, .wdl or .pdl files in it",
+                    path.display()
+                )));
             }
         } else {
             files.push(path.clone());

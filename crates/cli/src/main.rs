@@ -7,11 +7,15 @@
 #![expect(clippy::disallowed_methods, reason = "the command line is where the outside world comes in")]
 
 mod args;
+mod changes;
 mod commands;
+mod context;
 mod exit;
 mod files;
+mod governance;
 mod ports;
 mod project;
+mod prompt_plugins;
 mod services;
 mod source_kind;
 mod table;

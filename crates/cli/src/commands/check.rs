@@ -1,41 +1,73 @@
-//! `stave check`: everything that is wrong with flows and exec documents, at its line and column.
+//! `stave check`: everything that is wrong with flows, workflows and exec documents, at its line and column.
+
+mod fix;
+mod workflow;
 
 use std::path::{Path, PathBuf};
 
-use stave_diag::{Diagnostic, Fix, Sources, apply_fixes, render, sort};
+use stave_diag::{Diagnostic, SourceId, Sources, render, sort};
 use stave_exec::Acceptance;
+use stave_exec::wdl::{self, Dialect};
 use stave_flow::Options;
 
 use crate::args::{Check, Format};
+use crate::changes::Changes;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::project::{self, Project};
+use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
 
-/// How often fixes are applied before what is left is reported: a fix may make room for another one.
-const FIX_ROUNDS: usize = 5;
+/// A text that is checked.
+struct Checked {
+    /// What it is called, and where its project is looked for.
+    file: PathBuf,
+    text: String,
+    from_stdin: bool,
+    options: Options,
+}
 
 pub(crate) fn check(arguments: &Check, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
-    let files = files::expand(&paths)?;
-    let mut fixed = 0;
-    if arguments.fix {
-        for _ in 0..FIX_ROUNDS {
-            let applied = apply(&files, arguments.strict)?;
-            fixed += applied;
-            if applied == 0 {
-                break;
-            }
+    if !arguments.watch {
+        return once(arguments, &paths, terminal);
+    }
+    if paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Stop::invalid("stdin can not be watched"));
+    }
+    let changes = Changes::watch(&paths)?;
+    loop {
+        // A file that is being saved may be unreadable for a moment, which is not the end.
+        if let Err(stop) = once(arguments, &paths, terminal) {
+            terminal.stop(&stop);
+        }
+        if !changes.wait() {
+            return Ok(Exit::Fine);
         }
     }
+}
+
+fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
-    let diagnostics = diagnose_all(&files, arguments.strict, &mut sources)?;
+    let mut diagnostics = Vec::new();
+    let mut subjects = read(arguments, paths, &mut sources, &mut diagnostics)?;
     let format = if arguments.json { Format::Json } else { arguments.format };
-    print(&diagnostics, &sources, format, terminal, files.len(), fixed);
+    let mut fixed = 0;
+    if arguments.fix {
+        for subject in &mut subjects {
+            fixed += fix(subject, format)?;
+        }
+    }
+    for subject in &subjects {
+        diagnostics.extend(diagnose(subject, &mut sources)?.1);
+    }
+    sort(&mut diagnostics);
+    print(&diagnostics, &sources, format, terminal, subjects.len(), fixed);
     Ok(if diagnostics.iter().any(Diagnostic::is_error) { Exit::Invalid } else { Exit::Fine })
 }
 
-fn default_path() -> Result<PathBuf, Stop> {
+/// The folder that is meant when none is named.
+pub(super) fn default_path() -> Result<PathBuf, Stop> {
     let flows = PathBuf::from("flows");
     if flows.is_dir() {
         return Ok(flows);
@@ -43,37 +75,54 @@ fn default_path() -> Result<PathBuf, Stop> {
     Err(Stop::invalid("there is no folder `flows` here").help("name the flow to check: stave check FILE"))
 }
 
-fn diagnose_all(files: &[PathBuf], strict: bool, sources: &mut Sources) -> Result<Vec<Diagnostic>, Stop> {
-    let mut diagnostics = Vec::new();
+/// Every text that the paths stand for. What is wrong with a project file is reported once.
+fn read(
+    arguments: &Check,
+    paths: &[PathBuf],
+    sources: &mut Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Vec<Checked>, Stop> {
+    let mut subjects = Vec::new();
     let mut roots = Vec::new();
-    for file in files {
-        // The project file is a source of the first flow that belongs to it, and reported once.
-        let mut from_project = Vec::new();
-        let project = Project::of(file, sources, &mut from_project)?;
-        if !roots.contains(&project.root) {
-            roots.push(project.root.clone());
-            diagnostics.append(&mut from_project);
+    for path in paths {
+        let from_stdin = path.as_os_str() == "-";
+        let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
+        for file in named {
+            let text = files::read_text(&file)?;
+            let file = match &arguments.stdin_name {
+                Some(name) if from_stdin => name.clone(),
+                _ => file,
+            };
+            let mut from_project = Vec::new();
+            let project = Project::of(&file, sources, &mut from_project)?;
+            if !roots.contains(&project.root) {
+                roots.push(project.root.clone());
+                diagnostics.append(&mut from_project);
+            }
+            let options = project.settings.check_options(arguments.strict);
+            subjects.push(Checked { file, text, from_stdin, options });
         }
-        diagnostics.extend(diagnose(file, strict, sources)?);
     }
-    sort(&mut diagnostics);
-    Ok(diagnostics)
+    Ok(subjects)
 }
 
-/// The findings of one file, whatever it holds.
-fn diagnose(file: &Path, strict: bool, sources: &mut Sources) -> Result<Vec<Diagnostic>, Stop> {
-    let text = files::read_text(file)?;
+/// The findings of one text, whatever it holds.
+fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<(SourceId, Vec<Diagnostic>), Stop> {
+    let Checked { file, text, options, .. } = checked;
     let source = sources.add(file.display().to_string(), text.as_str());
     let mut diagnostics = Vec::new();
     if file.file_name().is_some_and(|name| name == project::FILE) {
-        project::read(source, &text, &mut diagnostics);
-    } else if is_exec_document(file, &text) {
-        diagnostics = stave_exec::check_text(source, &text, Acceptance::Exact).err().unwrap_or_default();
+        project::read(source, text, &mut diagnostics);
+    } else if is_exec_document(file, text) {
+        diagnostics = stave_exec::check_text(source, text, Acceptance::Exact).err().unwrap_or_default();
     } else {
-        let options = Options { strict, ..Options::default() };
-        diagnostics = stave_flow::load(source, &text, &options).diagnostics;
+        diagnostics = match SourceKind::of(file) {
+            Some(SourceKind::Workflow) => workflow::diagnose(file, source, text, sources)?,
+            Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
+            Some(SourceKind::Flow) | None => stave_flow::load(source, text, options).diagnostics,
+        };
     }
-    Ok(diagnostics)
+    Ok((source, diagnostics))
 }
 
 /// Flows may be JSON too; an exec document is one that has a graph, or a `.ir.json` file.
@@ -85,21 +134,17 @@ pub(crate) fn is_exec_document(file: &Path, text: &str) -> bool {
     name.ends_with(".json") && stave_canon::parse(text).is_ok_and(|value| value.get("graph").is_some())
 }
 
-/// Applies the fixes of every file once; gives how many there were.
-fn apply(files: &[PathBuf], strict: bool) -> Result<usize, Stop> {
-    let mut count = 0;
-    for file in files {
-        let mut sources = Sources::new();
-        let diagnostics = diagnose(file, strict, &mut sources)?;
-        let fixes: Vec<&Fix> = diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref()).collect();
-        if fixes.is_empty() {
-            continue;
-        }
-        let applied = apply_fixes(&sources, &fixes);
-        for text in applied.texts.values() {
-            files::write_atomic(file, text)?;
-        }
-        count += applied.applied.len();
+/// Applies the fixes of one text and writes it where it came from; gives how many there were.
+fn fix(subject: &mut Checked, format: Format) -> Result<usize, Stop> {
+    if subject.from_stdin && format != Format::Human {
+        return Err(Stop::invalid("`--fix -` prints the fixed text on stdout, where no findings can go")
+            .help("leave `--format` out: findings are then shown on stderr"));
+    }
+    let count = fix::apply(subject)?;
+    if subject.from_stdin {
+        terminal::out(subject.text.trim_end_matches('\n'));
+    } else if count > 0 {
+        files::write_atomic(&subject.file, &subject.text)?;
     }
     Ok(count)
 }
@@ -117,6 +162,12 @@ fn print(
         Format::Sarif => terminal::out(render::sarif::render(diagnostics, sources).trim_end()),
         Format::Short => {
             let text = render::short::render(diagnostics, sources);
+            if !text.is_empty() {
+                terminal::out(text.trim_end());
+            }
+        }
+        Format::Github => {
+            let text = render::github::render(diagnostics, sources);
             if !text.is_empty() {
                 terminal::out(text.trim_end());
             }

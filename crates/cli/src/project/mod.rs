@@ -1,5 +1,7 @@
 //! A project: the folder with `stave.toml`, and what the file sets. Nothing needs the file to run.
 
+mod accepts;
+mod governance;
 mod read;
 mod system;
 
@@ -13,6 +15,7 @@ use stave_system::policy::CheckPolicies;
 use crate::exit::Stop;
 use crate::files;
 
+pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use read::read;
 pub(crate) use system::Signing;
 
@@ -34,6 +37,11 @@ pub(crate) struct Settings {
     pub(crate) limits: LimitSettings,
     /// The whole file, when it has a `[prices]` table for the price table to read.
     pub(crate) prices: Option<String>,
+    /// What receivers outside a flow may be given.
+    pub(crate) accepts: stave_flow::Scopes,
+    pub(crate) governance: GovernanceSettings,
+    pub(crate) prompt: PromptSettings,
+    /// How strictly system documents and bundles are checked.
     pub(crate) checks: CheckPolicies,
     pub(crate) signing: Signing,
     pub(crate) deploy: DeployOptions,
@@ -77,9 +85,7 @@ impl Project {
             return Ok(Project { root: start, settings: Settings::default(), has_file: false });
         };
         let text = files::read_text(&path)?;
-        let shown =
-            std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
-        let name = shown.unwrap_or_else(|| path.clone()).display().to_string();
+        let name = files::shown(&path).display().to_string();
         let source = sources.add(name, text.as_str());
         let settings = read(source, &text, diagnostics);
         let root = path.parent().map_or_else(|| start.clone(), Path::to_path_buf);

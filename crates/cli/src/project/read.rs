@@ -28,7 +28,7 @@ pub(crate) fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnosti
 pub(super) struct Reader<'r> {
     source: SourceId,
     text: &'r str,
-    diagnostics: &'r mut Vec<Diagnostic>,
+    pub(super) diagnostics: &'r mut Vec<Diagnostic>,
 }
 
 /// A table's entries as the parser gives them.
@@ -36,7 +36,25 @@ pub(super) type Table<'t> = DeTable<'t>;
 
 impl Reader<'_> {
     fn settings(&mut self, root: &Table<'_>) -> Settings {
-        self.known(root, "", &["project", "http", "models", "state", "recordings", "limits", "prices", "checks", "signing", "deploy"]);
+        self.known(
+            root,
+            "",
+            &[
+                "project",
+                "http",
+                "models",
+                "state",
+                "recordings",
+                "limits",
+                "prices",
+                "accepts",
+                "checks",
+                "signing",
+                "deploy",
+                "governance",
+                "prompt",
+            ],
+        );
         let mut settings = Settings::default();
         if let Some(project) = self.table(root, "project") {
             self.known(project, "project.", &["tenant", "repo", "policy"]);
@@ -78,6 +96,9 @@ impl Reader<'_> {
             };
         }
         settings.prices = self.prices(root);
+        settings.accepts = self.accepts(root);
+        settings.governance = self.governance(root);
+        settings.prompt = self.prompt(root);
         settings.checks = self.checks(root);
         settings.signing = self.signing(root);
         settings.deploy = self.deploy(root);
@@ -174,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    fn positive(&mut self, table: &Table<'_>, key: &str) -> Option<u64> {
+    pub(super) fn positive(&mut self, table: &Table<'_>, key: &str) -> Option<u64> {
         let number = match table.get(key)?.get_ref() {
             DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
             _ => None,
@@ -193,7 +214,7 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message));
     }
 
-    fn span(&self, range: &Range<usize>) -> Span {
+    pub(super) fn span(&self, range: &Range<usize>) -> Span {
         span(self.source, range)
     }
 }

@@ -1,0 +1,53 @@
+//! `[accepts]`: how sensitive the data may be that receivers outside a flow are given.
+
+use std::collections::BTreeMap;
+
+use stave_flow::model::Sensitivity;
+use stave_flow::{Options, Scopes};
+
+use super::Settings;
+use super::read::{Reader, Table};
+
+impl Reader<'_> {
+    pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
+        let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
+        self.known(accepts, "accepts.", &["providers", "hosts", "tools"]);
+        Scopes {
+            providers: self.levels(accepts, "providers"),
+            hosts: self.levels(accepts, "hosts"),
+            tools: self.levels(accepts, "tools"),
+            default_model: None,
+        }
+    }
+
+    fn levels(&mut self, accepts: &Table<'_>, key: &str) -> BTreeMap<String, Sensitivity> {
+        let Some(table) = self.table(accepts, key) else { return BTreeMap::new() };
+        let mut levels = BTreeMap::new();
+        for name in table.keys().map(|name| name.get_ref().to_string()) {
+            match self.text(table, &name).map(|word| Sensitivity::from_word(&word)) {
+                Some(Some(level)) => {
+                    levels.insert(if key == "hosts" { name.to_ascii_lowercase() } else { name }, level);
+                }
+                Some(None) => {
+                    self.bad_value(table, &name, "\"public\", \"private\" or \"restricted\"");
+                }
+                None => {}
+            }
+        }
+        levels
+    }
+}
+
+impl Settings {
+    /// How the flows of the project are judged.
+    pub(crate) fn check_options(&self, strict: bool) -> Options {
+        let model = self.default_model.as_ref();
+        let scopes = Scopes {
+            default_model: model.map(|model| (model.provider.clone(), model.endpoint.clone())),
+            ..self.accepts.clone()
+        };
+        let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
+        providers.extend(self.accepts.providers.keys().cloned());
+        Options { strict, providers, scopes, ..Options::default() }
+    }
+}
