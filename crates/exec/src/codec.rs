@@ -20,9 +20,7 @@ pub fn read(value: &Value, acceptance: Acceptance) -> Result<Document, Vec<Fault
     let mut reader = Reader { faults: Vec::new(), closed: true };
     let document = reader.document(value, acceptance);
     let mut faults = reader.faults;
-    if let Some(document) = &document {
-        verify::verify(document, &mut faults);
-    }
+    verify::verify(value, &mut faults);
     match document {
         Some(document) if faults.is_empty() => Ok(document),
         _ => Err(faults),

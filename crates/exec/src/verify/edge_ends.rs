@@ -2,22 +2,23 @@
 
 use std::collections::HashSet;
 
-use stave_canon::Pointer;
+use stave_canon::Value;
 use stave_diag::codes::exec as codes;
 
-use crate::{Document, Fault};
+use super::listed;
+use crate::Fault;
 
-pub(crate) fn verify(document: &Document, faults: &mut Vec<Fault>) {
-    let known: HashSet<&str> = document.graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let edges = Pointer::root().key("graph").key("edges");
-    for (index, edge) in document.graph.edges.iter().enumerate() {
-        for (end, id) in [("from", &edge.from), ("to", &edge.to)] {
-            if !known.contains(id.as_str()) {
-                faults.push(Fault::new(
-                    codes::EXEC_UNKNOWN_NODE,
-                    edges.index(index).key(end),
-                    format!("no node has the id {id:?}"),
-                ));
+pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+    let (Some((nodes, _)), Some((edges, at))) = (listed(document, "nodes"), listed(document, "edges")) else {
+        return;
+    };
+    let known: HashSet<&str> = nodes.iter().filter_map(|node| node.get("id")?.as_str()).collect();
+    for (index, edge) in edges.iter().enumerate() {
+        for end in ["from", "to"] {
+            let id = edge.get(end).and_then(Value::as_str).filter(|id| super::is_identifier(id));
+            if let Some(id) = id.filter(|id| !known.contains(id)) {
+                let message = format!("no node has the id {id:?}");
+                faults.push(Fault::new(codes::EXEC_UNKNOWN_NODE, at.index(index).key(end), message));
             }
         }
     }

@@ -1,16 +1,18 @@
 //! Rule 7: `metadata.generated_at` is an RFC 3339 timestamp in UTC.
 
-use stave_canon::{Pointer, Timestamp};
+use stave_canon::{Pointer, Timestamp, Value};
 use stave_diag::codes::exec as codes;
 
-use crate::{Document, Fault};
+use crate::Fault;
 
-pub(crate) fn verify(document: &Document, faults: &mut Vec<Fault>) {
-    if !is_utc_timestamp(&document.metadata.generated_at) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+    let text =
+        document.get("metadata").and_then(|metadata| metadata.get("generated_at")).and_then(Value::as_str);
+    if let Some(text) = text.filter(|text| !text.is_empty() && !is_utc_timestamp(text)) {
         let fault = Fault::new(
             codes::EXEC_BAD_TIMESTAMP,
             Pointer::root().key("metadata").key("generated_at"),
-            format!("{:?} is not an RFC 3339 UTC timestamp", document.metadata.generated_at),
+            format!("{text:?} is not an RFC 3339 UTC timestamp"),
         );
         faults.push(fault.help("write it like 2024-06-30T18:25:43Z"));
     }

@@ -1,14 +1,19 @@
 //! The rules of specification 004, section 6, that look at more than one value. One file per rule; the
 //! shape of single values (rules 1, 2, 5, 6 and 8) is the codec's business.
+//!
+//! The rules look at the JSON and not at the model, so that a fault in one part of a document does not
+//! hide the faults in the others. A value that does not have its type is the codec's to report.
 
 mod edge_ends;
 mod generated_at;
 mod unique_nodes;
 
-use crate::{Document, Fault};
+use stave_canon::{Pointer, Value};
+
+use crate::Fault;
 
 /// Appends every violation of rules 3, 4 and 7.
-pub(crate) fn verify(document: &Document, faults: &mut Vec<Fault>) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
     unique_nodes::verify(document, faults);
     edge_ends::verify(document, faults);
     generated_at::verify(document, faults);
@@ -18,4 +23,10 @@ pub(crate) fn verify(document: &Document, faults: &mut Vec<Fault>) {
 pub(crate) fn is_identifier(text: &str) -> bool {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     !text.is_empty() && text.bytes().all(part)
+}
+
+/// The nodes or edges of a document, when they are a list.
+fn listed<'v>(document: &'v Value, key: &str) -> Option<(&'v [Value], Pointer)> {
+    let items = document.get("graph")?.get(key)?.as_array()?;
+    Some((items, Pointer::root().key("graph").key(key)))
 }

@@ -2,28 +2,30 @@
 
 use std::collections::HashMap;
 
-use stave_canon::Pointer;
+use stave_canon::Value;
 use stave_diag::codes::exec as codes;
 
-use crate::{Document, Fault};
+use super::listed;
+use crate::Fault;
 
-pub(crate) fn verify(document: &Document, faults: &mut Vec<Fault>) {
-    let nodes = Pointer::root().key("graph").key("nodes");
-    if document.graph.nodes.is_empty() {
-        faults.push(Fault::new(codes::EXEC_NO_NODES, nodes, "the graph has no nodes"));
+pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+    let Some((nodes, at)) = listed(document, "nodes") else { return };
+    if nodes.is_empty() {
+        faults.push(Fault::new(codes::EXEC_NO_NODES, at, "the graph has no nodes"));
         return;
     }
     let mut first: HashMap<&str, usize> = HashMap::new();
-    for (index, node) in document.graph.nodes.iter().enumerate() {
-        if let Some(earlier) = first.get(node.id.as_str()) {
-            let fault = Fault::new(
-                codes::EXEC_DUPLICATE_NODE,
-                nodes.index(index).key("id"),
-                format!("node id {:?} is taken", node.id),
-            );
-            faults.push(fault.help(format!("node {earlier} of the graph has it; choose another id")));
-        } else {
-            first.insert(&node.id, index);
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(id) = node.get("id").and_then(Value::as_str) else { continue };
+        match first.get(id) {
+            None => {
+                first.insert(id, index);
+            }
+            Some(earlier) => {
+                let message = format!("node id {id:?} is taken");
+                let fault = Fault::new(codes::EXEC_DUPLICATE_NODE, at.index(index).key("id"), message);
+                faults.push(fault.help(format!("node {earlier} of the graph has it; choose another id")));
+            }
         }
     }
 }

@@ -1,0 +1,237 @@
+//! The WDL and PDL front end: laws over any text, and the extensions beyond the reference.
+
+use proptest::prelude::*;
+use stave_canon::Value;
+use stave_diag::SourceId;
+use stave_exec::wdl::{self, Dialect, PairedPolicy, Settings, tree};
+use stave_exec::{Acceptance, Document};
+
+const WORKFLOW: &str = "\
+version: dsl/v0
+workflow: my flow timeout_ms=600000
+inputs:
+  mode: string
+steps:
+  - read(http.get) timeout_ms=500 retry=3 backoff_ms=100:
+      url: $input.mode
+  - when $input.mode in ['auto', \"full\"]:
+      - write(http.post) retry=1:
+          url: $step.read.url
+  - when_0(log.info):
+outputs:
+  reading: $step.read
+";
+
+fn compile(text: &str, dialect: Dialect) -> Result<Document, Vec<String>> {
+    let checked = wdl::check_workflow(SourceId(0), text, dialect);
+    let errors =
+        |found: &[stave_diag::Diagnostic]| found.iter().map(|one| one.code.0.to_owned()).collect::<Vec<_>>();
+    let Some(workflow) = checked.value.filter(|_| checked.diagnostics.is_empty()) else {
+        return Err(errors(&checked.diagnostics));
+    };
+    let settings =
+        Settings { policy: None, generated_at: "2024-06-30T18:25:43Z", source_file: "a.wdl", dialect };
+    let (document, found) = wdl::lower(&workflow, &settings);
+    let document = document.ok_or_else(|| errors(&found))?;
+    stave_exec::read(&stave_exec::to_value(&document), Acceptance::Exact).expect("what is lowered is valid");
+    Ok(document)
+}
+
+#[test]
+fn timeouts_retries_names_and_flows_without_a_policy_are_extensions() {
+    let document = compile(WORKFLOW, Dialect::Extended).expect("it compiles");
+    assert_eq!(document.flow.name, "my-flow");
+    assert_eq!(document.flow.timeout_ms, 600_000);
+    assert_eq!(document.constants.policy_ref, wdl::NO_POLICY);
+    let read = document.node("read").expect("there is one");
+    assert_eq!((read.timeout_ms, read.retry.max, read.retry.backoff_ms), (500, 3, 100));
+    assert_eq!(
+        read.extra.get("origin").map(ToString::to_string).as_deref(),
+        Some(r#"{"line":6,"column":5}"#)
+    );
+    // A made-up id keeps out of the way of every step, also of later ones.
+    assert_eq!(document.node("when_1").map(|node| node.kind.as_str()), Some("switch"));
+    assert_eq!(compile(WORKFLOW, Dialect::Reference), Err(vec!["wdl-parse-error".to_owned(); 2]));
+}
+
+#[test]
+fn a_policy_step_without_a_policy_is_refused() {
+    let text = "version: 1\nworkflow: a\nsteps:\n  - decide(policy.apply):\n";
+    assert_eq!(compile(text, Dialect::Extended), Err(vec!["wdl-missing-policy".to_owned()]));
+}
+
+#[test]
+fn several_mistakes_are_reported_at_once() {
+    let text = "\
+workflow: a
+inputs:
+  x:
+    - 1
+steps:
+  - one
+  - two(http.get) retry=many:
+";
+    let found = wdl::check_workflow(SourceId(0), text, Dialect::Extended).diagnostics;
+    let lines: Vec<u32> = found.iter().map(|one| wdl::line_number(text, one.primary.range().start)).collect();
+    assert_eq!(lines, [1, 4, 6, 7], "{found:#?}");
+}
+
+#[test]
+fn the_layout_is_canonical_and_keeps_meaning_and_comments() {
+    let text = "# top\nversion: dsl/v0\n\n\nworkflow:   a\nsteps:\n        # what is read\n        - read(http.get):\n                 url:   x  \n                 items:\n                    - 1\n                    - 2\n";
+    let laid_out = wdl::format(SourceId(0), text).expect("it reads");
+    assert_eq!(
+        laid_out,
+        "# top\nversion: dsl/v0\n\nworkflow:   a\nsteps:\n  # what is read\n  - read(http.get):\n      url:   x  \n      items:\n        - 1\n        - 2\n"
+    );
+    assert_eq!(wdl::format(SourceId(0), &laid_out).expect("it reads"), laid_out);
+}
+
+#[test]
+fn a_policy_decides_from_the_baked_data_alone() {
+    let policy = "version: pdl/v0\narms:\n  low:\n    limit: 5\n  default:\n    limit: 75\nevaluate:\n  t = first_numeric(values)\n  if t >= arms.active.limit:\n    action = \"cool\"\n  else:\n    action = \"none\"\nemit:\n  action: action\n  at: t\n";
+    let checked = wdl::check_policy(SourceId(0), policy, Dialect::Extended);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    let baked = wdl::bake(&checked.value.expect("it reads"), "p", "p.pdl");
+    let values = stave_canon::parse(r#"{"a": "x", "b": 80}"#).expect("it is JSON");
+    let decided = stave_exec::policy::apply(&baked, &values, None, &mut || None).expect("it decides");
+    assert_eq!(Value::Object(decided).to_string(), r#"{"action":"cool","at":80.0}"#);
+}
+
+#[test]
+fn an_expression_can_not_grow_without_end() {
+    let mut policy =
+        String::from("version: 1\narms:\n  a:\n    x: 1\nevaluate:\n  x = \"aaaaaaaaaaaaaaaa\"\n");
+    for _ in 0..60 {
+        policy.push_str("  x = [x, x]\n");
+    }
+    policy.push_str("emit:\n  x: x\n");
+    let checked = wdl::check_policy(SourceId(0), &policy, Dialect::Extended);
+    let baked = wdl::bake(&checked.value.expect("it reads"), "p", "p.pdl");
+    let error =
+        stave_exec::policy::apply(&baked, &Value::Null, None, &mut || None).expect_err("it is refused");
+    assert!(error.to_string().contains("too large"), "{error}");
+}
+
+/// Lines of a document in some order, with some indentation: mostly wrong, often nearly right.
+fn documents() -> impl Strategy<Value = String> {
+    let lines = [
+        "version: dsl/v0",
+        "workflow: a",
+        "inputs:",
+        "x: string",
+        "steps:",
+        "- a(b):",
+        "- b(c) retry=2:",
+        "- when $input.x == \"y\":",
+        "k: $step.a.b",
+        "- 1",
+        "outputs:",
+        "r: $step.a",
+        "arms:",
+        "default:",
+        "evaluate:",
+        "t := first_numeric(values)",
+        "if t > 1:",
+        "else:",
+        "choose:",
+        "o: t = 2 with p=0.5",
+        "emit:",
+        "# note",
+        "",
+        "triggers:",
+        "cron:",
+        "schedule: \"* * * * *\"",
+        "-",
+        ":",
+        "\"",
+        "a: 'b: c'",
+        "\u{e9}: \u{1f600}",
+    ];
+    prop::collection::vec((0..5usize, prop::sample::select(lines.to_vec())), 0..20).prop_map(|lines| {
+        lines.into_iter().map(|(depth, line)| format!("{}{line}\n", "  ".repeat(depth))).collect()
+    })
+}
+
+fn never_panics(text: &str) -> Result<(), TestCaseError> {
+    for dialect in [Dialect::Reference, Dialect::Extended] {
+        let policy = wdl::check_policy(SourceId(0), text, dialect);
+        if let Some(policy) = &policy.value {
+            let baked = wdl::bake(policy, "p", "p.pdl");
+            let _ = stave_exec::policy::apply(&baked, &Value::Null, Some(0.5), &mut || Some(0.25));
+        }
+        let workflow = wdl::check_workflow(SourceId(0), text, dialect);
+        for diagnostic in policy.diagnostics.iter().chain(&workflow.diagnostics) {
+            let range = diagnostic.primary.range();
+            prop_assert!(text.get(range.clone()).is_some(), "{range:?} is not in the text: {diagnostic:?}");
+        }
+        if let Some(workflow) = &workflow.value {
+            let paired =
+                policy.value.as_ref().map(|policy| PairedPolicy { policy, name: "p", source_file: "p.pdl" });
+            let settings = Settings {
+                policy: paired,
+                generated_at: "2024-06-30T18:25:43Z",
+                source_file: "a.wdl",
+                dialect,
+            };
+            let (document, _) = wdl::lower(workflow, &settings);
+            if let (Some(document), Dialect::Extended, []) =
+                (&document, dialect, workflow_errors(text).as_slice())
+            {
+                let read = stave_exec::read(&stave_exec::to_value(document), Acceptance::Exact);
+                prop_assert!(read.is_ok(), "{:?}", read.err());
+            }
+            let _ = wdl::triggers(workflow, "a");
+        }
+    }
+    if let Ok(laid_out) = wdl::format(SourceId(0), text) {
+        let (before, after) = (tree::parse(SourceId(0), text), tree::parse(SourceId(0), &laid_out));
+        prop_assert_eq!(meaning(&before.expect("it reads")), meaning(&after.expect("it still reads")));
+        prop_assert_eq!(wdl::format(SourceId(0), &laid_out).expect("it reads"), laid_out);
+    }
+    Ok(())
+}
+
+fn workflow_errors(text: &str) -> Vec<stave_diag::Diagnostic> {
+    let found = wdl::check_workflow(SourceId(0), text, Dialect::Extended).diagnostics;
+    found.into_iter().filter(stave_diag::Diagnostic::is_error).collect()
+}
+
+/// A tree without its places.
+fn meaning(mapping: &tree::Mapping) -> String {
+    let entries: Vec<String> = mapping
+        .entries
+        .iter()
+        .map(|entry| format!("{:?}: {}", entry.key, node_meaning(&entry.value)))
+        .collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+fn node_meaning(node: &tree::Node) -> String {
+    match node {
+        tree::Node::Scalar(scalar) => format!("{:?}", scalar.text),
+        tree::Node::Mapping(mapping) => meaning(mapping),
+        tree::Node::List(list) => format!("{:?}", list.items.iter().map(node_meaning).collect::<Vec<_>>()),
+    }
+}
+
+proptest! {
+    #[test]
+    fn nearly_right_documents_never_panic(text in documents()) {
+        never_panics(&text)?;
+    }
+
+    #[test]
+    fn any_text_never_panics(text in "\\PC*") {
+        never_panics(&text)?;
+    }
+
+    #[test]
+    fn any_expression_ends(text in "[-a-z0-9 +*/%()\\[\\]{}.,:'\"<>=!]{0,60}") {
+        let mut scope = stave_exec::expression::Scope::new();
+        let seven = stave_exec::expression::Datum::Plain(7_i64.into());
+        scope.insert("x".to_owned(), seven);
+        let _ = stave_exec::expression::evaluate(&text, &scope, &mut || Some(0.5));
+        let _ = stave_exec::expression::check(&text);
+    }
+}
