@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Sources};
-use stave_flow::Options;
 use stave_flow::model::Flow;
 use stave_lower::{DefaultModel, ExecSettings, flow_to_exec};
 
@@ -65,7 +64,7 @@ pub(super) fn lower(
     settings: &Settings,
     strict: bool,
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let options = Options { strict, ..Options::default() };
+    let options = file.project.settings.check_options(strict);
     let parsed = stave_flow::load(file.id, &file.text, &options);
     let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     let baked = settings.0.get(&file.project.root);
