@@ -216,9 +216,12 @@ impl<'flow> Labels<'flow> {
         let found = check_expression(&transform.embedded, &scope);
         let used = found.names.iter().map(|used| match used.name.as_str() {
             "context" => {
-                let fields = found.paths.iter().filter(|path| path.root == used.span);
-                let named = join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned()));
-                named.or_else(|| join_all(self.fields.values().cloned().map(Some)))
+                let mut fields = found.paths.iter().filter(|path| path.root == used.span).peekable();
+                // Without a path the whole context goes on.
+                match fields.peek() {
+                    Some(_) => join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned())),
+                    None => join_all(self.fields.values().cloned().map(Some)),
+                }
             }
             "outputs" => {
                 let id = connected.origin.node()?.id.as_str();
