@@ -8,7 +8,9 @@
 
 mod build;
 mod codec;
+mod difference;
 mod economics;
+mod labels;
 mod marked_cache;
 mod model;
 mod normalize;
@@ -17,12 +19,15 @@ mod rules;
 mod sensitivity;
 mod simulate;
 mod span_id;
+mod store;
 mod variables;
 mod wire;
 
 pub use build::{BlockSection, BuildError, Tokenizer, ToolSchema, Wire, build};
 pub use codec::{Fault, InvalidBlocks, from_value, to_value};
+pub use difference::{Difference, first_difference};
 pub use economics::CachePricing;
+pub use labels::{Finding, GateAction, GateRecord, SensitivityPolicy, find_sensitive};
 pub use marked_cache::{Entries, Entry, Measured, Served, serve};
 pub use model::{
     BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanId,
@@ -36,5 +41,6 @@ pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
 pub use sensitivity::{Destination, Leak, Scope, gate};
 pub use simulate::{Refusal, Replay, Strategy, Totals, Traced, refusal, simulate, tokens_by_bytes};
 pub use span_id::SpanIds;
+pub use store::{MemoryStore, PlannerStore, SqlitePlannerStore, StoreError};
 pub use variables::{Variable, VariableKind, find_variables, template};
 pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};

@@ -10,7 +10,7 @@ use stave_conform::{Row, Tally, Verdict, judge};
 /// Op, rows that pass, rows whose op is not built. A row may never fail, so these add up to the rows there
 /// are; a change of either number is progress or a regression, and shows here.
 const TABLE: &[(&str, usize, usize)] = &[
-    ("block.build", 0, 5),
+    ("block.build", 5, 0),
     ("block.canonicalize", 11, 0),
     ("block.economics", 4, 0),
     ("exec.policy", 14, 0),

@@ -1,12 +1,17 @@
 //! Block to request: blocks become the messages of a neutral model request, or a plan for them becomes
 //! splices into the body that they came from.
 
+mod escaped;
+mod govern;
+mod rewrite;
 mod splice;
 
 use stave_block::{PromptIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
+pub use govern::{GateVerdict, Governed, govern_body};
+pub use rewrite::{RewritePolicy, rewrite_body};
 pub use splice::{Splice, Spliced, splice_plan};
 
 /// What a request has beside its messages.

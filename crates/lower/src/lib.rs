@@ -15,7 +15,10 @@ mod flow_to_system;
 mod prompt_to_block;
 mod request_to_block;
 
-pub use block_to_request::{RequestShape, Splice, Spliced, block_to_request, splice_plan};
+pub use block_to_request::{
+    GateVerdict, Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, govern_body,
+    rewrite_body, splice_plan,
+};
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{
     Knowledge, KnowledgeFile, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system,

@@ -75,11 +75,12 @@ pub(super) fn bound(trace: &[Traced]) -> Replay {
     }
     replay.total.cost = costs.iter().sum();
     // A stretch that sessions share is paid for by the one that sent it first.
-    for (traced, cost) in trace.iter().zip(costs) {
+    for (traced, cost) in trace.iter().zip(&costs) {
         let totals = replay.sessions.entry(traced.session.clone().unwrap_or_default()).or_default();
         totals.requests += 1;
         totals.cost += cost;
     }
+    replay.costs = costs;
     replay
 }
 

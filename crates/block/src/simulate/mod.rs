@@ -46,6 +46,9 @@ pub struct Replay {
     pub sessions: BTreeMap<String, Totals>,
     /// For each request; empty for the bound.
     pub requests: Vec<Served>,
+    /// What each request cost, in tokens at the plain input price. The bound puts a stretch on the request
+    /// that sent it first.
+    pub costs: Vec<f64>,
     /// The requests that the provider would have refused, and why.
     pub refused: Vec<(usize, Refusal)>,
 }
@@ -129,6 +132,7 @@ impl Traced {
 impl Replay {
     fn add(&mut self, traced: &Traced, served: Served, cost: f64) {
         self.requests.push(served);
+        self.costs.push(cost);
         self.total.add(&served, cost);
         let session = traced.session.clone().unwrap_or_default();
         self.sessions.entry(session).or_default().add(&served, cost);

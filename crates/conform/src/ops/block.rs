@@ -1,11 +1,37 @@
 //! Ops of the block line. The header of [`super`] says how one is added.
 
-use stave_block::{CachePricing, canonicalize_json, normalize_whitespace};
-use stave_canon::{Value, prefixed_sha256};
+use stave_block::{BlockContentType, CachePricing, Surface, canonicalize_json, normalize_whitespace};
+use stave_canon::{CountingIds, FixedClock, Timestamp, Value, prefixed_sha256};
+use stave_lower::request_to_block;
 
 use super::{Outcome, Refusal, Table, member, output, text};
 
-pub(super) const OPS: Table = &[("block.canonicalize", canonicalize), ("block.economics", economics)];
+pub(super) const OPS: Table =
+    &[("block.build", build), ("block.canonicalize", canonicalize), ("block.economics", economics)];
+
+fn build(input: &Value) -> Outcome {
+    let word = text(input, "surface")?;
+    let surface = match word {
+        "gemini" | "gemini_generateContent" => Some(Surface::GeminiGenerateContent),
+        _ => Surface::from_word(word),
+    };
+    let surface = surface.ok_or_else(|| Refusal(format!("`{word}` is no known surface")))?;
+    let body = member(input, "request")?.to_string();
+    let clock = FixedClock(Timestamp::UNIX_EPOCH);
+    let blocks = request_to_block(&body, Some(surface), None, &CountingIds::new(), &clock)?;
+    let rows = blocks.prompt.blocks.iter().zip(&blocks.places).map(|(block, place)| {
+        let plain = place.plain && block.content_type == BlockContentType::Text;
+        output([
+            ("sequence_index", block.sequence_index.into()),
+            ("role", block.role.word().into()),
+            ("content_type", block.content_type.word().into()),
+            ("provenance", block.provenance.word().into()),
+            ("sensitivity", block.sensitivity.word().into()),
+            ("content", if plain { block.content.as_str().into() } else { Value::Null }),
+        ])
+    });
+    Ok(output([("blocks", Value::Array(rows.collect()))]))
+}
 
 fn canonicalize(input: &Value) -> Outcome {
     let (key, canonical) = match input.get("json") {

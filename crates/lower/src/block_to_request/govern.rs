@@ -1,0 +1,113 @@
+//! The gate before the wire: what a body holds that may not go where it is sent is redacted, refused or
+//! routed, and always recorded.
+
+use stave_block::{
+    Destination, Finding, GateAction, GateRecord, Scope, SensitivityLabel, SensitivityPolicy, WirePrompt,
+    find_sensitive,
+};
+
+use super::escaped::Escaped;
+use super::splice::{Splice, Spliced};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GateVerdict {
+    Send,
+    Refuse,
+    /// To this destination instead.
+    Route(String),
+}
+
+/// A request after the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Governed {
+    pub verdict: GateVerdict,
+    /// The body with redactions; the body as it was when nothing was redacted.
+    pub spliced: Spliced,
+    pub records: Vec<GateRecord>,
+}
+
+/// Labels every string of a body's positions and decides what may go out.
+#[must_use]
+pub fn govern_body(
+    body: &str,
+    wire: &WirePrompt,
+    policy: &SensitivityPolicy,
+    origin: &Scope,
+    destination: Destination<'_>,
+) -> Governed {
+    let mut records = Vec::new();
+    let mut splices = Vec::new();
+    let mut verdict = GateVerdict::Send;
+    for (block, position) in wire.positions.iter().enumerate() {
+        let strings = strings(body, position.range.start, position.range.end);
+        let findings: Vec<(usize, Finding)> = strings
+            .iter()
+            .enumerate()
+            .flat_map(|(at, string)| find_sensitive(&string.text).into_iter().map(move |found| (at, found)))
+            .collect();
+        let whole = policy.label(SensitivityLabel::Public, position.provenance, &[]);
+        let mut decide = |rule: &'static str, label: SensitivityLabel| -> Option<GateAction> {
+            let action = policy.action(label, origin, destination)?.clone();
+            let record = GateRecord {
+                rule,
+                label,
+                block,
+                action: action.clone(),
+                destination: destination.to_string(),
+            };
+            records.push(record);
+            match (&action, &verdict) {
+                (GateAction::Refuse, _) => verdict = GateVerdict::Refuse,
+                (GateAction::Route(to), GateVerdict::Send) => verdict = GateVerdict::Route(to.clone()),
+                _ => {}
+            }
+            Some(action)
+        };
+        if decide("provenance", whole) == Some(GateAction::Redact) {
+            let all = strings.iter().filter(|string| !string.text.is_empty());
+            splices.extend(all.map(|string| Splice {
+                range: string.in_body(&(0..string.text.len())),
+                text: "[redacted]".to_owned(),
+            }));
+            continue;
+        }
+        for (at, finding) in findings {
+            if decide(finding.rule, finding.label) == Some(GateAction::Redact) {
+                splices.push(Splice {
+                    range: strings[at].in_body(&finding.range),
+                    text: format!("[redacted {}]", finding.rule),
+                });
+            }
+        }
+    }
+    Governed { verdict, spliced: Spliced::new(body, splices), records }
+}
+
+/// The strings of a JSON value that are values themselves, not keys or the words that say what a part is.
+fn strings(body: &str, start: usize, end: usize) -> Vec<Escaped> {
+    let mut strings = Vec::new();
+    let bytes = body.as_bytes();
+    let mut at = start;
+    let mut key = "";
+    while at < end {
+        if bytes[at] != b'"' {
+            at += 1;
+            continue;
+        }
+        let open = at + 1;
+        let mut close = open;
+        while close < end && bytes[close] != b'"' {
+            close += if bytes[close] == b'\\' { 2 } else { 1 };
+        }
+        let close = close.min(end);
+        let inner = &body[open..close];
+        at = close + 1;
+        if body[at.min(end)..end].trim_start().starts_with(':') {
+            key = inner;
+        } else if !["type", "role", "id", "tool_use_id", "tool_call_id", "call_id"].contains(&key) {
+            strings.push(Escaped::read(inner, open));
+        }
+    }
+    strings
+}
