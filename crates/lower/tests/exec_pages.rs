@@ -16,7 +16,11 @@ fn lower(name: &str, yaml: &str) -> Document {
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
         policy: policy.as_object().cloned().unwrap_or_default(),
-        default_model: Some(DefaultModel { provider: "openai".into(), name: "gpt-4o-mini".into(), endpoint: None }),
+        default_model: Some(DefaultModel {
+            provider: "openai".into(),
+            name: "gpt-4o-mini".into(),
+            endpoint: None,
+        }),
         generated_at: "2024-06-30T18:25:43Z".to_owned(),
         source_file: format!("flows/{name}"),
     };
@@ -31,7 +35,8 @@ fn every_construct_has_its_page() {
         let document = lower(&name, &yaml);
         let value = stave_exec::to_value(&document);
         stave_exec::read(&value, Acceptance::Exact).unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
-        let page = format!("{}\n----------------------------------------\n{}", yaml.trim_end(), shown(&value));
+        let page =
+            format!("{}\n----------------------------------------\n{}", yaml.trim_end(), shown(&value));
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(page) });
     });
 }

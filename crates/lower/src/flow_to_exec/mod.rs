@@ -4,6 +4,7 @@
 //! Invariant: the result depends on the flow and the settings only, and a runtime that has nothing but
 //! the document can run it.
 
+mod deployment;
 mod edge;
 mod node;
 mod prompt;
@@ -50,14 +51,14 @@ pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> 
     let name = flow.metadata.name.as_ref().map_or("flow", stave_flow::model::Text::as_str);
     Document {
         version: VERSION.to_owned(),
-        flow: FlowHeader { name: slug(name), timeout_ms: 0 },
+        flow: FlowHeader { name: stave_exec::manifest::file_name(name), timeout_ms: 0 },
         constants: Constants { policy_ref: settings.policy_ref.clone(), policy: settings.policy.clone() },
         inputs_schema: inputs_schema(flow),
         graph: Graph { nodes, edges },
         metadata: Metadata {
             generated_at: settings.generated_at.clone(),
             source_file: settings.source_file.clone(),
-            extra: Object::new(),
+            extra: metadata(flow),
         },
         extra: Object::new(),
     }
@@ -74,6 +75,12 @@ impl Lowering<'_> {
         let (start, _) = self.sources.place(span)?;
         Some(dataflow::Origin { line: start.line, column: start.column })
     }
+}
+
+/// What else is worth knowing about the flow, kept beside its source.
+fn metadata(flow: &Flow) -> Object {
+    let hints = flow.deployment.as_ref().and_then(deployment::hints);
+    hints.map(|hints| ("deployment".to_owned(), hints)).into_iter().collect()
 }
 
 fn pseudo_node(id: &str, kind: &str) -> Node {
@@ -114,18 +121,4 @@ fn inputs_schema(flow: &Flow) -> Object {
     schema.insert("properties".into(), Value::Object(properties));
     schema.insert("required".into(), required.into());
     schema
-}
-
-/// The flow's name as the exec line allows it: anything but letters, digits, `_`, `.` and `-` becomes `-`.
-fn slug(name: &str) -> String {
-    let mut slug = String::with_capacity(name.len());
-    for character in name.chars() {
-        if character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-') {
-            slug.push(character);
-        } else if !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    let slug = slug.trim_matches('-');
-    if slug.is_empty() { "flow".to_owned() } else { slug.to_owned() }
 }

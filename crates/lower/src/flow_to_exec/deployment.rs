@@ -1,0 +1,44 @@
+//! Deployment hints: where the author means the flow to be served. A runtime may pass over them.
+
+use stave_canon::{Object, Value};
+use stave_flow::model::{Deployment, Kserve, Target, Text};
+
+/// The hints as metadata of the document; `None` when the author gave none.
+pub(super) fn hints(deployment: &Deployment) -> Option<Value> {
+    let mut hints = Object::new();
+    if let Some(target) = deployment.target {
+        let word = match target.value {
+            Target::Kserve => "kserve",
+            Target::Lambda => "lambda",
+            Target::Local => "local",
+        };
+        hints.insert("target".into(), word.into());
+    }
+    if let Some(kserve) = &deployment.kserve {
+        hints.insert("kserve".into(), kserve_hints(kserve));
+    }
+    (!hints.is_empty()).then_some(Value::Object(hints))
+}
+
+fn kserve_hints(kserve: &Kserve) -> Value {
+    let text = |text: &Option<Text>| text.as_ref().map(|text| Value::from(text.as_str()));
+    let mut hints = Object::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            hints.insert(key.to_owned(), value);
+        }
+    };
+    put("namespace", text(&kserve.namespace));
+    put("service_name", text(&kserve.service_name));
+    put("min_replicas", kserve.min_replicas.map(|count| count.value.into()));
+    put("max_replicas", kserve.max_replicas.map(|count| count.value.into()));
+    put("target_rps", kserve.target_rps.as_ref().map(|rate| Value::Number(rate.value.clone())));
+    put(
+        "resources",
+        kserve.resources.as_ref().map(|resources| {
+            let parts = [("cpu", &resources.cpu), ("memory", &resources.memory), ("gpu", &resources.gpu)];
+            parts.into_iter().filter_map(|(key, part)| Some((key, text(part)?))).collect()
+        }),
+    );
+    Value::Object(hints)
+}
