@@ -19,9 +19,9 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
 
     /// The first eight hexadecimal digits of a UUID, as the prompt line names its documents.
     fn short(&self) -> String {
-        let mut uuid = self.uuid();
-        uuid.truncate(SHORT_ID_LENGTH);
-        uuid
+        // The leading 32 bits are the same in a UUID's text.
+        let leading = self.fresh() >> 96;
+        format!("{leading:0width$x}", width = SHORT_ID_LENGTH)
     }
 }
 

@@ -81,6 +81,15 @@ pub fn count_text(model: &str, text: &str) -> TokenCount {
     TokenCount { tokens: estimate(encoding, tokens), exact: encoding.is_some() }
 }
 
+/// How many tokens a text of so many bytes is for `model` at most: a token has at least one byte.
+#[must_use]
+pub fn most_of(model: &str) -> fn(usize) -> u64 {
+    match encoding_of(model) {
+        Some(_) => |bytes| bytes as u64,
+        None => |bytes| estimate(None, bytes as u64),
+    }
+}
+
 /// How many input tokens `request` is: its messages with what frames them, its tools and its schema. Exact for
 /// messages of text to an OpenAI model; tools, schemas, images and documents make it an estimate.
 #[must_use]

@@ -1,11 +1,13 @@
 //! Whole runs: order, isolation, the second check, records and the log.
 
-#![expect(clippy::unwrap_used, reason = "the built prompt is a valid one")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "built prompts are valid, and one plugin panics")]
 
-use stave_canon::{CountingIds, FixedClock, Ids, Timestamp};
+use std::time::Duration;
+
+use stave_canon::{Clock, CountingIds, FixedClock, Ids, Timestamp};
 use stave_prompt::governance::PolicySet;
 use stave_prompt::plugins::{BudgetOptimizer, Change, ContextDigest, Plugin, PluginError};
-use stave_prompt::{PhaseType, Pipeline, PromptIr, PromptIrBuilder, Stage, short_hash};
+use stave_prompt::{Outcome, PhaseType, Pipeline, PromptIr, PromptIrBuilder, Stage, short_hash};
 
 const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
 
@@ -209,4 +211,118 @@ fn policies_that_would_protect_nothing_are_refused_all_at_once() {
     let error = PolicySet::from_value(&stave_canon::parse(policies).unwrap()).unwrap_err();
     let pointers: Vec<&str> = error.faults.iter().map(|fault| fault.pointer.as_str()).collect();
     assert_eq!(pointers, ["/0/type", "/0/action", "/1", "/2/forbidden_keywords/1", "/3"]);
+}
+
+/// Some prompts that differ in everything a run looks at.
+fn prompts(count: usize) -> Vec<PromptIr> {
+    (0..count)
+        .map(|number| {
+            let mut builder = PromptIrBuilder::new("architect", format!("Design part {number}"))
+                .phase(PhaseType::ALL[number % 5])
+                .set_priority(1 + (number % 10) as i64);
+            for reference in 0..number % 14 {
+                builder = builder.add_context_ref(format!("file:src/{reference}.py"));
+            }
+            if number % 7 == 3 {
+                builder = builder.add_constraint("by-pass the review");
+            }
+            builder.build(&CountingIds::new(), &CLOCK).unwrap()
+        })
+        .collect()
+}
+
+/// What must not depend on how runs are interleaved: everything but the drawn ids and what is hashed with
+/// them.
+fn essence(outcome: &Outcome) -> (bool, Vec<String>, u64, Vec<String>, Vec<String>) {
+    let kinds = outcome.transformations.iter().map(|record| record.description.clone()).collect();
+    let refs = outcome.ir.context_refs.clone();
+    (outcome.approved, outcome.violation_texts(), outcome.ir.token_budget.tokens(), kinds, refs)
+}
+
+#[test]
+fn concurrent_runs_equal_serial_ones() {
+    let pipeline = || {
+        Pipeline::new(Some(PolicySet::strict()))
+            .with_plugin(Box::new(ContextDigest::default()))
+            .with_plugin(Box::new(BudgetOptimizer))
+            .with_plugin(Box::new(Fails))
+    };
+    let prompts = prompts(140);
+    let serial = pipeline();
+    let expected: Vec<Outcome> =
+        prompts.iter().map(|ir| serial.process(ir, &CountingIds::new(), &CLOCK)).collect();
+    let shared = pipeline();
+    let (shared_ids, chunk) = (CountingIds::new(), prompts.len() / 4);
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let running: Vec<_> = prompts
+            .chunks(chunk)
+            .map(|part| {
+                let run =
+                    || part.iter().map(|ir| shared.process(ir, &shared_ids, &CLOCK)).collect::<Vec<_>>();
+                scope.spawn(run)
+            })
+            .collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    for (outcome, expected) in outcomes.iter().zip(&expected) {
+        assert_eq!(essence(outcome), essence(expected));
+        assert_chain(outcome);
+    }
+    assert_eq!(shared.statistics(), serial.statistics());
+    let (shared, serial) = (shared.report(), serial.report());
+    assert_eq!((shared.approved, shared.denied), (serial.approved, serial.denied));
+}
+
+/// Every record begins where the one before it ended, and the last ends with the result.
+fn assert_chain(outcome: &Outcome) {
+    let records = &outcome.transformations;
+    assert!(records.windows(2).all(|pair| pair[0].after_hash == pair[1].before_hash));
+    if let (Some(last), true) = (records.last(), outcome.approved) {
+        assert_eq!(last.after_hash, short_hash(&outcome.ir));
+    }
+}
+
+/// Moves the clock on whenever it is looked at.
+#[derive(Debug, Default)]
+struct Hurries(std::sync::atomic::AtomicU64);
+
+impl Clock for Hurries {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn what_a_slow_plugin_made_is_left_out() {
+    let pipeline = Pipeline::new(None)
+        .with_plugin(Box::new(AddConstraint("late")))
+        .with_plugin_limit(Duration::from_millis(500));
+    let outcome = pipeline.process(&prompt(), &CountingIds::new(), &Hurries::default());
+    assert!(outcome.approved && outcome.ir.constraints.is_empty());
+    assert!(outcome.failures[0].message.contains("more than the 500 ms"), "{:?}", outcome.failures);
+}
+
+#[derive(Debug)]
+struct Panics;
+
+impl Plugin for Panics {
+    fn name(&self) -> &str {
+        "Panics"
+    }
+
+    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+        panic!("a plugin's own mistake")
+    }
+}
+
+#[test]
+fn a_plugin_that_panics_is_skipped_and_noted() {
+    let pipeline = Pipeline::new(None).with_plugin(Box::new(Panics)).with_plugin(Box::new(BudgetOptimizer));
+    let outcome = pipeline.process(&prompt(), &CountingIds::new(), &CLOCK);
+    assert_eq!(outcome.failures.len(), 1);
+    assert_eq!(outcome.transformations.len(), 1);
 }

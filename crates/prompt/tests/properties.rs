@@ -4,7 +4,8 @@
 
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Number, Object, Timestamp, Value, parse, python_spaced};
-use stave_prompt::governance::{Action, Policy, PolicySet, PolicyType};
+use stave_prompt::governance::{Action, Content, Matching, Mode, Policy, PolicySet, PolicyType};
+use stave_prompt::output::repair;
 use stave_prompt::{
     CreatedAt, PhaseType, Priority, PromptIr, Temperature, TokenBudget, from_dict, sha256, to_dict,
 };
@@ -81,6 +82,20 @@ fn reversed(value: &Value) -> Value {
     }
 }
 
+/// Whether everything in a value stands at the same place in another one.
+fn is_part(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() <= whole.len() && part.iter().zip(whole).all(|(part, whole)| is_part(part, whole))
+        }
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|whole| is_part(value, whole)))
+        }
+        // Numbers that are no numbers in JSON are written as such and read back differently.
+        (part, whole) => part.to_string() == whole.to_string(),
+    }
+}
+
 proptest! {
     #[test]
     fn reading_what_was_written_gives_the_same_prompt(ir in prompt()) {
@@ -92,6 +107,11 @@ proptest! {
         ir.ir_version = "1.1".to_owned();
         ir.later_fields.insert("a_later_field".to_owned(), later);
         prop_assert_eq!(from_dict(&to_dict(&ir), &CountingIds::new(), &CLOCK).unwrap(), ir);
+    }
+
+    #[test]
+    fn the_hashed_text_is_that_of_the_dictionary(ir in prompt()) {
+        prop_assert_eq!(stave_prompt::canonical(&ir), python_spaced(&to_dict(&ir)));
     }
 
     #[test]
@@ -129,6 +149,49 @@ proptest! {
             let matched = violation.item.get(violation.range.clone());
             prop_assert_eq!(matched, Some(violation.matched()));
             prop_assert_eq!(violation.pattern.is_empty(), violation.matched().is_empty());
+        }
+    }
+
+    #[test]
+    fn strict_judging_takes_any_text_and_points_into_it(
+        ir in prompt(), text in "\\PC{0,60}|[%&#;x0-9a-f/\\\\.:~*?{}\\[\\] -]{0,60}"
+    ) {
+        let mut ir = ir;
+        ir.context_refs.push(text.clone());
+        ir.constraints.push(text.clone());
+        let content = Content { reference: "file:a", path: Some(&text), text: &text };
+        let policies = PolicySet::strict().with_allow(vec![text.clone(), "bypass it".to_owned()]);
+        let verdicts = [policies.check(&ir), policies.check_content(&[content])];
+        for violation in verdicts.iter().flat_map(|verdict| &verdict.violations) {
+            prop_assert!(violation.item.get(violation.range.clone()).is_some());
+        }
+        prop_assert_eq!(&verdicts[0], &policies.check(&ir));
+    }
+
+    #[test]
+    fn what_strict_mode_reads_it_writes(forbidden in prop::collection::vec("\\PC{0,6}", 0..4)) {
+        let policies = [Matching::Substring, Matching::Word].map(|matching| {
+            Policy::new("a", PolicyType::Constraint, forbidden.clone(), Action::Deny).matching(matching).unwrap()
+        });
+        let set = PolicySet::new(policies.to_vec()).with_mode(Mode::Strict).with_allow(forbidden);
+        prop_assert_eq!(PolicySet::from_value(&set.to_value()).unwrap(), set);
+    }
+
+    #[test]
+    fn any_reply_is_read_or_refused(reply in "\\PC{0,60}|[\\[\\]{}:,\"'0-9a-z\\\\ `\n]{0,60}") {
+        if let Ok(repaired) = repair(&reply) {
+            prop_assert_eq!(parse(&reply).is_ok(), repaired.repairs.is_empty());
+        }
+        let _ = stave_prompt::output::read(&reply);
+    }
+
+    #[test]
+    fn a_reply_that_was_cut_off_never_gains_anything(value in value(), cut in 0.0..1.0_f64) {
+        let value = Value::Array(vec![value]);
+        let whole = value.to_string();
+        let end = whole.floor_char_boundary((whole.len() as f64 * cut) as usize);
+        if let Ok(repaired) = repair(&whole[..end]) {
+            prop_assert!(is_part(&repaired.value, &value), "{} of {whole}", repaired.value);
         }
     }
 

@@ -3,16 +3,18 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Constants;
+use stave_prompt::governance::{Mode, PolicySet};
 
 use crate::{Failure, failure::Kind};
 
 /// What `constants.policy` says about model calls.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// The name the document gives it.
     pub name: String,
-    /// Governance policies as data; `None` means the specification's default ones.
-    pub governance: Option<Vec<Value>>,
+    /// What every prompt is judged by: the specification's policies in strict mode, unless the document
+    /// says otherwise.
+    pub governance: PolicySet,
     /// The most tokens a prompt may have, when a node sets none.
     pub prompt_tokens: Option<u64>,
 }
@@ -22,10 +24,12 @@ impl Policy {
     /// enforced is worse than a run that does not start.
     pub fn read(constants: &Constants) -> Result<Policy, Failure> {
         let policy = &constants.policy;
+        let read = |value: &Value| PolicySet::from_value(value).map_err(|error| bad(&error.to_string()));
         let governance = match policy.get("governance") {
-            None => None,
-            Some(Value::Array(policies)) => Some(policies.clone()),
-            Some(_) => return Err(bad("`governance` is not a list")),
+            None => PolicySet::strict(),
+            Some(list @ Value::Array(_)) => read(list)?.with_mode(Mode::Strict),
+            Some(set @ Value::Object(_)) => read(set)?,
+            Some(_) => return Err(bad("`governance` is neither a list nor an object")),
         };
         let limits = match policy.get("limits") {
             None => &Object::new(),

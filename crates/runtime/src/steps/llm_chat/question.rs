@@ -7,8 +7,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
-use stave_prompt::compile::{Part, Parts, Provenance, TokenCounter, compile};
-use stave_prompt::governance::PolicySet;
+use stave_prompt::compile::{Adapter, Part, Parts, Provenance, TokenCounter, compile};
 use stave_prompt::plugins::BudgetOptimizer;
 use stave_prompt::{Pipeline, PromptIrBuilder};
 
@@ -44,6 +43,7 @@ impl Question {
                 vec![Part::new("system", system, Provenance::Developer)]
             },
             inputs: pieces,
+            adapter: Adapter::of(arguments.model.provider.as_str()),
             ..Parts::default()
         };
         let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
@@ -89,10 +89,6 @@ impl Question {
 /// Builds the Prompt IR of the node and takes it through governance and the budget.
 fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_prompt::PromptIr, Failure> {
     let policy = &call.run.plan.policy;
-    let policies = policy.governance.clone().map_or(Value::Null, Value::Array);
-    let policies = PolicySet::from_value(&policies).map_err(|error| {
-        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("the baked policy: {error}"))
-    })?;
     let mut builder = PromptIrBuilder::new(&call.node.id, system)
         .set_token_budget(policy.prompt_tokens.unwrap_or(DEFAULT_PROMPT_TOKENS))
         .set_model_hint(arguments.model.provider.as_str())
@@ -115,8 +111,12 @@ fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_
             format!("the prompt can not be built: {error}"),
         )
     })?;
-    let pipeline = Pipeline::new(Some(policies)).with_plugin(Box::new(BudgetOptimizer));
-    let outcome = pipeline.process(&ir, ids, clock);
+    let plugins = &call.services.prompt_plugins;
+    let pipeline = Pipeline::new(Some(policy.governance.clone()))
+        .with_plugin(Box::new(BudgetOptimizer))
+        .with_plugins(plugins.iter().cloned());
+    let process = || pipeline.process_owned(ir, ids, clock);
+    let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
     let violations = outcome.violation_texts();
     if !outcome.approved {
         let message = format!("governance refused the prompt: {}", violations.join("; "));
@@ -126,6 +126,16 @@ fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_
         call.run.report(call.index, |report| report.flagged = violations);
     }
     Ok(outcome.ir)
+}
+
+/// Runs work that may wait for a plugin without holding up other steps, where the runtime has threads for
+/// that.
+fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
 }
 
 /// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,

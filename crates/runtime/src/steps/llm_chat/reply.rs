@@ -1,6 +1,7 @@
 //! A model's text as the value that the schema asks for.
 
 use stave_canon::Value;
+use stave_prompt::output;
 
 use super::arguments::OutputSchema;
 use crate::port;
@@ -12,18 +13,10 @@ pub(super) fn validate(text: &str, schema: &OutputSchema) -> Result<Value, Strin
     if violations.is_empty() { Ok(value) } else { Err(violations.join("; ")) }
 }
 
-/// The JSON in a reply: the whole of it, or the only fenced block of it.
+/// The JSON in a reply: the whole of it, its only fenced block or its only object, mended where nothing is
+/// lost by it.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let text = text.trim();
-    let body = fenced(text).unwrap_or(text);
-    stave_canon::parse(body).map_err(|error| format!("the reply is not JSON: {error}"))
-}
-
-fn fenced(text: &str) -> Option<&str> {
-    let (_, after) = text.split_once("```")?;
-    let (_, body) = after.split_once('\n')?;
-    let (body, rest) = body.split_once("```")?;
-    if rest.contains("```") { None } else { Some(body.trim()) }
+    output::read(text).map(|accepted| accepted.value).map_err(|rejected| rejected.to_string())
 }
 
 #[cfg(test)]
@@ -38,6 +31,9 @@ mod tests {
         {
             assert_eq!(parse(text).as_ref(), Ok(&value), "{text}");
         }
+        assert_eq!(parse("Sure: {\"a\": 1} as asked").as_ref(), Ok(&value));
+        assert_eq!(parse("{\"a\": 1,").as_ref(), Ok(&value));
+        assert!(parse("{\"a\": 1").is_err(), "the number may have been cut off");
         assert!(parse("it is 21").is_err());
         assert!(parse("```\n1\n``` or ```\n2\n```").is_err());
     }

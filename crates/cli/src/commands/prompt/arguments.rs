@@ -1,0 +1,93 @@
+//! The grammar of `stave prompt`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use stave_prompt::governance::Mode;
+
+/// Work on Prompt IR documents: one in a .json file, one a line in a .jsonl file or on stdin.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stave prompt check prompt.json                   types, ranges, versions and policies
+  stave prompt process prompts.jsonl               governance and plugins, one result a line
+  stave prompt compile prompt.json --text          the text that a model would be asked
+  generate | stave prompt hash                     one hash a line
+  stave prompt report prompts.jsonl                figures over all of them
+
+Exit codes: 0 fine, 1 a prompt does not fit its budget, 2 a document is invalid, 3 a policy denied a prompt.")]
+pub(crate) struct Prompt {
+    #[command(subcommand)]
+    pub(crate) command: PromptCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// Report everything that is wrong with prompts, and what the policies say about them
+    Check(Selected),
+    /// Take prompts through governance and plugins
+    Process(Selected),
+    /// Resolve references and make the text that a model is asked
+    Compile(Compile),
+    /// Print the hash that records carry
+    Hash(Selected),
+    /// Process prompts and print the figures only
+    Report(Selected),
+}
+
+/// Which prompts, under which rules.
+#[derive(Debug, Args)]
+pub(crate) struct Selected {
+    /// Files; `-`, or none, reads stdin
+    pub(crate) files: Vec<PathBuf>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How texts are compared, whatever the project says
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeWord>,
+    /// The project's folder; the one above the first file, or here, when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    /// Print the text alone
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
+    /// The model whose tokens are counted; the project's default model, or the provider's own, when absent
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeWord {
+    /// As a reader sees them
+    Strict,
+    /// Byte by byte, as the specification says
+    Specified,
+}
+
+impl From<ModeWord> for Mode {
+    fn from(word: ModeWord) -> Mode {
+        match word {
+            ModeWord::Strict => Mode::Strict,
+            ModeWord::Specified => Mode::Specified,
+        }
+    }
+}
+
+impl Prompt {
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            PromptCommand::Compile(compile) => compile.selected.json,
+            PromptCommand::Check(selected)
+            | PromptCommand::Process(selected)
+            | PromptCommand::Hash(selected)
+            | PromptCommand::Report(selected) => selected.json,
+        }
+    }
+}
