@@ -5,6 +5,7 @@ mod colour;
 mod explain;
 mod help;
 mod new;
+mod prompt;
 mod record;
 mod run;
 mod sample;
