@@ -47,6 +47,14 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Print a JSON Schema: of flows, or of an operation's arguments
     Schema(Schema),
+    /// Change a flow by commands or by a sentence, keeping comments and layout
+    Edit(crate::commands::Edit),
+    /// Compare two documents by meaning
+    Diff(crate::commands::Diff),
+    /// Merge what two sides made of one flow
+    Merge(crate::commands::Merge),
+    /// Serve an editor: diagnostics, hover, completion, rename and more
+    Lsp(crate::commands::Lsp),
     /// Run a flow on a request, durably
     Run(Run),
     /// List, show, resume, cancel, replay and take away runs
@@ -63,6 +71,8 @@ pub(crate) enum Command {
     Bundle(Bundle),
     /// Make and look at signing keys
     Keys(Keys),
+    /// Simulate, analyse, rewrite and explain traces of model requests
+    Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
     /// Make a project that runs
@@ -82,11 +92,16 @@ impl Command {
             Command::Fmt(fmt) => fmt.json,
             Command::Graph(graph) => graph.json,
             Command::Schema(_) => false,
+            Command::Edit(edit) => edit.is_json(),
+            Command::Diff(diff) => diff.is_json(),
+            Command::Merge(merge) => merge.is_json(),
+            Command::Lsp(_) => false,
             Command::Run(run) => run.json,
             Command::Runs(runs) => runs.is_json(),
             Command::Why(why) => why.is_json(),
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
+            Command::Cache(cache) => cache.is_json(),
             Command::Prompt(prompt) => prompt.is_json(),
             Command::System(system) => system.is_json(),
             Command::Bundle(bundle) => bundle.is_json(),

@@ -103,7 +103,7 @@ pub(crate) fn build(
     Ok((services, recorder))
 }
 
-fn transport(
+pub(crate) fn transport(
     models: &Models,
     clock: &Arc<dyn Clock>,
     secrets: &[(String, Secret)],

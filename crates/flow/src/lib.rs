@@ -12,6 +12,7 @@ pub mod edit;
 mod format;
 pub mod graph;
 mod hash;
+pub mod merge;
 pub mod model;
 pub mod ops;
 mod parse;

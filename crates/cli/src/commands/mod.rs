@@ -1,13 +1,18 @@
 //! One file per command.
 
 mod bundle;
+mod cache;
 mod check;
 mod compile;
+mod diff;
+mod edit;
 mod exec;
 mod explain;
 mod fmt;
 mod graph;
 mod keys;
+mod lsp;
+mod merge;
 mod new;
 mod prompt;
 mod run;
@@ -16,6 +21,11 @@ mod schema;
 mod system;
 mod why;
 
+pub(crate) use diff::Diff;
+pub(crate) use edit::Edit;
+pub(crate) use lsp::Lsp;
+pub(crate) use merge::Merge;
+pub(crate) use cache::Cache;
 pub(crate) use prompt::Prompt;
 pub(crate) use runs::Runs;
 pub(crate) use why::Why;
@@ -33,6 +43,10 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Fmt(arguments) => fmt::fmt(&arguments, terminal),
         Command::Graph(arguments) => graph::graph(&arguments, terminal),
         Command::Schema(arguments) => schema::schema(&arguments),
+        Command::Edit(arguments) => edit::edit(&arguments, terminal),
+        Command::Diff(arguments) => diff::diff(&arguments, terminal),
+        Command::Merge(arguments) => merge::merge(&arguments, terminal),
+        Command::Lsp(arguments) => lsp::lsp(&arguments),
         Command::Run(arguments) => run::run(&arguments, terminal),
         Command::Runs(arguments) => runs::runs(&arguments, terminal),
         Command::Why(arguments) => why::why(&arguments, terminal),
@@ -41,6 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),

@@ -62,7 +62,7 @@ pub fn apply(text: &str, request: &EditRequest, options: &Options) -> Result<Edi
 
 /// The replacements that take the edits back, in the order in which they are to be undone when the whole
 /// list is read backwards.
-fn inverse(text: &str, edits: &[Edit]) -> Vec<Command> {
+pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<Command> {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut moved: i64 = 0;

@@ -11,6 +11,8 @@ mod catalogue;
 mod change;
 pub mod chat;
 mod command;
+#[cfg(test)]
+mod laws;
 mod lines;
 mod matching;
 mod reconcile;
