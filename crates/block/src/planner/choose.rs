@@ -137,7 +137,8 @@ impl Judge<'_> {
         let never = 1.0 / end;
         let with_short = (read + (short - read) * late) / end + (short - read);
         let with_long = long - read + read / end + CAUTION;
-        let later = 1.0 + again * never.min(with_short).min(with_long);
+        let best = if self.allow_long { with_short.min(with_long) } else { with_short };
+        let later = 1.0 + again * never.min(best);
         match ttl {
             Ttl::Short => later - with_short,
             Ttl::Long => later - with_long,
