@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use stave_canon::Value;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use crate::folder::Folder;
@@ -31,6 +31,31 @@ pub(crate) struct Finished {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// A process that goes on until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    _child: tokio::process::Child,
+    stderr: tokio::process::ChildStderr,
+    seen: String,
+}
+
+impl Watched {
+    /// Waits until standard error has a text that was not there before, and gives what came up to it.
+    pub(crate) async fn wait_for_stderr(&mut self, text: &str) -> String {
+        let reading = async {
+            let mut bytes = [0; 4096];
+            while !self.seen.contains(text) {
+                let count = self.stderr.read(&mut bytes).await.expect("stderr can be read");
+                assert!(count > 0, "the process ended before `{text}`: {}", self.seen);
+                self.seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        };
+        let in_time = tokio::time::timeout(LONGEST, reading).await;
+        assert!(in_time.is_ok(), "`{text}` did not come: {}", self.seen);
+        std::mem::take(&mut self.seen)
+    }
 }
 
 /// `stave` with these arguments, in this folder.
@@ -67,6 +92,26 @@ impl Stave {
     /// Waits for the end. A process that does not end in time fails the test.
     pub(crate) async fn finish(self) -> Finished {
         self.outcome().await.unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Kills the process after a while, as nobody can prepare for; `None` when it ended before.
+    pub(crate) async fn killed_after(mut self, while_alive: Duration) -> Option<()> {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = self.command.spawn().expect("stave starts");
+        match tokio::time::timeout(while_alive, child.wait()).await {
+            Ok(_) => None,
+            Err(_) => {
+                child.kill().await.expect("a process that runs can be killed");
+                Some(())
+            }
+        }
+    }
+
+    /// Starts a process that does not end by itself.
+    pub(crate) fn start(mut self) -> Watched {
+        let mut child = self.command.stdin(Stdio::null()).spawn().expect("stave starts");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        Watched { _child: child, stderr, seen: String::new() }
     }
 
     /// Waits for the end, or says why there is none.

@@ -206,3 +206,67 @@ async fn the_complete_example_of_the_specification_has_one_error_the_dangling_ed
     let shown = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
     insta::assert_snapshot!(shown.stderr);
 }
+
+#[tokio::test]
+async fn a_text_on_stdin_belongs_to_the_project_of_its_name() {
+    let folder = folder_with(&[("stave.toml", "[accepts.providers]\nopenai = \"restricted\"\n")]);
+    let labelled = labelled_flow();
+    let bare = stave(&folder, ["check", "-", "--format", "short"]).input(&labelled).finish().await.exits(0);
+    assert_eq!(bare.stdout, "");
+    let elsewhere = Folder::new();
+    let named = ["check", "-", "--stdin-name", "flows/draft.yaml", "--format", "short"];
+    let finished = stave(&elsewhere, named).input(&labelled).finish().await.exits(2);
+    assert!(finished.stdout.starts_with("flows/draft.yaml:"), "{finished}");
+    assert!(finished.stdout.contains("error[sensitive-data-leak]"), "{finished}");
+}
+
+fn labelled_flow() -> String {
+    let page = stave_diag::lookup("sensitive-data-leak").expect("the code is there").page;
+    stave_diag::page::examples(page).bad[0].text.clone()
+}
+
+#[tokio::test]
+async fn scopes_of_receivers_come_from_the_project() {
+    let folder = folder_with(&[("flow.yaml", &labelled_flow())]);
+    let refused = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    insta::assert_snapshot!(refused.stderr);
+    folder.write("request.json", "{\"diagnosis\": \"flu\"}");
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "request.json", "--json"]).finish().await;
+    assert_eq!(run.code, 2, "a flow that leaks is not run\n{run}");
+    folder.write("stave.toml", "[accepts.providers]\nopenai = \"restricted\"\n");
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    folder.write("stave.toml", "[accepts.providers]\nopenai = \"everything\"\n");
+    let bad = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    assert!(bad.stderr.contains("bad-project-value"), "{bad}");
+}
+
+#[tokio::test]
+async fn github_gets_an_annotation_per_finding() {
+    let folder = folder_with(&[("flow.yaml", &broken())]);
+    let finished = stave(&folder, ["check", "--format", "github", "flow.yaml"]).finish().await.exits(2);
+    assert_eq!(finished.stderr, "");
+    insta::assert_snapshot!(finished.stdout);
+}
+
+#[tokio::test]
+async fn fixing_again_changes_nothing() {
+    let broken = DOUBLE.replace("to: show.n}", "to: shwo.n}  # the last step").replace("outputs:", "ouputs:");
+    let folder = folder_with(&[("flow.yaml", &broken.replace("\"1.0\"", "1.0"))]);
+    stave(&folder, ["check", "--fix", "flow.yaml"]).finish().await.exits(0);
+    let fixed = folder.read("flow.yaml");
+    let again = stave(&folder, ["check", "--fix", "flow.yaml"]).finish().await.exits(0);
+    assert!(!again.stderr.contains("fixed"), "{again}");
+    assert_eq!(folder.read("flow.yaml"), fixed);
+    let piped = stave(&folder, ["check", "--fix", "-"]).input(&broken).finish().await.exits(0);
+    assert_eq!(piped.stdout, DOUBLE.replace("to: show.n}", "to: show.n}  # the last step"));
+}
+
+#[tokio::test]
+async fn a_watched_flow_is_checked_again_when_it_changes() {
+    let folder = folder_with(&[("flows/a.yaml", DOUBLE)]);
+    let mut watching = stave(&folder, ["check", "--watch"]).start();
+    watching.wait_for_stderr("checked 1 file: no").await;
+    folder.write("flows/a.yaml", broken());
+    let seen = watching.wait_for_stderr("2 errors").await;
+    assert!(seen.contains("dangling-edge"), "{seen}");
+}

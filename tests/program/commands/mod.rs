@@ -2,11 +2,21 @@
 
 mod check;
 mod colour;
+mod deploy;
+mod edit;
 mod explain;
+mod fmt;
+mod graph;
 mod help;
+mod keys;
+mod lsp;
 mod new;
 mod prompt;
 mod record;
 mod run;
+mod runs;
+mod runs_after_a_kill;
 mod sample;
+mod schema;
 mod secrets;
+mod system;
