@@ -14,6 +14,7 @@
 mod batch;
 mod code_pages;
 mod commands;
+mod compile;
 mod exec_equivalence;
 mod flow_rows;
 mod folder;

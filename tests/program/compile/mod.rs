@@ -1,0 +1,9 @@
+//! `stave compile`: what it writes, that it writes all of it or nothing, and that the same sources always
+//! give the same bytes.
+
+mod clean;
+mod kill;
+mod outputs;
+mod run_document;
+mod sample;
+mod watch;
