@@ -30,17 +30,35 @@ fn commands_change_few_lines_and_can_be_taken_back() {
         ("error handling", r#"[{"op": "add_error_handling", "node": "generate_response"}]"#),
         ("caching", r#"[{"op": "add_caching", "node": "fetch_customer"}]"#),
         ("rename node", r#"[{"op": "rename_node", "from": "fetch_customer", "to": "load"}]"#),
-        ("rename input", r#"[{"op": "rename_port", "node": "update_conversation", "direction": "input", "from": "query", "to": "question"}]"#),
-        ("rename output", r#"[{"op": "rename_port", "node": "get_conversation", "direction": "output", "from": "history", "to": "turns"}]"#),
+        (
+            "rename input",
+            r#"[{"op": "rename_port", "node": "update_conversation", "direction": "input", "from": "query", "to": "question"}]"#,
+        ),
+        (
+            "rename output",
+            r#"[{"op": "rename_port", "node": "get_conversation", "direction": "output", "from": "history", "to": "turns"}]"#,
+        ),
         ("rename context", r#"[{"op": "rename_context", "from": "query", "to": "question"}]"#),
-        ("settings", r#"[{"op": "set", "path": "/nodes/fetch_customer/runtime/timeout_ms", "value": 9}, {"op": "set_position", "node": "fetch_customer", "x": 1, "y": 2}, {"op": "add_context", "field": "locale", "optional": true}, {"op": "set", "path": "/deployment/kserve/resources/gpu", "value": "1"}, {"op": "unset", "path": "/nodes/generate_response/prompt/temperature"}]"#),
-        ("template", r#"[{"op": "set_prompt", "node": "generate_response", "template": "{{ query }} {{ customer_data }} {{ history }}"}]"#),
-        ("tool", r#"[{"op": "add_tool", "node": "generate_response", "tool": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}, "mcp": "notes/add"}}]"#),
-        ("remove", r#"[{"op": "remove_node", "id": "update_conversation"}, {"op": "remove_port", "node": "format_response", "direction": "input", "name": "success"}, {"op": "unset", "path": "/nodes/format_response/transform/spec/args/template/session_updated"}]"#),
+        (
+            "settings",
+            r#"[{"op": "set", "path": "/nodes/fetch_customer/runtime/timeout_ms", "value": 9}, {"op": "set_position", "node": "fetch_customer", "x": 1, "y": 2}, {"op": "add_context", "field": "locale", "optional": true}, {"op": "set", "path": "/deployment/kserve/resources/gpu", "value": "1"}, {"op": "unset", "path": "/nodes/generate_response/prompt/temperature"}]"#,
+        ),
+        (
+            "template",
+            r#"[{"op": "set_prompt", "node": "generate_response", "template": "{{ query }} {{ customer_data }} {{ history }}"}]"#,
+        ),
+        (
+            "tool",
+            r#"[{"op": "add_tool", "node": "generate_response", "tool": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}, "mcp": "notes/add"}}]"#,
+        ),
+        (
+            "remove",
+            r#"[{"op": "remove_node", "id": "update_conversation"}, {"op": "remove_port", "node": "format_response", "direction": "input", "name": "success"}, {"op": "unset", "path": "/nodes/format_response/transform/spec/args/template/session_updated"}]"#,
+        ),
     ];
     for (name, commands) in table {
         let edited = edit(EXAMPLE, commands).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        insta::assert_snapshot!(format!("edit {name}"), changed_lines(&edited));
+        insta::assert_snapshot!(name.replace(" ", "_"), changed_lines(&edited));
     }
 }
 
@@ -48,16 +66,43 @@ fn commands_change_few_lines_and_can_be_taken_back() {
 fn the_sentences_of_the_specification_are_understood() {
     let flow = stave_flow::parse(SourceId(0), EXAMPLE).flow.unwrap();
     let table = [
-        ("Add a node that fetches user features", r#"[{"op":"add_node","id":"fetch_user_features","node":{"type":"transform","inputs":[{"name":"user_id","type":"string"}],"outputs":[{"name":"user_features","type":"object"}],"transform":{"mode":"declarative","spec":{"op":"hopsworks.read_features","args":{"feature_group":"user_features","key":"${user_id}"}}}}},{"op":"connect","from":"_input.user_id","to":"fetch_user_features.user_id"}]"#),
-        ("Connect the customer data to the LLM", r#"[{"op":"connect","from":"fetch_customer.customer_data","to":"generate_response.customer_data"}]"#),
-        ("Add error handling to the response generation", r#"[{"op":"add_error_handling","node":"generate_response"}]"#),
+        (
+            "Add a node that fetches user features",
+            r#"[{"op":"add_node","id":"fetch_user_features","node":{"type":"transform","inputs":[{"name":"user_id","type":"string"}],"outputs":[{"name":"user_features","type":"object"}],"transform":{"mode":"declarative","spec":{"op":"hopsworks.read_features","args":{"feature_group":"user_features","key":"${user_id}"}}}}},{"op":"connect","from":"_input.user_id","to":"fetch_user_features.user_id"}]"#,
+        ),
+        (
+            "Connect the customer data to the LLM",
+            r#"[{"op":"connect","from":"fetch_customer.customer_data","to":"generate_response.customer_data"}]"#,
+        ),
+        (
+            "Add error handling to the response generation",
+            r#"[{"op":"add_error_handling","node":"generate_response"}]"#,
+        ),
         ("Add caching to the feature fetch", r#"[{"op":"add_caching","node":"fetch_customer"}]"#),
-        ("please cache fetch_customer for 10 minutes.", r#"[{"op":"add_caching","node":"fetch_customer","ttl_seconds":600}]"#),
-        ("Add a fallback to generate_response", r#"[{"op":"add_error_handling","node":"generate_response"}]"#),
-        ("rename fetch_customer to load_customer", r#"[{"op":"rename_node","from":"fetch_customer","to":"load_customer"}]"#),
-        ("retry the feature fetch 3 times", r#"[{"op":"set","path":"/nodes/fetch_customer/runtime/retries","value":3}]"#),
-        ("set the timeout of the feature fetch to 5 seconds", r#"[{"op":"set","path":"/nodes/fetch_customer/runtime/timeout_ms","value":5000}]"#),
-        ("disconnect the customer data from the LLM", r#"[{"op":"disconnect","from":"fetch_customer.customer_data","to":"generate_response.customer_data"}]"#),
+        (
+            "please cache fetch_customer for 10 minutes.",
+            r#"[{"op":"add_caching","node":"fetch_customer","ttl_seconds":600}]"#,
+        ),
+        (
+            "Add a fallback to generate_response",
+            r#"[{"op":"add_error_handling","node":"generate_response"}]"#,
+        ),
+        (
+            "rename fetch_customer to load_customer",
+            r#"[{"op":"rename_node","from":"fetch_customer","to":"load_customer"}]"#,
+        ),
+        (
+            "retry the feature fetch 3 times",
+            r#"[{"op":"set","path":"/nodes/fetch_customer/runtime/retries","value":3}]"#,
+        ),
+        (
+            "set the timeout of the feature fetch to 5 seconds",
+            r#"[{"op":"set","path":"/nodes/fetch_customer/runtime/timeout_ms","value":5000}]"#,
+        ),
+        (
+            "disconnect the customer data from the LLM",
+            r#"[{"op":"disconnect","from":"fetch_customer.customer_data","to":"generate_response.customer_data"}]"#,
+        ),
     ];
     for (sentence, commands) in table {
         let wanted = EditRequest::from_value(&stave_canon::parse(commands).unwrap()).unwrap().commands;
@@ -77,11 +122,13 @@ fn the_sentences_of_the_specification_are_understood() {
 fn an_edit_is_refused_when_it_would_add_errors_or_was_made_for_another_flow() {
     let adds = edit(EXAMPLE, r#"[{"op": "connect", "from": "fetch_customer.nothing", "to": "_output"}]"#);
     let Err(EditError::AddsErrors { diagnostics, .. }) = adds else { panic!("{adds:?}") };
-    assert_eq!(diagnostics.len(), 2, "{diagnostics:?}");
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
     let session = edit(EXAMPLE, r#"[{"op": "rename_context", "from": "session_id", "to": "talk"}]"#);
     assert!(matches!(session, Err(EditError::AddsErrors { .. })));
     let other = edit(EXAMPLE, r#"{"base_hash": "sha256:0", "commands": []}"#);
     assert!(matches!(other, Err(EditError::OtherBase { .. })));
     let unknown = edit(EXAMPLE, r#"[{"op": "add_caching", "node": "fetch_custmer"}]"#).unwrap_err();
-    assert!(matches!(&unknown, EditError::Unknown { help: Some(help), .. } if help.contains("fetch_customer")));
+    assert!(
+        matches!(&unknown, EditError::Unknown { help: Some(help), .. } if help.contains("fetch_customer"))
+    );
 }

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stave_diag::{Edit, Severity, Span};
-use stave_flow::{FormatOptions, Options};
 use stave_flow::service::{self, CompletionKind, SymbolKind};
+use stave_flow::{FormatOptions, Options};
 
 use crate::Places;
 use crate::documents::{Document, Documents, Settings};
@@ -42,10 +42,12 @@ pub(crate) fn answer(
             });
             written(&hover)
         }),
-        GotoDefinition::METHOD => at_position(params, documents, settings, |document, options, offset, uri| {
-            let spans = service::definitions(document.analysis(options), offset);
-            written(&locations(document, uri, &spans))
-        }),
+        GotoDefinition::METHOD => {
+            at_position(params, documents, settings, |document, options, offset, uri| {
+                let spans = service::definitions(document.analysis(options), offset);
+                written(&locations(document, uri, &spans))
+            })
+        }
         References::METHOD => {
             let with = params.pointer("/context/includeDeclaration").and_then(Value::as_bool).unwrap_or(true);
             at_position(params, documents, settings, |document, options, offset, uri| {
@@ -70,26 +72,27 @@ pub(crate) fn answer(
                 written(&workspace_edit(document, uri, &edits))
             })
         }
-        DocumentSymbolRequest::METHOD => in_document(params, documents, settings, |document, options, _, _| {
-            let symbols = document.analysis(options).flow.as_ref().map(service::symbols).unwrap_or_default();
-            let symbols: Vec<_> =
-                symbols.into_iter().map(|symbol| outline(&document.places, &document.text, symbol)).collect();
-            written(&symbols)
-        }),
+        DocumentSymbolRequest::METHOD => {
+            in_document(params, documents, settings, |document, options, _, _| {
+                let symbols =
+                    document.analysis(options).flow.as_ref().map(service::symbols).unwrap_or_default();
+                let symbols: Vec<_> = symbols
+                    .into_iter()
+                    .map(|symbol| outline(&document.places, &document.text, symbol))
+                    .collect();
+                written(&symbols)
+            })
+        }
         CodeActionRequest::METHOD => in_document(params, documents, settings, code_actions),
-        Formatting::METHOD => in_document(params, documents, settings, |document, _, _, _| {
-            written(&formatted(document))
-        }),
+        Formatting::METHOD => {
+            in_document(params, documents, settings, |document, _, _, _| written(&formatted(document)))
+        }
         _ => return None,
     })
 }
 
 /// The findings of a document for the editor.
-pub(crate) fn findings(
-    uri: &str,
-    document: &mut Document,
-    options: &Options,
-) -> Vec<lsp_types::Diagnostic> {
+pub(crate) fn findings(uri: &str, document: &mut Document, options: &Options) -> Vec<lsp_types::Diagnostic> {
     let found = document.analysis(options).diagnostics.clone();
     found.iter().map(|found| finding(uri, document, found)).collect()
 }
@@ -159,21 +162,19 @@ fn in_document(
 }
 
 fn locations(document: &Document, uri: &Uri, spans: &[Span]) -> Vec<Location> {
-    let location = |span: &Span| Location {
-        uri: uri.clone(),
-        range: document.places.range(&document.text, *span),
-    };
+    let location =
+        |span: &Span| Location { uri: uri.clone(), range: document.places.range(&document.text, *span) };
     spans.iter().map(location).collect()
 }
 
 fn text_edit(document: &Document, edit: &Edit) -> TextEdit {
-    TextEdit {
-        range: document.places.range(&document.text, edit.span),
-        new_text: edit.replacement.clone(),
-    }
+    TextEdit { range: document.places.range(&document.text, edit.span), new_text: edit.replacement.clone() }
 }
 
-#[expect(clippy::mutable_key_type, reason = "the protocol's type for the edits of a workspace has URIs as keys")]
+#[expect(
+    clippy::mutable_key_type,
+    reason = "the protocol's type for the edits of a workspace has URIs as keys"
+)]
 fn workspace_edit(document: &Document, uri: &Uri, edits: &[Edit]) -> WorkspaceEdit {
     let edits = edits.iter().map(|edit| text_edit(document, edit)).collect();
     WorkspaceEdit { changes: Some(HashMap::from([(uri.clone(), edits)])), ..WorkspaceEdit::default() }
@@ -201,8 +202,7 @@ fn completion(document: &Document, item: service::Completion) -> CompletionItem 
 
 #[expect(deprecated, reason = "the protocol's type has a field that is no longer used and must be given")]
 fn outline(places: &Places, text: &str, symbol: service::DocumentSymbol) -> lsp_types::DocumentSymbol {
-    let children: Vec<_> =
-        symbol.children.into_iter().map(|child| outline(places, text, child)).collect();
+    let children: Vec<_> = symbol.children.into_iter().map(|child| outline(places, text, child)).collect();
     lsp_types::DocumentSymbol {
         name: symbol.name,
         detail: (!symbol.detail.is_empty()).then_some(symbol.detail),
@@ -245,7 +245,10 @@ fn code_actions(document: &mut Document, options: &Options, uri: &Uri, params: &
 
 /// One edit that puts the whole text in its canonical layout; none when it is, or when it can not be read.
 fn formatted(document: &Document) -> Vec<TextEdit> {
-    let Ok(text) = stave_flow::format(stave_diag::SourceId(0), &document.text, FormatOptions::default()) else { return Vec::new() };
+    let Ok(text) = stave_flow::format(stave_diag::SourceId(0), &document.text, FormatOptions::default())
+    else {
+        return Vec::new();
+    };
     if text == document.text {
         return Vec::new();
     }

@@ -113,9 +113,11 @@ fn respond(request: Request, documents: &mut Documents, settings: &dyn Settings)
     match answers::answer(&method, params, documents, settings) {
         Some(Ok(result)) => Response::new_ok(id, result),
         Some(Err(message)) => Response::new_err(id, ErrorCode::RequestFailed as i32, message),
-        None => {
-            Response::new_err(id, ErrorCode::MethodNotFound as i32, format!("`{method}` is not answered here"))
-        }
+        None => Response::new_err(
+            id,
+            ErrorCode::MethodNotFound as i32,
+            format!("`{method}` is not answered here"),
+        ),
     }
 }
 
@@ -173,5 +175,8 @@ fn tell(
     version: Option<i32>,
 ) -> Result<(), Error> {
     let params = serde_json::to_value(PublishDiagnosticsParams { uri, diagnostics, version })?;
-    send(connection, Message::Notification(Notification { method: PublishDiagnostics::METHOD.to_owned(), params }))
+    send(
+        connection,
+        Message::Notification(Notification { method: PublishDiagnostics::METHOD.to_owned(), params }),
+    )
 }

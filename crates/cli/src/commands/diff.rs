@@ -92,7 +92,8 @@ fn kind(path: &Path, text: &str) -> Kind {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     let is_system = is_json
         && stave_canon::parse(text).is_ok_and(|value| {
-            matches!(value.get("nodes"), Some(Value::Array(_))) && value.get("edges").is_none_or(|edges| !matches!(edges, Value::Array(_)))
+            matches!(value.get("nodes"), Some(Value::Array(_)))
+                && value.get("edges").is_none_or(|edges| !matches!(edges, Value::Array(_)))
         });
     if is_system { Kind::System } else { Kind::Flow }
 }

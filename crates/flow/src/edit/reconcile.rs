@@ -385,6 +385,10 @@ impl<'text> Reconciler<'text> {
         let column = dashes.first().map_or(place.column, |dash| self.lines.column(*dash));
         let comments = dashes.iter().filter(|dash| self.lines.leading(**dash, column) < **dash).count();
         let takes_comments = comments * 2 > dashes.len();
+        let first_kept = steps.iter().find_map(|step| match step {
+            Step::Keep { old, .. } => Some(*old),
+            _ => None,
+        });
         let mut anchor: Option<usize> = None;
         let mut parts: Vec<(Span, bool)> = items.iter().map(|item| (item.span, true)).collect();
         let mut new: Vec<(Option<usize>, Vec<&Value>)> = Vec::new();
@@ -465,7 +469,7 @@ impl<'text> Reconciler<'text> {
                     self.replace(at, at, text);
                 }
                 _ => {
-                    let at = dashes.first().copied().unwrap_or_default();
+                    let at = first_kept.and_then(|old| dashes.get(old)).copied().unwrap_or_default();
                     let text: String = parts.iter().map(|part| format!("{part}{break_}")).collect();
                     self.replace(at, at, text);
                 }

@@ -62,7 +62,8 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<Merged, MergeError>
     let read = |side: &'static str, text: &str| {
         State::read(text.to_owned()).map_err(|error| MergeError::Unreadable { side, error })
     };
-    let (mut base, mut ours, mut theirs) = (read("base", base)?, read("ours", ours)?, read("theirs", theirs)?);
+    let (mut base, mut ours, mut theirs) =
+        (read("base", base)?, read("ours", ours)?, read("theirs", theirs)?);
     let mut conflicts = Vec::new();
     follow_renames(&mut base, &mut ours, &mut theirs, &mut conflicts);
     let merged = values::merge(&base.value(), &ours.value(), &theirs.value(), &mut conflicts);

@@ -16,12 +16,7 @@ struct Merger<'list> {
 }
 
 impl Merger<'_> {
-    fn value(
-        &mut self,
-        base: Option<&Value>,
-        ours: Option<&Value>,
-        theirs: Option<&Value>,
-    ) -> Option<Value> {
+    fn value(&mut self, base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Value> {
         if ours == theirs || theirs == base {
             return ours.cloned();
         }
@@ -85,7 +80,9 @@ impl Merger<'_> {
             self.path.pop();
             merged.extend(value.map(|value| (key.clone(), value)));
         }
-        for (index, (key, value)) in theirs.iter().enumerate().filter(|(_, (key, _))| !ours.contains_key(*key)) {
+        for (index, (key, value)) in
+            theirs.iter().enumerate().filter(|(_, (key, _))| !ours.contains_key(*key))
+        {
             self.path.push(key.clone());
             let value = self.value(base.get(key), None, Some(value));
             self.path.pop();

@@ -37,7 +37,8 @@ pub fn completions(text: &str, offset: usize) -> Vec<Completion> {
     let offset = boundary(text, offset);
     let parsed = crate::parse(SourceId(0), text);
     // A line that is being written often breaks the text; the rest of it still tells what there is.
-    let parsed = if parsed.flow.is_some() { parsed } else { crate::parse(SourceId(0), &without_line(text, offset)) };
+    let parsed =
+        if parsed.flow.is_some() { parsed } else { crate::parse(SourceId(0), &without_line(text, offset)) };
     let Some(flow) = parsed.flow else { return top_level(text, offset) };
     if let Some(tree) = &parsed.tree
         && let (path, value) = innermost(tree, offset)
@@ -66,7 +67,8 @@ fn without_line(text: &str, offset: usize) -> String {
 /// The start of the word that ends at an offset.
 fn word_start(text: &str, offset: usize, is_part: impl Fn(char) -> bool) -> usize {
     let before = &text[..offset];
-    before.len() - before.chars().rev().take_while(|letter| is_part(*letter)).map(char::len_utf8).sum::<usize>()
+    before.len()
+        - before.chars().rev().take_while(|letter| is_part(*letter)).map(char::len_utf8).sum::<usize>()
 }
 
 fn is_name(letter: char) -> bool {
@@ -124,6 +126,14 @@ fn keys(text: &str, offset: usize, path: &[String], flow: Option<&Flow>) -> Vec<
 fn outer(text: &str, offset: usize, flow: &Flow) -> Vec<Completion> {
     let place = cursor(text, offset);
     let path: Vec<&str> = place.path.iter().map(String::as_str).collect();
+    let line = text[..offset].rsplit('\n').next().unwrap_or_default();
+    // A quote that is still open keeps the text from being read, but not its line.
+    if let Some((_, typed)) = line.split_once(": ").filter(|_| !place.in_key)
+        && typed.starts_with(['"', '\''])
+        && let Some(words) = inside(typed, flow, &place.path)
+    {
+        return offered(text, offset, words, CompletionKind::Variable, is_name);
+    }
     let value = |words, kind| offered(text, offset, words, kind, is_dotted);
     if place.in_key {
         if let [.., "requires_context", "-"] = path.as_slice() {
@@ -159,23 +169,33 @@ fn outer(text: &str, offset: usize, flow: &Flow) -> Vec<Completion> {
 
 /// What could be written inside a template, code, an expression or a placeholder. `None` when the text is
 /// an ordinary value.
-fn embedded(text: &str, offset: usize, flow: &Flow, path: &[String], inner: &Text) -> Option<Vec<Completion>> {
+fn embedded(
+    text: &str,
+    offset: usize,
+    flow: &Flow,
+    path: &[String],
+    inner: &Text,
+) -> Option<Vec<Completion>> {
     let start = inner.span.start as usize;
-    let before = text.get(start..offset)?;
+    let words = inside(text.get(start..offset)?, flow, path)?;
+    Some(offered(text, offset, words, CompletionKind::Variable, is_name))
+}
+
+/// The words for a text at a path, of which `before` stands ahead of the cursor.
+fn inside(before: &str, flow: &Flow, path: &[String]) -> Option<Vec<Word>> {
     let steps: Vec<&str> = path.iter().map(String::as_str).collect();
     let node = match steps.as_slice() {
         ["nodes", id, ..] => flow.nodes.get(*id),
         _ => None,
     };
-    let words = match (steps.as_slice(), node) {
-        (["nodes", _, "prompt", "template" | "system"], Some(node)) => template(before, flow, node)?,
-        (["nodes", _, "transform", "spec"], Some(node)) => code(before, flow, node)?,
-        (["nodes", _, "transform", "spec", "args", ..], Some(node)) => placeholder(before, flow, node)?,
-        (["nodes", _, "state" | "runtime", .., "key"], Some(node)) => key(before, flow, node)?,
-        (["edges", "-", "condition" | "transform"], _) => expression(before, flow),
-        _ => return None,
-    };
-    Some(offered(text, offset, words, CompletionKind::Variable, is_name))
+    match (steps.as_slice(), node) {
+        (["nodes", _, "prompt", "template" | "system"], Some(node)) => template(before, flow, node),
+        (["nodes", _, "transform", "spec"], Some(node)) => code(before, flow, node),
+        (["nodes", _, "transform", "spec", "args", ..], Some(node)) => placeholder(before, flow, node),
+        (["nodes", _, "state" | "runtime", .., "key"], Some(node)) => key(before, flow, node),
+        (["edges", "-", "condition" | "transform"], _) => Some(expression(before, flow)),
+        _ => None,
+    }
 }
 
 /// The dotted path that ends at the cursor, without the word that is being written.
@@ -253,7 +273,8 @@ fn code(before: &str, flow: &Flow, node: &Node) -> Option<Vec<Word>> {
         return Some(words::context_fields(flow));
     }
     if head.ends_with("state.") {
-        let methods = [("get", "get(field, default)"), ("set", "set(field, value)"), ("delete", "delete(field)")];
+        let methods =
+            [("get", "get(field, default)"), ("set", "set(field, value)"), ("delete", "delete(field)")];
         return Some(methods.map(|(name, detail)| word(name, detail)).to_vec());
     }
     let line = head.rsplit('\n').next().unwrap_or_default();

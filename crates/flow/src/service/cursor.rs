@@ -117,7 +117,9 @@ fn flow_mapping(content: &str) -> Option<(&str, &str)> {
     let mut open = Vec::new();
     for (index, letter) in content.char_indices() {
         match letter {
-            '{' if !content.get(..index).is_some_and(|before| before.ends_with(['$', '{'])) => open.push(index),
+            '{' if !content.get(..index).is_some_and(|before| before.ends_with(['$', '{'])) => {
+                open.push(index)
+            }
             '}' => {
                 open.pop();
             }
@@ -186,9 +188,9 @@ pub(super) fn innermost(root: &Tree, offset: usize) -> (Vec<String>, &Tree) {
 pub(super) fn key_at(root: &Tree, offset: usize) -> Option<(Vec<String>, stave_diag::Span)> {
     let (mut path, tree) = innermost(root, offset);
     let entries = tree.entries()?;
-    let key = entries.iter().find(|entry| {
-        (entry.key.span.start as usize..=entry.key.span.end as usize).contains(&offset)
-    })?;
+    let key = entries
+        .iter()
+        .find(|entry| (entry.key.span.start as usize..=entry.key.span.end as usize).contains(&offset))?;
     path.push(key.key.value.clone());
     Some((path, key.key.span))
 }

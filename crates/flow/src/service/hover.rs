@@ -138,7 +138,10 @@ fn port_page(role: &str, node: &Node, port: &Port) -> String {
     }
     if let Some(schema) = &port.schema {
         let schema: Value = schema.to_value();
-        page.push_str(&format!("\n\n```json\n{}\n```", stave_canon::pretty_insertion_utf8(&schema).trim_end()));
+        page.push_str(&format!(
+            "\n\n```json\n{}\n```",
+            stave_canon::pretty_insertion_utf8(&schema).trim_end()
+        ));
     }
     page
 }
@@ -153,7 +156,9 @@ fn operation_page(operation: &ops::OperationSchema) -> String {
         page.push_str(&format!("\n\none of {} must be given", group.join(", ")));
     }
     if operation.effects {
-        page.push_str("\n\nIt changes something outside the flow, so it is neither cached nor repeated by itself.");
+        page.push_str(
+            "\n\nIt changes something outside the flow, so it is neither cached nor repeated by itself.",
+        );
     }
     page
 }

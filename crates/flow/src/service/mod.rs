@@ -23,7 +23,7 @@ pub use completion::{Completion, CompletionKind, completions};
 pub use definition::{definitions, references};
 pub use hover::{Hover, hover};
 pub use occurrences::{Occurrence, Symbol, default_port, occurrences};
-pub use rename::{rename_at, rename_edits, renamable_at, valid_name};
+pub use rename::{renamable_at, rename_at, rename_edits, valid_name};
 pub use symbols::{DocumentSymbol, SymbolKind, symbols};
 
 /// A text with everything that is known about it.
@@ -42,13 +42,7 @@ impl Analysis {
     pub fn new(text: String, options: &Options) -> Self {
         let parsed = crate::load(SourceId(0), &text, options);
         let occurrences = parsed.flow.as_ref().map(|flow| occurrences(flow, &text)).unwrap_or_default();
-        Analysis {
-            tree: parsed.tree,
-            flow: parsed.flow,
-            diagnostics: parsed.diagnostics,
-            occurrences,
-            text,
-        }
+        Analysis { tree: parsed.tree, flow: parsed.flow, diagnostics: parsed.diagnostics, occurrences, text }
     }
 
     /// The name under an offset. The end of a name belongs to it, as a cursor stands there after typing.

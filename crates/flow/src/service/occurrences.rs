@@ -268,7 +268,7 @@ impl<'flow> Finder<'flow> {
             }
         });
         scope.extend(own.iter().map(|(name, _)| *name));
-        let checks = edge.condition.iter().map(|text| check_condition(&text.embedded, &scope, &[]));
+        let checks = edge.condition.iter().map(|text| check_condition(&text.embedded, &scope));
         let checks = checks.chain(edge.transform.iter().map(|text| check_expression(&text.embedded, &scope)));
         for check in checks.collect::<Vec<_>>() {
             for used in &check.names {

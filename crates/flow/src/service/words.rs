@@ -15,7 +15,8 @@ pub(super) fn word(text: impl Into<String>, detail: impl Into<String>) -> Word {
 
 /// `_input.field` and the ports that values leave from.
 pub(super) fn origins(flow: &Flow) -> Vec<Word> {
-    let fields = flow.context.fields().map(|field| word(format!("{INPUT}.{}", field.as_str()), "request field"));
+    let fields =
+        flow.context.fields().map(|field| word(format!("{INPUT}.{}", field.as_str()), "request field"));
     let ports = flow.nodes.values().flat_map(|node| {
         let outputs = node.outputs.iter().map(|port| (port, "output"));
         let ports = outputs.chain(node.error.iter().map(|port| (port, "error port")));

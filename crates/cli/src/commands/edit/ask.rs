@@ -11,8 +11,8 @@ use stave_diag::{SourceId, render};
 use stave_flow::Options;
 use stave_flow::edit::{COMMANDS, Command, EditError, EditRequest, apply, command_schema};
 use stave_llm::{
-    CallOptions, FunctionTool, Message, Part, PartKind, Provider, Request, Role, Secret, Target, Tool, ToolChoice,
-    ToolUse, Transport,
+    CallOptions, FunctionTool, Message, Part, PartKind, Provider, Request, Role, Secret, Target, Tool,
+    ToolChoice, ToolUse, Transport,
 };
 use stave_runtime::Secrets;
 
@@ -159,7 +159,10 @@ fn tried(calls: &[ToolUse], text: &str, options: &Options) -> Result<Vec<Command
         fields.insert("op".to_owned(), Value::from(call.name.as_str()));
         // Models write `null` for what they leave out.
         fields.retain(|name, value| !value.is_null() || name == "value");
-        commands.push(Command::from_value(&Value::Object(fields)).map_err(|reason| format!("`{}`: {reason}", call.name))?);
+        commands.push(
+            Command::from_value(&Value::Object(fields))
+                .map_err(|reason| format!("`{}`: {reason}", call.name))?,
+        );
     }
     match apply(text, &EditRequest::new(commands.clone()), options) {
         Ok(_) => Ok(commands),
@@ -167,7 +170,10 @@ fn tried(calls: &[ToolUse], text: &str, options: &Options) -> Result<Vec<Command
             let mut sources = stave_diag::Sources::new();
             sources.add("flow.yaml", text);
             let listed = render::short::render(&diagnostics, &sources);
-            Err(format!("the commands were refused, since the flow would have these errors:\n{}", listed.trim_end()))
+            Err(format!(
+                "the commands were refused, since the flow would have these errors:\n{}",
+                listed.trim_end()
+            ))
         }
         Err(EditError::Unknown { what, help }) => {
             Err(format!("there is no {what}{}", help.map(|help| format!("; {help}")).unwrap_or_default()))

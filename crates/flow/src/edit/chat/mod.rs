@@ -47,7 +47,9 @@ pub fn understand(flow: &Flow, sentence: &str) -> Meaning {
 
 /// The words behind one of these beginnings.
 fn after<'words, 'text>(words: &'words [&'text str], openings: &[&[&str]]) -> Option<&'words [&'text str]> {
-    let fits = |opening: &&&[&str]| words.len() >= opening.len() && words.iter().zip(**opening).all(|(word, wanted)| word == wanted);
+    let fits = |opening: &&&[&str]| {
+        words.len() >= opening.len() && words.iter().zip(**opening).all(|(word, wanted)| word == wanted)
+    };
     let opening = openings.iter().find(fits)?;
     words.get(opening.len()..)
 }
