@@ -3,6 +3,7 @@
 mod canonical;
 mod check;
 mod conditions;
+mod system;
 
 use crate::contest::Comparison;
 use crate::machine::Machine;
@@ -16,4 +17,4 @@ pub(crate) struct Benchmark {
     pub(crate) prepare: fn(&Machine) -> Vec<Comparison>,
 }
 
-pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK];
+pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK, system::BENCHMARK];

@@ -3,3 +3,4 @@
 pub(crate) mod document;
 pub(crate) mod flow;
 mod random;
+pub(crate) mod system;
