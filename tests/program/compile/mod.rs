@@ -4,6 +4,7 @@
 mod clean;
 mod kill;
 mod outputs;
+mod policy;
 mod run_document;
 mod sample;
 mod watch;

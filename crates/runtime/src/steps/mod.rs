@@ -7,6 +7,7 @@ mod http_request;
 mod human_approve;
 mod io_format_response;
 mod llm_chat;
+mod policy_apply;
 mod python;
 mod transform_filter;
 mod transform_map;
@@ -54,6 +55,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "human.approve" => Arc::new(human_approve::HumanApprove),
         "io.format_response" => Arc::new(io_format_response::FormatResponse),
         "llm.chat" => Arc::new(llm_chat::LlmChat),
+        "policy.apply" => Arc::new(policy_apply::PolicyApply),
         "python" => Arc::new(python::Python),
         "transform.filter" => Arc::new(transform_filter::Filter),
         "transform.map" => Arc::new(transform_map::Map),
@@ -74,6 +76,7 @@ pub fn kinds() -> Vec<&'static str> {
         "human.approve",
         "io.format_response",
         "llm.chat",
+        "policy.apply",
         "python",
         "transform.filter",
         "transform.map",
