@@ -1,0 +1,97 @@
+//! `bundle`: the runtime bundle of each project's document, the specifications it refers to, and the run
+//! manifest over them.
+
+use std::collections::BTreeMap;
+
+use stave_canon::{Value, pretty_sorted_utf8, sha256_hex};
+use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestration_path};
+use stave_system::manifest::{ReplayMode, RunManifest, manifest_path};
+use stave_system::sign::ENDING;
+
+use super::projection::{self, Projection};
+use super::{Before, Emitter, Tree};
+use crate::commands::compile::compilation::Compilation;
+use crate::exit::Stop;
+
+#[derive(Debug)]
+pub(super) struct Bundle;
+
+const FOLDERS: [(&str, &str); 4] = [
+    (".akc/runtime/", ".runtime_bundle.json"),
+    (".akc/agents/", ".coordination.json"),
+    (".akc/orchestration/", ".orchestration.json"),
+    (".akc/run/", ".manifest.json"),
+];
+
+impl Emitter for Bundle {
+    fn word(&self) -> &'static str {
+        "bundle"
+    }
+
+    fn roots(&self) -> &'static [&'static str] {
+        &[".akc"]
+    }
+
+    /// A signature goes with what it signs, since it holds for those bytes only.
+    fn owns(&self, path: &str) -> bool {
+        let path = path.strip_suffix(ENDING).unwrap_or(path);
+        FOLDERS.iter().any(|(folder, ending)| path.starts_with(folder) && path.ends_with(ending))
+    }
+
+    fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
+        for projection in projection::project(compilation)? {
+            emit(&projection, before, tree)?;
+        }
+        Ok(())
+    }
+}
+
+fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
+    let run_id = projection.run_id.as_str();
+    let bundled = projection.bundle()?;
+    let pretty = |value: &Value| {
+        let mut text = pretty_sorted_utf8(value);
+        text.push('\n');
+        text
+    };
+    let files = [
+        (bundle_path(run_id), bundled.bundle.to_file_text()),
+        (coordination_path(run_id), pretty(&bundled.specifications.coordination)),
+        (orchestration_path(run_id), pretty(&bundled.specifications.orchestration)),
+    ];
+    let hashes: BTreeMap<String, String> =
+        files.iter().map(|(path, text)| (path.clone(), sha256_hex(text))).collect();
+    let inputs = projection
+        .flows
+        .iter()
+        .map(|flow| (flow.source.name.clone(), sha256_hex(flow.source.text.as_bytes())));
+    let bundle = bundle_path(run_id);
+    let manifest = RunManifest {
+        run_id: run_id.to_owned(),
+        tenant_id: projection.document.tenant_id.clone(),
+        repo_id: projection.document.repo_id.clone(),
+        ir_sha256: projection.document.fingerprint(),
+        ir_path: ir_path(run_id),
+        ir_format_version: projection.document.version.format_version().to_owned(),
+        stable_intent_sha256: intent_hash(&bundled.intent.reference),
+        replay_mode: ReplayMode::Live,
+        input_hashes: inputs.collect(),
+        runtime_bundle: hashes.get(&bundle).map(|hash| (bundle.clone(), hash.clone())),
+        output_hashes: hashes,
+    };
+    for (path, text) in files.into_iter().chain([(manifest_path(run_id), manifest.to_file_text())]) {
+        // A signature stays with bytes that did not change, and goes with those that did.
+        let signature = format!("{path}{ENDING}");
+        if before(&path).as_ref() == Some(&text)
+            && let Some(kept) = before(&signature)
+        {
+            tree.add(signature, kept);
+        }
+        tree.add(path, text);
+    }
+    Ok(())
+}
+
+fn intent_hash(reference: &Value) -> Option<String> {
+    reference.get("stable_intent_sha256").and_then(Value::as_str).map(str::to_owned)
+}
