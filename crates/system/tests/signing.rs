@@ -1,7 +1,5 @@
 //! Keys and signatures: what is signed is taken, everything else is refused for its own reason.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
-
 use stave_system::sign::{Claim, PublicKey, Refusal, SecretKey, Signature, Trust, verify};
 
 const MANIFEST: &str =
