@@ -161,11 +161,12 @@ fn the_index_lists_every_code() {
 }
 
 /// The parts of the table, in its order, as the index calls them.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "YAML text",
     "Flows",
     "Code, expressions and templates",
     "Exec documents",
+    "System documents and bundles",
     "Prompts",
     "Runs",
     "Project and command line",
