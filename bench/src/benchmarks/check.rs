@@ -20,16 +20,27 @@ pub(super) const BENCHMARK: Benchmark = Benchmark {
 };
 
 fn prepare(machine: &Machine) -> Vec<Comparison> {
-    let text: Rc<str> = Rc::from(flow::text());
+    let text: Rc<str> = Rc::from(flow::text(flow::STAGES));
     let peer = Peer::start(machine, include_str!("../peers/check.py"), Value::from(&*text));
-    vec![
+    let mut comparisons = vec![
         comparison("parse and all checks", &text, &peer, "stave_flow::load", |text| {
             stave_flow::load(SourceId(0), text, &Options::default())
         }),
         comparison("parse alone", &text, &peer, "stave_flow::parse", |text| {
             stave_flow::parse(SourceId(0), text)
         }),
-    ]
+    ];
+    // The bytes per second stay the same when the time grows with the size of the flow and not faster.
+    let sizes = [("1,000 nodes: parse and all checks", 50), ("5,000 nodes: parse and all checks", 250)];
+    comparisons.extend(sizes.map(|(title, stages)| {
+        let text: Rc<str> = Rc::from(flow::text(stages));
+        let work = Work::Bytes(text.len());
+        let ours = InProcess::boxed(String::new(), move || {
+            black_box(stave_flow::load(SourceId(0), black_box(&text), &Options::default()));
+        });
+        Comparison { title, work, entrants: vec![Entrant { name: "stave_flow::load", contestant: Ok(ours) }] }
+    }));
+    comparisons
 }
 
 fn comparison(

@@ -1,9 +1,10 @@
-//! A flow of two hundred nodes: ten stages of a support desk, each with ports, schemas, prompts, code,
+//! A flow of two hundred nodes, or more: ten stages of a support desk, each with ports, schemas, prompts, code,
 //! operations, conditions, state and comments.
 
 use super::random::Random;
 
-const STAGES: usize = 10;
+/// Each stage has twenty nodes.
+pub(crate) const STAGES: usize = 10;
 const NODES_OF_A_STAGE: &str = include_str!("stage.yaml");
 const EDGES_OF_A_STAGE: &str = include_str!("stage_edges.yaml");
 
@@ -20,18 +21,18 @@ context:
 
 nodes:";
 
-/// The text of the flow.
-pub(crate) fn text() -> String {
+/// The text of a flow with so many stages.
+pub(crate) fn text(stages: usize) -> String {
     let mut random = Random::new(200);
     let mut text = HEAD.to_owned();
-    for number in 1..=STAGES {
+    for number in 1..=stages {
         fill(NODES_OF_A_STAGE, number, &mut random, &mut text);
     }
     text.push_str("\nedges:");
-    for number in 1..=STAGES {
+    for number in 1..=stages {
         fill(EDGES_OF_A_STAGE, number, &mut random, &mut text);
     }
-    text.push_str(&format!("\n  - from: {}_summary.summary\n    to: _output\n", stage(STAGES)));
+    text.push_str(&format!("\n  - from: {}_summary.summary\n    to: _output\n", stage(stages)));
     text
 }
 
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_flow_is_large_and_sound() {
-        let text = text();
+        let text = text(STAGES);
         assert!((90_000..160_000).contains(&text.len()), "{} bytes", text.len());
         let parsed = stave_flow::load(SourceId(0), &text, &Options::default());
         let found: Vec<String> = parsed
@@ -83,6 +84,13 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time() {
-        assert_eq!(text(), text());
+        assert_eq!(text(STAGES), text(STAGES));
+    }
+
+    #[test]
+    fn a_flow_of_five_thousand_nodes_is_within_the_bounds() {
+        let parsed = stave_flow::parse(SourceId(0), &text(250));
+        assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics.first());
+        assert_eq!(parsed.flow.map(|flow| flow.nodes.len()), Some(5000));
     }
 }

@@ -1,6 +1,7 @@
 //! Text that stands inside another source: a template, a script or a schema in a YAML scalar.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::{SourceId, Span};
 
@@ -10,11 +11,29 @@ use crate::{SourceId, Span};
 /// Invariant: `pieces` is sorted by `text_start`, its first piece starts at 0, and every offset is on a
 /// character boundary of its text. A piece of the same length in text and source was written as it reads;
 /// any other piece is one decoded character, which has no inner places.
+///
+/// A copy shares the text, since a model and the tree that it was read from both hold it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Embedded {
-    text: String,
+    text: Arc<str>,
     source: SourceId,
-    pieces: Vec<Piece>,
+    pieces: Pieces,
+}
+
+/// Most texts stand in their source as they are, and need no list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pieces {
+    One(Piece),
+    Several(Arc<[Piece]>),
+}
+
+impl Pieces {
+    fn as_slice(&self) -> &[Piece] {
+        match self {
+            Pieces::One(piece) => std::slice::from_ref(piece),
+            Pieces::Several(pieces) => pieces,
+        }
+    }
 }
 
 /// From `text_start` on, the embedded text was written at `source_start`, up to the next piece.
@@ -30,17 +49,21 @@ pub struct Piece {
 impl Embedded {
     /// A text whose pieces the reader of the outer syntax recorded.
     #[must_use]
-    pub fn new(text: String, source: SourceId, pieces: Vec<Piece>) -> Self {
-        Embedded { text, source, pieces }
+    pub fn new(text: impl Into<Arc<str>>, source: SourceId, pieces: &[Piece]) -> Self {
+        let pieces = match pieces {
+            [only] => Pieces::One(*only),
+            several => Pieces::Several(several.into()),
+        };
+        Embedded { text: text.into(), source, pieces }
     }
 
     /// A text that stands in its source exactly as it is, from `start` on.
     #[must_use]
-    pub fn verbatim(text: impl Into<String>, source: SourceId, start: usize) -> Self {
+    pub fn verbatim(text: impl Into<Arc<str>>, source: SourceId, start: usize) -> Self {
         let text = text.into();
         let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
         let piece = Piece { text_start: 0, source_start: clamp(start), source_len: clamp(text.len()) };
-        Embedded { text, source, pieces: vec![piece] }
+        Embedded { text, source, pieces: Pieces::One(piece) }
     }
 
     #[must_use]
@@ -65,16 +88,16 @@ impl Embedded {
 
     fn outer(&self, offset: usize, side: Side) -> usize {
         let offset = self.boundary(offset, side);
-        let after = self.pieces.partition_point(|piece| match side {
+        let pieces = self.pieces.as_slice();
+        let after = pieces.partition_point(|piece| match side {
             Side::Start => piece.text_start as usize <= offset,
             Side::End => (piece.text_start as usize) < offset,
         });
-        let Some((index, piece)) =
-            after.checked_sub(1).and_then(|index| Some((index, self.pieces.get(index)?)))
+        let Some((index, piece)) = after.checked_sub(1).and_then(|index| Some((index, pieces.get(index)?)))
         else {
-            return self.pieces.first().map_or(0, |piece| piece.source_start as usize);
+            return pieces.first().map_or(0, |piece| piece.source_start as usize);
         };
-        let text_end = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.text_start as usize);
+        let text_end = pieces.get(index + 1).map_or(self.text.len(), |next| next.text_start as usize);
         let text_len = text_end.saturating_sub(piece.text_start as usize);
         let source_len = piece.source_len as usize;
         let into_text = offset.saturating_sub(piece.text_start as usize);
@@ -115,7 +138,7 @@ mod tests {
     fn assert_maps(source_text: &str, text: &str, pieces: Vec<Piece>, pairs: &[(&str, &str)]) {
         let mut sources = Sources::new();
         let id = sources.add("flow.yaml", source_text);
-        let embedded = Embedded::new(text.to_owned(), id, pieces);
+        let embedded = Embedded::new(text, id, &pieces);
         for (part, written) in pairs {
             let start = text.find(part).expect("the part stands in the text");
             let span = embedded.span(start..start + part.len());
@@ -179,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_empty_range_after_a_trailing_escape_is_its_end() {
-        let embedded = Embedded::new("a\n".to_owned(), SourceId(0), vec![piece(0, 4, 1), piece(1, 5, 2)]);
+        let embedded = Embedded::new("a\n", SourceId(0), &[piece(0, 4, 1), piece(1, 5, 2)]);
         assert_eq!(embedded.span(2..2), Span::at(SourceId(0), 7));
     }
 
@@ -192,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_empty_text_has_a_place() {
-        let embedded = Embedded::new(String::new(), SourceId(0), Vec::new());
+        let embedded = Embedded::new("", SourceId(0), &[]);
         assert_eq!(embedded.whole(), Span::at(SourceId(0), 0));
         let embedded = Embedded::verbatim("", SourceId(0), 5);
         assert_eq!(embedded.whole(), Span::at(SourceId(0), 5));

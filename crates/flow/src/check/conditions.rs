@@ -1,45 +1,59 @@
 //! Conditions and transforms of edges are expressions over the value that travels.
 
+use std::collections::HashMap;
+
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 use stave_script::{ExpressionCheck, ExpressionType, check_typed, check_typed_condition};
 
-use super::subject::{Subject, suggest};
+use super::subject::{EdgeExpressions, Subject, suggest};
 use crate::graph::{self, Origin};
-use crate::model::{Edge, Text};
+use crate::model::{Edge, Flow, Text};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for edge in &subject.flow.edges {
+        let Some(found) = subject.expressions.get(&edge.index) else { continue };
         let origin = edge.from.as_ref().and_then(|end| graph::origin(subject.flow, end).ok());
-        let mut scope = vec!["value", "context"];
-        match origin {
-            Some(Origin::Request(field)) => scope.push(field),
-            Some(Origin::Output(_, port) | Origin::Error(_, port)) => {
-                scope.extend(["outputs", port.name.as_str()]);
-            }
-            // The port that the edge names, though it is not there.
-            None => {
-                scope.push("outputs");
-                scope.extend(edge.from.iter().filter_map(|end| end.port.as_ref()).map(|port| port.as_str()));
-            }
-        }
-        let known = known(origin);
-        let condition =
-            edge.condition.as_ref().map(|text| check_typed_condition(&text.embedded, &scope, &known));
-        let transform = edge.transform.as_ref().map(|text| check_typed(&text.embedded, &scope, &known));
-        if let (Some(found), Some(text)) = (&transform, &edge.transform) {
+        if let (Some(found), Some(text)) = (&found.transform, &edge.transform) {
             diagnostics.extend(mismatch(subject, edge, text, found.result));
         }
-        for found in condition.into_iter().chain(transform) {
-            paths(subject, origin, &found, diagnostics);
-            diagnostics.extend(found.diagnostics);
+        for found in found.each() {
+            paths(subject, origin, found, diagnostics);
+            diagnostics.extend(found.diagnostics.iter().cloned());
         }
+    }
+}
+
+/// What is known about the expressions of a flow's edges, by the index of the edge.
+pub(super) fn expressions(flow: &Flow) -> HashMap<usize, EdgeExpressions> {
+    let edges = flow.edges.iter().filter(|edge| edge.condition.is_some() || edge.transform.is_some());
+    edges.map(|edge| (edge.index, of_edge(flow, edge))).collect()
+}
+
+fn of_edge(flow: &Flow, edge: &Edge) -> EdgeExpressions {
+    let origin = edge.from.as_ref().and_then(|end| graph::origin(flow, end).ok());
+    let mut scope = vec!["value", "context"];
+    match origin {
+        Some(Origin::Request(field)) => scope.push(field),
+        Some(Origin::Output(_, port) | Origin::Error(_, port)) => {
+            scope.extend(["outputs", port.name.as_str()]);
+        }
+        // The port that the edge names, though it is not there.
+        None => {
+            scope.push("outputs");
+            scope.extend(edge.from.iter().filter_map(|end| end.port.as_ref()).map(|port| port.as_str()));
+        }
+    }
+    let known = known(origin);
+    EdgeExpressions {
+        condition: edge.condition.as_ref().map(|text| check_typed_condition(&text.embedded, &scope, &known)),
+        transform: edge.transform.as_ref().map(|text| check_typed(&text.embedded, &scope, &known)),
     }
 }
 
 /// The types of the names that carry the value.
 fn known(origin: Option<Origin<'_>>) -> Vec<(&str, ExpressionType)> {
-    let Some(port) = origin.as_ref().and_then(Origin::port) else { return Vec::new() };
+    let Some(port) = origin.and_then(|origin| origin.port()) else { return Vec::new() };
     let Some(port_type) = &port.port_type else { return Vec::new() };
     let value = match port_type.json_type() {
         "string" => ExpressionType::String,

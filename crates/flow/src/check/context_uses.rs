@@ -1,7 +1,6 @@
 //! Which context fields a node reads, by whatever language.
 
 use stave_diag::Span;
-use stave_script::check_template;
 use stave_script::interpolation::{self, PathStep};
 
 use super::placeholders::step_span;
@@ -27,12 +26,8 @@ pub(super) fn of(subject: &Subject<'_>, node: &Node) -> Vec<(String, Span)> {
             }
         });
     }
-    let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-    scope.push("context");
-    let prompt = node.prompt.iter();
-    for text in prompt.flat_map(|prompt| prompt.system.iter().chain(&prompt.template)) {
-        let paths = check_template(&text.embedded, &scope).paths;
-        used.extend(paths.into_iter().filter_map(|used| match used.path.as_slice() {
+    for (_, found) in subject.templates(node) {
+        used.extend(found.paths.iter().filter_map(|used| match used.path.as_slice() {
             [root, name, ..] if root == "context" => Some((name.clone(), used.span)),
             _ => None,
         }));

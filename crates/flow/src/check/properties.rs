@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span, did_you_mean};
 use stave_script::interpolation::{self, PathStep};
-use stave_script::{check_expression, check_template};
 
 use super::placeholders::step_span;
 use super::subject::{Subject, listed};
@@ -19,11 +18,11 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         return;
     }
     for node in subject.nodes() {
-        templates(&schemas, node, diagnostics);
+        templates(subject, &schemas, node, diagnostics);
         placeholders(&schemas, node, diagnostics);
     }
     for connected in &subject.edges {
-        expressions(connected, diagnostics);
+        expressions(subject, connected, diagnostics);
     }
 }
 
@@ -63,18 +62,14 @@ impl<'flow> Schemas<'flow> {
     }
 }
 
-fn templates(schemas: &Schemas<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
-    let scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-    if !scope.iter().any(|name| schemas.of(node, name).is_some()) {
-        return;
-    }
-    for text in node.prompt.iter().flat_map(|prompt| prompt.system.iter().chain(&prompt.template)) {
-        for used in check_template(&text.embedded, &scope).paths {
-            let Some((root, steps)) = used.path.split_first() else { continue };
+fn templates(subject: &Subject<'_>, schemas: &Schemas<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    for used in subject.templates(node).iter().flat_map(|(_, found)| &found.paths) {
+        let Some((root, steps)) = used.path.split_first().filter(|(_, steps)| !steps.is_empty()) else {
+            continue;
+        };
+        if let Some(schema) = schemas.of(node, root) {
             let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-            if let Some(schema) = schemas.of(node, root) {
-                diagnostics.extend(unknown(schema, root, &steps, used.span));
-            }
+            diagnostics.extend(unknown(schema, root, &steps, used.span));
         }
     }
 }
@@ -97,17 +92,15 @@ fn placeholders(schemas: &Schemas<'_>, node: &Node, diagnostics: &mut Vec<Diagno
     });
 }
 
-fn expressions(connected: &Connected<'_>, diagnostics: &mut Vec<Diagnostic>) {
+fn expressions(subject: &Subject<'_>, connected: &Connected<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let Origin::Output(_, port) = connected.origin else { return };
     let Some(schema) = &port.schema else { return };
-    let scope = ["value", port.name.as_str(), "outputs", "context"];
-    for text in connected.edge.condition.iter().chain(&connected.edge.transform) {
-        for used in check_expression(&text.embedded, &scope).paths {
-            let Some((root, steps)) = used.path.split_first() else { continue };
-            if root == "value" || root == port.name.as_str() {
-                let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-                diagnostics.extend(unknown(schema, root, &steps, used.span));
-            }
+    let Some(found) = subject.expressions.get(&connected.edge.index) else { return };
+    for used in found.each().flat_map(|found| &found.paths) {
+        let Some((root, steps)) = used.path.split_first() else { continue };
+        if root == "value" || root == port.name.as_str() {
+            let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+            diagnostics.extend(unknown(schema, root, &steps, used.span));
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 use stave_script::python::{TransformCheck, check_transform};
+use stave_script::{ExpressionCheck, TemplateCheck, check_template};
 
-use super::Options;
+use super::{Options, conditions};
 use crate::graph::{self, Connected};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Text, Tool};
 
@@ -17,6 +18,10 @@ pub(super) struct Subject<'flow> {
     pub(super) edges: Vec<Connected<'flow>>,
     /// What is known about the code of the nodes that have some, by node id.
     pub(super) code: HashMap<&'flow str, TransformCheck>,
+    /// What is known about the system text and the template of each prompt, by node id.
+    templates: HashMap<&'flow str, Templates<'flow>>,
+    /// What is known about the condition and the transform of each edge that has one, by its index.
+    pub(super) expressions: HashMap<usize, EdgeExpressions>,
     /// The node ids that each node's outputs and error port lead to, without repetition.
     pub(super) followers: HashMap<&'flow str, Vec<&'flow str>>,
     /// The node ids that lead to each node.
@@ -52,11 +57,19 @@ impl<'flow> Subject<'flow> {
             let transform = node.transform.as_ref()?;
             Some((node.id.as_str(), check_transform(&transform.code()?.embedded, transform.key)))
         });
-        Subject { flow, options, edges, code: code.collect(), followers, leaders, callers, declared }
+        let templates = flow.nodes.values().filter_map(|node| Some((node.id.as_str(), templates(node)?)));
+        let (code, templates) = (code.collect(), templates.collect());
+        let expressions = conditions::expressions(flow);
+        Subject { flow, options, edges, code, templates, expressions, followers, leaders, callers, declared }
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &'flow Node> {
         self.flow.nodes.values()
+    }
+
+    /// The system text and the template of a node's prompt, each with what is known about it.
+    pub(super) fn templates(&self, node: &Node) -> &[(&'flow Text, TemplateCheck)] {
+        self.templates.get(node.id.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The tools that lead to this node, each with the node whose prompt has it.
@@ -112,6 +125,29 @@ impl<'flow> Subject<'flow> {
                 .help(format!("add `{name}` to `context.requires` or `context.optional`")),
         })
     }
+}
+
+type Templates<'flow> = Vec<(&'flow Text, TemplateCheck)>;
+
+/// What is known about the expressions of an edge.
+#[derive(Debug, Default)]
+pub(super) struct EdgeExpressions {
+    pub(super) condition: Option<ExpressionCheck>,
+    pub(super) transform: Option<ExpressionCheck>,
+}
+
+impl EdgeExpressions {
+    pub(super) fn each(&self) -> impl Iterator<Item = &ExpressionCheck> {
+        self.condition.iter().chain(&self.transform)
+    }
+}
+
+fn templates(node: &Node) -> Option<Templates<'_>> {
+    let prompt = node.prompt.as_ref()?;
+    let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
+    scope.push("context");
+    let texts = prompt.system.iter().chain(&prompt.template);
+    Some(texts.map(|text| (text, check_template(&text.embedded, &scope))).collect())
 }
 
 /// Everything that steps lead to from a beginning, which is in it only when a step leads back.

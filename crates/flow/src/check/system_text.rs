@@ -2,7 +2,6 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_script::check_template;
 
 use super::subject::{Subject, listed};
 
@@ -12,13 +11,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
     for node in subject.nodes() {
         let Some(system) = node.prompt.as_ref().and_then(|prompt| prompt.system.as_ref()) else { continue };
-        // Most system texts are plain, and a plain one needs no parser.
-        if !system.as_str().contains("{{") && !system.as_str().contains("{%") {
-            continue;
-        }
-        let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-        scope.push("context");
-        let paths = check_template(&system.embedded, &scope).paths;
+        let checked = subject.templates(node).iter().find(|(text, _)| std::ptr::eq(*text, system));
+        let Some(paths) = checked.map(|(_, found)| &found.paths) else { continue };
         let Some(first) = paths.first() else { continue };
         let mut names: Vec<String> = paths.iter().map(|used| used.path.join(".")).collect();
         names.dedup();

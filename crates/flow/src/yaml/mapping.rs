@@ -1,6 +1,6 @@
 //! Mappings while they are read: their keys, and what `<<` brings in.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, Span};
@@ -12,10 +12,30 @@ use crate::model::Spanned;
 #[derive(Default)]
 pub(super) struct Mapping {
     pub(super) entries: Vec<Entry>,
-    pub(super) keys: HashMap<String, Span>,
+    /// The names of a long mapping; a short one is searched.
+    names: HashSet<String>,
     pub(super) pending: Option<Key>,
     /// Values of `<<` with the number of entries ahead of them.
     pub(super) merges: Vec<(usize, Tree)>,
+}
+
+/// How many entries are searched one by one.
+const SHORT: usize = 16;
+
+impl Mapping {
+    /// The place of the entry of this name.
+    fn place(&mut self, name: &str) -> Option<Span> {
+        if self.entries.len() > SHORT {
+            if self.names.is_empty() {
+                self.names = self.entries.iter().map(|entry| entry.key.value.clone()).collect();
+            }
+            if !self.names.contains(name) {
+                self.names.insert(name.to_owned());
+                return None;
+            }
+        }
+        self.entries.iter().find(|entry| entry.key.value == name).map(|entry| entry.key.span)
+    }
 }
 
 pub(super) enum Key {
@@ -39,13 +59,18 @@ impl Reader<'_> {
             // A number or a boolean is a key by the text it was written with.
             _ => self.text.get(span.range()).unwrap_or_default().to_owned(),
         };
+        self.named_key(name, span, plain)
+    }
+
+    /// A key by its name.
+    pub(super) fn named_key(&mut self, name: String, span: Span, plain: bool) -> Key {
         if plain && name == "<<" {
             return Key::Merge;
         }
         let Some(Frame { content: Content::Mapping(mapping), .. }) = self.frames.last_mut() else {
             return Key::Broken;
         };
-        if let Some(first) = mapping.keys.get(&name).copied() {
+        if let Some(first) = mapping.place(&name) {
             let diagnostic =
                 Diagnostic::new(codes::DUPLICATE_KEY, span, format!("the key `{name}` stands here twice"))
                     .label(first, "it stands here first")
@@ -53,18 +78,17 @@ impl Reader<'_> {
             self.report(diagnostic);
             return Key::Broken;
         }
-        mapping.keys.insert(name.clone(), span);
         Key::Name(Spanned::new(name, span))
     }
 
     /// The entries of a mapping with its merge keys expanded: what the mapping says itself wins, then
     /// what is merged first.
     pub(super) fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
-        let Mapping { entries, keys, merges, .. } = mapping;
+        let Mapping { entries, merges, .. } = mapping;
         if merges.is_empty() {
             return entries;
         }
-        let mut taken: HashSet<String> = keys.into_keys().collect();
+        let mut taken: HashSet<String> = entries.iter().map(|entry| entry.key.value.clone()).collect();
         let mut out = Vec::with_capacity(entries.len());
         let mut merges = merges.into_iter().peekable();
         for (index, entry) in entries.into_iter().map(Some).chain([None]).enumerate() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, StructureStyle};
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
 
@@ -16,7 +16,7 @@ pub const MAX_BYTES: usize = 4 << 20;
 /// Containers may nest this deep.
 pub const MAX_DEPTH: usize = 96;
 /// A tree may have this many nodes once aliases are expanded; long strings count as several.
-pub const MAX_NODES: usize = 100_000;
+pub const MAX_NODES: usize = 500_000;
 
 /// How many bytes of a string weigh as much as one node.
 const BYTES_PER_NODE: usize = 64;
@@ -133,6 +133,19 @@ impl Reader<'_> {
                     let span = self.span(range);
                     self.document.comments.push(Comment { span });
                 }
+                // Most scalars are keys, and a key needs no more than its name.
+                Event::Scalar(value, style, 0, None) if self.expects_key() && !is_block(style) => {
+                    let weight = 1 + value.len() / BYTES_PER_NODE;
+                    self.weight += weight;
+                    let span = self.span(range);
+                    let key = self.named_key(value.into_owned(), span, style == ScalarStyle::Plain);
+                    if let Some(frame) = self.frames.last_mut() {
+                        frame.weight += weight;
+                        if let Content::Mapping(mapping) = &mut frame.content {
+                            mapping.pending = Some(key);
+                        }
+                    }
+                }
                 Event::Scalar(value, style, anchor, tag) => {
                     let (tree, plain) = self.scalar(&value, style, range, tag.as_deref());
                     let weight = 1 + value.len() / BYTES_PER_NODE;
@@ -170,6 +183,11 @@ impl Reader<'_> {
             }
         }
         self.document.root = self.root.take();
+    }
+
+    /// Whether what comes next is a key.
+    fn expects_key(&self) -> bool {
+        matches!(self.frames.last(), Some(Frame { content: Content::Mapping(mapping), .. }) if mapping.pending.is_none())
     }
 
     pub(super) fn span(&self, range: Range<usize>) -> Span {
@@ -261,4 +279,8 @@ impl Reader<'_> {
             },
         }
     }
+}
+
+fn is_block(style: ScalarStyle) -> bool {
+    matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }

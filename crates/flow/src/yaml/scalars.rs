@@ -42,13 +42,20 @@ impl Reader<'_> {
                 self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message).help(help));
                 TreeValue::Null
             }
-            Plain::String => {
-                let pieces = pieces(self.text, range, style, value);
-                let embedded = Embedded::new(value.to_owned(), self.source, pieces);
-                TreeValue::String(Text { span, embedded })
-            }
+            Plain::String => TreeValue::String(Text { span, embedded: self.embedded(value, style, range) }),
         };
         (Tree { span, value }, plain)
+    }
+
+    /// A decoded scalar with its places. One on a single line without escapes stands there as it reads.
+    fn embedded(&self, value: &str, style: ScalarStyle, range: Range<usize>) -> Embedded {
+        let quote = usize::from(matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted));
+        let inside = range.start + quote..range.end.saturating_sub(quote);
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        if !is_block && !value.is_empty() && self.text.get(inside.clone()) == Some(value) {
+            return Embedded::verbatim(value, self.source, inside.start);
+        }
+        Embedded::new(value, self.source, &pieces(self.text, range, style, value))
     }
 
     fn tagged(&mut self, tag: &Tag, value: &str, span: Span) -> Plain {

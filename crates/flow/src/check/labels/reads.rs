@@ -1,12 +1,11 @@
 //! What a node reads, and where.
 
 use stave_diag::Span;
-use stave_script::check_template;
 use stave_script::interpolation::{self, PathStep};
 use stave_script::python::StateMethod;
 
 use crate::check::subject::Subject;
-use crate::model::{Node, Prompt, Text, Transform};
+use crate::model::{Node, Text, Transform};
 use crate::yaml::Tree;
 
 /// A value that a text reads.
@@ -18,23 +17,15 @@ pub(super) enum Read {
     Reply,
 }
 
-/// What the templates of a prompt put in front of its model, each with its place.
-pub(super) fn of_prompt(node: &Node, prompt: &Prompt) -> Vec<(Read, Span)> {
-    let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-    scope.push("context");
-    let mut reads = Vec::new();
-    for text in prompt.system.iter().chain(&prompt.template) {
-        for used in check_template(&text.embedded, &scope).paths {
-            match used.path.as_slice() {
-                [root, name, ..] if root == "context" => {
-                    reads.push((Read::Context(name.clone()), used.span));
-                }
-                [root, ..] => reads.push((Read::Input(root.clone()), used.span)),
-                [] => {}
-            }
-        }
-    }
-    reads
+/// What the templates of a node's prompt put in front of its model, each with its place.
+pub(super) fn of_prompt(subject: &Subject<'_>, node: &Node) -> Vec<(Read, Span)> {
+    let paths = subject.templates(node).iter().flat_map(|(_, found)| &found.paths);
+    let reads = paths.filter_map(|used| match used.path.as_slice() {
+        [root, name, ..] if root == "context" => Some((Read::Context(name.clone()), used.span)),
+        [root, ..] => Some((Read::Input(root.clone()), used.span)),
+        [] => None,
+    });
+    reads.collect()
 }
 
 /// What the arguments of an operation read, each with its place.

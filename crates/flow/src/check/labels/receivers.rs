@@ -43,7 +43,7 @@ fn models(
     receivers.sort_by_key(|receiver| receiver.takes);
     let Some(strictest) = receivers.first() else { return };
     let mut told: Vec<Read> = Vec::new();
-    for (read, span) in reads::of_prompt(node, prompt) {
+    for (read, span) in reads::of_prompt(subject, node) {
         if told.contains(&read) {
             continue;
         }

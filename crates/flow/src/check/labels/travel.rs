@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use stave_diag::Span;
-use stave_script::check_expression;
 
 use super::path::{Label, join, join_all};
 use super::reads::{self, Read};
@@ -112,7 +111,7 @@ fn visit<'flow>(
         let name = port.name.as_str();
         let own = declared(port.sensitivity, || format!("the input `{id}.{name}`"));
         let edges = incoming.get(&(id, name)).into_iter().flatten();
-        let fed = join_all(edges.map(|connected| labels.carried(connected)));
+        let fed = join_all(edges.map(|connected| labels.carried(subject, connected)));
         let called = join_all(subject.callers(id).iter().map(|(caller, tool)| {
             let asked = labels.asked.get(caller.id.as_str())?;
             let span = tool.maps_to.as_ref().map_or(tool.span, |target| target.span);
@@ -120,8 +119,8 @@ fn visit<'flow>(
         }));
         changed |= raise(&mut labels.inputs, (id, name), join(own, join(fed, called)));
     }
-    if let Some(prompt) = &node.prompt {
-        let seen = reads::of_prompt(node, prompt).into_iter().map(|(read, span)| {
+    if node.prompt.is_some() {
+        let seen = reads::of_prompt(subject, node).into_iter().map(|(read, span)| {
             let label = labels.read(node, &read)?;
             Some(label.on(span, format!("the model of `{id}` reads it here")))
         });
@@ -201,25 +200,22 @@ impl<'flow> Labels<'flow> {
     }
 
     /// The label of what an edge brings.
-    fn carried(&self, connected: &Connected<'flow>) -> Option<Label> {
+    fn carried(&self, subject: &Subject<'flow>, connected: &Connected<'flow>) -> Option<Label> {
         let end = connected.edge.to.as_ref()?;
         let step = |label: Label, span: Span| label.on(span, format!("it travels to `{end}`"));
-        let Some(transform) = &connected.edge.transform else {
+        if connected.edge.transform.is_none() {
             return self.leaving(connected).map(|label| step(label, end.span));
-        };
+        }
         // Only what the expression reads goes on.
-        let name = match connected.origin {
-            Origin::Request(field) => field,
-            Origin::Output(_, port) | Origin::Error(_, port) => port.name.as_str(),
-        };
-        let scope = ["value", "context", "outputs", name];
-        let found = check_expression(&transform.embedded, &scope);
+        let found = subject.expressions.get(&connected.edge.index)?.transform.as_ref()?;
         let used = found.names.iter().map(|used| match used.name.as_str() {
             "context" => {
                 let mut fields = found.paths.iter().filter(|path| path.root == used.span).peekable();
                 // Without a path the whole context goes on.
                 match fields.peek() {
-                    Some(_) => join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned())),
+                    Some(_) => {
+                        join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned()))
+                    }
                     None => join_all(self.fields.values().cloned().map(Some)),
                 }
             }
