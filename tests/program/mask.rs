@@ -21,7 +21,8 @@ fn run_ids(line: &str) -> String {
     let mut rest = line;
     while let Some(start) = rest.find("run_") {
         let (before, id) = rest.split_at(start);
-        let end = id.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(id.len());
+        let end =
+            id.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(id.len());
         masked.push_str(before);
         masked.push_str(if end == "run_".len() + 32 { "[run]" } else { &id[..end] });
         rest = &id[end..];

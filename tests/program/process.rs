@@ -94,17 +94,18 @@ impl Stave {
         self.outcome().await.unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// Kills the process after a while, as nobody can prepare for; `None` when it ended before.
-    pub(crate) async fn killed_after(mut self, while_alive: Duration) -> Option<()> {
+    /// Kills the process, without warning, when `moment` has come; `None` when it ended before.
+    pub(crate) async fn killed_at(mut self, moment: impl Future<Output = ()>) -> Option<()> {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = self.command.spawn().expect("stave starts");
-        match tokio::time::timeout(while_alive, child.wait()).await {
-            Ok(_) => None,
-            Err(_) => {
-                child.kill().await.expect("a process that runs can be killed");
-                Some(())
-            }
+        let came = tokio::select! {
+            _ = child.wait() => None,
+            () = moment => Some(()),
+        };
+        if came.is_some() {
+            child.kill().await.expect("a process that runs can be killed");
         }
+        came
     }
 
     /// Starts a process that does not end by itself.

@@ -18,6 +18,7 @@ use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::{self, Request};
 use crate::run::{Decisions, Run};
 use crate::services::Services;
+use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
 
 /// Something that runs exec documents.
@@ -51,6 +52,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone)]
 pub struct EmbeddedEngine {
     services: Services,
+    kinds: StepKinds,
     /// The runs that this engine is driving.
     active: Arc<Mutex<HashSet<String>>>,
 }
@@ -66,7 +68,14 @@ struct Known {
 impl EmbeddedEngine {
     #[must_use]
     pub fn new(services: Services) -> Self {
-        EmbeddedEngine { services, active: Arc::default() }
+        EmbeddedEngine { services, kinds: StepKinds::default(), active: Arc::default() }
+    }
+
+    /// With a step kind that the runtime does not have itself.
+    #[must_use]
+    pub fn with_step(mut self, kind: &str, step: Arc<dyn Step>) -> Self {
+        self.kinds.add(kind, step);
+        self
     }
 
     /// Runs the document of an earlier run again under a fresh id. Results of that run are taken over,
@@ -81,7 +90,7 @@ impl EmbeddedEngine {
     ) -> Result<RunReport, JournalError> {
         let original = stored.summary.id.clone();
         let request = with_auth(&original, stored.request.clone(), stored.had_auth, auth)?;
-        let plan = match Plan::new(Arc::clone(&stored.document)) {
+        let plan = match Plan::new(Arc::clone(&stored.document), &self.kinds) {
             Ok(plan) => plan,
             Err(failure) => return Ok(self.refused(run_id, &stored.document, failure, Vec::new())),
         };
@@ -137,7 +146,7 @@ impl EmbeddedEngine {
     ) -> Result<RunReport, JournalError> {
         let services = &self.services;
         let started = services.clock.elapsed();
-        let plan = match Plan::new(Arc::clone(&document)) {
+        let plan = match Plan::new(Arc::clone(&document), &self.kinds) {
             Ok(plan) => plan,
             Err(failure) => return Ok(self.refused(run_id, &document, failure, Vec::new())),
         };

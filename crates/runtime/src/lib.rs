@@ -32,5 +32,6 @@ pub use engine::{EmbeddedEngine, Engine};
 pub use failure::{Failure, Kind};
 pub use report::{NodeReport, RunFailure, RunReport, Status};
 pub use request::Request;
+pub use run::Call;
 pub use services::{Limits, Secrets, Services};
-pub use steps::kinds;
+pub use steps::{Produced, Step, StepKinds, kinds};

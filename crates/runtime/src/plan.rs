@@ -12,7 +12,7 @@ use stave_exec::{Document, On, Retry};
 
 use crate::failure::Kind;
 use crate::port::CheckedPort;
-use crate::steps::{Step, registry};
+use crate::steps::{Step, StepKinds};
 use crate::{Failure, policy::Policy};
 
 /// The ids of the two nodes that stand for the request and the response.
@@ -64,13 +64,13 @@ pub struct Edge {
 impl Plan {
     /// Prepares a document. A document that no flow was lowered to, a step kind that this runtime does
     /// not have and a cycle are refused before anything runs.
-    pub fn new(document: Arc<Document>) -> Result<Plan, Failure> {
+    pub fn new(document: Arc<Document>, kinds: &StepKinds) -> Result<Plan, Failure> {
         let policy = Policy::read(&document.constants)?;
         let mut by_id = HashMap::new();
         let mut nodes = Vec::with_capacity(document.graph.nodes.len());
         for (index, node) in document.graph.nodes.iter().enumerate() {
             by_id.insert(node.id.clone(), index);
-            nodes.push(plan_node(node)?);
+            nodes.push(plan_node(node, kinds)?);
         }
         let mut edges = Vec::with_capacity(document.graph.edges.len());
         for (index, edge) in document.graph.edges.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Plan {
     }
 }
 
-fn plan_node(node: &stave_exec::Node) -> Result<Node, Failure> {
+fn plan_node(node: &stave_exec::Node, kinds: &StepKinds) -> Result<Node, Failure> {
     let data =
         NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let data = data.ok_or_else(|| {
@@ -151,7 +151,7 @@ fn plan_node(node: &stave_exec::Node) -> Result<Node, Failure> {
             node.id
         ))
     })?;
-    let step = registry(&node.kind).ok_or_else(|| {
+    let step = kinds.get(&node.kind).ok_or_else(|| {
         let message =
             format!("node `{}` is a `{}` step, which this runtime does not have", node.id, node.kind);
         Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message).at(data.origin)

@@ -13,6 +13,7 @@ mod transform_filter;
 mod transform_map;
 mod transform_reduce;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,6 +42,22 @@ pub enum Produced {
     Ports(Object),
     /// One value: for a sole port all of it, for several ports its members by name.
     Whole(Value),
+}
+
+/// The step kinds that an engine has: its own, and those it was given.
+#[derive(Debug, Clone, Default)]
+pub struct StepKinds(HashMap<String, Arc<dyn Step>>);
+
+impl StepKinds {
+    /// Adds a kind. One that the runtime has itself can not be replaced.
+    pub fn add(&mut self, kind: impl Into<String>, step: Arc<dyn Step>) {
+        self.0.insert(kind.into(), step);
+    }
+
+    #[must_use]
+    pub fn get(&self, kind: &str) -> Option<Arc<dyn Step>> {
+        registry(kind).or_else(|| self.0.get(kind).cloned())
+    }
 }
 
 /// The step of a kind.

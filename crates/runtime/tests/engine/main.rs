@@ -1,0 +1,16 @@
+//! The engine as a whole: compared with a plain interpreter on random graphs, and stopped at every moment
+//! at which it writes something down.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests start workers, and stop where something is not as it should be"
+)]
+
+mod against_reference;
+mod crashes;
+mod graph;
+mod reference;
+mod scripted;
+mod world;

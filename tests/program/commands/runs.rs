@@ -1,0 +1,168 @@
+//! `stave runs` and `stave why`: what is kept of runs, and what can be done with it.
+
+use stave_canon::Value;
+
+use super::sample::{DOUBLE, LOOPBACK};
+use crate::folder::Folder;
+use crate::json::{items, text};
+use crate::mask::mask;
+use crate::process::stave;
+
+/// Divides by a number, and formats the answer when it is small.
+const DIVIDE: &str = r#"version: "1.0"
+metadata: {name: divider}
+context: {requires: [n]}
+nodes:
+  divide:
+    type: transform
+    inputs: [{name: n, type: number}]
+    outputs: [{name: n, type: number}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            return {'n': 100 // inputs['n']}
+    runtime: {retries: 0}
+  show:
+    type: transform
+    inputs: [{name: n, type: number}]
+    outputs: [{name: text, type: string}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: "it is ${n}"}}}
+edges:
+  - {from: _input.n, to: divide.n}
+  - {from: divide.n, to: show.n, condition: "value < 50"}
+  - {from: show.text, to: _output.text}
+  - {from: divide.n, to: _output.n}
+"#;
+
+fn divider() -> Folder {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", DIVIDE);
+    folder
+}
+
+/// Runs the flow on a request and gives the run's id.
+async fn run(folder: &Folder, request: &str, code: i32) -> String {
+    let finished =
+        stave(folder, ["run", "flow.yaml", "--input", "-", "--json"]).input(request).finish().await;
+    text(&finished.exits(code).json(), "run_id").unwrap().to_owned()
+}
+
+async fn listed(folder: &Folder) -> Vec<(String, String)> {
+    let value = stave(folder, ["runs", "list", "--json"]).finish().await.exits(0).json();
+    let word = |run: &Value, key| text(run, key).unwrap().to_owned();
+    items(&value, "runs").iter().map(|run| (word(run, "run_id"), word(run, "status"))).collect()
+}
+
+#[tokio::test]
+async fn runs_are_listed_newest_first_and_shown_with_their_nodes() {
+    let folder = divider();
+    let (good, bad) = (run(&folder, r#"{"n": 5}"#, 0).await, run(&folder, r#"{"n": 0}"#, 1).await);
+    assert_eq!(listed(&folder).await, [(bad.clone(), "error".to_owned()), (good.clone(), "ok".to_owned())]);
+    let shown = stave(&folder, ["runs", "show", &bad]).finish().await.exits(0);
+    let stderr = shown.stderr.lines().filter(|line| !line.starts_with("document "));
+    let stderr: Vec<&str> = stderr.map(|line| line.split(", started").next().unwrap_or(line)).collect();
+    insta::assert_snapshot!("shown", mask(&stderr.join("\n"), &folder));
+    let value = stave(&folder, ["runs", "show", &good, "--json"]).finish().await.exits(0).json();
+    assert_eq!(value.pointer("/outputs/divide/n").and_then(Value::as_i64), Some(20), "{value}");
+    assert_eq!(value.pointer("/nodes/show/status").and_then(Value::as_str), Some("ok"));
+    assert_eq!(value.pointer("/request/n").and_then(Value::as_i64), Some(5));
+}
+
+#[tokio::test]
+async fn the_beginning_of_an_id_is_enough_and_an_unknown_one_is_told() {
+    let folder = divider();
+    let id = run(&folder, r#"{"n": 5}"#, 0).await;
+    stave(&folder, ["runs", "show", &id[..12]]).finish().await.exits(0);
+    let unknown = stave(&folder, ["runs", "show", "run_none"]).finish().await.exits(2);
+    assert!(unknown.stderr.contains("stave runs list"), "{unknown}");
+}
+
+#[tokio::test]
+async fn where_nothing_was_kept_there_are_no_runs_and_no_file_is_made() {
+    let folder = divider();
+    assert_eq!(listed(&folder).await, []);
+    stave(&folder, ["runs", "show", "x"]).finish().await.exits(2);
+    assert!(!folder.has(".stave"));
+}
+
+#[tokio::test]
+async fn why_leads_from_a_node_to_its_line_and_to_what_each_edge_brought() {
+    let folder = divider();
+    let bad = run(&folder, r#"{"n": 0}"#, 1).await;
+    let failed = stave(&folder, ["why", &bad]).finish().await.exits(0);
+    insta::assert_snapshot!("why_it_failed", failed.stdout);
+    let skipped = run(&folder, r#"{"n": 1}"#, 0).await;
+    let answer = stave(&folder, ["why", &skipped, "show"]).finish().await.exits(0);
+    insta::assert_snapshot!("why_it_was_skipped", answer.stdout);
+    let value = stave(&folder, ["why", &bad, "divide", "--json"]).finish().await.exits(0).json();
+    let node = items(&value, "nodes").first().cloned().unwrap();
+    assert_eq!(node.get("line").and_then(Value::as_i64), Some(13), "{value}");
+    assert!(text(&node, "source").unwrap().contains("100 // inputs['n']"), "{value}");
+}
+
+#[tokio::test]
+async fn why_says_that_the_flow_has_changed_since() {
+    let folder = divider();
+    let bad = run(&folder, r#"{"n": 0}"#, 1).await;
+    folder.write("flow.yaml", format!("# a line more\n{DIVIDE}"));
+    let answer = stave(&folder, ["why", &bad]).finish().await.exits(0);
+    assert!(answer.stderr.contains("has changed since"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_replay_takes_results_over_and_runs_the_document_it_was_pinned_to() {
+    let folder = divider();
+    let good = run(&folder, r#"{"n": 5}"#, 0).await;
+    // The flow changes; the replay does not.
+    folder.write("flow.yaml", DOUBLE);
+    let again = stave(&folder, ["runs", "replay", &good, "show", "--json"]).finish().await.exits(0).json();
+    assert_eq!(again.pointer("/output/text").and_then(Value::as_str), Some("it is 20"), "{again}");
+    assert_ne!(text(&again, "run_id"), Some(good.as_str()));
+    let id = text(&again, "run_id").unwrap();
+    let shown = stave(&folder, ["runs", "show", id, "--json"]).finish().await.exits(0).json();
+    assert_eq!(text(&shown, "replay_of"), Some(good.as_str()));
+    let unknown = stave(&folder, ["runs", "replay", &good, "nobody"]).finish().await.exits(2);
+    assert!(unknown.stderr.contains("no node `nobody`"), "{unknown}");
+}
+
+#[tokio::test]
+async fn an_ended_run_is_neither_resumed_nor_cancelled() {
+    let folder = divider();
+    let good = run(&folder, r#"{"n": 5}"#, 0).await;
+    for action in ["resume", "cancel"] {
+        let refused = stave(&folder, ["runs", action, &good]).finish().await.exits(2);
+        assert!(refused.stderr.contains("has ended: ok"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn old_runs_are_taken_away_with_the_documents_that_nobody_needs() {
+    let folder = divider();
+    for n in 1..=3 {
+        run(&folder, &format!("{{\"n\": {n}}}"), 0).await;
+    }
+    let removed = stave(&folder, ["runs", "gc", "--older-than", "0", "--keep", "1", "--json"]).finish().await;
+    let removed = removed.exits(0).json();
+    assert_eq!(removed.to_string(), r#"{"runs":2,"documents":0}"#);
+    assert_eq!(listed(&folder).await.len(), 1);
+    let removed = stave(&folder, ["runs", "gc", "--older-than", "0", "--json"]).finish().await.exits(0);
+    assert_eq!(removed.json().to_string(), r#"{"runs":1,"documents":1}"#);
+}
+
+#[tokio::test]
+async fn what_a_request_says_in_auth_is_never_kept_and_has_to_be_given_again() {
+    let folder = divider();
+    let flow = DIVIDE.replace("inputs['n']}", "inputs['n'] + len(context.auth.get('token', '')) - 13}");
+    folder.write("flow.yaml", flow);
+    let id = run(&folder, r#"{"n": 5, "auth": {"token": "very-secret-1"}}"#, 0).await;
+    for (path, bytes) in folder.files().iter().filter(|(path, _)| path.to_string_lossy().contains(".stave")) {
+        let found = bytes.windows(11).any(|window| window == b"very-secret");
+        assert!(!found, "{} holds the secret", path.display());
+    }
+    let refused = stave(&folder, ["runs", "replay", &id, "divide"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("--auth"), "{refused}");
+    folder.write("auth.json", r#"{"token": "very-secret-1"}"#);
+    stave(&folder, ["runs", "replay", &id, "divide", "--auth", "auth.json"]).finish().await.exits(0);
+}
