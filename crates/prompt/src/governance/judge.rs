@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
+use aho_corasick::AhoCorasick;
 use stave_canon::{Number, Pointer, Value};
 
 use super::carried::{self, Carried};
@@ -26,6 +27,8 @@ pub(super) struct Judge {
 struct Compiled {
     /// Whether texts are compared byte by byte, as specified.
     exact: bool,
+    /// Finds out in one walk that nothing of an exact policy is in a text, which is the usual case.
+    sieve: Option<AhoCorasick>,
     literals: Literals,
     paths: Vec<(usize, PathPattern)>,
     expressions: Vec<usize>,
@@ -169,6 +172,7 @@ impl Compiled {
         });
         Compiled {
             exact,
+            sieve: if exact { sieve(policy, is_reference) } else { None },
             literals: Literals::new(literals),
             paths,
             expressions,
@@ -181,6 +185,10 @@ impl Compiled {
     /// Judges a text that is searched for keywords.
     fn texts(&self, policy: &Policy, item: &Item<'_>, field: impl Fn() -> Field, out: &mut Vec<Violation>) {
         if self.exact {
+            // Outside ASCII, letter case depends on more than one letter at a time.
+            if item.text.is_ascii() && self.is_clean(item.text) {
+                return;
+            }
             out.extend(policy.patterns().iter().filter_map(|pattern| {
                 let range = item.lowered().find(pattern.lowered())?;
                 Some(Violation::new(policy, field(), pattern, item.text, range))
@@ -193,7 +201,9 @@ impl Compiled {
 
     /// Judges a text that is a reference.
     fn references(&self, policy: &Policy, item: &Item<'_>, field: Field, out: &mut Vec<Violation>) {
-        if self.exact {
+        if self.exact && self.is_clean(item.text) {
+            // Nothing to report but what lies outside the allowed places.
+        } else if self.exact {
             out.extend(policy.patterns().iter().filter_map(|pattern| {
                 let start = item.text.find(pattern.written())?;
                 let range = start..start + pattern.written().len();
@@ -212,6 +222,11 @@ impl Compiled {
         {
             out.push(Violation::of(policy, field, Arc::clone(named), item.text, 0..item.text.len()));
         }
+    }
+
+    /// Whether the sieve shows that no pattern is in the text.
+    fn is_clean(&self, text: &str) -> bool {
+        self.sieve.as_ref().is_some_and(|sieve| !sieve.is_match(text))
     }
 
     /// The hits of literals and expressions outside what is allowed.
@@ -255,6 +270,13 @@ impl Compiled {
             }
         }
     }
+}
+
+/// The patterns of an exact policy as one automaton: references as they are, keywords in any letter case.
+fn sieve(policy: &Policy, is_reference: bool) -> Option<AhoCorasick> {
+    let patterns = policy.patterns().iter();
+    let patterns = patterns.map(|pattern| if is_reference { pattern.written() } else { pattern.lowered() });
+    AhoCorasick::builder().ascii_case_insensitive(!is_reference).build(patterns).ok()
 }
 
 /// The violation of a bound, if it is broken.
