@@ -3,6 +3,7 @@
 mod canonical;
 mod check;
 mod conditions;
+mod prompt;
 mod system;
 
 use crate::contest::Comparison;
@@ -17,4 +18,4 @@ pub(crate) struct Benchmark {
     pub(crate) prepare: fn(&Machine) -> Vec<Comparison>,
 }
 
-pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK, system::BENCHMARK];
+pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK, prompt::BENCHMARK, system::BENCHMARK];
