@@ -73,7 +73,7 @@ pub(crate) fn answer(
             })
         }
         DocumentSymbolRequest::METHOD => {
-            in_document(params, documents, settings, |document, options, _, _| {
+            in_document(&params, documents, settings, |document, options, _, _| {
                 let symbols =
                     document.analysis(options).flow.as_ref().map(service::symbols).unwrap_or_default();
                 let symbols: Vec<_> = symbols
@@ -83,9 +83,9 @@ pub(crate) fn answer(
                 written(&symbols)
             })
         }
-        CodeActionRequest::METHOD => in_document(params, documents, settings, code_actions),
+        CodeActionRequest::METHOD => in_document(&params, documents, settings, code_actions),
         Formatting::METHOD => {
-            in_document(params, documents, settings, |document, _, _, _| written(&formatted(document)))
+            in_document(&params, documents, settings, |document, _, _, _| written(&formatted(document)))
         }
         _ => return None,
     })
@@ -149,7 +149,7 @@ fn at_position(
 
 /// Answers about a whole open document.
 fn in_document(
-    params: Value,
+    params: &Value,
     documents: &mut Documents,
     settings: &dyn Settings,
     answer: impl FnOnce(&mut Document, &Options, &Uri, &Value) -> Answer,
@@ -158,7 +158,7 @@ fn in_document(
     let Some(document) = documents.get_mut(&uri) else {
         return Err(format!("`{}` is not open", uri.as_str()));
     };
-    answer(document, &settings.options(uri.as_str()), &uri, &params)
+    answer(document, &settings.options(uri.as_str()), &uri, params)
 }
 
 fn locations(document: &Document, uri: &Uri, spans: &[Span]) -> Vec<Location> {
@@ -171,10 +171,6 @@ fn text_edit(document: &Document, edit: &Edit) -> TextEdit {
     TextEdit { range: document.places.range(&document.text, edit.span), new_text: edit.replacement.clone() }
 }
 
-#[expect(
-    clippy::mutable_key_type,
-    reason = "the protocol's type for the edits of a workspace has URIs as keys"
-)]
 fn workspace_edit(document: &Document, uri: &Uri, edits: &[Edit]) -> WorkspaceEdit {
     let edits = edits.iter().map(|edit| text_edit(document, edit)).collect();
     WorkspaceEdit { changes: Some(HashMap::from([(uri.clone(), edits)])), ..WorkspaceEdit::default() }

@@ -22,6 +22,9 @@ pub(super) struct Reconciler<'text> {
     path: Vec<String>,
 }
 
+/// New entries of a mapping, and the entry behind which they are written.
+type Group<'tree> = (Option<&'tree Entry>, Vec<(&'tree String, &'tree Value)>);
+
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]
 struct Place<'text> {
@@ -212,7 +215,7 @@ impl<'text> Reconciler<'text> {
         in_flow: bool,
     ) -> Result<(), EditError> {
         let mut anchor: Option<&Entry> = None;
-        let mut groups: Vec<(Option<&Entry>, Vec<(&String, &Value)>)> = Vec::new();
+        let mut groups: Vec<Group<'_>> = Vec::new();
         for (key, value) in object {
             if let Some(entry) = kept.iter().find(|entry| entry.key.value == *key) {
                 anchor = Some(entry);

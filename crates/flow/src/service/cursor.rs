@@ -118,7 +118,7 @@ fn flow_mapping(content: &str) -> Option<(&str, &str)> {
     for (index, letter) in content.char_indices() {
         match letter {
             '{' if !content.get(..index).is_some_and(|before| before.ends_with(['$', '{'])) => {
-                open.push(index)
+                open.push(index);
             }
             '}' => {
                 open.pop();
@@ -133,8 +133,7 @@ fn flow_mapping(content: &str) -> Option<(&str, &str)> {
 /// What the format says about the value at a path.
 pub(super) fn holds(path: &[String]) -> Option<Holds> {
     let mut here = Holds::One(&FLOW);
-    let mut steps = path.iter().map(String::as_str);
-    while let Some(step) = steps.next() {
+    for step in path {
         here = match here {
             Holds::One(shape) | Holds::Implementation(shape) => shape.field(step)?.holds,
             Holds::List(shape) | Holds::Map(shape) => Holds::One(shape),

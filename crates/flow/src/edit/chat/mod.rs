@@ -34,13 +34,16 @@ pub const FORMS: &[&str] = &[
     "retry the feature fetch 3 times",
 ];
 
+/// One form of sentence: what it means, or nothing when the words are of another form.
+type Form = fn(&Flow, &[&str]) -> Option<Meaning>;
+
 /// Reads a sentence about a flow.
 #[must_use]
 pub fn understand(flow: &Flow, sentence: &str) -> Meaning {
     let sentence = sentence.trim().trim_end_matches(['.', '!']);
     let lower = sentence.to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().filter(|word| *word != "please").collect();
-    let forms: [fn(&Flow, &[&str]) -> Option<Meaning>; 9] =
+    let forms: [Form; 9] =
         [nodes::add_node, error_handling, caching, connect, disconnect, rename, remove, settings, tone];
     forms.iter().find_map(|form| form(flow, &words)).unwrap_or(Meaning::Unknown)
 }

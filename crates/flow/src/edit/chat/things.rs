@@ -205,7 +205,7 @@ pub(super) fn origin(flow: &Flow, words: &[&str]) -> Result<Thing, String> {
 pub(super) fn destination(flow: &Flow, words: &[&str]) -> Result<Thing, String> {
     let told = telling(words);
     match told.as_slice() {
-        ["_output"] | ["result"] | ["final", "response"] | ["caller"] => return Ok(Thing::Response),
+        ["_output" | "result" | "caller"] | ["final", "response"] => return Ok(Thing::Response),
         [] if words.contains(&"output") => return Ok(Thing::Response),
         [only] => {
             if let Some((node, port)) = only.split_once('.') {
