@@ -55,6 +55,7 @@ fn every_committed_flow_is_laid_out() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads its own inputs")]
 fn people_see_one_layout() {
     insta::glob!("format/*.yaml", |path| {
         let text = std::fs::read_to_string(path).unwrap();

@@ -1,7 +1,5 @@
 //! Labels travel, and what they reach is judged.
 
-#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
-
 use std::collections::BTreeMap;
 
 use stave_diag::{Diagnostic, Sources, render};

@@ -11,6 +11,7 @@ use stave_diag::{Diagnostic, SourceId};
 use stave_flow::shape::{FLOW, Holds, Shape};
 use stave_flow::{Options, load, ops, parse, schema, yaml};
 
+#[expect(clippy::disallowed_methods, reason = "a test reads the files it is about")]
 fn published(path: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(path);
     std::fs::read_to_string(&path).unwrap_or_default()
@@ -130,7 +131,7 @@ fn at<'value>(value: &'value mut Value, pointer: &str) -> &'value mut stave_cano
         here = match here {
             Value::Object(object) => object.get_mut(step).unwrap(),
             Value::Array(items) => items.get_mut(step.parse::<usize>().unwrap()).unwrap(),
-            other => panic!("{other}"),
+            other => unreachable!("{other} has no members"),
         };
     }
     here.as_object_mut().unwrap()

@@ -195,7 +195,7 @@ impl<'flow> Labels<'flow> {
         let node = subject.flow.nodes.get(target.as_str())?;
         let outputs =
             node.outputs.iter().map(|port| self.outputs.get(&(node.id.as_str(), port.name.as_str())));
-        let label = join_all(outputs.map(|label| label.cloned()))?;
+        let label = join_all(outputs.map(Option::<&Label>::cloned))?;
         Some(label.on(target.span, format!("the tool answers with what node `{}` makes", node.id.value)))
     }
 
