@@ -20,6 +20,7 @@ use crate::run::{Decisions, Run};
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
+use crate::turns::Turns;
 
 /// Something that runs exec documents.
 ///
@@ -55,6 +56,7 @@ pub struct EmbeddedEngine {
     kinds: StepKinds,
     /// The runs that this engine is driving.
     active: Arc<Mutex<HashSet<String>>>,
+    turns: Arc<Turns>,
 }
 
 /// A run as it is when this process takes it up.
@@ -68,7 +70,12 @@ struct Known {
 impl EmbeddedEngine {
     #[must_use]
     pub fn new(services: Services) -> Self {
-        EmbeddedEngine { services, kinds: StepKinds::default(), active: Arc::default() }
+        EmbeddedEngine {
+            services,
+            kinds: StepKinds::default(),
+            active: Arc::default(),
+            turns: Arc::default(),
+        }
     }
 
     /// With a step kind that the runtime does not have itself.
@@ -167,6 +174,7 @@ impl EmbeddedEngine {
             reports: Mutex::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
+            turns: &self.turns,
             unwritten: Mutex::new(None),
         };
         let limit = match document.flow.timeout_ms {

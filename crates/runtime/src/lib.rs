@@ -26,6 +26,7 @@ mod services;
 pub mod state;
 mod steps;
 mod task;
+mod turns;
 
 pub use edges::Signal;
 pub use engine::{EmbeddedEngine, Engine};

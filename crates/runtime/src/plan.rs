@@ -42,6 +42,8 @@ pub struct Node {
     /// Whether it runs only when a model calls it.
     pub tool: bool,
     pub effects: bool,
+    /// How many executions of it may go on at once in this process.
+    pub concurrency: Option<u32>,
     pub origin: Option<Origin>,
     pub text_origins: HashMap<String, Origin>,
     pub incoming: Vec<usize>,
@@ -171,6 +173,7 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds) -> Result<Node, Failure
         state: data.state,
         tool: data.tool,
         effects: data.effects,
+        concurrency: data.concurrency,
         origin: data.origin,
         text_origins: data.text_origins.into_iter().collect(),
         incoming: Vec::new(),

@@ -23,6 +23,7 @@ use crate::request::Request;
 use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
 use crate::steps::Produced;
+use crate::turns::Turns;
 use crate::{Failure, port};
 
 /// Everything that the nodes of one run share.
@@ -37,6 +38,7 @@ pub struct Run<'r> {
     /// The answers to calls that were made before the run was interrupted.
     pub calls: Calls,
     pub decisions: Decisions,
+    pub turns: &'r Turns,
     /// Why an answer on the way could not be written down, which ends the run.
     pub unwritten: Mutex<Option<JournalError>>,
 }
@@ -100,6 +102,8 @@ impl Run<'_> {
     ) -> BoxFuture<'c, Outcome> {
         // Boxed, because a node may call another one as a tool.
         Box::pin(async move {
+            // Waiting for a turn counts for the run's time, not for the step's.
+            let _turn = self.turns.take(&self.plan.document.flow.name, node).await;
             let started = self.services.clock.elapsed();
             let mut attempts = 0;
             let execution = Execution { index, node, inputs, tool_inputs, path };

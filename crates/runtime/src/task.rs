@@ -17,7 +17,7 @@ use crate::run::{Outcome, Run};
 use crate::state::{Commit, StateError};
 
 /// How often a step is done again because another run changed its record in the meantime.
-pub(crate) const STATE_CONFLICTS: u32 = 16;
+pub(crate) const STATE_CONFLICTS: u32 = 64;
 
 /// What a node's task hands back: its signals, and the failure that nothing handled.
 #[derive(Debug)]

@@ -26,6 +26,7 @@ pub(crate) struct SketchNode {
     pub(crate) behaviour: Behaviour,
     /// Whether it counts its executions in the state of the session.
     pub(crate) counts: bool,
+    pub(crate) concurrency: Option<u32>,
 }
 
 /// What a node does with the sum of its inputs.
@@ -106,7 +107,7 @@ fn node() -> impl Strategy<Value = SketchNode> {
         yields,
     });
     (prop::collection::vec(any::<bool>(), 1..4), behaviour, prop::bool::weighted(0.3))
-        .prop_map(|(ports, behaviour, counts)| SketchNode { ports, behaviour, counts })
+        .prop_map(|(ports, behaviour, counts)| SketchNode { ports, behaviour, counts, concurrency: None })
 }
 
 fn edge(count: usize) -> impl Strategy<Value = SketchEdge> {
@@ -196,6 +197,7 @@ impl Sketch {
                 ttl_seconds: None,
                 backend: "sqlite".to_owned(),
             }),
+            concurrency: sketch.concurrency,
             ..NodeData::default()
         };
         let Behaviour { plus, fails_on, yields } = sketch.behaviour;

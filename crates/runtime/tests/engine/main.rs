@@ -11,6 +11,7 @@
 mod against_reference;
 mod crashes;
 mod graph;
+mod parallel_runs;
 mod reference;
 mod scripted;
 mod world;

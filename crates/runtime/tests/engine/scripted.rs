@@ -11,6 +11,8 @@ use stave_runtime::{Call, Failure, Kind, Produced, Step};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scripted {
     executions: Arc<Mutex<BTreeMap<String, u32>>>,
+    /// How many executions are going on, and the most there ever were.
+    going_on: Arc<Mutex<(u32, u32)>>,
 }
 
 impl Scripted {
@@ -18,12 +20,22 @@ impl Scripted {
     pub(crate) fn executions(&self) -> BTreeMap<String, u32> {
         self.executions.lock().unwrap().clone()
     }
+
+    /// The most executions that went on at once.
+    pub(crate) fn at_once(&self) -> u32 {
+        self.going_on.lock().unwrap().1
+    }
 }
 
 #[async_trait]
 impl Step for Scripted {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         *self.executions.lock().unwrap().entry(call.node.id.clone()).or_default() += 1;
+        {
+            let mut going_on = self.going_on.lock().unwrap();
+            going_on.0 += 1;
+            going_on.1 = going_on.1.max(going_on.0);
+        }
         let number = |key: &str| call.with.get(key).and_then(Value::as_i64);
         for _ in 0..number("yields").unwrap_or_default() {
             tokio::task::yield_now().await;
@@ -33,6 +45,7 @@ impl Step for Scripted {
                 state.get("count").await.unwrap().and_then(|count| count.as_i64()).unwrap_or_default();
             state.set("count".to_owned(), (count + 1).into());
         }
+        self.going_on.lock().unwrap().0 -= 1;
         let inputs = call.inputs.values().filter_map(Value::as_i64).sum();
         match result(inputs, number("plus").unwrap_or_default(), number("fails_on")) {
             None => Err(Failure::new(codes::CODE_FAILED, Kind::Code, "scripted to fail")),
