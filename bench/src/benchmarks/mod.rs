@@ -1,5 +1,6 @@
 //! The benchmarks, one file for each.
 
+mod cache;
 mod canonical;
 mod check;
 mod conditions;
@@ -18,4 +19,4 @@ pub(crate) struct Benchmark {
     pub(crate) prepare: fn(&Machine) -> Vec<Comparison>,
 }
 
-pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, conditions::BENCHMARK, prompt::BENCHMARK, system::BENCHMARK];
+pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, cache::BENCHMARK, conditions::BENCHMARK, prompt::BENCHMARK, system::BENCHMARK];

@@ -3,4 +3,6 @@
 pub(crate) mod document;
 pub(crate) mod flow;
 mod random;
+pub(crate) mod request;
 pub(crate) mod system;
+pub(crate) mod trace;

@@ -1,5 +1,6 @@
 //! One file per command: what it prints, where, and how it ends.
 
+mod cache;
 mod check;
 mod colour;
 mod deploy;

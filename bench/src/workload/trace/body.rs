@@ -59,8 +59,9 @@ impl Draft {
         }
         let last = self.messages.len().saturating_sub(1);
         let messages = self.messages.iter().enumerate();
-        let messages: Vec<Value> =
-            messages.map(|(index, message)| anthropic_message(message, self.marks && index == last)).collect();
+        let messages: Vec<Value> = messages
+            .map(|(index, message)| anthropic_message(message, self.marks && index == last))
+            .collect();
         body.insert("messages".into(), messages.into());
         Value::Object(body).to_string()
     }
@@ -113,11 +114,7 @@ pub(super) fn tool(name: &str, words: usize, random: &mut Random) -> Value {
         ("properties", Value::Object(properties.into_iter().collect())),
         ("additionalProperties", false.into()),
     ]);
-    object([
-        ("name", name.into()),
-        ("description", text(words / 4, random).into()),
-        ("input_schema", schema),
-    ])
+    object([("name", name.into()), ("description", text(words / 4, random).into()), ("input_schema", schema)])
 }
 
 /// A text of `words` words.

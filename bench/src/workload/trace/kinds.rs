@@ -9,7 +9,8 @@ use super::body::{Draft, Message, Wire, text, tool};
 /// A tool loop on one task that grows for some dozens of steps, and a second task after it.
 pub(super) fn coding_agent(random: &mut Random, wire: Wire) -> Vec<Line> {
     let mut lines = Vec::new();
-    let scaffold = Draft { tools: tools(12, 90, random), system: vec![text(1500, random)], ..Draft::default() };
+    let scaffold =
+        Draft { tools: tools(12, 90, random), system: vec![text(1500, random)], ..Draft::default() };
     let mut time = 0.0;
     for task in 0..3 {
         let mut draft = scaffold.clone();
@@ -76,7 +77,8 @@ pub(super) fn changing_retrieval(random: &mut Random, wire: Wire) -> Vec<Line> {
 /// A lead that starts several agents at once with one scaffold; each then works in its own loop.
 pub(super) fn parallel_agents(random: &mut Random, wire: Wire) -> Vec<Line> {
     let mut lines = Vec::new();
-    let scaffold = Draft { tools: tools(10, 80, random), system: vec![text(1800, random)], ..Draft::default() };
+    let scaffold =
+        Draft { tools: tools(10, 80, random), system: vec![text(1800, random)], ..Draft::default() };
     let mut start = 0.0;
     for wave in 0..4 {
         for agent in 0..5 {
@@ -176,7 +178,8 @@ pub(super) fn single_requests(random: &mut Random, wire: Wire) -> Vec<Line> {
 /// A loop whose every turn makes dozens of calls, far beyond what a mark looks back over.
 pub(super) fn wide_turns(random: &mut Random, wire: Wire) -> Vec<Line> {
     let mut lines = Vec::new();
-    let scaffold = Draft { tools: tools(10, 80, random), system: vec![text(1500, random)], ..Draft::default() };
+    let scaffold =
+        Draft { tools: tools(10, 80, random), system: vec![text(1500, random)], ..Draft::default() };
     let mut time = 0.0;
     for task in 0..3 {
         let mut draft = scaffold.clone();
@@ -228,7 +231,8 @@ fn tools(count: usize, words: usize, random: &mut Random) -> Vec<Value> {
 
 /// Adds one round of calls and results to a conversation.
 fn step_of_loop(draft: &mut Draft, step: u64, calls: u64, words: u64, random: &mut Random) {
-    let ids: Vec<String> = (0..calls).map(|call| format!("toolu_{step:04}{call:02}{:08x}", random.bits() >> 32)).collect();
+    let ids: Vec<String> =
+        (0..calls).map(|call| format!("toolu_{step:04}{call:02}{:08x}", random.bits() >> 32)).collect();
     let asked = ids.iter().map(|id| (id.clone(), "tool_1", text(12, random))).collect();
     draft.messages.push(Message::Calls(asked));
     let results = ids.into_iter().map(|id| (id, text(words as usize, random))).collect();

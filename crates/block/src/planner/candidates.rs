@@ -84,6 +84,11 @@ impl Planner {
             })
             .filter(|candidate| candidate.tokens >= measured.minimum)
             .collect();
+        // Reads that were expected and not counted make all others less likely.
+        let trust = self.trust.get(profile).map_or(1.0, |trust| trust.factor());
+        for candidate in &mut candidates {
+            candidate.chance = candidate.chance.scaled(trust);
+        }
         // Whoever asks for a longer prefix asks for the shorter one too, and others may.
         let mut deeper = Chance { short: 0.0, long: 0.0 };
         for candidate in candidates.iter_mut().rev() {

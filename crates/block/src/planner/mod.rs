@@ -70,9 +70,9 @@ impl CachePlan {
 /// What connects a plan to the counters of its response.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Receipt {
+    profile: u64,
     read: Option<PrefixHash>,
     bytes: u64,
-    watches: Vec<(LayerKey, PrefixHash)>,
 }
 
 /// The counters of a response.
@@ -82,6 +82,24 @@ pub struct Counters {
     pub input: u64,
     pub read: u64,
     pub written: u64,
+}
+
+/// How many reads were expected of a profile, and how many the provider counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trust {
+    expected: f64,
+    seen: f64,
+}
+
+impl Trust {
+    /// How many expected reads are believed before any was counted.
+    const START: f64 = 3.0;
+    /// How fast a disappointment is forgotten, per response.
+    const FADING: f64 = 0.99;
+
+    fn factor(self) -> f64 {
+        (self.seen + Self::START) / (self.expected + Self::START)
+    }
 }
 
 /// The last request of a session.
@@ -99,6 +117,7 @@ pub struct Planner {
     layers: Generations<LayerKey, Layer>,
     sessions: Generations<u64, Last>,
     rates: Generations<u64, Rate>,
+    trust: Generations<u64, Trust>,
 }
 
 impl Default for PlannerSettings {
@@ -120,19 +139,20 @@ impl Planner {
             layers: Generations::new((capacity / 16).max(64), days),
             sessions: Generations::new((capacity / 16).max(64), lifetime_seconds),
             rates: Generations::new((capacity / 16).max(64), lifetime_seconds),
+            trust: Generations::new((capacity / 16).max(64), days),
         }
     }
 
-    /// How many records are held: prefixes, beliefs, sessions and rates.
+    /// How many records are held: prefixes, beliefs, sessions, rates and trust.
     #[must_use]
     pub fn record_count(&self) -> usize {
-        self.nodes.len() + self.layers.len() + self.sessions.len() + self.rates.len()
+        self.nodes.len() + self.layers.len() + self.sessions.len() + self.rates.len() + self.trust.len()
     }
 
     /// The most records that are ever held.
     #[must_use]
     pub fn record_limit(&self) -> usize {
-        self.settings.capacity.max(2) + 3 * (self.settings.capacity / 16).max(64)
+        self.settings.capacity.max(2) + 4 * (self.settings.capacity / 16).max(64)
     }
 
     /// Plans a request and remembers it as sent that way.
@@ -165,13 +185,13 @@ impl Planner {
         let pending = self.pending(&measured, known, now);
         let judge = Judge { rules, minimum: measured.minimum, pending, allow_long };
         let marks = choose(&candidates, rules.marks, &judge);
-        let watches = self.remember(request, &measured, profile, known);
+        self.remember(request, &measured, profile, known);
         let mut entries = NodeEntries { nodes: &mut self.nodes, now };
         let expected = serve(&mut entries, rules, &measured, &marks, now);
         let receipt = Receipt {
+            profile,
             read: expected.read_at.map(|position| measured.prefixes[position]),
             bytes: wire.positions.iter().map(|position| u64::from(position.length)).sum(),
-            watches,
         };
         CachePlan { marks, cache_key: None, expected, receipt }
     }
@@ -186,15 +206,14 @@ impl Planner {
             self.bytes_per_token = (0.95 * self.bytes_per_token + 0.05 * measured).clamp(1.5, 8.0);
         }
         let Some(read) = plan.receipt.read else { return };
-        if counters.read > 0 {
-            return;
-        }
-        if let Some(node) = self.nodes.get_mut(read) {
+        let trust = self.trust.entry(plan.receipt.profile, now, Trust::default);
+        let seen = if counters.read > 0 { 1.0 } else { 0.0 };
+        trust.expected = trust.expected * Trust::FADING + 1.0;
+        trust.seen = trust.seen * Trust::FADING + seen;
+        if counters.read == 0
+            && let Some(node) = self.nodes.get_mut(read)
+        {
             node.entry = None;
-            node.gaps[2] += 1.0;
-        }
-        for (key, prefix) in &plan.receipt.watches {
-            self.layers.entry(*key, now, Layer::default).fail(*prefix);
         }
     }
 
@@ -271,13 +290,7 @@ impl Planner {
     }
 
     /// Remembers the positions that were not known, and watches the ones that guesses are made of.
-    fn remember(
-        &mut self,
-        request: &PlanRequest<'_>,
-        measured: &Measured,
-        profile: u64,
-        known: usize,
-    ) -> Vec<(LayerKey, PrefixHash)> {
+    fn remember(&mut self, request: &PlanRequest<'_>, measured: &Measured, profile: u64, known: usize) {
         let PlanRequest { wire, now, .. } = *request;
         let lineage = self.lineage(wire, measured, known);
         let count = measured.prefixes.len();
@@ -307,7 +320,6 @@ impl Planner {
             let last = || Last { messages, watches: watches.clone() };
             *self.sessions.entry(profile::hash_text(session), now, last) = last();
         }
-        watches
     }
 
     /// The gaps of the conversation that the deepest known prefix belongs to; a scaffold belongs to none.

@@ -1,0 +1,119 @@
+//! Cache planning of one large request: parsed to positions, planned, spliced.
+//!
+//! The reference implementation took 10.1 ms for the same work on a request of this size, on another day and
+//! under load; its figure is told, not run.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use stave_block::{PlanRequest, Planner, PlannerSettings};
+use stave_lower::{read_wire, splice_plan};
+
+use super::Benchmark;
+use crate::contest::{Comparison, Entrant, InProcess, Work};
+use crate::machine::Machine;
+use crate::workload::request;
+use crate::workload::trace::{KINDS, Wire};
+
+pub(super) const BENCHMARK: Benchmark = Benchmark {
+    name: "cache",
+    about: "a request of 20 messages, 30 tools and 115 kB: to positions, planned, spliced, beside serde_json",
+    prepare,
+};
+
+fn prepare(_: &Machine) -> Vec<Comparison> {
+    let body: Rc<str> = Rc::from(request::body());
+    vec![
+        comparison("nothing learned before", &body, Planner::new(PlannerSettings::default())),
+        comparison("after every generated trace", &body, practised()),
+    ]
+}
+
+/// A planner with a history.
+fn practised() -> Planner {
+    let mut planner = Planner::new(PlannerSettings::default());
+    for kind in KINDS {
+        for line in kind.lines(1, Wire::Anthropic) {
+            if let Ok(wire) = read_wire(&line.body, None) {
+                let session = Some(line.session.as_str());
+                planner.plan(&PlanRequest { wire: &wire, body: &line.body, session, now: line.time });
+            }
+        }
+    }
+    planner
+}
+
+fn comparison(title: &'static str, body: &Rc<str>, planner: Planner) -> Comparison {
+    let planner = RefCell::new(planner);
+    let now = RefCell::new(1e5);
+    let ours = {
+        let body = Rc::clone(body);
+        move || {
+            *now.borrow_mut() += 10.0;
+            let Ok(wire) = read_wire(black_box(&body), None) else { return };
+            let request = PlanRequest { wire: &wire, body: &body, session: None, now: *now.borrow() };
+            let plan = planner.borrow_mut().plan(&request);
+            black_box(splice_plan(&body, &wire, &plan));
+        }
+    };
+    let peer = {
+        let body = Rc::clone(body);
+        move || {
+            let value = serde_json::from_str::<serde_json::Value>(black_box(&body));
+            black_box(value.map(|value| value.to_string()).ok());
+        }
+    };
+    let entrant = |name, work: Box<dyn FnMut()>| Entrant {
+        name,
+        contestant: Ok(InProcess::boxed(String::new(), work)),
+    };
+    Comparison {
+        title,
+        work: Work::Bytes(body.len()),
+        entrants: vec![
+            entrant("read_wire, plan, splice_plan", Box::new(ours)),
+            entrant("serde_json, parse and write only", Box::new(peer)),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stave_block::{PlannerSettings, Strategy, Traced, simulate, tokens_by_bytes};
+
+    use super::*;
+
+    fn trace(kind: &crate::workload::trace::Kind, seed: u64, wire: Wire) -> Vec<Traced> {
+        let lines = kind.lines(seed, wire).into_iter();
+        lines
+            .map(|line| {
+                let wire = read_wire(&line.body, None).unwrap();
+                let tokens = tokens_by_bytes(&wire, 4.0);
+                Traced { time: line.time, session: Some(line.session), body: line.body, wire, tokens }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn plans_are_valid_near_the_optimum_and_never_worse_than_as_sent() {
+        let mut ratios = Vec::new();
+        for kind in KINDS {
+            for (seed, wire) in [(1, Wire::Anthropic), (2, Wire::Anthropic), (1, Wire::OpenAi)] {
+                let trace = trace(kind, seed, wire);
+                let cost = |strategy| simulate(&trace, strategy, PlannerSettings::default());
+                let planned = cost(Strategy::Planned);
+                assert_eq!(planned.refused, [], "{}", kind.name);
+                let [as_sent, planned, optimum] = [cost(Strategy::AsSent), planned, cost(Strategy::Optimum)]
+                    .map(|replay| replay.total.cost);
+                assert!(planned <= 1.01 * as_sent, "{} {seed}: {planned} as sent {as_sent}", kind.name);
+                assert!(planned >= 0.999 * optimum, "{} {seed}: below the bound", kind.name);
+                if wire == Wire::Anthropic {
+                    ratios.push(planned / optimum);
+                }
+            }
+        }
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        assert!(mean <= 1.05, "planned over optimum is {mean} on average: {ratios:?}");
+    }
+}

@@ -1,0 +1,48 @@
+//! The request of the cache benchmarks: 20 messages, 30 tools, some 115 kB.
+
+use stave_canon::Value;
+
+use super::random::Random;
+
+/// A body of Anthropic's messages.
+pub(crate) fn body() -> String {
+    let mut random = Random::new(115);
+    let text = |bytes: usize, random: &mut Random| {
+        let mut text = String::new();
+        while text.len() < bytes {
+            text.push_str(&random.sentence());
+            text.push('\n');
+        }
+        text
+    };
+    let tools: Vec<Value> = (0..30)
+        .map(|index| {
+            let description = Value::from(text(1200, &mut random));
+            let property = Value::from_iter([
+                ("type", Value::from("string")),
+                ("description", text(300, &mut random).into()),
+            ]);
+            let properties = Value::from_iter([("path", property.clone()), ("pattern", property)]);
+            let schema = Value::from_iter([("type", Value::from("object")), ("properties", properties)]);
+            Value::from_iter([
+                ("name", Value::from(format!("tool_{index}"))),
+                ("description", description),
+                ("input_schema", schema),
+            ])
+        })
+        .collect();
+    let messages: Vec<Value> = (0..20)
+        .map(|index| {
+            let role = if index % 2 == 0 { "user" } else { "assistant" };
+            Value::from_iter([("role", Value::from(role)), ("content", text(2200, &mut random).into())])
+        })
+        .collect();
+    Value::from_iter([
+        ("model", Value::from("claude-sonnet-4-6")),
+        ("max_tokens", 1024.into()),
+        ("system", text(6000, &mut random).into()),
+        ("tools", tools.into()),
+        ("messages", messages.into()),
+    ])
+    .to_string()
+}

@@ -1,0 +1,108 @@
+//! The planner's memory: bounded, forgetting, and the same after a stay in a store.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where a store fails")]
+
+use stave_block::{
+    Counters, MemoryStore, PlanRequest, Planner, PlannerSettings, PlannerStore, Position, PositionKind,
+    PromptRole, ProvenanceLabel, Shape, SqlitePlannerStore, Surface, Ttl, WirePrompt,
+};
+
+/// A request of positions with these prefixes; four kilobytes of text each.
+fn request(prefixes: &[u128]) -> WirePrompt {
+    let positions = prefixes.iter().enumerate().map(|(index, prefix)| Position {
+        kind: PositionKind::Text,
+        role: PromptRole::User,
+        provenance: ProvenanceLabel::User,
+        message: index.checked_sub(1).map(|message| message as u32),
+        range: 0..4,
+        length: 4096,
+        prefix: *prefix,
+        mark: None,
+        markable: true,
+        bare: false,
+    });
+    WirePrompt {
+        surface: Surface::AnthropicMessages,
+        model: "claude-opus-5".to_owned(),
+        positions: positions.collect(),
+        shape: Shape::default(),
+        automatic_mark: None,
+        surplus_marks: Vec::new(),
+        cache_key: None,
+        body_start: 1,
+        body_is_empty: false,
+    }
+}
+
+fn plan(planner: &mut Planner, wire: &WirePrompt, now: f64) -> stave_block::CachePlan {
+    planner.plan(&PlanRequest { wire, body: "text", session: None, now })
+}
+
+#[test]
+fn memory_stays_within_its_cap_however_many_requests_come() {
+    let settings = PlannerSettings { capacity: 500, ..PlannerSettings::default() };
+    let mut planner = Planner::new(settings);
+    for number in 0..20_000_u128 {
+        let base = number << 8;
+        let wire = request(&[1, base, base + 1, base + 2]);
+        let session = format!("session-{number}");
+        let now = number as f64 * 0.5;
+        planner.plan(&PlanRequest { wire: &wire, body: "text", session: Some(&session), now });
+        assert!(planner.record_count() <= planner.record_limit(), "request {number}");
+    }
+}
+
+#[test]
+fn a_conversation_that_grows_is_read_from_its_second_request_on() {
+    let mut planner = Planner::new(PlannerSettings::default());
+    let mut prefixes = vec![1, 2];
+    for turn in 0..10_u128 {
+        let plan = plan(&mut planner, &request(&prefixes), turn as f64 * 20.0);
+        if turn > 0 {
+            assert!(plan.expected.read > 0, "turn {turn}: {plan:?}");
+        }
+        prefixes.extend([100 + 2 * turn, 101 + 2 * turn]);
+    }
+}
+
+#[test]
+fn reads_that_do_not_happen_end_the_hints() {
+    let mut planner = Planner::new(PlannerSettings::default());
+    let wire = request(&[1, 2, 3]);
+    let mut marked = 0;
+    for turn in 0..30_u32 {
+        let plan = plan(&mut planner, &wire, f64::from(turn) * 20.0);
+        marked = plan.marks.len();
+        planner.learn(&plan, Counters { input: 3072, read: 0, written: 3072 }, f64::from(turn) * 20.0);
+    }
+    assert_eq!(marked, 0);
+}
+
+#[test]
+fn what_is_learned_survives_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut planner = Planner::new(PlannerSettings::default());
+    let wire = request(&[1, 2, 3]);
+    for turn in 0..5_u32 {
+        plan(&mut planner, &wire, f64::from(turn) * 30.0);
+    }
+    let mut sqlite = SqlitePlannerStore::open(&folder.path().join("planner.db")).unwrap();
+    let mut memory = MemoryStore::default();
+    let stores: [&mut dyn PlannerStore; 2] = [&mut sqlite, &mut memory];
+    for store in stores {
+        assert_eq!(store.load().unwrap(), stave_block::PlannerMemory::default());
+        store.save(&planner.memory()).unwrap();
+        let mut kept = store.load().unwrap();
+        let mut known = planner.memory();
+        kept.nodes.sort_by_key(|node| node.prefix);
+        known.nodes.sort_by_key(|node| node.prefix);
+        kept.layers.sort_by_key(|layer| (layer.profile, layer.code));
+        known.layers.sort_by_key(|layer| (layer.profile, layer.code));
+        assert_eq!(kept, known);
+        let mut again = Planner::with_memory(PlannerSettings::default(), &kept, 150.0);
+        let resumed = plan(&mut again, &wire, 150.0);
+        assert!(resumed.expected.read > 0 && resumed.marks.iter().all(|(_, ttl)| *ttl == Ttl::Short));
+        let much_later = Planner::with_memory(PlannerSettings::default(), &kept, 1e6);
+        assert!(much_later.memory().nodes.is_empty(), "what is too old is forgotten");
+    }
+}
