@@ -166,3 +166,56 @@ async fn what_a_request_says_in_auth_is_never_kept_and_has_to_be_given_again() {
     folder.write("auth.json", r#"{"token": "very-secret-1"}"#);
     stave(&folder, ["runs", "replay", &id, "divide", "--auth", "auth.json"]).finish().await.exits(0);
 }
+
+/// A folder with the document of the page about stopped runs, which asks a person.
+fn approval() -> Folder {
+    let page = stave_diag::lookup("run-stopped").unwrap().page;
+    let example = stave_diag::page::examples(page).bad.into_iter().next().unwrap();
+    let folder = Folder::new();
+    folder.write("flow.yaml", "");
+    folder.write("flow.ir.json", example.text);
+    folder
+}
+
+async fn asked(folder: &Folder) -> String {
+    let arguments = ["run", "flow.ir.json", "--input", "-", "--json"];
+    let report = stave(folder, arguments).input(r#"{"amount": 900}"#).finish().await.exits(1).json();
+    assert_eq!(report.pointer("/error/kind").and_then(Value::as_str), Some("waiting"), "{report}");
+    text(&report, "run_id").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_run_that_asks_a_person_waits_over_processes_and_goes_on_when_it_is_approved() {
+    let folder = approval();
+    let run = asked(&folder).await;
+    assert_eq!(listed(&folder).await, [(run.clone(), "waiting".to_owned())]);
+    let still = stave(&folder, ["runs", "resume", &run, "--json"]).finish().await.exits(1).json();
+    assert_eq!(still.pointer("/error/kind").and_then(Value::as_str), Some("waiting"));
+    let wrong = stave(&folder, ["runs", "approve", &run, "aprove"]).finish().await.exits(2);
+    assert!(wrong.stderr.contains("approve"), "{wrong}");
+    let approved = stave(&folder, ["runs", "approve", &run, "approve", "--json"]).finish().await;
+    let approved = approved.exits(0).json();
+    assert_eq!(approved.pointer("/output/amount").and_then(Value::as_i64), Some(900), "{approved}");
+    assert_eq!(listed(&folder).await, [(run, "ok".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_denial_fails_the_step_and_stands() {
+    let folder = approval();
+    let run = asked(&folder).await;
+    let deny = ["runs", "approve", &run, "approve", "--deny", "--comment", "too much", "--no-resume"];
+    stave(&folder, deny).finish().await.exits(0);
+    let late = stave(&folder, ["runs", "approve", &run, "approve"]).finish().await.exits(2);
+    assert!(late.stderr.contains("was denied before"), "{late}");
+    let denied = stave(&folder, ["runs", "resume", &run, "--json"]).finish().await.exits(1).json();
+    let message = denied.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+    assert!(message.contains("too much"), "{denied}");
+}
+
+#[tokio::test]
+async fn a_waiting_run_can_be_cancelled() {
+    let folder = approval();
+    let run = asked(&folder).await;
+    stave(&folder, ["runs", "cancel", &run]).finish().await.exits(0);
+    assert_eq!(listed(&folder).await, [(run, "cancelled".to_owned())]);
+}
