@@ -181,7 +181,7 @@ fn luhn(text: &str) -> bool {
             (_, doubled) => doubled / 10 + doubled % 10,
         })
         .sum();
-    (13..=19).contains(&digits.len()) && sum % 10 == 0
+    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
 /// The check number of international bank accounts.

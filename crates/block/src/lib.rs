@@ -4,6 +4,9 @@
 //! and token count. [`build`] makes one from neutral sections; [`to_value`] and [`from_value`] are its
 //! wire form; [`gate`] decides where a block may go.
 //!
+//! A [`WirePrompt`] is the same request as positions in the order in which its provider caches it.
+//! [`Planner`] decides what to mark, [`simulate()`] replays traces by the rules in `data/`.
+//!
 //! Invariant: the blocks of an IR are numbered from 0 without a gap and no two share a span id.
 
 mod build;

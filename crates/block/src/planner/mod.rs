@@ -317,8 +317,9 @@ impl Planner {
         }
         if let Some(session) = request.session {
             let messages = wire.positions.last().and_then(|position| position.message).unwrap_or(0);
-            let last = || Last { messages, watches: watches.clone() };
-            *self.sessions.entry(profile::hash_text(session), now, last) = last();
+            let last = Last { messages, watches };
+            let kept = || Last { messages: 0, watches: Vec::new() };
+            *self.sessions.entry(profile::hash_text(session), now, kept) = last;
         }
     }
 

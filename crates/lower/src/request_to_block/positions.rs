@@ -98,9 +98,10 @@ impl<'t, 'b> Positions<'t, 'b> {
     pub(super) fn finished(self, mut shape: Shape) -> WirePrompt {
         let tape = self.tape;
         shape.tools = self.positions.iter().any(|position| position.kind == PositionKind::Tool);
-        let messages = self.positions.iter().filter(|position| position.message.is_some());
+        let mut messages = self.positions.iter().filter(|position| position.message.is_some());
         shape.turns = messages.clone().any(|position| position.role == PromptRole::Assistant);
-        shape.in_loop = messages.last().is_some_and(|position| position.kind == PositionKind::ToolResult);
+        shape.in_loop =
+            messages.next_back().is_some_and(|position| position.kind == PositionKind::ToolResult);
         let automatic_mark = match self.surface {
             Surface::AnthropicMessages => mark_of(tape, ROOT, false),
             _ => None,
