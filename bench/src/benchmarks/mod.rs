@@ -3,6 +3,7 @@
 mod cache;
 mod canonical;
 mod check;
+mod compile;
 mod conditions;
 mod prompt;
 mod system;
@@ -19,4 +20,12 @@ pub(crate) struct Benchmark {
     pub(crate) prepare: fn(&Machine) -> Vec<Comparison>,
 }
 
-pub(crate) static BENCHMARKS: &[Benchmark] = &[check::BENCHMARK, canonical::BENCHMARK, cache::BENCHMARK, conditions::BENCHMARK, prompt::BENCHMARK, system::BENCHMARK];
+pub(crate) static BENCHMARKS: &[Benchmark] = &[
+    check::BENCHMARK,
+    compile::BENCHMARK,
+    canonical::BENCHMARK,
+    cache::BENCHMARK,
+    conditions::BENCHMARK,
+    prompt::BENCHMARK,
+    system::BENCHMARK,
+];

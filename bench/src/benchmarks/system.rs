@@ -25,8 +25,14 @@ pub(super) const BENCHMARK: Benchmark = Benchmark {
 
 const SIZES: [(usize, [&str; 3]); 3] = [
     (1_000, ["1,000 nodes: load, validate, fingerprint", "1,000 nodes: load", "1,000 nodes: fingerprint"]),
-    (10_000, ["10,000 nodes: load, validate, fingerprint", "10,000 nodes: load", "10,000 nodes: fingerprint"]),
-    (100_000, ["100,000 nodes: load, validate, fingerprint", "100,000 nodes: load", "100,000 nodes: fingerprint"]),
+    (
+        10_000,
+        ["10,000 nodes: load, validate, fingerprint", "10,000 nodes: load", "10,000 nodes: fingerprint"],
+    ),
+    (
+        100_000,
+        ["100,000 nodes: load, validate, fingerprint", "100,000 nodes: load", "100,000 nodes: fingerprint"],
+    ),
 ];
 
 fn prepare(machine: &Machine) -> Vec<Comparison> {
@@ -57,12 +63,18 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
         comparisons.push(Comparison {
             title,
             work,
-            entrants: entrants(ours("stave_system", count, move || Document::from_text(black_box(&load_text)).ok()), "load"),
+            entrants: entrants(
+                ours("stave_system", count, move || Document::from_text(black_box(&load_text)).ok()),
+                "load",
+            ),
         });
         comparisons.push(Comparison {
             title: fingerprint,
             work,
-            entrants: entrants(ours("stave_system", digest, move || black_box(&hashed).fingerprint()), "fingerprint"),
+            entrants: entrants(
+                ours("stave_system", digest, move || black_box(&hashed).fingerprint()),
+                "fingerprint",
+            ),
         });
     }
     comparisons

@@ -79,3 +79,18 @@ pub fn sha256_of(value: &crate::Value, layout: &crate::Layout) -> String {
     crate::write(value, layout, &mut hash);
     hash.finish_hex()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_bytes_are_handed_over_does_not_change_their_hash() {
+        let bytes: Vec<u8> = (0..5 * GATHERED).map(|index| (index % 251) as u8).collect();
+        for size in [1, 63, 64, 1000, GATHERED - 1, GATHERED, GATHERED + 1, 3 * GATHERED] {
+            let mut hash = Sha256::new();
+            bytes.chunks(size).for_each(|chunk| hash.update(chunk));
+            assert_eq!(hash.finish_hex(), sha256_hex(&bytes), "{size} bytes at a time");
+        }
+    }
+}

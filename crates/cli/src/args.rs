@@ -73,8 +73,6 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Simulate, analyse, rewrite and explain traces of model requests
     Cache(crate::commands::Cache),
-    /// Simulate, analyse, rewrite and explain traces of model requests
-    Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
     /// Make a project that runs
@@ -103,7 +101,6 @@ impl Command {
             Command::Why(why) => why.is_json(),
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
-            Command::Cache(cache) => cache.is_json(),
             Command::Cache(cache) => cache.is_json(),
             Command::Prompt(prompt) => prompt.is_json(),
             Command::System(system) => system.is_json(),

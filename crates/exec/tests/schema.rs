@@ -1,5 +1,7 @@
 //! The published JSON Schema says what the code says, as far as a schema can.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at what is not as it should be")]
+
 use std::path::Path;
 
 use proptest::prelude::*;

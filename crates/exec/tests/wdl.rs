@@ -1,5 +1,7 @@
 //! The WDL and PDL front end: laws over any text, and the extensions beyond the reference.
 
+#![expect(clippy::expect_used, reason = "a test stops at what is not as it should be")]
+
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::SourceId;

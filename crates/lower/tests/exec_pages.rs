@@ -1,5 +1,7 @@
 //! A page for each construct of a flow: the YAML, then the exec document it becomes.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at what is not as it should be")]
+
 use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Sources};
 use stave_exec::{Acceptance, Document};

@@ -1,5 +1,7 @@
 //! Laws of the state stores: both keep the same records, and a buffer is invisible until it is committed.
 
+#![expect(clippy::unwrap_used, reason = "tests stop where something is not as it should be")]
+
 use std::time::Duration;
 
 use proptest::prelude::*;

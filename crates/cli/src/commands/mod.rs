@@ -2,7 +2,6 @@
 
 mod bundle;
 mod cache;
-mod cache;
 mod check;
 mod compile;
 mod diff;
@@ -22,12 +21,11 @@ mod schema;
 mod system;
 mod why;
 
+pub(crate) use cache::Cache;
 pub(crate) use diff::Diff;
 pub(crate) use edit::Edit;
 pub(crate) use lsp::Lsp;
 pub(crate) use merge::Merge;
-pub(crate) use cache::Cache;
-pub(crate) use cache::Cache;
 pub(crate) use prompt::Prompt;
 pub(crate) use runs::Runs;
 pub(crate) use why::Why;
@@ -57,7 +55,6 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments),
-        Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
         Command::New(arguments) => new::new(&arguments),

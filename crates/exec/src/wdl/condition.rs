@@ -17,9 +17,8 @@ pub(crate) fn read(condition: &Scalar) -> Result<Condition, String> {
     let text = condition.text.trim();
     if let Some((reference, list)) = text.split_once(" in ") {
         let key_from = key_from(reference.trim())?;
-        let items = match literal(list.trim()) {
-            Some(Value::Array(items)) => items,
-            _ => return Err(format!("`{}` is not a list of texts in quotes", list.trim())),
+        let Some(Value::Array(items)) = literal(list.trim()) else {
+            return Err(format!("`{}` is not a list of texts in quotes", list.trim()));
         };
         let cases: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
         let cases = cases.ok_or_else(|| "a case is not a text in quotes".to_owned())?;

@@ -154,10 +154,10 @@ fn block(node: &Node, faults: &mut Faults) -> Vec<Statement> {
                 match item {
                     Node::Mapping(mapping) => block.extend(statements(&mapping.entries, faults)),
                     Node::Scalar(scalar) => {
-                        block.extend(assignment(scalar, None, faults).map(Statement::Assignment))
+                        block.extend(assignment(scalar, None, faults).map(Statement::Assignment));
                     }
                     Node::List(list) => {
-                        faults.malformed(list.place, "a list of lists is not a block of statements")
+                        faults.malformed(list.place, "a list of lists is not a block of statements");
                     }
                 }
             }

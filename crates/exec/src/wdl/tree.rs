@@ -79,7 +79,7 @@ impl Node {
             match node {
                 Node::Scalar(scalar) => scalars.push(scalar),
                 Node::Mapping(mapping) => {
-                    waiting.extend(mapping.entries.iter().rev().map(|entry| &entry.value))
+                    waiting.extend(mapping.entries.iter().rev().map(|entry| &entry.value));
                 }
                 Node::List(list) => waiting.extend(list.items.iter().rev()),
             }
@@ -240,11 +240,8 @@ pub(super) fn separator(content: &str) -> Option<usize> {
             ('\\', _) => {
                 characters.next();
             }
-            (_, Some(open)) => {
-                if character == open {
-                    quote = None;
-                }
-            }
+            (_, Some(open)) if character == open => quote = None,
+            (_, Some(_)) => {}
             ('"' | '\'', None) => quote = Some(character),
             (':', None) if characters.peek().is_none_or(|(_, next)| *next != '=') => return Some(index),
             _ => {}

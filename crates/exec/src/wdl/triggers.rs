@@ -27,10 +27,8 @@ pub fn triggers(workflow: &Workflow, flow: &str) -> Vec<Value> {
         let Some((_, kind, needed)) = KINDS.iter().find(|(word, _, _)| *word == written) else { continue };
         let Value::Object(mut config) = config else { continue };
         let mut trigger = Object::new();
-        let id = config
-            .shift_remove("id")
-            .map(plain)
-            .unwrap_or_else(|| format!("{flow}-{kind}-{}", index + 1).into());
+        let made_up = || format!("{flow}-{kind}-{}", index + 1).into();
+        let id = config.shift_remove("id").map_or_else(made_up, plain);
         trigger.insert("id".into(), id);
         trigger.insert("kind".into(), (*kind).into());
         trigger.insert("flow".into(), flow.into());

@@ -90,7 +90,7 @@ pub(crate) fn read(root: &Mapping, dialect: Dialect, faults: &mut Faults) -> Opt
     let steps = reader.steps_of(&top, root.place);
     let (name, timeout_ms) = match name {
         Some(name) => {
-            let (name, options) = reader.options(name.clone(), &["timeout_ms"]);
+            let (name, options) = reader.options(&name, &["timeout_ms"]);
             (Some(name), options.first().copied().flatten().unwrap_or(0))
         }
         None => (None, 0),
@@ -258,7 +258,7 @@ impl Reader<'_> {
 
     fn call(&mut self, entry: &Entry, header: &str) -> Option<Step> {
         let written = Scalar { text: header.to_owned(), place: entry.key_place };
-        let (header, options) = self.options(written, &["timeout_ms", "retry", "backoff_ms"]);
+        let (header, options) = self.options(&written, &["timeout_ms", "retry", "backoff_ms"]);
         let call = header.text.strip_suffix(')').and_then(|call| call.split_once('('));
         let Some((id, target)) = call.map(|(id, target)| (id.trim(), target.trim())) else {
             self.faults.malformed(entry.key_place, "a step is written `id(target)`");
@@ -283,11 +283,11 @@ impl Reader<'_> {
 
     /// Takes `name=number` words off the end of a text. The reference has nothing like them: there a
     /// header ends with `)` and a workflow's name has no spaces.
-    fn options(&mut self, written: Scalar, known: &[&str]) -> (Scalar, Vec<Option<u32>>) {
+    fn options(&mut self, written: &Scalar, known: &[&str]) -> (Scalar, Vec<Option<u32>>) {
         let mut options = vec![None; known.len()];
         let mut text = written.text.trim().to_owned();
         if self.dialect == Dialect::Reference {
-            return (Scalar { text, ..written }, options);
+            return (Scalar { text, place: written.place }, options);
         }
         while let Some((before, word)) = text.rsplit_once(char::is_whitespace) {
             let Some((name, number)) = word.split_once('=') else { break };
@@ -307,7 +307,7 @@ impl Reader<'_> {
             }
             text = before.trim_end().to_owned();
         }
-        (Scalar { text, ..written }, options)
+        (Scalar { text, place: written.place }, options)
     }
 }
 

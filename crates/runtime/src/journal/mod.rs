@@ -244,7 +244,7 @@ impl StoredRun {
     pub fn report(&self) -> RunReport {
         let recorded = |id: &str| {
             let reports = self.steps.iter().flat_map(|step| &step.reports).chain(&self.idle);
-            reports.filter(|report| report.id == id).last().cloned()
+            reports.rev().find(|report| report.id == id).cloned()
         };
         let nodes = self.document.graph.nodes.iter();
         let nodes = nodes.map(|node| {

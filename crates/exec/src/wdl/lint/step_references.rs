@@ -26,7 +26,7 @@ pub(super) fn texts(workflow: &Workflow) -> Vec<&Scalar> {
     while let Some(step) = waiting.pop() {
         match step {
             Step::Call(call) => {
-                texts.extend(call.arguments.iter().flat_map(|argument| argument.value.scalars()))
+                texts.extend(call.arguments.iter().flat_map(|argument| argument.value.scalars()));
             }
             Step::When(when) => {
                 texts.push(&when.condition);

@@ -41,7 +41,8 @@ pub(crate) trait Emitter: Sync {
 pub(crate) type Before<'b> = dyn Fn(&str) -> Option<String> + 'b;
 
 /// Every emitter, in the order in which they run. Without `--emit` all of them do.
-pub(crate) static EMITTERS: &[&dyn Emitter] = &[&exec::Exec, &system::System, &bundle::Bundle, &kserve::Kserve];
+pub(crate) static EMITTERS: &[&dyn Emitter] =
+    &[&exec::Exec, &system::System, &bundle::Bundle, &kserve::Kserve];
 
 /// Files by their path below the output folder, `/` between the parts.
 #[derive(Debug, Default)]
