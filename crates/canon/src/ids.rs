@@ -21,7 +21,7 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
     fn short(&self) -> String {
         // The leading 32 bits are the same in a UUID's text.
         let leading = self.fresh() >> 96;
-        format!("{leading:0width$x}", width = SHORT_ID_LENGTH)
+        format!("{leading:0SHORT_ID_LENGTH$x}")
     }
 }
 
