@@ -2,8 +2,8 @@
 //! at which it writes something down.
 
 #![expect(
-    clippy::disallowed_methods,
     clippy::expect_used,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "tests start workers, and stop where something is not as it should be"
 )]
