@@ -1,7 +1,5 @@
 //! The planner's memory: bounded, forgetting, and the same after a stay in a store.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where a store fails")]
-
 use stave_block::{
     Counters, MemoryStore, PlanRequest, Planner, PlannerSettings, PlannerStore, Position, PositionKind,
     PromptRole, ProvenanceLabel, Shape, SqlitePlannerStore, Surface, Ttl, WirePrompt,

@@ -56,13 +56,13 @@ pub(crate) fn limit(project: &Project) -> Duration {
 
 /// All plugins of the project in their order: those that `[prompt] plugins` lists, else the two built-in
 /// ones and every file under `plugins`.
-pub(crate) fn all(project: &Project, worker: WorkerCommand) -> Result<Vec<Arc<dyn Plugin>>, Stop> {
+pub(crate) fn all(project: &Project, worker: &WorkerCommand) -> Result<Vec<Arc<dyn Plugin>>, Stop> {
     let names = match &project.settings.prompt.plugins {
         Some(names) => names.clone(),
         None => ["digest", "budget"].map(str::to_owned).into_iter().chain(files_of(project)).collect(),
     };
     let mut host = None;
-    names.iter().map(|name| plugin(project, name, &mut host, &worker)).collect()
+    names.iter().map(|name| plugin(project, name, &mut host, worker)).collect()
 }
 
 /// The Python plugins alone, for prompts that pass the built-in ones anyway.

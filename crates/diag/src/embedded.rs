@@ -135,10 +135,10 @@ mod tests {
     }
 
     /// Checks each `(part of the text, what stands in the source for it)` pair.
-    fn assert_maps(source_text: &str, text: &str, pieces: Vec<Piece>, pairs: &[(&str, &str)]) {
+    fn assert_maps(source_text: &str, text: &str, pieces: &[Piece], pairs: &[(&str, &str)]) {
         let mut sources = Sources::new();
         let id = sources.add("flow.yaml", source_text);
-        let embedded = Embedded::new(text, id, &pieces);
+        let embedded = Embedded::new(text, id, pieces);
         for (part, written) in pairs {
             let start = text.find(part).expect("the part stands in the text");
             let span = embedded.span(start..start + part.len());
@@ -163,14 +163,14 @@ mod tests {
         let source = "code: |\n    def f():\n        return 1\n";
         let pieces = vec![piece(0, 12, 9), piece(9, 25, 13)];
         let text = "def f():\n    return 1\n";
-        assert_maps(source, text, pieces, &[("def", "def"), ("f():\n", "f():\n"), ("return 1", "return 1")]);
+        assert_maps(source, text, &pieces, &[("def", "def"), ("f():\n", "f():\n"), ("return 1", "return 1")]);
     }
 
     #[test]
     fn a_range_ending_at_a_line_end_stays_on_its_line() {
         let source = "code: |\n    aa\n    bb\n";
         let pieces = vec![piece(0, 12, 3), piece(3, 19, 3)];
-        assert_maps(source, "aa\nbb\n", pieces, &[("aa\n", "aa\n"), ("bb", "bb"), ("aa\nbb", "aa\n    bb")]);
+        assert_maps(source, "aa\nbb\n", &pieces, &[("aa\n", "aa\n"), ("bb", "bb"), ("aa\nbb", "aa\n    bb")]);
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         assert_maps(
             source,
             "a\nb\n",
-            pieces,
+            &pieces,
             &[("a", "a"), ("\n", "\r\n"), ("b", "b"), ("a\nb", "a\r\n  b")],
         );
     }
@@ -190,14 +190,14 @@ mod tests {
         let source = r#"x: "caf\u00e9 ok""#;
         let pieces = vec![piece(0, 4, 3), piece(3, 7, 6), piece(5, 13, 3)];
         let pairs = [("caf", "caf"), ("é", r"\u00e9"), ("ok", "ok"), ("fé o", r"f\u00e9 o")];
-        assert_maps(source, "café ok", pieces, &pairs);
+        assert_maps(source, "café ok", &pieces, &pairs);
     }
 
     #[test]
     fn an_escape_at_the_end_is_covered_whole() {
         let source = "x: 'it''s'''";
         let pieces = vec![piece(0, 4, 2), piece(2, 6, 2), piece(3, 8, 1), piece(4, 9, 2)];
-        assert_maps(source, "it's'", pieces, &[("it'", "it''"), ("s'", "s''"), ("it's'", "it''s''")]);
+        assert_maps(source, "it's'", &pieces, &[("it'", "it''"), ("s'", "s''"), ("it's'", "it''s''")]);
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
     fn a_fold_is_covered_whole() {
         let source = "x: >\n  one\n  two\n";
         let pieces = vec![piece(0, 7, 3), piece(3, 10, 3), piece(4, 13, 4)];
-        assert_maps(source, "one two\n", pieces, &[("one", "one"), (" ", "\n  "), ("two", "two")]);
+        assert_maps(source, "one two\n", &pieces, &[("one", "one"), (" ", "\n  "), ("two", "two")]);
     }
 
     #[test]

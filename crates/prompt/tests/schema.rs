@@ -1,7 +1,5 @@
 //! The published JSON Schema says what `from_dict` says, as far as a JSON Schema can say it.
 
-#![expect(clippy::unwrap_used, reason = "a schema or a row that can not be read fails the test")]
-
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value};
 use stave_prompt::{FaultKind, from_dict};
 

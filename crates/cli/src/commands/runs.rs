@@ -6,7 +6,7 @@ mod go_on;
 mod list;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use stave_diag::Sources;
@@ -42,7 +42,6 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
 /// The project and its database.
 pub(in crate::commands) struct Archive {
     pub(super) project: Project,
-    pub(super) folder: PathBuf,
     pub(super) database: Arc<Database>,
     pub(super) journal: SqliteJournal,
 }
@@ -59,7 +58,7 @@ impl Archive {
         }
         let database = services::database(&folder)?;
         let journal = SqliteJournal::new(Arc::clone(&database));
-        Ok(Some(Archive { project, folder, database, journal }))
+        Ok(Some(Archive { project, database, journal }))
     }
 
     /// The same, when there is no answer without it.

@@ -163,11 +163,11 @@ fn consistency(input: &Value) -> Outcome {
     let document = document(input)?;
     // A specification that is no JSON can not be what the bundle hashed.
     let specification = |key: &str| stave_canon::parse(text(input, key)?).map_err(Refusal::from);
-    let (orchestration, coordination) =
-        match (specification("orchestration_text"), specification("coordination_text")) {
-            (Ok(orchestration), Ok(coordination)) => (orchestration, coordination),
-            _ => return Ok(output([("consistent", false.into()), ("aligned", true.into())])),
-        };
+    let (Ok(orchestration), Ok(coordination)) =
+        (specification("orchestration_text"), specification("coordination_text"))
+    else {
+        return Ok(output([("consistent", false.into()), ("aligned", true.into())]));
+    };
     let issues = check(Subject {
         document: &document,
         bundle: member(input, "bundle")?,

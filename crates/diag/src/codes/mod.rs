@@ -30,5 +30,13 @@ pub mod system;
 pub mod yaml;
 
 /// Every code, part by part.
-pub static CODES: &[&[crate::CodeInfo]] =
-    &[yaml::TABLE, flow::TABLE, script::TABLE, exec::TABLE, system::TABLE, prompt::TABLE, run::TABLE, project::TABLE];
+pub static CODES: &[&[crate::CodeInfo]] = &[
+    yaml::TABLE,
+    flow::TABLE,
+    script::TABLE,
+    exec::TABLE,
+    system::TABLE,
+    prompt::TABLE,
+    run::TABLE,
+    project::TABLE,
+];

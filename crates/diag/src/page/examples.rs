@@ -177,8 +177,17 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_words() {
-        let known =
-            ["yaml", "yaml strict", "yaml run", "json run", "json exec", "json prompt", "json system", "json bundle", "toml project"];
+        let known = [
+            "yaml",
+            "yaml strict",
+            "yaml run",
+            "json run",
+            "json exec",
+            "json prompt",
+            "json system",
+            "json bundle",
+            "toml project",
+        ];
         for words in known {
             assert!(!matches!(Kind::of(words), Kind::Unknown(_)), "{words}");
         }

@@ -143,7 +143,7 @@ fn without_tags(text: &str) -> String {
         let is_tag = |tag: &&str| {
             rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag.as_bytes()))
         };
-        if matches!(sign, '[' | '<') && TAGS.iter().any(|tag| is_tag(&tag)) {
+        if matches!(sign, '[' | '<') && TAGS.iter().any(is_tag) {
             out.push(' ');
         }
     }
