@@ -117,7 +117,12 @@ async fn crash(pool: &Arc<PythonPool>, sketch: &Sketch, after: i64, done: bool, 
     };
     let (engine, journal) = trial.engine("first", after, done);
     let stopped = engine.start(RUN, Arc::clone(&trial.document), &request(4)).await;
-    assert!(stopped.is_err(), "the journal stopped after {after} operations, and the run did not");
+    if stopped.is_ok() {
+        // How much a failing run writes down depends on what was under way beside the failure, so it may
+        // end before this moment comes. A run that succeeds always writes the same.
+        assert!(wanted.result.is_err(), "the journal stopped after {after} operations, and the run did not");
+        return;
+    }
     drop((engine, journal));
     let before = trial.scripted.executions();
     let known: Vec<String> = {
