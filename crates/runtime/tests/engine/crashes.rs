@@ -117,10 +117,11 @@ async fn crash(pool: &Arc<PythonPool>, sketch: &Sketch, after: i64, done: bool, 
     };
     let (engine, journal) = trial.engine("first", after, done);
     let stopped = engine.start(RUN, Arc::clone(&trial.document), &request(4)).await;
-    if stopped.is_ok() {
+    if let Ok(report) = &stopped {
         // How much a failing run writes down depends on what was under way beside the failure, so it may
         // end before this moment comes. A run that succeeds always writes the same.
         assert!(wanted.result.is_err(), "the journal stopped after {after} operations, and the run did not");
+        assert!(report.result.is_err(), "a run that fails undisturbed succeeded");
         return;
     }
     drop((engine, journal));
