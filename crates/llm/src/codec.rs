@@ -3,6 +3,7 @@
 //! Decoding is tolerant. A field with a known name and an unexpected type is treated as unknown, so it stays
 //! in `extra` and the provider judges it. Only a body that is no message list at all is an error.
 
+mod answer;
 mod anthropic_messages;
 mod fields;
 mod neutral;
@@ -13,6 +14,7 @@ mod openai_responses;
 pub mod stream;
 mod strict_schema;
 
+pub use answer::{AnswerCodec, AnswerFault, Envelope, StreamEncoder, answer_codec_of};
 pub use anthropic_messages::{AnthropicMessages, DEFAULT_MAX_TOKENS};
 pub use ollama::Ollama;
 pub use openai_chat::OpenAiChat;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+#[path = "codecs/answers.rs"]
+mod answers;
 #[path = "codecs/arbitrary.rs"]
 mod arbitrary;
 #[path = "codecs/replies.rs"]

@@ -3,6 +3,7 @@
 //! System text stands outside the messages here, tool results are parts of a user's message, and marks tell
 //! the provider which prefix to keep.
 
+mod answer;
 mod decode;
 mod encode;
 mod reply;
@@ -10,6 +11,7 @@ mod reply;
 use stave_canon::Value;
 
 use self::reply::MessagesStream;
+use super::answer::{AnswerCodec, AnswerFault, Envelope, StreamEncoder};
 use super::{Codec, Encoded, Framing, StreamDecoder};
 use crate::{ErrorKind, Request, Response};
 
@@ -39,5 +41,19 @@ impl Codec for AnthropicMessages {
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
         Box::new(MessagesStream::default())
+    }
+}
+
+impl AnswerCodec for AnthropicMessages {
+    fn encode_response(&self, response: &Response, envelope: &Envelope) -> Value {
+        answer::encode_response(response, envelope)
+    }
+
+    fn stream_encoder(&self, envelope: Envelope) -> Box<dyn StreamEncoder> {
+        Box::new(answer::MessageEvents::new(envelope))
+    }
+
+    fn encode_error(&self, fault: &AnswerFault) -> Value {
+        answer::error_body(fault)
     }
 }

@@ -3,7 +3,8 @@
 use stave_canon::Value;
 
 use super::Note;
-use super::fields::Fields;
+use super::answer::AnswerFault;
+use super::fields::{Fields, object, put};
 use super::strict_schema::{StrictMode, strict_copy};
 use crate::{Media, Message, PartKind, Request, ResponseSchema, Source, Usage};
 
@@ -132,4 +133,37 @@ pub(super) fn file_media(fields: &mut Fields) -> Option<Media> {
         },
     };
     Some(Media { source, name: fields.string("filename") })
+}
+
+/// Token counts in the words of either interface; `whole` and `details` name input and output.
+pub(super) fn usage_counts(usage: Usage, whole: [&str; 2], details: [&str; 2]) -> Value {
+    let [input, output] = whole;
+    let [input_details, output_details] = details;
+    let mut read = object([("cached_tokens", usage.cache_read.into())]);
+    put(&mut read, "cache_write_tokens", (usage.cache_write > 0).then_some(usage.cache_write));
+    Value::Object(object([
+        (input, usage.input.into()),
+        (output, usage.output.into()),
+        ("total_tokens", usage.total().into()),
+        (input_details, read.into()),
+        (output_details, object([("reasoning_tokens", usage.reasoning.into())]).into()),
+    ]))
+}
+
+/// The body of an answer with an error status, the same for both interfaces.
+pub(super) fn error_body(fault: &AnswerFault) -> Value {
+    let kind = match fault.status {
+        401 => "authentication_error",
+        403 => "permission_error",
+        429 => "rate_limit_error",
+        400..=499 => "invalid_request_error",
+        _ => "server_error",
+    };
+    let error = object([
+        ("message", fault.message.as_str().into()),
+        ("type", kind.into()),
+        ("param", Value::Null),
+        ("code", fault.code.as_deref().map_or(Value::Null, Value::from)),
+    ]);
+    Value::Object(object([("error", error.into())]))
 }

@@ -2,6 +2,7 @@
 //!
 //! A tool result is a message of its own here, so a neutral message with several results becomes several.
 
+mod answer;
 mod decode;
 mod encode;
 mod reply;
@@ -9,7 +10,8 @@ mod reply;
 use stave_canon::Value;
 
 use self::reply::ChatStream;
-use super::{Codec, Encoded, Framing, StreamDecoder};
+use super::answer::{AnswerCodec, AnswerFault, Envelope, StreamEncoder};
+use super::{Codec, Encoded, Framing, StreamDecoder, openai};
 
 use crate::{ErrorKind, Request, Response};
 
@@ -36,5 +38,19 @@ impl Codec for OpenAiChat {
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
         Box::new(ChatStream::default())
+    }
+}
+
+impl AnswerCodec for OpenAiChat {
+    fn encode_response(&self, response: &Response, envelope: &Envelope) -> Value {
+        answer::encode_response(response, envelope)
+    }
+
+    fn stream_encoder(&self, envelope: Envelope) -> Box<dyn StreamEncoder> {
+        Box::new(answer::ChatChunks::new(envelope))
+    }
+
+    fn encode_error(&self, fault: &AnswerFault) -> Value {
+        openai::error_body(fault)
     }
 }

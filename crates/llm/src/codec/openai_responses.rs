@@ -3,6 +3,7 @@
 //! A conversation is a list of items here: a message, a call, a result or a piece of reasoning each stand on
 //! their own. Items of the assistant that follow each other are one neutral message, until its next text.
 
+mod answer;
 mod decode;
 mod encode;
 mod reply;
@@ -10,7 +11,8 @@ mod reply;
 use stave_canon::Value;
 
 use self::reply::ResponsesStream;
-use super::{Codec, Encoded, Framing, StreamDecoder};
+use super::answer::{AnswerCodec, AnswerFault, Envelope, StreamEncoder};
+use super::{Codec, Encoded, Framing, StreamDecoder, openai};
 use crate::{ErrorKind, Request, Response};
 
 /// The codec of `/responses`.
@@ -36,5 +38,19 @@ impl Codec for OpenAiResponses {
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
         Box::new(ResponsesStream::default())
+    }
+}
+
+impl AnswerCodec for OpenAiResponses {
+    fn encode_response(&self, response: &Response, envelope: &Envelope) -> Value {
+        answer::encode_response(response, envelope)
+    }
+
+    fn stream_encoder(&self, envelope: Envelope) -> Box<dyn StreamEncoder> {
+        Box::new(answer::ResponseEvents::new(envelope))
+    }
+
+    fn encode_error(&self, fault: &AnswerFault) -> Value {
+        openai::error_body(fault)
     }
 }

@@ -95,7 +95,7 @@ fn encode_messages(messages: &[Message], notes: &mut Vec<Note>) -> Vec<Value> {
     turns.into_iter().map(Value::Object).collect()
 }
 
-fn encode_part(part: &Part, notes: &mut Vec<Note>) -> Value {
+pub(super) fn encode_part(part: &Part, notes: &mut Vec<Note>) -> Value {
     let mut out = match &part.kind {
         PartKind::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),
         PartKind::Image(media) => {

@@ -143,7 +143,7 @@ fn encode_part(part: &Part, notes: &mut Vec<Note>) -> Option<Value> {
     Some(Value::Object(out))
 }
 
-fn encode_tool_call(call: &ToolUse, extra: &Object) -> Value {
+pub(super) fn encode_tool_call(call: &ToolUse, extra: &Object) -> Value {
     let function =
         object([("name", call.name.as_str().into()), ("arguments", call.arguments.as_str().into())]);
     let mut out =
