@@ -76,6 +76,8 @@ pub struct EdgeData {
     pub from_port: Option<String>,
     /// Absent on an edge into `_output` that carries the whole response.
     pub to_port: Option<String>,
+    /// The case of a `switch` that takes the edge.
+    pub case: Option<String>,
     pub condition: Option<String>,
     pub transform: Option<String>,
     pub cast: Option<Cast>,
@@ -244,6 +246,12 @@ impl Origin {
         [("line", self.line), ("column", self.column)].into_iter().collect()
     }
 
+    /// The origin of a node, whatever it was compiled from.
+    #[must_use]
+    pub fn of(extra: &Object) -> Option<Origin> {
+        Origin::read(extra.get("origin")?).ok()
+    }
+
     fn read(value: &Value) -> Result<Origin, BadProperty> {
         let origin = value.as_object().ok_or_else(|| bad("origin", "an object"))?;
         let part = |key| integer(origin, key)?.ok_or_else(|| bad(key, "an integer"));
@@ -258,6 +266,7 @@ impl EdgeData {
         let mut extra = Object::new();
         insert(&mut extra, "from_port", self.from_port.clone().map(Value::String));
         insert(&mut extra, "to_port", self.to_port.clone().map(Value::String));
+        insert(&mut extra, "case", self.case.clone().map(Value::String));
         insert(&mut extra, "condition", self.condition.clone().map(Value::String));
         insert(&mut extra, "transform", self.transform.clone().map(Value::String));
         insert(&mut extra, "cast", self.cast.map(|cast| cast.word().into()));
@@ -269,6 +278,7 @@ impl EdgeData {
         Ok(EdgeData {
             from_port: text(extra, "from_port")?,
             to_port: text(extra, "to_port")?,
+            case: text(extra, "case")?,
             condition: text(extra, "condition")?,
             transform: text(extra, "transform")?,
             cast: match text(extra, "cast")?.as_deref() {

@@ -25,6 +25,9 @@ impl Run<'_> {
         source: &Node,
         outputs: &Object,
     ) -> Result<Signal, Failure> {
+        if self.plan.is_workflow {
+            return Ok(self.transition(edge, source, outputs));
+        }
         let port = edge.from_port.as_deref().unwrap_or_default();
         let Some(value) = outputs.get(port) else {
             return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));

@@ -159,7 +159,12 @@ impl EmbeddedEngine {
         };
         let waiting: Vec<NodeReport> =
             plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin)).collect();
-        let request = match Request::new(request, &document.inputs_schema, run_id, arrived_at) {
+        let request = if plan.is_workflow {
+            Request::of_workflow(request, &document.inputs_schema, run_id, arrived_at)
+        } else {
+            Request::new(request, &document.inputs_schema, run_id, arrived_at)
+        };
+        let request = match request {
             Ok(request) => request,
             Err(failure) => {
                 let nodes = finish(waiting, "the request was refused");

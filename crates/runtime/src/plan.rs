@@ -12,7 +12,8 @@ use stave_exec::{Document, On, Retry};
 
 use crate::failure::Kind;
 use crate::port::CheckedPort;
-use crate::steps::{Step, StepKinds};
+use crate::references;
+use crate::steps::{self, Step, StepKinds};
 use crate::{Failure, policy::Policy};
 
 /// The ids of the two nodes that stand for the request and the response.
@@ -25,6 +26,8 @@ pub struct Plan {
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
     pub policy: Policy,
+    /// Whether nodes are joined by transitions instead of by ports.
+    pub is_workflow: bool,
     by_id: HashMap<String, usize>,
 }
 
@@ -48,6 +51,8 @@ pub struct Node {
     pub text_origins: HashMap<String, Origin>,
     pub incoming: Vec<usize>,
     pub outgoing: Vec<usize>,
+    /// In a workflow: the steps before it that its arguments name.
+    pub named_steps: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -57,6 +62,7 @@ pub struct Edge {
     pub on: On,
     pub from_port: Option<String>,
     pub to_port: Option<String>,
+    pub case: Option<String>,
     pub condition: Option<String>,
     pub transform: Option<String>,
     pub cast: Option<Cast>,
@@ -64,15 +70,16 @@ pub struct Edge {
 }
 
 impl Plan {
-    /// Prepares a document. A document that no flow was lowered to, a step kind that this runtime does
-    /// not have and a cycle are refused before anything runs.
+    /// Prepares a document. A step kind that this runtime does not have and a cycle are refused before
+    /// anything runs.
     pub fn new(document: Arc<Document>, kinds: &StepKinds) -> Result<Plan, Failure> {
         let policy = Policy::read(&document.constants)?;
+        let is_workflow = is_workflow(&document)?;
         let mut by_id = HashMap::new();
         let mut nodes = Vec::with_capacity(document.graph.nodes.len());
         for (index, node) in document.graph.nodes.iter().enumerate() {
             by_id.insert(node.id.clone(), index);
-            nodes.push(plan_node(node, kinds)?);
+            nodes.push(plan_node(node, kinds, is_workflow)?);
         }
         let mut edges = Vec::with_capacity(document.graph.edges.len());
         for (index, edge) in document.graph.edges.iter().enumerate() {
@@ -82,6 +89,10 @@ impl Plan {
             };
             let (from, to) = (find(&edge.from)?, find(&edge.to)?);
             if let Some(node) = nodes.get_mut(from) {
+                if data.case.is_some() && node.kind != steps::SWITCH {
+                    let message = format!("an edge out of `{}` has a case, and it is no switch", node.id);
+                    return Err(bad_document(message).at(node.origin));
+                }
                 node.outgoing.push(index);
             }
             if let Some(node) = nodes.get_mut(to) {
@@ -93,15 +104,55 @@ impl Plan {
                 on: edge.on,
                 from_port: data.from_port,
                 to_port: data.to_port,
+                case: data.case,
                 condition: data.condition,
                 transform: data.transform,
                 cast: data.cast,
                 origin: data.origin,
             });
         }
-        let plan = Plan { document, nodes, edges, policy, by_id };
+        let mut plan = Plan { document, nodes, edges, policy, is_workflow, by_id };
         plan.refuse_cycle()?;
+        if is_workflow {
+            plan.find_named_steps();
+        }
         Ok(plan)
+    }
+
+    /// Finds the steps that arguments name and that are done by then whatever the timing.
+    fn find_named_steps(&mut self) {
+        for index in 0..self.nodes.len() {
+            let Some(node) = self.nodes.get(index) else { continue };
+            let mut named = Vec::new();
+            for value in node.with.values() {
+                references::each_step(value, &mut |path| {
+                    let step = references::split_step(path, |id| self.by_id.contains_key(id));
+                    named.extend(step.and_then(|(id, _)| self.index(&id)));
+                });
+            }
+            if !named.is_empty() {
+                let before = self.steps_before(index);
+                named.retain(|step| before.get(*step) == Some(&true));
+            }
+            if let Some(node) = self.nodes.get_mut(index) {
+                node.named_steps = named;
+            }
+        }
+    }
+
+    fn steps_before(&self, index: usize) -> Vec<bool> {
+        let mut before = vec![false; self.nodes.len()];
+        let mut waiting = vec![index];
+        while let Some(index) = waiting.pop() {
+            let incoming = self.nodes.get(index).map(|node| node.incoming.as_slice()).unwrap_or_default();
+            for edge in incoming.iter().filter_map(|edge| self.edges.get(*edge)) {
+                if let Some(seen) = before.get_mut(edge.from).filter(|seen| !**seen) {
+                    *seen = true;
+                    waiting.push(edge.from);
+                }
+            }
+        }
+        before
     }
 
     #[must_use]
@@ -144,19 +195,36 @@ impl Plan {
     }
 }
 
-fn plan_node(node: &stave_exec::Node, kinds: &StepKinds) -> Result<Node, Failure> {
+/// Whether the nodes of a document have no ports, as those of a workflow. All of them have, or none has.
+fn is_workflow(document: &Document) -> Result<bool, Failure> {
+    let has_ports =
+        |node: &stave_exec::Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
+    let nodes = &document.graph.nodes;
+    if !nodes.iter().any(has_ports) {
+        return Ok(true);
+    }
+    match nodes.iter().find(|node| !has_ports(node)) {
+        None => Ok(false),
+        Some(node) => {
+            let message = format!("node `{}` has no ports, and others have some", node.id);
+            Err(bad_document(message).at(Origin::of(&node.extra)))
+        }
+    }
+}
+
+fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> Result<Node, Failure> {
     let data =
         NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
-    let data = data.ok_or_else(|| {
-        bad_document(format!(
-            "node `{}` has no ports; only documents compiled from a flow can run here",
-            node.id
-        ))
-    })?;
+    let data = data.unwrap_or_else(|| NodeData {
+        // The steps of a workflow are there for what they do.
+        effects: true,
+        origin: Origin::of(&node.extra),
+        ..NodeData::default()
+    });
     let step = kinds.get(&node.kind).ok_or_else(|| {
         let message =
             format!("node `{}` is a `{}` step, which this runtime does not have", node.id, node.kind);
-        Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message).at(data.origin)
+        Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Refused, message).at(data.origin)
     })?;
     let compile = |ports: Vec<stave_exec::dataflow::Port>| {
         ports.into_iter().map(CheckedPort::new).collect::<Result<Vec<_>, Failure>>()
@@ -165,7 +233,11 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds) -> Result<Node, Failure
         id: node.id.clone(),
         kind: node.kind.clone(),
         step,
-        with: node.with.clone(),
+        with: if is_workflow && node.kind != steps::SWITCH {
+            references::typed(&node.with)
+        } else {
+            node.with.clone()
+        },
         timeout_ms: node.timeout_ms,
         retry: node.retry,
         inputs: compile(data.inputs)?,
@@ -178,6 +250,7 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds) -> Result<Node, Failure
         text_origins: data.text_origins.into_iter().collect(),
         incoming: Vec::new(),
         outgoing: Vec::new(),
+        named_steps: Vec::new(),
     })
 }
 

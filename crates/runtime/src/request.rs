@@ -3,7 +3,7 @@
 use stave_canon::{Object, Timestamp, Value};
 use stave_diag::codes::run as codes;
 
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::Kind, port};
 
 /// Fields that the engine provides whether or not they are declared.
 const EVENT_TIME: &str = "event_time";
@@ -30,10 +30,7 @@ impl Request {
         run_id: &str,
         arrived_at: Timestamp,
     ) -> Result<Request, Failure> {
-        let Value::Object(body) = body else {
-            let message = format!("the request is {}, not an object", body.kind());
-            return Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message));
-        };
+        let body = object(body)?;
         let names = |key: &str| match (key, inputs_schema.get(key)) {
             ("properties", Some(Value::Object(properties))) => properties.keys().cloned().collect(),
             (_, Some(Value::Array(names))) => {
@@ -57,15 +54,30 @@ impl Request {
             .iter()
             .filter_map(|name| body.get(name).map(|value| (name.clone(), value.clone())))
             .collect();
-        let mut context = fields.clone();
-        let text = body.get(EVENT_TIME).cloned().unwrap_or_else(|| event_time.to_string().into());
-        context.insert(EVENT_TIME.into(), text);
-        context.insert(RUN_ID.into(), run_id.into());
-        let trace_id = body.get(TRACE_ID).and_then(Value::as_str).unwrap_or(run_id).to_owned();
-        context.insert(TRACE_ID.into(), trace_id.into());
-        if let Some(auth @ Value::Object(_)) = body.get(AUTH) {
-            context.insert(AUTH.into(), auth.clone());
+        let context = context(&fields, body, event_time, run_id);
+        Ok(Request { fields, context, event_time })
+    }
+
+    /// The request of a workflow: every field counts. A JSON Schema is enforced; the names and type texts of
+    /// a compiled workflow are not one, and a field that is absent is null to whoever names it.
+    pub fn of_workflow(
+        body: &Value,
+        inputs_schema: &Object,
+        run_id: &str,
+        arrived_at: Timestamp,
+    ) -> Result<Request, Failure> {
+        let fields = object(body)?.clone();
+        if inputs_schema.get("type").is_some_and(|word| word.as_str().is_some()) {
+            let validator = port::compile_schema(&Value::Object(inputs_schema.clone()))?;
+            let violations = port::violations(&validator, body);
+            if !violations.is_empty() {
+                let message = format!("the request violates the inputs schema: {}", violations.join("; "));
+                return Err(Failure::new(codes::INVALID_INPUT, Kind::Request, message));
+            }
         }
+        let event_time = fields.get(EVENT_TIME).and_then(|value| parse_event_time(value).ok());
+        let event_time = event_time.unwrap_or(arrived_at);
+        let context = context(&fields, &fields, event_time, run_id);
         Ok(Request { fields, context, event_time })
     }
 
@@ -74,6 +86,27 @@ impl Request {
     pub fn session_id(&self) -> Option<&str> {
         self.context.get("session_id").and_then(Value::as_str)
     }
+}
+
+fn object(body: &Value) -> Result<&Object, Failure> {
+    body.as_object().ok_or_else(|| {
+        let message = format!("the request is {}, not an object", body.kind());
+        Failure::new(codes::MISSING_CONTEXT, Kind::Request, message)
+    })
+}
+
+/// The fields and what the engine adds to them.
+fn context(fields: &Object, body: &Object, event_time: Timestamp, run_id: &str) -> Object {
+    let mut context = fields.clone();
+    let text = body.get(EVENT_TIME).cloned().unwrap_or_else(|| event_time.to_string().into());
+    context.insert(EVENT_TIME.into(), text);
+    context.insert(RUN_ID.into(), run_id.into());
+    let trace_id = body.get(TRACE_ID).and_then(Value::as_str).unwrap_or(run_id).to_owned();
+    context.insert(TRACE_ID.into(), trace_id.into());
+    if let Some(auth @ Value::Object(_)) = body.get(AUTH) {
+        context.insert(AUTH.into(), auth.clone());
+    }
+    context
 }
 
 /// The request as it may be stored, and whether it had an `auth`.

@@ -23,6 +23,7 @@ use crate::request::Request;
 use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
 use crate::steps::Produced;
+use crate::transitions::RESULT;
 use crate::turns::Turns;
 use crate::{Failure, port};
 
@@ -221,6 +222,13 @@ impl Run<'_> {
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
     /// output is blamed on the node that made it.
     fn lay_out(&self, index: usize, node: &Node, produced: Produced) -> Result<Object, Failure> {
+        if self.plan.is_workflow {
+            let result = match produced {
+                Produced::Ports(ports) => Value::Object(ports),
+                Produced::Whole(whole) => whole,
+            };
+            return Ok([(RESULT.to_owned(), result)].into_iter().collect());
+        }
         let mut by_name = match (produced, node.outputs.as_slice()) {
             (Produced::Ports(ports), _) => ports,
             (Produced::Whole(value), [sole]) => [(sole.name().to_owned(), value)].into_iter().collect(),

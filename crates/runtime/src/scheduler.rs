@@ -24,9 +24,11 @@ use crate::task::{Finished, Stop};
 const CANCELLATION_CHECKS: Duration = Duration::from_secs(1);
 
 /// The state of the graph while a run goes on.
-struct Progress {
+pub(crate) struct Progress {
     /// By edge: `None` until its source is done.
-    signals: Vec<Option<Signal>>,
+    pub(crate) signals: Vec<Option<Signal>>,
+    /// By node, in a workflow: what later steps can name.
+    pub(crate) results: Vec<Option<Value>>,
     started: Vec<bool>,
     failed: Option<RunFailure>,
     /// The nodes that wait for a person.
@@ -48,6 +50,7 @@ impl Run<'_> {
         let plan = self.plan;
         let mut progress = Progress {
             signals: vec![None; plan.edges.len()],
+            results: vec![None; plan.nodes.len()],
             started: plan.nodes.iter().map(|node| node.tool).collect(),
             failed: None,
             waiting: Vec::new(),
@@ -128,8 +131,9 @@ impl Run<'_> {
                     self.report(index, |known| *known = report);
                 }
             }
+            let result = self.result(node, &record.outputs, record.attempts);
             let unhandled = record.unhandled.map(|failure| self.run_failure(node, failure, record.attempts));
-            let finished = Finished { node: index, signals: record.signals, unhandled, waits: false };
+            let finished = Finished { node: index, signals: record.signals, result, unhandled, waits: false };
             self.take(finished, progress);
         }
     }
@@ -142,6 +146,9 @@ impl Run<'_> {
         }
         for (edge, signal) in finished.signals {
             settle(&mut progress.signals, edge, signal);
+        }
+        if let Some(slot) = progress.results.get_mut(finished.node) {
+            *slot = finished.result;
         }
         if let Some(failure) = finished.unhandled {
             progress.failed.get_or_insert(failure);
@@ -175,6 +182,9 @@ impl Run<'_> {
     /// The values at a node's input ports, and why a required one is absent. Two active edges into one
     /// port are a failure that names both.
     fn gather(&self, node: &Node, progress: &Progress) -> Result<(Object, Option<String>), Failure> {
+        if self.plan.is_workflow {
+            return Ok(self.gather_transitions(node, progress));
+        }
         let mut inputs = Object::with_capacity(node.inputs.len());
         let mut missing = None;
         for port in &node.inputs {
@@ -319,6 +329,9 @@ impl Run<'_> {
 
     /// The response: the whole value that reached `_output`, or an object of the fields that did.
     fn response(&self, progress: &Progress) -> Result<Value, RunFailure> {
+        if self.plan.is_workflow {
+            return Ok(self.workflow_response(progress));
+        }
         let Some(output) = self.plan.index(OUTPUT).and_then(|index| self.plan.nodes.get(index)) else {
             return Ok(Value::Null);
         };

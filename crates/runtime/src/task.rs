@@ -15,6 +15,7 @@ use crate::plan::{INPUT, Node};
 use crate::report::{RunFailure, Status};
 use crate::run::{Outcome, Run};
 use crate::state::{Commit, StateError};
+use crate::transitions;
 
 /// How often a step is done again because another run changed its record in the meantime.
 pub(crate) const STATE_CONFLICTS: u32 = 64;
@@ -24,6 +25,8 @@ pub(crate) const STATE_CONFLICTS: u32 = 64;
 pub(crate) struct Finished {
     pub(crate) node: usize,
     pub(crate) signals: Vec<(usize, Signal)>,
+    /// In a workflow: what later steps can name.
+    pub(crate) result: Option<Value>,
     pub(crate) unhandled: Option<RunFailure>,
     /// Whether it waits for a person and so has not settled its edges.
     pub(crate) waits: bool,
@@ -63,7 +66,13 @@ impl Run<'_> {
                 return Err(Stop::Journal(error));
             }
             if matches!(&outcome.outputs, Err(failure) if failure.kind == Kind::Waiting) {
-                return Ok(Finished { node: index, signals: Vec::new(), unhandled: None, waits: true });
+                return Ok(Finished {
+                    node: index,
+                    signals: Vec::new(),
+                    result: None,
+                    unhandled: None,
+                    waits: true,
+                });
             }
             let commit = outcome.commit.take();
             match self.settle_and_record(index, node, outcome, commit).await {
@@ -110,7 +119,8 @@ impl Run<'_> {
         let (signals, unhandled) = self.settle_edges(index, node, &outcome).await;
         let finished = |signals, unhandled: Option<Failure>| {
             let unhandled = unhandled.map(|failure| self.run_failure(node, failure, outcome.attempts));
-            Finished { node: index, signals, unhandled, waits: false }
+            let result = self.result(node, &outcome.outputs, outcome.attempts);
+            Finished { node: index, signals, result, unhandled, waits: false }
         };
         // The request is written down with the run's beginning, and its fields follow from it.
         if node.id == INPUT || !self.services.journal.is_durable() {
@@ -185,7 +195,23 @@ impl Run<'_> {
         (signals, unhandled)
     }
 
+    /// In a workflow: what later steps can name of this one.
+    pub(crate) fn result(
+        &self,
+        node: &Node,
+        outputs: &Result<Object, Failure>,
+        attempts: u32,
+    ) -> Option<Value> {
+        self.plan.is_workflow.then(|| match outputs {
+            Ok(outputs) => transitions::succeeded(outputs),
+            Err(failure) => transitions::failed(failure.to_error_value(&node.id, attempts)),
+        })
+    }
+
     async fn error_signal(&self, edge: &crate::plan::Edge, node: &Node, error: &Value) -> Signal {
+        if self.plan.is_workflow {
+            return Signal::Active(Value::Null);
+        }
         let port = edge.from_port.clone().unwrap_or_default();
         let outputs: Object = [(port, error.clone())].into_iter().collect();
         let signal = self.signal(edge, node, &outputs).await;

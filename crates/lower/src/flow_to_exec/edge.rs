@@ -23,6 +23,7 @@ impl Lowering<'_> {
         let data = EdgeData {
             from_port: Some(from_port.to_owned()),
             to_port: to_port.map(str::to_owned),
+            case: None,
             condition: connected.edge.condition.as_ref().map(|text| text.as_str().to_owned()),
             transform: connected.edge.transform.as_ref().map(|text: &Text| text.as_str().to_owned()),
             cast: cast(connected),

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use stave_canon::{Object, Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
-use stave_exec::dataflow::NodeData;
+use stave_exec::dataflow::Origin;
 
 use crate::database::DatabaseError;
 use crate::edges::Signal;
@@ -248,7 +248,7 @@ impl StoredRun {
         };
         let nodes = self.document.graph.nodes.iter();
         let nodes = nodes.map(|node| {
-            let origin = NodeData::read(&node.extra).ok().flatten().and_then(|data| data.origin);
+            let origin = Origin::of(&node.extra);
             recorded(&node.id).unwrap_or_else(|| NodeReport::waiting(&node.id, &node.kind, origin))
         });
         let whole_run = |kind, message: String| RunFailure {

@@ -1,5 +1,7 @@
 //! Step kinds: one file each, found by the kind's name, with the table that binds them.
 
+mod dsl_emit;
+mod finish;
 mod flow_input;
 mod flow_output;
 mod hopsworks_read_features;
@@ -9,6 +11,7 @@ mod io_format_response;
 mod llm_chat;
 mod policy_apply;
 mod python;
+mod switch;
 mod transform_filter;
 mod transform_map;
 mod transform_reduce;
@@ -21,7 +24,12 @@ use async_trait::async_trait;
 use stave_canon::{Object, Value};
 
 use crate::run::Call;
-use crate::{Failure, failure::Kind, interpolate::Scope};
+use crate::{Failure, failure::Kind, interpolate::Scope, references};
+
+pub(crate) use switch::takes;
+
+/// The step kind whose edges have cases.
+pub(crate) const SWITCH: &str = "switch";
 
 /// What a step kind does.
 #[async_trait]
@@ -31,6 +39,12 @@ pub trait Step: Send + Sync + fmt::Debug {
     /// Whether the step bounds its own time and repeats its own work, as a model step does for each of
     /// its calls. Every other step is bounded and repeated as a whole.
     fn manages_attempts(&self) -> bool {
+        false
+    }
+
+    /// Whether the step of a workflow hands on what led to it: its inputs are then the results of the steps
+    /// before it, by their ids, instead of its arguments.
+    fn passes_on(&self) -> bool {
         false
     }
 }
@@ -64,6 +78,8 @@ impl StepKinds {
 #[must_use]
 pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
     Some(match kind {
+        "dsl.emit" => Arc::new(dsl_emit::Emit),
+        "finish" => Arc::new(finish::Finish),
         "flow.input" => Arc::new(flow_input::FlowInput),
         "flow.output" => Arc::new(flow_output::FlowOutput),
         "hopsworks.read_features" => Arc::new(hopsworks_read_features::ReadFeatures),
@@ -74,6 +90,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "llm.chat" => Arc::new(llm_chat::LlmChat),
         "policy.apply" => Arc::new(policy_apply::PolicyApply),
         "python" => Arc::new(python::Python),
+        SWITCH => Arc::new(switch::Switch),
         "transform.filter" => Arc::new(transform_filter::Filter),
         "transform.map" => Arc::new(transform_map::Map),
         "transform.reduce" => Arc::new(transform_reduce::Reduce),
@@ -85,6 +102,8 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
 #[must_use]
 pub fn kinds() -> Vec<&'static str> {
     let mut kinds = vec![
+        "dsl.emit",
+        "finish",
         "flow.input",
         "flow.output",
         "hopsworks.read_features",
@@ -95,12 +114,25 @@ pub fn kinds() -> Vec<&'static str> {
         "llm.chat",
         "policy.apply",
         "python",
+        SWITCH,
         "transform.filter",
         "transform.map",
         "transform.reduce",
     ];
     kinds.sort_unstable();
     kinds
+}
+
+/// The JSON Schema of the arguments of a workflow's own step kinds.
+#[must_use]
+pub fn argument_schema(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "dsl.emit" => dsl_emit::ARGUMENTS,
+        "finish" => finish::ARGUMENTS,
+        "policy.apply" => policy_apply::ARGUMENTS,
+        SWITCH => switch::ARGUMENTS,
+        _ => return None,
+    })
 }
 
 /// A required argument, filled. Arguments that are absent or of the wrong kind were reported by the
@@ -115,6 +147,7 @@ fn argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Value, Fai
 fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Option<Value>, Failure> {
     match call.with.get(name) {
         None => Ok(None),
+        Some(value) if call.run.plan.is_workflow => references::fill(value, call.inputs.get(name), scope),
         Some(value) => scope.fill(value),
     }
 }

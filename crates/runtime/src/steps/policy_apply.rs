@@ -7,8 +7,19 @@ use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, optional_argument};
+use super::{Produced, Step, bad_argument, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
+
+pub(super) const ARGUMENTS: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "policy.apply",
+  "description": "What the policy that is baked into the document decides.",
+  "type": "object",
+  "properties": {
+    "values": {"description": "What the policy's expressions see as `values`."},
+    "epsilon": {"type": "number", "description": "Takes the place of the policy's own epsilon."}
+  }
+}"#;
 
 #[derive(Debug)]
 pub(super) struct PolicyApply;
@@ -17,13 +28,17 @@ pub(super) struct PolicyApply;
 impl Step for PolicyApply {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let values = optional_argument(call, &call.scope(), "values")?.unwrap_or_default();
+        let epsilon = match optional_argument(call, &call.scope(), "epsilon")? {
+            None => None,
+            Some(value) => Some(value.as_f64().ok_or_else(|| bad_argument("epsilon", "a number"))?),
+        };
         let policy = &call.run.plan.document.constants.policy;
         let mut draws = 0_u64;
         let mut random = || {
             draws += 1;
             Some(number(call.idempotency_key, draws))
         };
-        let decided = stave_exec::policy::apply(policy, &values, None, &mut random)
+        let decided = stave_exec::policy::apply(policy, &values, epsilon, &mut random)
             .map_err(|error| Failure::new(codes::EXPRESSION_FAILED, Kind::Code, error.to_string()))?;
         Ok(Produced::Whole(Value::Object(decided)))
     }

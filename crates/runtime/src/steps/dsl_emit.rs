@@ -1,0 +1,31 @@
+//! `dsl.emit`: the outputs of a workflow. Its arguments, references replaced, are its result.
+
+use async_trait::async_trait;
+use stave_canon::{Object, Value};
+
+use super::{Produced, Step, optional_argument};
+use crate::{Failure, run::Call};
+
+pub(super) const ARGUMENTS: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "dsl.emit",
+  "description": "The outputs of a workflow, by name. References are replaced by what they name.",
+  "type": "object"
+}"#;
+
+#[derive(Debug)]
+pub(super) struct Emit;
+
+#[async_trait]
+impl Step for Emit {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let scope = call.scope();
+        let mut outputs = Object::with_capacity(call.with.len());
+        for name in call.with.keys() {
+            if let Some(value) = optional_argument(call, &scope, name)? {
+                outputs.insert(name.clone(), value);
+            }
+        }
+        Ok(Produced::Whole(Value::Object(outputs)))
+    }
+}

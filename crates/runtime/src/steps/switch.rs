@@ -1,0 +1,82 @@
+//! `switch`: chooses the edges to go on by. The value that `key_from` names is compared with the `case` of
+//! the edges out of the step, else with `cases`, which map a case to the id of the step to go on with. A
+//! value that no case has takes the `default`.
+
+use async_trait::async_trait;
+use stave_canon::{Object, Value};
+
+use super::{Produced, Step, bad_argument};
+use crate::plan::{Edge, Plan};
+use crate::references::Reference;
+use crate::{Failure, port, run::Call};
+
+/// The case that is taken when no other is.
+const DEFAULT_CASE: &str = "_DEFAULT";
+
+pub(super) const ARGUMENTS: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "switch",
+  "description": "Chooses the edges to go on by.",
+  "type": "object",
+  "properties": {
+    "key_from": {
+      "type": "string",
+      "pattern": "^\\s*\\$(input|step|\\.inputs|\\.vars)(\\.[^.]+)*\\s*$",
+      "description": "A reference to the value that decides."
+    },
+    "cases": {
+      "type": "object",
+      "additionalProperties": {"type": "string"},
+      "description": "The step to go on with by case, for edges that name no case of their own."
+    },
+    "default": {"type": "string", "description": "The case for a value that has none; _DEFAULT when absent."}
+  },
+  "required": ["key_from"],
+  "additionalProperties": false
+}"#;
+
+#[derive(Debug)]
+pub(super) struct Switch;
+
+#[async_trait]
+impl Step for Switch {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let written = call.with.get("key_from").and_then(Value::as_str);
+        if written.and_then(Reference::read).is_none() {
+            return Err(bad_argument("key_from", "a reference such as `$.inputs.mode`"));
+        }
+        let cases = match call.with.get("cases") {
+            None => &Object::new(),
+            Some(Value::Object(cases)) => cases,
+            Some(_) => return Err(bad_argument("cases", "a mapping from cases to steps")),
+        };
+        let default = match call.with.get("default") {
+            None => DEFAULT_CASE,
+            Some(Value::String(default)) => default,
+            Some(_) => return Err(bad_argument("default", "a text")),
+        };
+        let key = call.inputs.get("key_from").cloned().unwrap_or_default();
+        // Cases are texts, so a number or a boolean counts by its text. Null, lists and mappings have no case.
+        let text = port::text(&key).ok();
+        let has_edge =
+            |case: &str| call.run.edges_of(call.node).any(|(_, edge)| edge.case.as_deref() == Some(case));
+        let known = |case: &&str| has_edge(case) || cases.contains_key(*case);
+        let Some(case) = text.as_deref().filter(known).or_else(|| Some(default).filter(known)) else {
+            let message = format!("one of the cases, and {key} is none, and there is no case {default:?}");
+            return Err(bad_argument("key_from", &message));
+        };
+        // Edges that name the case win over the mapping.
+        let to = if has_edge(case) { Value::Null } else { cases.get(case).cloned().unwrap_or_default() };
+        Ok(Produced::Whole(Value::from_iter([("case", Value::from(case)), ("to", to)])))
+    }
+}
+
+/// Whether an edge out of a `switch` is taken, by what the switch decided. An edge without a case is taken
+/// whatever the case is, unless the mapping decided.
+pub(crate) fn takes(plan: &Plan, edge: &Edge, decided: &Value) -> bool {
+    match (&edge.case, decided.get("to").and_then(Value::as_str)) {
+        (Some(case), _) => decided.get("case").and_then(Value::as_str) == Some(case),
+        (None, None) => true,
+        (None, Some(to)) => plan.nodes.get(edge.to).is_some_and(|node| node.id == to),
+    }
+}
