@@ -124,7 +124,7 @@ Examples:
 A run whose process dies can be resumed: `stave runs resume RUN`.
 Secrets such as OPENAI_API_KEY come from the environment.")]
 pub(crate) struct Run {
-    /// The flow, or an exec document (.json)
+    /// The flow (.yaml), the workflow (.wdl), or an exec document (.json)
     pub(crate) flow: PathBuf,
     /// A file with the request: .json holds one, .jsonl one per line; `-` reads stdin. May be repeated
     #[arg(long, short, value_name = "FILE")]

@@ -12,6 +12,15 @@ const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// The text of a file, or of stdin for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
     let name = path.display();
+    String::from_utf8(read_bytes(path)?).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        Stop::invalid(format!("{name} is not UTF-8 text: byte {offset} does not belong to a character"))
+    })
+}
+
+/// The bytes of a file, or of stdin for `-`.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Stop> {
+    let name = path.display();
     let fail = |error: std::io::Error| Stop::invalid(format!("{name} can not be read: {error}"));
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
@@ -26,10 +35,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Stop::invalid(format!("{name} is larger than {MAX_FILE_BYTES} bytes")));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        Stop::invalid(format!("{name} is not UTF-8 text: byte {offset} does not belong to a character"))
-    })
+    Ok(bytes)
 }
 
 /// A path as people know it: from the current folder when it lies below that.

@@ -20,6 +20,7 @@ mod services;
 mod source_kind;
 mod table;
 mod terminal;
+mod workflow;
 
 use std::process::ExitCode;
 

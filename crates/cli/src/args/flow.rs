@@ -58,10 +58,14 @@ Examples:
   stave fmt                       every flow under flows/
   stave fmt --check               exit 2 when a file is not in its layout, change nothing
   stave fmt --diff flows/a.yaml   show what would change, change nothing
-  stave fmt - < draft.yaml        from stdin to stdout")]
+  stave fmt - < draft.yaml        from stdin to stdout
+  stave fmt plant.wdl plant.pdl   workflows and policies too")]
 pub(crate) struct Fmt {
-    /// Flow files or folders; `-` reads stdin and prints to stdout; `flows` when none is given
+    /// Flow, workflow or policy files, or folders; `-` reads stdin and prints to stdout; `flows` when none is given
     pub(crate) paths: Vec<PathBuf>,
+    /// The file that the text from stdin belongs to; its ending says what it is
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin_name: Option<PathBuf>,
     /// Change nothing; exit 2 when a file would change
     #[arg(long)]
     pub(crate) check: bool,

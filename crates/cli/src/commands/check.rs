@@ -1,7 +1,6 @@
 //! `stave check`: everything that is wrong with flows, workflows and exec documents, at its line and column.
 
 mod fix;
-mod workflow;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,10 @@ use crate::files;
 use crate::project::{self, Project};
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
+use crate::workflow;
+
+/// What is checked is not kept, so its time does not matter.
+const ANY_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// A text that is checked.
 struct Checked {
@@ -117,7 +120,8 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<(SourceId, Vec<D
         diagnostics = stave_exec::check_text(source, text, Acceptance::Exact).err().unwrap_or_default();
     } else {
         diagnostics = match SourceKind::of(file) {
-            Some(SourceKind::Workflow) => workflow::diagnose(file, source, text, sources)?,
+            // The policy's own mistakes are found when it is checked itself.
+            Some(SourceKind::Workflow) => workflow::read(file, source, text, ANY_TIME, sources)?.diagnostics,
             Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
             Some(SourceKind::Flow) | None => stave_flow::load(source, text, options).diagnostics,
         };

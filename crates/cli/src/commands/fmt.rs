@@ -1,10 +1,11 @@
-//! `stave fmt`: flow files in their canonical layout.
+//! `stave fmt`: flows, workflows and policies in their canonical layout.
 
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources, render};
+use stave_exec::wdl;
 use stave_flow::{FormatError, FormatOptions};
 
 use super::check;
@@ -34,14 +35,20 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
     if from_stdin && paths.len() > 1 {
         return Err(Stop::invalid("`-` stands alone: stdin is formatted to stdout"));
     }
-    let files = if from_stdin { paths } else { flows(&paths)? };
+    let files = if from_stdin { paths } else { files::expand(&paths)? };
     let options = FormatOptions { keep_ids: arguments.strict };
     let mut sources = Sources::new();
     let mut outcomes = Vec::new();
     for file in files {
         let before = files::read_text(&file)?;
         let source = sources.add(file.display().to_string(), before.as_str());
-        let result = stave_flow::format(source, &before, options);
+        let named = arguments.stdin_name.as_deref().filter(|_| from_stdin).unwrap_or(&file);
+        let result = match SourceKind::of(named) {
+            Some(SourceKind::Workflow | SourceKind::Policy) => {
+                wdl::format(source, &before).map_err(|diagnostic| FormatError::Invalid(vec![*diagnostic]))
+            }
+            Some(SourceKind::Flow) | None => stave_flow::format(source, &before, options),
+        };
         outcomes.push(Outcome { file, before, result });
     }
     let writes = !arguments.check && !arguments.diff;
@@ -62,13 +69,6 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
     let refused = outcomes.iter().any(|outcome| outcome.result.is_err());
     let changes = outcomes.iter().any(|outcome| outcome.changed().is_some());
     Ok(if refused || (arguments.check && changes) { Exit::Invalid } else { Exit::Fine })
-}
-
-/// Files as they are named, folders with the flows below them.
-fn flows(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
-    let mut files = files::expand(paths)?;
-    files.retain(|file| paths.contains(file) || SourceKind::of(file) == Some(SourceKind::Flow));
-    Ok(files)
 }
 
 fn print_diff(outcome: &Outcome) {

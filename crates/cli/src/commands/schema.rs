@@ -13,7 +13,10 @@ pub(crate) fn schema(arguments: &Schema) -> Result<Exit, Stop> {
         "flow" => schema::flow(),
         _ => match ops::find(name) {
             Some(operation) => schema::operation(operation),
-            None => return Err(unknown(name)),
+            None => match stave_runtime::argument_schema(name).map(stave_canon::parse) {
+                Some(Ok(schema)) => schema,
+                _ => return Err(unknown(name)),
+            },
         },
     };
     terminal::out(stave_canon::pretty_insertion_utf8(&schema).trim_end());
@@ -21,7 +24,9 @@ pub(crate) fn schema(arguments: &Schema) -> Result<Exit, Stop> {
 }
 
 fn unknown(name: &str) -> Stop {
-    let known = ops::CATALOGUE.iter().map(|operation| operation.name).chain(["flow"]);
+    let steps =
+        stave_runtime::kinds().into_iter().filter(|kind| stave_runtime::argument_schema(kind).is_some());
+    let known = ops::CATALOGUE.iter().map(|operation| operation.name).chain(steps).chain(["flow"]);
     let stop = Stop::invalid(format!("there is no schema `{name}`"));
     match did_you_mean(name, known.clone()) {
         Some(near) => stop.help(format!("did you mean `{near}`?")),

@@ -132,6 +132,8 @@ struct Answer<'r> {
 struct Arrival {
     from: String,
     to_port: Option<String>,
+    /// Whether it leads to the node without bringing anything.
+    is_transition: bool,
     origin: Option<Origin>,
     /// The value, or why there was none.
     brought: Result<Value, String>,
@@ -155,9 +157,11 @@ impl<'r> Answer<'r> {
                 }
                 None => Err(format!("`{}` has no result", edge.from)),
             };
+            let is_transition = data.from_port.is_none();
             Arrival {
-                from: format!("{}.{port}", edge.from),
+                from: if is_transition { edge.from.clone() } else { format!("{}.{port}", edge.from) },
                 to_port: data.to_port,
+                is_transition,
                 origin: data.origin,
                 brought,
             }
@@ -186,6 +190,8 @@ impl<'r> Answer<'r> {
         for edge in &self.edges {
             let target = edge.to_port.as_deref().map_or_else(String::new, |port| format!(" to {port}"));
             let brought = match &edge.brought {
+                Ok(_) if edge.is_transition => "was taken".to_owned(),
+                Err(reason) if edge.is_transition => format!("was not taken: {reason}"),
                 Ok(value) => format!("brought {}", shortened(&value.to_string())),
                 Err(reason) => format!("brought nothing: {reason}"),
             };

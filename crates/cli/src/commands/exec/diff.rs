@@ -9,8 +9,12 @@ use crate::terminal::{self, Terminal};
 
 /// Ends with 1 when the documents differ, as `diff` does.
 pub(super) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
-    let before = super::load(&arguments.before, terminal, arguments.json)?;
-    let after = super::load(&arguments.after, terminal, arguments.json)?;
+    let Some(before) = super::load(&arguments.before, terminal, arguments.json)? else {
+        return Ok(Exit::Invalid);
+    };
+    let Some(after) = super::load(&arguments.after, terminal, arguments.json)? else {
+        return Ok(Exit::Invalid);
+    };
     let difference = stave_exec::diff::diff(&before, &after);
     if arguments.json {
         terminal::out(&to_value(&difference).to_string());

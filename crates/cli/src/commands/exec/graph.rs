@@ -8,7 +8,9 @@ use crate::exit::{Exit, Stop};
 use crate::terminal::{self, Terminal};
 
 pub(super) fn graph(arguments: &Graph, terminal: Terminal) -> Result<Exit, Stop> {
-    let document = super::load(&arguments.file, terminal, arguments.json)?;
+    let Some(document) = super::load(&arguments.file, terminal, arguments.json)? else {
+        return Ok(Exit::Invalid);
+    };
     let diagram = picture::diagram(&document);
     let (format, drawn) = match arguments.format {
         GraphFormat::Mermaid => ("mermaid", stave_picture::mermaid(&diagram)),

@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 use stave_exec::diff::edge_name;
 use stave_exec::{Document, manifest};
 
@@ -16,7 +16,9 @@ pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
         show_manifest(&entries, arguments.json);
         return Ok(Exit::Fine);
     }
-    let document = super::load(&arguments.file, terminal, arguments.json)?;
+    let Some(document) = super::load(&arguments.file, terminal, arguments.json)? else {
+        return Ok(Exit::Invalid);
+    };
     if arguments.json {
         terminal::out(&summary(&document).to_string());
         return Ok(Exit::Fine);
@@ -42,8 +44,8 @@ pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
 
 /// The entries of a manifest, when the file is one.
 fn manifest(arguments: &Show) -> Result<Option<Vec<manifest::Entry>>, Stop> {
-    let text = files::read_text(&arguments.file)?;
-    let Ok(Value::Array(entries)) = stave_canon::parse(&text) else { return Ok(None) };
+    let bytes = files::read_bytes(&arguments.file)?;
+    let Ok(Value::Array(entries)) = stave_canon::parse_bytes(&bytes) else { return Ok(None) };
     let read: Option<Vec<manifest::Entry>> = entries.iter().map(manifest::Entry::read).collect();
     read.map(Some).ok_or_else(|| Stop::invalid(format!("{} is not a manifest", arguments.file.display())))
 }
@@ -104,7 +106,16 @@ fn summary(document: &Document) -> Value {
         ])
     });
     let edges = document.graph.edges.iter().map(|edge| {
-        Value::from_iter([("from", edge.from.as_str()), ("to", &edge.to), ("on", edge.on.word())])
+        let mut shown = Object::new();
+        shown.insert("from".into(), edge.from.as_str().into());
+        shown.insert("to".into(), edge.to.as_str().into());
+        shown.insert("on".into(), edge.on.word().into());
+        for key in ["case", "from_port", "to_port", "condition"] {
+            if let Some(value) = edge.extra.get(key) {
+                shown.insert(key.to_owned(), value.clone());
+            }
+        }
+        Value::Object(shown)
     });
     Value::from_iter([
         ("name", Value::from(document.flow.name.as_str())),

@@ -6,7 +6,6 @@ use stave_exec::Acceptance;
 
 use crate::args::exec::Validate;
 use crate::exit::{Exit, Stop};
-use crate::files;
 use crate::terminal::{self, Terminal};
 
 pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit, Stop> {
@@ -14,10 +13,22 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
     let mut sources = Sources::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut documents = Vec::new();
+    let mut unreadable = Vec::new();
     for file in &arguments.files {
-        let text = files::read_text(file)?;
-        let source = sources.add(file.display().to_string(), text.as_str());
-        let found = stave_exec::check_text(source, &text, acceptance).err().unwrap_or_default();
+        // One file that can not be read is no reason to keep quiet about the others.
+        let read = match super::read(file, acceptance, &mut sources) {
+            Ok(read) => read,
+            Err(stop) => {
+                documents.push(Value::from_iter([
+                    ("file", Value::from(file.display().to_string())),
+                    ("valid", false.into()),
+                    ("error", stop.message.as_str().into()),
+                ]));
+                unreadable.push(stop);
+                continue;
+            }
+        };
+        let (text, found) = (read.text, read.result.err().unwrap_or_default());
         // The pointers are told beside the places, for machines that have the document and not its text.
         let faults =
             stave_canon::parse(&text).ok().and_then(|value| stave_exec::read(&value, acceptance).err());
@@ -36,13 +47,12 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
         diagnostics.extend(found);
     }
     sort(&mut diagnostics);
-    let is_valid = diagnostics.is_empty();
+    let is_valid = diagnostics.is_empty() && unreadable.is_empty();
     if arguments.json {
-        let shown = stave_canon::parse(&render::json::render(&diagnostics, &sources)).unwrap_or_default();
         let report = [
             ("valid", Value::from(is_valid)),
             ("documents", Value::Array(documents)),
-            ("diagnostics", shown.get("diagnostics").cloned().unwrap_or_default()),
+            ("diagnostics", super::diagnostics(&diagnostics, &sources)),
         ];
         terminal::out(&Value::from_iter(report).to_string());
     } else {
@@ -51,7 +61,10 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
             terminal::error(text.trim_end());
             terminal::error("");
         }
-        let count = arguments.files.len();
+        for stop in &unreadable {
+            terminal.stop(stop);
+        }
+        let count = arguments.files.len() - unreadable.len();
         let counted = if count == 1 { "1 document".to_owned() } else { format!("{count} documents") };
         terminal::error(&format!("validated {counted}: {}", render::summary(&diagnostics)));
     }
