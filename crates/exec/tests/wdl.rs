@@ -237,3 +237,58 @@ proptest! {
         let _ = stave_exec::expression::check(&text);
     }
 }
+
+#[test]
+fn findings_come_in_the_order_of_one_walk() {
+    let text = "\
+version: 1
+workflow: a
+outputs:
+  z: $input.lost
+steps:
+  - one(b):
+      x: $step.two $input.gone
+  - when $step.three.x == \"a\":
+  - one(b):
+      y: $input.away
+";
+    let found = wdl::check_workflow(SourceId(0), text, Dialect::Reference).diagnostics;
+    let found: Vec<(&str, u32)> =
+        found.iter().map(|one| (one.code.0, wdl::line_number(text, one.primary.range().start))).collect();
+    assert_eq!(
+        found,
+        [
+            ("wdl-missing-input", 7),
+            ("wdl-unknown-step-ref", 7),
+            ("wdl-unknown-step-ref", 8),
+            ("wdl-empty-branch", 8),
+            ("wdl-duplicate-step-id", 9),
+            ("wdl-missing-input", 10),
+            ("wdl-missing-input", 4),
+        ]
+    );
+}
+
+#[test]
+fn a_trigger_may_say_its_type_among_its_settings() {
+    let text =
+        |triggers: &str| format!("version: 1\nworkflow: a\ntriggers:\n{triggers}steps:\n  - one(b):\n");
+    let of = |text: &str| {
+        let checked = wdl::check_workflow(SourceId(0), text, Dialect::Extended);
+        let codes: Vec<&str> = checked.diagnostics.iter().map(|found| found.code.0).collect();
+        assert_eq!(codes, [] as [&str; 0], "{text}");
+        Value::Array(wdl::triggers(&checked.value.expect("it reads"), "a")).to_string()
+    };
+    assert_eq!(
+        of(&text("  - \n    type: 'cron'\n    schedule: \"* * * * *\"\n")),
+        of(&text("  cron:\n    schedule: \"* * * * *\"\n"))
+    );
+    assert_eq!(
+        of(&text("  - \n    cron:\n      cron: x\n    fs:\n      path: /in\n")),
+        of(&text("  cron:\n    cron: x\n  fs:\n    path: /in\n"))
+    );
+    let scalar = text("  - type: cron\n");
+    let found = |dialect| wdl::check_workflow(SourceId(0), &scalar, dialect).diagnostics;
+    assert_eq!(found(Dialect::Reference).first().map(|found| found.code.0), Some("wdl-parse-error"));
+    assert_eq!(found(Dialect::Extended).first().map(|found| found.code.0), Some("wdl-bad-trigger"));
+}

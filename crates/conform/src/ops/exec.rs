@@ -60,6 +60,9 @@ fn files(input: &Value) -> Result<Vec<File<'_>>, Refusal> {
 
 fn wdl_compile(input: &Value) -> Outcome {
     let files = files(input)?;
+    if files.is_empty() {
+        return Err(Refusal("there is nothing to compile".into()));
+    }
     let mut policies = Vec::new();
     for file in files.iter().filter(|file| file.kind == FileKind::Policy) {
         let checked = wdl::check_policy(SourceId(0), file.text, Dialect::Reference);

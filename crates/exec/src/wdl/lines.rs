@@ -22,7 +22,7 @@ pub(super) fn read(source: SourceId, text: &str) -> Result<Vec<Line<'_>>, Box<Di
     for (index, (start, whole)) in split(text).enumerate() {
         let content = whole.trim_start_matches([' ', '\t']);
         let trimmed = content.trim();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
+        if trimmed.is_empty() {
             continue;
         }
         let indent = whole.len() - content.len();
@@ -30,6 +30,9 @@ pub(super) fn read(source: SourceId, text: &str) -> Result<Vec<Line<'_>>, Box<Di
             let span = Span::new(source, start + tab, start + tab + 1);
             let diagnostic = Diagnostic::new(codes::WDL_PARSE_ERROR, span, "a tab in the indentation");
             return Err(Box::new(diagnostic.help("indent with spaces")));
+        }
+        if trimmed.starts_with('#') {
+            continue;
         }
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         lines.push(Line { number, indent, content, start: start + indent });
@@ -94,5 +97,8 @@ mod tests {
     fn a_tab_in_the_indentation_is_reported_at_its_place() {
         let fault = read(SourceId(0), "a:\n  \t- b\n").expect_err("there is a tab");
         assert_eq!(fault.primary.range(), 5..6);
+        let fault = read(SourceId(0), "a: 1\n\t# b\n").expect_err("a comment is indented too");
+        assert_eq!(fault.primary.range(), 5..6);
+        assert!(read(SourceId(0), "a: 1\n\t \n").is_ok(), "a blank line is not");
     }
 }

@@ -6,7 +6,7 @@ use stave_diag::codes::exec as codes;
 
 use super::Faults;
 use super::bake::raw;
-use super::tree::{Entry, Node};
+use super::tree::{Entry, Mapping, Node, Place};
 use super::workflow::Workflow;
 use crate::expression::literal;
 
@@ -19,28 +19,40 @@ const KINDS: [(&str, &str, &[&str]); 5] = [
     ("filesystem", "filesystem", &["path"]),
 ];
 
+/// A trigger as it is written: `kind:` with its settings below, or settings among which `type` is the kind.
+struct Written<'n> {
+    kind: String,
+    place: Place,
+    /// Absent when what stands below the kind is no mapping.
+    settings: Option<Vec<&'n Entry>>,
+}
+
 /// The triggers of a workflow that has no errors, each with an id and the name of its flow.
 #[must_use]
 pub fn triggers(workflow: &Workflow, flow: &str) -> Vec<Value> {
+    let written = workflow.triggers.as_ref().map(written).unwrap_or_default();
     let mut triggers = Vec::new();
-    for (index, (written, config)) in entries(workflow).into_iter().flatten().enumerate() {
-        let Some((_, kind, needed)) = KINDS.iter().find(|(word, _, _)| *word == written) else { continue };
-        let Value::Object(mut config) = config else { continue };
+    for (index, written) in written.into_iter().flatten().enumerate() {
+        let Some((_, kind, needed)) = KINDS.iter().find(|(word, _, _)| *word == written.kind) else {
+            continue;
+        };
+        let settings = written.settings.unwrap_or_default().into_iter();
+        let mut config: Object =
+            settings.filter_map(|entry| Some((entry.key.clone()?, plain(raw(&entry.value))))).collect();
         let mut trigger = Object::new();
         let made_up = || format!("{flow}-{kind}-{}", index + 1).into();
-        let id = config.shift_remove("id").map_or_else(made_up, plain);
-        trigger.insert("id".into(), id);
+        trigger.insert("id".into(), config.shift_remove("id").unwrap_or_else(made_up));
         trigger.insert("kind".into(), (*kind).into());
         trigger.insert("flow".into(), flow.into());
         let place = needed.iter().find_map(|key| config.shift_remove(*key));
         let name = needed.first().copied().unwrap_or_default();
-        trigger.insert(name.into(), place.map(plain).unwrap_or_default());
+        trigger.insert(name.into(), place.unwrap_or_default());
         if *kind == "http" {
-            let method = config.shift_remove("method").map(plain);
+            let method = config.shift_remove("method");
             let method = method.as_ref().and_then(Value::as_str).unwrap_or("POST").to_uppercase();
             trigger.insert("method".into(), method.into());
         }
-        trigger.extend(config.into_iter().map(|(key, value)| (key, plain(value))));
+        trigger.extend(config);
         triggers.push(Value::Object(trigger));
     }
     triggers
@@ -76,71 +88,71 @@ pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
         let span = faults.span(place);
         faults.push(Diagnostic::new(codes::WDL_BAD_TRIGGER, span, message).help(help));
     };
-    for (entry, at) in listed(node) {
-        let Some(entry) = entry else {
-            report(at, "a trigger is written `kind:` with its settings below".to_owned(), known.join(", "));
-            continue;
+    for written in written(node) {
+        let Written { kind, place, settings } = match written {
+            Ok(written) => written,
+            Err(at) => {
+                let message = "a trigger is written `kind:` with its settings below".to_owned();
+                report(at, message, known.join(", "));
+                continue;
+            }
         };
-        let kind = entry.key.as_deref().unwrap_or_default();
         let Some((_, _, needed)) = KINDS.iter().find(|(word, _, _)| *word == kind) else {
-            report(
-                entry.key_place,
-                format!("`{kind}` is not a kind of trigger"),
-                format!("there are {}", known.join(", ")),
-            );
+            let message = format!("`{kind}` is not a kind of trigger");
+            report(place, message, format!("there are {}", known.join(", ")));
             continue;
         };
-        let Node::Mapping(config) = &entry.value else {
-            report(
-                entry.key_place,
-                format!("the settings of `{kind}` are not a mapping"),
-                "indent them below it".to_owned(),
-            );
+        let Some(settings) = settings else {
+            let message = format!("the settings of `{kind}` are not a mapping");
+            report(place, message, "indent them below it".to_owned());
             continue;
         };
-        let has = |key: &&str| config.entries.iter().any(|entry| entry.key.as_deref() == Some(*key));
-        if !needed.iter().any(has) {
+        let find = |key: &str| settings.iter().find(|entry| entry.key.as_deref() == Some(key));
+        if !needed.iter().any(|key| find(key).is_some()) {
             let message = format!("trigger `{kind}` needs `{}`", needed.join("` or `"));
-            report(entry.key_place, message, format!("add `{}:` below it", needed.first().unwrap_or(&"")));
+            report(place, message, format!("add `{}:` below it", needed.first().unwrap_or(&"")));
         }
-        let id = config.entries.iter().find(|entry| entry.key.as_deref() == Some("id"));
-        if let Some(Node::Scalar(id)) = id.map(|entry| &entry.value) {
+        if let Some(Node::Scalar(id)) = find("id").map(|entry| &entry.value) {
             if ids.contains(&id.text) {
-                report(
-                    id.place,
-                    format!("the trigger id `{}` is taken", id.text),
-                    "choose another".to_owned(),
-                );
+                let message = format!("the trigger id `{}` is taken", id.text);
+                report(id.place, message, "choose another".to_owned());
             }
             ids.push(id.text.clone());
         }
     }
 }
 
-/// The entries of `triggers`, and where one that is none stands.
-fn listed(node: &Node) -> Vec<(Option<&Entry>, super::tree::Place)> {
+/// What stands below `triggers`, and where something that is no trigger stands.
+fn written(node: &Node) -> Vec<Result<Written<'_>, Place>> {
     match node {
-        Node::Mapping(mapping) => mapping
-            .entries
-            .iter()
-            .map(|entry| (Some(entry).filter(|entry| entry.key.is_some()), entry.key_place))
-            .collect(),
-        Node::List(list) => list
-            .items
-            .iter()
-            .map(|item| match item {
-                Node::Mapping(mapping) => (mapping.entries.first(), mapping.place),
-                other => (None, other.place()),
-            })
-            .collect(),
-        Node::Scalar(scalar) => vec![(None, scalar.place)],
+        Node::Mapping(mapping) => in_mapping(mapping),
+        Node::List(list) => {
+            let items = list.items.iter().map(|item| match item {
+                Node::Mapping(mapping) => in_mapping(mapping),
+                other => vec![Err(other.place())],
+            });
+            items.flatten().collect()
+        }
+        Node::Scalar(scalar) => vec![Err(scalar.place)],
     }
 }
 
-fn entries(workflow: &Workflow) -> Option<Vec<(&str, Value)>> {
-    let node = workflow.triggers.as_ref()?;
-    let entries = listed(node).into_iter().filter_map(|(entry, _)| entry);
-    Some(entries.filter_map(|entry| Some((entry.key.as_deref()?, raw(&entry.value)))).collect())
+fn in_mapping(mapping: &Mapping) -> Vec<Result<Written<'_>, Place>> {
+    let kind = mapping.entries.iter().find(|entry| entry.key.as_deref() == Some("type"));
+    if let Some((entry, Node::Scalar(kind))) = kind.map(|entry| (entry, &entry.value)) {
+        let kind = plain(kind.text.as_str().into()).as_str().unwrap_or(&kind.text).to_owned();
+        let settings = mapping.entries.iter().filter(|other| !std::ptr::eq(*other, entry)).collect();
+        return vec![Ok(Written { kind, place: entry.key_place, settings: Some(settings) })];
+    }
+    let entries = mapping.entries.iter().map(|entry| {
+        let kind = entry.key.clone().ok_or(entry.key_place)?;
+        let settings = match &entry.value {
+            Node::Mapping(mapping) => Some(mapping.entries.iter().collect()),
+            _ => None,
+        };
+        Ok(Written { kind, place: entry.key_place, settings })
+    });
+    entries.collect()
 }
 
 /// A text without its quotes.

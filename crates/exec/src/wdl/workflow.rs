@@ -88,6 +88,7 @@ pub(crate) fn read(root: &Mapping, dialect: Dialect, faults: &mut Faults) -> Opt
     let inputs = reader.inputs(&top);
     let outputs = reader.outputs(&top);
     let steps = reader.steps_of(&top, root.place);
+    reader.triggers_of(&top);
     let (name, timeout_ms) = match name {
         Some(name) => {
             let (name, options) = reader.options(&name, &["timeout_ms"]);
@@ -195,6 +196,28 @@ impl Reader<'_> {
             return None;
         };
         Some(self.steps(&list.items))
+    }
+
+    /// The reference can not read triggers that are no mappings; here they are reported as bad triggers.
+    fn triggers_of(&mut self, top: &[&Entry]) {
+        let Some(entry) = find(top, "triggers").filter(|_| self.dialect == Dialect::Reference) else {
+            return;
+        };
+        let mappings: Vec<&Node> = match &entry.value {
+            Node::List(list) => list.items.iter().collect(),
+            other => vec![other],
+        };
+        for node in mappings {
+            let Node::Mapping(mapping) = node else {
+                self.faults
+                    .malformed(node.place(), format!("a trigger is a mapping, and this is {}", node.word()));
+                continue;
+            };
+            let kind = mapping.entries.iter().find(|entry| entry.key.as_deref() == Some("type"));
+            if let Some(kind) = kind.filter(|kind| !matches!(kind.value, Node::Scalar(_))) {
+                self.faults.malformed(kind.value.place(), "the `type` of a trigger is a text");
+            }
+        }
     }
 
     fn steps(&mut self, items: &[Node]) -> Vec<Step> {

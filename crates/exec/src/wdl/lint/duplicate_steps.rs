@@ -6,14 +6,18 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::exec as codes;
 
 use crate::wdl::Faults;
-use crate::wdl::workflow::{Workflow, calls};
+use crate::wdl::tree::Place;
+use crate::wdl::workflow::Call;
 
-pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
-    let mut first = HashMap::new();
-    for call in calls(&workflow.steps) {
-        let Some(earlier) = first.get(call.id.as_str()).copied() else {
-            first.insert(call.id.as_str(), call.place);
-            continue;
+/// Where each id was met first.
+#[derive(Debug, Default)]
+pub(super) struct DuplicateSteps<'w>(HashMap<&'w str, Place>);
+
+impl<'w> DuplicateSteps<'w> {
+    pub(super) fn call(&mut self, call: &'w Call, faults: &mut Faults) {
+        let Some(earlier) = self.0.get(call.id.as_str()).copied() else {
+            self.0.insert(call.id.as_str(), call.place);
+            return;
         };
         let span = faults.span(call.place);
         let label = faults.span(earlier);

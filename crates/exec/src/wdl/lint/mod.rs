@@ -1,4 +1,7 @@
 //! What a workflow says wrongly although it can be read. One file per rule.
+//!
+//! Invariant: the findings that the reference has too come in its order, which is that of one walk over the
+//! steps and then the outputs.
 
 mod branches;
 mod calls;
@@ -10,21 +13,93 @@ mod names;
 mod step_references;
 mod unknown_keys;
 
+use self::duplicate_steps::DuplicateSteps;
+use self::inputs::Inputs;
+use self::step_references::StepReferences;
+use super::reference::{Reference, Target, find};
+use super::tree::{Node, Scalar};
 use super::triggers;
-use super::workflow::Workflow;
+use super::workflow::{Step, Workflow, calls as all_calls};
 use super::{Dialect, Faults};
 
-/// Appends every finding: first those of the reference, in its order, then those it does not have.
+/// Appends every finding: first those of the reference, then those it does not have.
 pub(crate) fn lint(workflow: &Workflow, dialect: Dialect, faults: &mut Faults) {
-    duplicate_steps::lint(workflow, faults);
-    branches::lint(workflow, dialect, faults);
-    inputs::lint(workflow, faults);
-    step_references::lint(workflow, faults);
+    let calls_nothing = all_calls(&workflow.steps).is_empty();
+    let mut walk = Walk {
+        duplicates: DuplicateSteps::default(),
+        inputs: Inputs::of(workflow),
+        steps: StepReferences::of(workflow),
+        // A workflow that calls nothing is reported as that, once; the reference reports both.
+        reports_branches: dialect == Dialect::Reference || !calls_nothing,
+        faults,
+    };
+    walk.sequence(&workflow.steps);
+    for output in &workflow.outputs {
+        walk.value(&output.value);
+    }
     calls::lint(workflow, faults);
     if dialect == Dialect::Extended {
         conditions::lint(workflow, faults);
         names::lint(workflow, faults);
         triggers::lint(workflow, faults);
         unknown_keys::lint(workflow, faults);
+    }
+}
+
+struct Walk<'w, 'f> {
+    duplicates: DuplicateSteps<'w>,
+    inputs: Inputs<'w>,
+    steps: StepReferences<'w>,
+    reports_branches: bool,
+    faults: &'f mut Faults,
+}
+
+impl<'w> Walk<'w, '_> {
+    fn sequence(&mut self, steps: &'w [Step]) {
+        for step in steps {
+            match step {
+                Step::Call(call) => {
+                    self.duplicates.call(call, self.faults);
+                    for argument in &call.arguments {
+                        self.value(&argument.value);
+                    }
+                    self.steps.done.insert(&call.id);
+                }
+                Step::When(when) => {
+                    for reference in find(&when.condition) {
+                        self.reference(&reference);
+                    }
+                    if self.reports_branches {
+                        branches::when(when, self.faults);
+                    }
+                    let before = self.steps.done.clone();
+                    self.sequence(&when.steps);
+                    self.steps.done = before;
+                }
+            }
+        }
+    }
+
+    /// In each text of a value, inputs come before steps.
+    fn value(&mut self, value: &'w Node) {
+        for text in value.scalars() {
+            self.text(text);
+        }
+    }
+
+    fn text(&mut self, text: &Scalar) {
+        let found = find(text);
+        for target in [Target::Input, Target::Step] {
+            for reference in found.iter().filter(|reference| reference.target == target) {
+                self.reference(reference);
+            }
+        }
+    }
+
+    fn reference(&mut self, reference: &Reference<'_>) {
+        match reference.target {
+            Target::Input => self.inputs.reference(reference, self.faults),
+            Target::Step => self.steps.reference(reference, self.faults),
+        }
     }
 }
