@@ -98,3 +98,40 @@ async fn the_complete_example_keeps_its_comments_and_its_findings() {
     let found = stave(&folder, ["check", "--format", "short", "a.yaml"]).finish().await.exits(2);
     assert_eq!(found.stdout.matches("error[").count(), 1, "{found}");
 }
+
+const UNTIDY_WORKFLOW: &str = "# the plant\nversion: dsl/v0\n\n\nworkflow: plant\nsteps:\n     # what is read\n     \
+     - read(http.get):\n            url: https://plant.example.com/  # not a comment\n     # at the end\n";
+const TIDY_WORKFLOW: &str = "# the plant\nversion: dsl/v0\n\nworkflow: plant\nsteps:\n  # what is read\n  \
+     - read(http.get):\n      url: https://plant.example.com/  # not a comment\n# at the end\n";
+
+#[tokio::test]
+async fn workflows_and_policies_are_laid_out_too() {
+    let folder = Folder::new();
+    folder.write("flows/plant.wdl", UNTIDY_WORKFLOW);
+    folder.write("flows/plant.PDL.yaml", "version: 1\narms:\n    a:\n        b: 1\nevaluate:\n    x = 1\nemit:\n    x: x\n");
+    let check = stave(&folder, ["fmt", "--check"]).finish().await.exits(2);
+    insta::assert_snapshot!(check.stderr, @r"
+    would change flows/plant.PDL.yaml
+    would change flows/plant.wdl
+    formatted 2 files: 2 would change
+    ");
+    assert_eq!(folder.read("flows/plant.wdl"), UNTIDY_WORKFLOW);
+    stave(&folder, ["fmt"]).finish().await.exits(0);
+    assert_eq!(folder.read("flows/plant.wdl"), TIDY_WORKFLOW);
+    assert_eq!(
+        folder.read("flows/plant.PDL.yaml"),
+        "version: 1\narms:\n  a:\n    b: 1\nevaluate:\n  x = 1\nemit:\n  x: x\n"
+    );
+    stave(&folder, ["fmt", "--check"]).finish().await.exits(0);
+    let from_stdin = stave(&folder, ["fmt", "-", "--stdin-name", "plant.wdl"]).input(UNTIDY_WORKFLOW);
+    assert_eq!(from_stdin.finish().await.exits(0).stdout, TIDY_WORKFLOW);
+}
+
+#[tokio::test]
+async fn a_workflow_that_can_not_be_read_is_left_as_it_is() {
+    let folder = Folder::new();
+    folder.write("plant.wdl", "version: 1\n\tworkflow: a\n");
+    let refused = stave(&folder, ["fmt", "plant.wdl"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("wdl-parse-error") && refused.stderr.contains("plant.wdl:2:1"), "{refused}");
+    assert_eq!(folder.read("plant.wdl"), "version: 1\n\tworkflow: a\n");
+}

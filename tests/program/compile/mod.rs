@@ -3,6 +3,7 @@
 
 mod clean;
 mod kill;
+mod kill_in_order;
 mod outputs;
 mod policy;
 mod run_document;

@@ -1,0 +1,155 @@
+//! `stave rep`: this runtime for an orchestrator that speaks REP, on stdin and stdout.
+//!
+//! Invariant: stdout carries replies and nothing else, stderr carries nothing while requests are answered,
+//! and the process ends soon after SIGTERM or the end of its input, whatever its runs are doing. Runs that
+//! were going on can be resumed.
+
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stave_diag::{Diagnostic, Sources, render};
+use stave_exec::Document;
+use stave_runtime::database::Database;
+use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
+use stave_runtime::{Limits, Services};
+use tokio::sync::mpsc;
+
+use crate::exit::{Exit, Stop};
+use crate::project::{self, Project};
+use crate::services::{self, Models};
+
+/// How many requests and replies may wait.
+const QUEUE: usize = 1024;
+
+/// Serves an orchestrator that speaks REP, on stdin and stdout.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+One JSON-RPC request a line on stdin, one reply a line on stdout:
+  {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"Runtime.Capabilities\", \"params\": {}}
+
+Methods: Runtime.Capabilities, Runtime.StartRun, Runtime.Poll, Runtime.Cancel, Runtime.Health.
+docs/rep.md says what each takes and gives.")]
+pub(crate) struct Rep {
+    /// Where runs and session state live; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+    /// Keep nothing of the runs, so that they can not be resumed
+    #[arg(long)]
+    ephemeral: bool,
+}
+
+pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Stop::invalid(format!("{}: {}", project::FILE, render::summary(&diagnostics)))
+            .help("`stave check stave.toml` says what is wrong"));
+    }
+    let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let host = ProjectHost { project, state_dir, ephemeral: arguments.ephemeral, database: Mutex::default() };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+    let (incoming, requests) = mpsc::channel(QUEUE);
+    let (replies, mut outgoing) = mpsc::channel::<String>(QUEUE);
+    // Both wait for the peer, so each has a thread that the end of the process does not wait for.
+    std::thread::spawn(move || {
+        let mut input = BufReader::new(std::io::stdin().lock());
+        // An input that can not be read any further has ended.
+        let _ = rep::read_lines(&mut input, MAX_LINE_BYTES, &incoming);
+    });
+    let writer = std::thread::spawn(move || {
+        let mut output = std::io::stdout().lock();
+        while let Some(reply) = outgoing.blocking_recv() {
+            let written = output.write_all(reply.as_bytes()).and_then(|()| output.write_all(b"\n"));
+            if written.and_then(|()| output.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    let is_stopped = runtime.block_on(async {
+        tokio::select! {
+            () = rep::serve(&host, requests, replies) => false,
+            () = stopped() => true,
+        }
+    });
+    if !is_stopped {
+        // The last replies still have to be written.
+        let _ = writer.join();
+    }
+    runtime.shutdown_background();
+    Ok(Exit::Fine)
+}
+
+/// Waits until somebody wants the process to end.
+#[cfg(unix)]
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        // Without handlers the signals end the process by themselves.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn stopped() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The project in whose folder the process was started.
+struct ProjectHost {
+    project: Project,
+    state_dir: PathBuf,
+    ephemeral: bool,
+    /// Opened for the first run, because asking for capabilities leaves no file behind.
+    database: Mutex<Option<Arc<Database>>>,
+}
+
+impl ProjectHost {
+    fn database(&self) -> Result<Arc<Database>, Stop> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = &*database {
+            return Ok(Arc::clone(open));
+        }
+        let open = services::database(&self.state_dir)?;
+        *database = Some(Arc::clone(&open));
+        Ok(open)
+    }
+
+    fn build(&self, document: &Document) -> Result<Services, Stop> {
+        let storage = if self.ephemeral {
+            services::storage(&self.project, document, &self.state_dir, true)?
+        } else {
+            services::storage_of(&self.project, document, &self.database()?)
+        };
+        let models = match &self.project.settings.replay {
+            Some(path) => Models::Replay(self.project.root.join(path)),
+            None => Models::Live,
+        };
+        Ok(services::build(&self.project, document, storage, &models)?.0)
+    }
+}
+
+impl Host for ProjectHost {
+    fn services(&self, document: &Document) -> Result<Services, String> {
+        self.build(document).map_err(|stop| match stop.help {
+            Some(help) => format!("{}; {help}", stop.message),
+            None => stop.message,
+        })
+    }
+
+    fn concurrency(&self) -> usize {
+        let limit = self.project.settings.limits.parallel_steps;
+        limit.map_or(Limits::default().parallel_steps, |steps| steps as usize)
+    }
+}

@@ -1,0 +1,20 @@
+//! `Runtime.Capabilities`: which documents and steps this runtime takes.
+
+use stave_canon::Value;
+
+use super::{Host, VERSION};
+use crate::steps;
+
+pub(super) fn capabilities(host: &dyn Host) -> Value {
+    let limits = Value::from_iter([("concurrency", host.concurrency())]);
+    Value::from_iter([
+        ("version", Value::from(stave_exec::VERSION)),
+        ("step_kinds", steps::kinds().into()),
+        ("limits", limits),
+        ("rep_version", VERSION.into()),
+        (
+            "runtime",
+            Value::from_iter([("name", "stave"), ("version", env!("CARGO_PKG_VERSION"))]),
+        ),
+    ])
+}

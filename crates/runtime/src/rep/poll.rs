@@ -1,0 +1,37 @@
+//! `Runtime.Poll`: how a run is doing. The reply waits a while for something to tell.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use stave_canon::{Object, Value};
+use tokio::time::{Instant, timeout_at};
+
+use super::fault::Fault;
+use super::runs::Runs;
+
+/// How long a reply waits for something to tell. Peers give up on a reply after five seconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+pub(super) fn poll<'h>(runs: &Runs, params: &Object) -> Result<BoxFuture<'h, Value>, Fault> {
+    let id = super::run_id(params)?;
+    let Some(run) = runs.get(id) else {
+        let fault = Fault::schema(format!("there is no run `{id}`"), Value::Null);
+        let summary = Value::from_iter([("run_id", Value::from(id)), ("error", fault.to_value())]);
+        let unknown = Value::from_iter([
+            ("status", Value::from("failed")),
+            ("events", Value::Array(Vec::new())),
+            ("summary", summary),
+        ]);
+        return Ok(Box::pin(std::future::ready(unknown)));
+    };
+    Ok(Box::pin(async move {
+        let until = Instant::now() + LONGEST_WAIT;
+        let mut changes = run.changes();
+        while !run.has_news() {
+            if !matches!(timeout_at(until, changes.changed()).await, Ok(Ok(()))) {
+                break;
+            }
+        }
+        run.tell()
+    }))
+}

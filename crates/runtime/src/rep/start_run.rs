@@ -1,0 +1,120 @@
+//! `Runtime.StartRun`: a document and its inputs become a run. What can not run is refused here, with
+//! everything that is wrong with it.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use stave_canon::{Object, Value};
+use stave_diag::codes::exec as exec_codes;
+use stave_exec::{Acceptance, Document};
+
+use super::Host;
+use super::events::Observed;
+use super::fault::{Code, Fault};
+use super::runs::{Run, Runs};
+use crate::engine::{EmbeddedEngine, Engine};
+use crate::plan::Plan;
+use crate::report::RunFailure;
+use crate::steps::StepKinds;
+
+/// The longest id that a peer may give a run.
+const MAX_RUN_ID: usize = 200;
+
+/// The reply, and the run to drive.
+pub(super) fn start_run<'h>(
+    host: &dyn Host,
+    runs: &Runs,
+    params: &Object,
+) -> Result<(Value, BoxFuture<'h, ()>), Fault> {
+    let document = Arc::new(document(params)?);
+    let mut inputs = match params.get("inputs") {
+        None | Some(Value::Null) => Object::new(),
+        Some(Value::Object(inputs)) => inputs.clone(),
+        Some(other) => {
+            let message = format!("`inputs` is {}, not an object", other.kind());
+            return Err(Fault::schema(message, Value::Null));
+        }
+    };
+    let options = Options::read(params)?;
+    if let Some(trace_id) = options.trace_id {
+        inputs.entry("trace_id".to_owned()).or_insert_with(|| trace_id.into());
+    }
+    let kinds = StepKinds::default();
+    let mut unknown: Vec<&str> = document.step_kinds();
+    unknown.retain(|kind| kinds.get(kind).is_none());
+    if !unknown.is_empty() {
+        let message = format!("this runtime does not have {}", unknown.join(", "));
+        let data = Value::from_iter([("retriable", Value::from(false)), ("details", unknown.into())]);
+        return Err(Fault::new(Code::StepKind, message, data));
+    }
+    Plan::new(Arc::clone(&document), &kinds)
+        .map_err(|failure| Fault::of_run(&RunFailure { failure, node: None, attempts: 0 }))?;
+    let mut services = host.services(&document).map_err(Fault::internal)?;
+    let id = match options.run_id {
+        Some(id) => id.to_owned(),
+        None => EmbeddedEngine::new(services.clone()).new_run_id(),
+    };
+    let run = runs.add(&id, Arc::clone(&services.clock))?;
+    services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
+    let result = Value::from_iter([("run_id", id.as_str())]);
+    Ok((result, Box::pin(drive(EmbeddedEngine::new(services), run, document, Value::Object(inputs)))))
+}
+
+async fn drive(engine: EmbeddedEngine, run: Arc<Run>, document: Arc<Document>, inputs: Value) {
+    run.begin(&document.flow.name);
+    let report = engine.start(run.id(), document, &inputs).await;
+    match report {
+        Ok(report) => run.end(&report),
+        Err(error) => run.fail(&Fault::internal(error.to_string())),
+    }
+}
+
+/// The document, or every violation in it.
+fn document(params: &Object) -> Result<Document, Fault> {
+    let ir = params.get("ir").ok_or_else(|| Fault::schema("`ir` is missing".to_owned(), Value::Null))?;
+    stave_exec::read(ir, Acceptance::Additive).map_err(|faults| {
+        let is_version = faults.iter().any(|fault| fault.code == exec_codes::EXEC_UNSUPPORTED_VERSION);
+        let details = faults.iter().map(|fault| {
+            Value::from_iter([
+                ("pointer", fault.pointer.as_str()),
+                ("code", fault.code.0),
+                ("message", &fault.message),
+            ])
+        });
+        let details = Value::Array(details.collect());
+        let shown: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let code = if is_version { Code::Version } else { Code::Schema };
+        let data = Value::from_iter([("retriable", Value::from(false)), ("details", details)]);
+        Fault::new(code, format!("the document is not valid: {}", shown.join("; ")), data)
+    })
+}
+
+/// What a peer says about the run itself. An id or a trace that is null is as good as none.
+struct Options<'p> {
+    run_id: Option<&'p str>,
+    trace_id: Option<&'p str>,
+}
+
+impl<'p> Options<'p> {
+    fn read(params: &'p Object) -> Result<Options<'p>, Fault> {
+        let options = match params.get("options") {
+            None | Some(Value::Null) => return Ok(Options { run_id: None, trace_id: None }),
+            Some(Value::Object(options)) => options,
+            Some(other) => {
+                let message = format!("`options` is {}, not an object", other.kind());
+                return Err(Fault::schema(message, Value::Null));
+            }
+        };
+        let text = |key: &str| match options.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if !text.is_empty() && text.len() <= MAX_RUN_ID => {
+                Ok(Some(text.as_str()))
+            }
+            Some(_) => {
+                let message = format!("`{key}` is no text of 1 to {MAX_RUN_ID} bytes");
+                Err(Fault::schema(message, Value::Null))
+            }
+        };
+        Ok(Options { run_id: text("run_id")?, trace_id: text("trace_id")? })
+    }
+}
