@@ -11,6 +11,7 @@ mod mapping;
 mod pieces;
 mod read;
 mod scalars;
+mod swift;
 mod tree;
 
 pub(crate) use scalars::block_header_start;

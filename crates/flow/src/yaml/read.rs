@@ -1,15 +1,16 @@
 //! Text to tree.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
 
 use super::faults::too_deep;
 use super::mapping::{Key, Mapping};
-use super::{Entry, Tree, TreeValue};
+use super::{Entry, Tree, TreeValue, swift};
 
 /// A text past this many bytes is refused.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -42,20 +43,18 @@ pub struct Comment {
 /// reading goes on.
 #[must_use]
 pub fn read(source: SourceId, text: &str) -> Document {
-    let mut reader = Reader {
-        source,
-        text,
-        document: Document::default(),
-        frames: Vec::new(),
-        anchors: HashMap::new(),
-        weight: 0,
-        root: None,
-    };
     if text.len() > MAX_BYTES {
+        let mut reader = Reader::new(source, text);
         let message = format!("the file has {} bytes, more than the {MAX_BYTES} that are read", text.len());
         reader.report(Diagnostic::new(codes::YAML_TOO_LARGE, reader.span(0..0), message));
         return reader.document;
     }
+    swift::read(source, text).unwrap_or_else(|| read_fully(source, text))
+}
+
+/// Reads one YAML document with the full parser.
+pub(super) fn read_fully(source: SourceId, text: &str) -> Document {
+    let mut reader = Reader::new(source, text);
     reader.run();
     reader.document
 }
@@ -67,7 +66,7 @@ pub(super) struct Reader<'text> {
     /// The containers that are open, outermost first.
     pub(super) frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
-    weight: usize,
+    pub(super) weight: usize,
     root: Option<Tree>,
 }
 
@@ -95,14 +94,30 @@ struct Anchored {
 }
 
 /// A finished node on its way into its container.
-struct Finished {
-    tree: Tree,
-    height: usize,
-    weight: usize,
-    plain: bool,
+pub(super) struct Finished {
+    pub(super) tree: Tree,
+    pub(super) height: usize,
+    pub(super) weight: usize,
+    pub(super) plain: bool,
 }
 
-impl Reader<'_> {
+impl<'text> Reader<'text> {
+    pub(super) fn new(source: SourceId, text: &'text str) -> Self {
+        Reader {
+            source,
+            text,
+            document: Document::default(),
+            frames: Vec::new(),
+            anchors: HashMap::new(),
+            weight: 0,
+            root: None,
+        }
+    }
+
+    pub(super) fn into_document(self) -> Document {
+        Document { root: self.root, ..self.document }
+    }
+
     fn run(&mut self) {
         let options = granit_parser::options! {
             emit_unresolved_aliases: true,
@@ -131,26 +146,14 @@ impl Reader<'_> {
                 }
                 Event::Comment(..) => {
                     let span = self.span(range);
-                    self.document.comments.push(Comment { span });
+                    self.comment(Comment { span });
                 }
                 // Most scalars are keys, and a key needs no more than its name.
                 Event::Scalar(value, style, 0, None) if self.expects_key() && !is_block(style) => {
-                    let weight = 1 + value.len() / BYTES_PER_NODE;
-                    self.weight += weight;
-                    let span = self.span(range);
-                    let key = self.named_key(value.into_owned(), span, style == ScalarStyle::Plain);
-                    if let Some(frame) = self.frames.last_mut() {
-                        frame.weight += weight;
-                        if let Content::Mapping(mapping) = &mut frame.content {
-                            mapping.pending = Some(key);
-                        }
-                    }
+                    self.scalar_key(value, style, range);
                 }
                 Event::Scalar(value, style, anchor, tag) => {
-                    let (tree, plain) = self.scalar(&value, style, range, tag.as_deref());
-                    let weight = 1 + value.len() / BYTES_PER_NODE;
-                    self.weight += weight;
-                    self.finish(Finished { tree, height: 0, weight, plain }, anchor);
+                    self.finish_scalar(&value, style, range, anchor, tag.as_deref());
                 }
                 Event::SequenceStart(style, anchor, tag) => {
                     self.container_tag(tag.as_deref(), "seq", &range);
@@ -205,12 +208,51 @@ impl Reader<'_> {
         self.document.diagnostics.push(diagnostic);
     }
 
-    fn open(&mut self, style: StructureStyle, anchor: usize, range: Range<usize>, content: Content) {
+    pub(super) fn comment(&mut self, comment: Comment) {
+        self.document.comments.push(comment);
+    }
+
+    /// A scalar in the place of a key of the innermost mapping.
+    pub(super) fn scalar_key(&mut self, value: Cow<'_, str>, style: ScalarStyle, range: Range<usize>) {
+        let weight = 1 + value.len() / BYTES_PER_NODE;
+        self.weight += weight;
+        let span = self.span(range);
+        let key = self.named_key(value.into_owned(), span, style == ScalarStyle::Plain);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.weight += weight;
+            if let Content::Mapping(mapping) = &mut frame.content {
+                mapping.pending = Some(key);
+            }
+        }
+    }
+
+    /// A scalar that is a value, or a key with a property of its own.
+    pub(super) fn finish_scalar(
+        &mut self,
+        value: &str,
+        style: ScalarStyle,
+        range: Range<usize>,
+        anchor: usize,
+        tag: Option<&Tag>,
+    ) {
+        let (tree, plain) = self.scalar(value, style, range, tag);
+        let weight = 1 + value.len() / BYTES_PER_NODE;
+        self.weight += weight;
+        self.finish(Finished { tree, height: 0, weight, plain }, anchor);
+    }
+
+    pub(super) fn open(
+        &mut self,
+        style: StructureStyle,
+        anchor: usize,
+        range: Range<usize>,
+        content: Content,
+    ) {
         self.weight += 1;
         self.frames.push(Frame { start: range.start, style, anchor, content, height: 0, weight: 1 });
     }
 
-    fn close(&mut self, range: Range<usize>) {
+    pub(super) fn close(&mut self, range: Range<usize>) {
         let Some(frame) = self.frames.pop() else { return };
         let Frame { start, style, anchor, content, height, weight } = frame;
         let mut last = start;
@@ -252,7 +294,7 @@ impl Reader<'_> {
     }
 
     /// Puts a finished node where it belongs.
-    fn finish(&mut self, finished: Finished, anchor: usize) {
+    pub(super) fn finish(&mut self, finished: Finished, anchor: usize) {
         let Finished { tree, height, weight, plain } = finished;
         if anchor > 0 {
             self.anchors.insert(anchor, Anchored { tree: tree.clone(), height, weight, plain });

@@ -110,6 +110,36 @@ impl Tree {
         place
     }
 
+    /// The JSON Pointer of the innermost value or entry that holds a span. Keys count as their entry.
+    #[must_use]
+    pub fn pointer(&self, span: Span) -> String {
+        let holds = |outer: Span| outer.start <= span.start && span.end <= outer.end;
+        let mut pointer = String::new();
+        let mut here = self;
+        loop {
+            let next = match &here.value {
+                TreeValue::Mapping(entries) => entries.iter().find_map(|entry| {
+                    let step = || entry.key.value.replace('~', "~0").replace('/', "~1");
+                    let is_inside = holds(entry.key.span) || holds(entry.value.span);
+                    is_inside.then(|| (step(), holds(entry.value.span).then_some(&entry.value)))
+                }),
+                TreeValue::Sequence(items) => items
+                    .iter()
+                    .enumerate()
+                    .find(|(_, item)| holds(item.span))
+                    .map(|(index, item)| (index.to_string(), Some(item))),
+                _ => None,
+            };
+            let Some((step, tree)) = next else { return pointer };
+            pointer.push('/');
+            pointer.push_str(&step);
+            match tree {
+                Some(tree) => here = tree,
+                None => return pointer,
+            }
+        }
+    }
+
     /// Calls `visit` for every string in the tree, mapping keys not included.
     pub fn each_text<'tree>(&'tree self, visit: &mut impl FnMut(&'tree Text)) {
         match &self.value {

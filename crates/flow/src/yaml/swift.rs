@@ -1,0 +1,508 @@
+//! The reader for what nearly every flow is made of: block mappings and lists, flow collections, scalars
+//! on one line, literal blocks and comments.
+//!
+//! It makes what the full parser would make, in a fifth of the time, or gives up and makes nothing. It
+//! never reports a fault of the syntax: whatever it does not know for certain is left to the full parser,
+//! which reads the text from its beginning. A property compares the two on generated and broken texts.
+
+use std::borrow::Cow;
+
+use granit_parser::{ScalarStyle, StructureStyle};
+use stave_diag::SourceId;
+
+use super::mapping::Mapping;
+use super::read::{Comment, Content, Document, Finished, MAX_DEPTH, MAX_NODES, Reader};
+use super::{Tree, TreeValue};
+
+/// A key up to this long is read here; the full parser knows what a longer one is.
+const LONGEST_KEY: usize = 1000;
+
+/// The document, or `None` when the text has something in it that only the full parser knows.
+pub(super) fn read(source: SourceId, text: &str) -> Option<Document> {
+    if !is_ordinary(text.as_bytes()) {
+        return None;
+    }
+    let reader = Reader::new(source, text);
+    let mut swift = Swift { reader, bytes: text.as_bytes(), at: 0, line_start: 0, fresh: true };
+    swift.next_token()?;
+    swift.node(-1)?;
+    if swift.at < swift.bytes.len() || swift.reader.weight > MAX_NODES {
+        return None;
+    }
+    Some(swift.reader.into_document())
+}
+
+/// Whether a text has no tabs, no carriage returns, no control characters, no byte order mark and no line
+/// breaks outside ASCII.
+fn is_ordinary(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let [first, after @ ..] = rest {
+        let fits = match (first, after) {
+            (b'\n' | 0x20..=0x7e, _) => true,
+            (0xc2, [second, ..]) => *second >= 0xa0,
+            (0xe2, [0x80, third, ..]) => !matches!(third, 0xa8 | 0xa9),
+            (0xef, [0xbb, 0xbf, ..] | [0xbf, 0xbe | 0xbf, ..]) => false,
+            (0x80.., _) => true,
+            _ => false,
+        };
+        if !fits {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+struct Swift<'text> {
+    reader: Reader<'text>,
+    bytes: &'text [u8],
+    /// Where the next token begins.
+    at: usize,
+    /// Where the line of the next token begins.
+    line_start: usize,
+    /// Whether a line break stands ahead of the next token.
+    fresh: bool,
+}
+
+/// A scalar on one line.
+struct Scalar<'text> {
+    value: Cow<'text, str>,
+    style: ScalarStyle,
+    start: usize,
+    end: usize,
+}
+
+impl<'text> Swift<'text> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    /// Whether white space or the end of the text stands at an offset.
+    fn is_blank(&self, at: usize) -> bool {
+        matches!(self.byte(at), None | Some(b' ' | b'\n'))
+    }
+
+    fn slice(&self, start: usize, end: usize) -> Option<&'text str> {
+        self.reader.text.get(start..end)
+    }
+
+    fn column(&self) -> isize {
+        isize::try_from(self.at - self.line_start).unwrap_or(isize::MAX)
+    }
+
+    /// Goes to the next token, over white space and comments.
+    fn next_token(&mut self) -> Option<()> {
+        self.fresh = self.at == 0;
+        loop {
+            match self.peek() {
+                Some(b' ') => self.at += 1,
+                Some(b'\n') => {
+                    self.at += 1;
+                    self.line_start = self.at;
+                    self.fresh = true;
+                }
+                Some(b'#') if self.at == self.line_start || self.byte(self.at - 1) == Some(b' ') => {
+                    let start = self.at;
+                    self.at = self.line_end(start);
+                    let span = self.reader.span(start..self.at);
+                    self.reader.comment(Comment { span });
+                }
+                _ => break,
+            }
+        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let is_marker = self.at == self.line_start && (rest.starts_with(b"---") || rest.starts_with(b"..."));
+        (!is_marker).then_some(())
+    }
+
+    fn line_end(&self, from: usize) -> usize {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        rest.iter().position(|byte| *byte == b'\n').map_or(self.bytes.len(), |length| from + length)
+    }
+
+    fn is_dash(&self) -> bool {
+        self.peek() == Some(b'-') && self.is_blank(self.at + 1)
+    }
+
+    fn may_open(&self) -> Option<()> {
+        (self.reader.frames.len() + 2 < MAX_DEPTH).then_some(())
+    }
+
+    fn done(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// A node at the beginning of a line or behind a dash, in a container at the column `parent`.
+    fn node(&mut self, parent: isize) -> Option<()> {
+        if self.is_dash() {
+            return self.sequence(self.column(), self.at);
+        }
+        let start = self.at;
+        match self.peek()? {
+            b'[' | b'{' => {
+                self.flow(parent)?;
+                self.next_token()
+            }
+            b'|' => self.literal(parent),
+            _ => {
+                let scalar = self.scalar(false)?;
+                self.at = scalar.end;
+                let key = self.skip_spaces();
+                if self.byte(key) == Some(b':') && self.is_blank(key + 1) {
+                    self.at = start;
+                    return self.mapping(scalar);
+                }
+                self.finish_scalar(scalar)
+            }
+        }
+    }
+
+    /// A value on the line of its key.
+    fn value(&mut self, parent: isize) -> Option<()> {
+        match self.peek()? {
+            b'[' | b'{' => {
+                self.flow(parent)?;
+                self.next_token()
+            }
+            b'|' => self.literal(parent),
+            _ => {
+                let scalar = self.scalar(false)?;
+                self.at = scalar.end;
+                self.finish_scalar(scalar)
+            }
+        }
+    }
+
+    fn finish_scalar(&mut self, scalar: Scalar<'text>) -> Option<()> {
+        self.at = scalar.end;
+        self.reader.finish_scalar(&scalar.value, scalar.style, scalar.start..scalar.end, 0, None);
+        self.next_token()
+    }
+
+    fn null(&mut self, at: usize) {
+        let tree = Tree { span: self.reader.span(at..at), value: TreeValue::Null };
+        self.reader.weight += 1;
+        self.reader.finish(Finished { tree, height: 0, weight: 1, plain: true }, 0);
+    }
+
+    /// The offset of what follows the spaces at the current one.
+    fn skip_spaces(&self) -> usize {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at + rest.iter().take_while(|byte| **byte == b' ').count()
+    }
+
+    /// A block mapping whose first key was looked at already.
+    fn mapping(&mut self, first: Scalar<'text>) -> Option<()> {
+        self.may_open()?;
+        let column = self.column();
+        let start = first.start;
+        self.reader.open(StructureStyle::Block, 0, start..start, Content::Mapping(Mapping::default()));
+        let mut key = first;
+        loop {
+            let end = key.end;
+            self.at = end;
+            let colon = self.skip_spaces();
+            if self.byte(colon) != Some(b':') || !self.is_blank(colon + 1) || end - key.start > LONGEST_KEY {
+                return None;
+            }
+            self.reader.scalar_key(key.value, key.style, key.start..end);
+            self.at = colon + 1;
+            self.next_token()?;
+            if self.done() || (self.fresh && self.column() <= column) {
+                if !self.done() && self.column() == column && self.is_dash() {
+                    // The full parser has the list begin at its first item.
+                    let item = self.at
+                        + 1
+                        + self.bytes.get(self.at + 1..)?.iter().take_while(|byte| **byte == b' ').count();
+                    if self.is_blank(item) || self.byte(item) == Some(b'#') {
+                        return None;
+                    }
+                    self.sequence(column, item)?;
+                } else if colon == end {
+                    self.null(end);
+                } else {
+                    return None;
+                }
+            } else if self.fresh {
+                self.node(column)?;
+            } else {
+                self.value(column)?;
+            }
+            if self.done() || (self.fresh && self.column() < column) {
+                let at = self.at;
+                self.reader.close(at..at);
+                return Some(());
+            }
+            if !self.fresh || self.column() != column || self.is_dash() {
+                return None;
+            }
+            key = self.scalar(false)?;
+        }
+    }
+
+    /// A block list whose dashes stand at `column`.
+    fn sequence(&mut self, column: isize, start: usize) -> Option<()> {
+        self.may_open()?;
+        // A list at the column of its key ends at the next key.
+        let is_at_key = start != self.at;
+        self.reader.open(StructureStyle::Block, 0, start..start, Content::Sequence(Vec::new()));
+        loop {
+            self.at += 1;
+            let dash_end = self.at;
+            self.next_token()?;
+            if self.done() || (self.fresh && self.column() <= column) {
+                if self.byte(dash_end) != Some(b'\n') {
+                    return None;
+                }
+                self.null(dash_end);
+            } else {
+                self.node(column)?;
+            }
+            let at = self.at;
+            if self.done() || (self.fresh && self.column() < column) {
+                self.reader.close(at..at);
+                return Some(());
+            }
+            if !self.fresh || self.column() != column {
+                return None;
+            }
+            if !self.is_dash() {
+                self.reader.close(at..at);
+                return is_at_key.then_some(());
+            }
+        }
+    }
+
+    /// A flow collection, up to and with its closing bracket.
+    fn flow(&mut self, parent: isize) -> Option<()> {
+        self.may_open()?;
+        let start = self.at;
+        let is_mapping = self.peek() == Some(b'{');
+        let closing = if is_mapping { b'}' } else { b']' };
+        let content =
+            if is_mapping { Content::Mapping(Mapping::default()) } else { Content::Sequence(Vec::new()) };
+        self.reader.open(StructureStyle::Flow, 0, start..start + 1, content);
+        self.at += 1;
+        loop {
+            self.flow_token(parent)?;
+            if self.peek()? == closing {
+                break;
+            }
+            if is_mapping {
+                let key = self.scalar(true)?;
+                self.at = key.end;
+                let is_plain = key.style == ScalarStyle::Plain;
+                let colon = self.skip_spaces();
+                if self.byte(colon) != Some(b':') || key.end - key.start > LONGEST_KEY {
+                    return None;
+                }
+                if is_plain && !self.is_blank(colon + 1) {
+                    return None;
+                }
+                self.reader.scalar_key(key.value, key.style, key.start..key.end);
+                self.at = colon + 1;
+                self.flow_token(parent)?;
+            }
+            match self.peek()? {
+                b'[' | b'{' => self.flow(parent)?,
+                _ => {
+                    let scalar = self.scalar(true)?;
+                    self.at = scalar.end;
+                    let range = scalar.start..scalar.end;
+                    self.reader.finish_scalar(&scalar.value, scalar.style, range, 0, None);
+                }
+            }
+            self.flow_token(parent)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                byte if byte == closing => {}
+                _ => return None,
+            }
+        }
+        self.at += 1;
+        self.reader.close(self.at - 1..self.at);
+        Some(())
+    }
+
+    fn flow_token(&mut self, parent: isize) -> Option<()> {
+        self.next_token()?;
+        (!self.fresh || self.column() > parent).then_some(())
+    }
+
+    /// A plain or quoted scalar that stands on one line, without going past it.
+    fn scalar(&self, in_flow: bool) -> Option<Scalar<'text>> {
+        match self.peek()? {
+            b'"' => self.double_quoted(),
+            b'\'' => self.single_quoted(),
+            _ => self.plain(in_flow),
+        }
+    }
+
+    fn plain(&self, in_flow: bool) -> Option<Scalar<'text>> {
+        let start = self.at;
+        match self.peek()? {
+            b'-' if self.is_blank(start + 1) => return None,
+            b'-' if in_flow && is_flow_indicator(self.byte(start + 1)) => return None,
+            b'?' | b':' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@' | b'`' | b',' | b'#' => return None,
+            b'[' | b']' | b'{' | b'}' => return None,
+            _ => {}
+        }
+        let mut end = start;
+        let mut at = start;
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b'\n' => break,
+                b' ' => {
+                    at += 1;
+                    continue;
+                }
+                b':' if self.is_blank(at + 1) => break,
+                b':' if in_flow && is_flow_indicator(self.byte(at + 1)) => return None,
+                b'#' if self.byte(at - 1) == Some(b' ') => break,
+                b',' | b'[' | b']' | b'{' | b'}' if in_flow => break,
+                _ => {}
+            }
+            at += 1;
+            end = at;
+        }
+        let value = Cow::Borrowed(self.slice(start, end)?);
+        Some(Scalar { value, style: ScalarStyle::Plain, start, end })
+    }
+
+    fn single_quoted(&self) -> Option<Scalar<'text>> {
+        let start = self.at;
+        let mut at = start + 1;
+        let mut doubled = false;
+        loop {
+            match self.byte(at)? {
+                b'\n' => return None,
+                b'\'' if self.byte(at + 1) == Some(b'\'') => {
+                    doubled = true;
+                    at += 2;
+                }
+                b'\'' => break,
+                _ => at += 1,
+            }
+        }
+        let inside = self.slice(start + 1, at)?;
+        let value = if doubled { Cow::Owned(inside.replace("''", "'")) } else { Cow::Borrowed(inside) };
+        Some(Scalar { value, style: ScalarStyle::SingleQuoted, start, end: at + 1 })
+    }
+
+    fn double_quoted(&self) -> Option<Scalar<'text>> {
+        let start = self.at;
+        let mut at = start + 1;
+        let mut decoded = String::new();
+        let mut run = at;
+        loop {
+            match self.byte(at)? {
+                b'\n' => return None,
+                b'"' => break,
+                b'\\' => {
+                    decoded.push_str(self.slice(run, at)?);
+                    decoded.push(match self.byte(at + 1)? {
+                        b'n' => '\n',
+                        b't' => '\t',
+                        b'r' => '\r',
+                        byte @ (b'"' | b'\\' | b'/') => char::from(byte),
+                        _ => return None,
+                    });
+                    at += 2;
+                    run = at;
+                }
+                _ => at += 1,
+            }
+        }
+        let rest = self.slice(run, at)?;
+        let value = if run == start + 1 {
+            Cow::Borrowed(rest)
+        } else {
+            decoded.push_str(rest);
+            Cow::Owned(decoded)
+        };
+        Some(Scalar { value, style: ScalarStyle::DoubleQuoted, start, end: at + 1 })
+    }
+
+    /// A literal block in a container at the column `parent`.
+    fn literal(&mut self, parent: isize) -> Option<()> {
+        let mut at = self.at + 1;
+        let chomping = self.byte(at).filter(|byte| matches!(byte, b'+' | b'-'));
+        at += usize::from(chomping.is_some());
+        self.at = at;
+        at = self.skip_spaces();
+        if self.byte(at) != Some(b'\n') {
+            return None;
+        }
+        at += 1;
+        let mut value = String::new();
+        let mut indent = None;
+        let mut first = at;
+        // Line breaks that are content only when a line with content follows.
+        let mut pending = 0;
+        while at < self.bytes.len() {
+            let end = self.line_end(at);
+            let line = self.slice(at, end)?;
+            let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+            let has_content = spaces < line.len();
+            let indent = match indent {
+                Some(indent) => indent,
+                None if has_content => {
+                    let columns = isize::try_from(spaces).ok()?;
+                    if columns <= parent || spaces == 0 {
+                        return None;
+                    }
+                    first = at + spaces;
+                    *indent.insert(spaces)
+                }
+                // Blank lines ahead of the content may not reach further than it.
+                None if spaces == 0 => {
+                    pending += 1;
+                    at = end + 1;
+                    continue;
+                }
+                None => return None,
+            };
+            if spaces < indent && has_content {
+                if isize::try_from(spaces).ok()? > parent {
+                    return None;
+                }
+                break;
+            }
+            // The full parser knows what an unfinished last line is.
+            if end == self.bytes.len() {
+                return None;
+            }
+            if spaces > indent || has_content {
+                value.extend(std::iter::repeat_n('\n', pending));
+                pending = 1;
+                value.push_str(line.get(indent..)?);
+            } else {
+                pending += 1;
+            }
+            at = end + 1;
+        }
+        indent?;
+        match chomping {
+            Some(b'-') => {}
+            Some(_) => value.extend(std::iter::repeat_n('\n', pending)),
+            None => value.push('\n'),
+        }
+        self.reader.finish_scalar(&value, ScalarStyle::Literal, first..at.min(self.bytes.len()), 0, None);
+        self.at = at.min(self.bytes.len());
+        self.line_start = self.at;
+        self.next_token()?;
+        self.fresh = true;
+        Some(())
+    }
+}
+
+fn is_flow_indicator(byte: Option<u8>) -> bool {
+    matches!(byte, Some(b',' | b'[' | b']' | b'{' | b'}'))
+}
+
+#[cfg(test)]
+mod tests;
