@@ -52,6 +52,9 @@ pub struct Diagnostic {
     /// The concrete edit a person should make.
     pub help: Option<String>,
     pub fix: Option<Fix>,
+    /// The JSON Pointer of the innermost value or entry around the primary span, where the source is a
+    /// document that has such places.
+    pub pointer: Option<String>,
 }
 
 impl Diagnostic {
@@ -68,6 +71,7 @@ impl Diagnostic {
             labels: Vec::new(),
             help: None,
             fix: None,
+            pointer: None,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Finding<'a> {
     pub message: &'a str,
     #[serde(flatten)]
     pub place: Place<'a>,
+    /// The place as a JSON Pointer; absent where the file is no document that has them.
+    pub pointer: Option<&'a str>,
     /// What to say right at the place.
     pub label: Option<&'a str>,
     pub help: Option<&'a str>,
@@ -83,6 +85,7 @@ pub fn finding<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> Finding<
         severity: diagnostic.severity.word(),
         message: &diagnostic.message,
         place: place(diagnostic.primary, sources),
+        pointer: diagnostic.pointer.as_deref(),
         label: diagnostic.primary_label.as_deref(),
         help: diagnostic.help.as_deref(),
         labels: diagnostic.labels.iter().map(|label| placed_label(label, sources)).collect(),

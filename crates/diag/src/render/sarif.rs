@@ -138,6 +138,11 @@ impl<'a> Found<'a> {
             locations: [Location {
                 id: None,
                 physical_location: PhysicalLocation::of(diagnostic.primary, sources),
+                logical_locations: diagnostic
+                    .pointer
+                    .iter()
+                    .map(|pointer| LogicalLocation::of(pointer))
+                    .collect(),
                 message: diagnostic.primary_label.as_deref().map(|text| Text { text }),
             }],
             related_locations: related
@@ -154,8 +159,18 @@ struct Location<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<usize>,
     physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    logical_locations: Vec<LogicalLocation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Text<&'a str>>,
+}
+
+/// A place in the document, as a JSON Pointer.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogicalLocation<'a> {
+    fully_qualified_name: &'a str,
+    kind: &'static str,
 }
 
 impl<'a> Location<'a> {
@@ -163,8 +178,18 @@ impl<'a> Location<'a> {
         Location {
             id: Some(index + 1),
             physical_location: PhysicalLocation::of(label.span, sources),
+            logical_locations: Vec::new(),
             message: Some(Text { text: &label.message }),
         }
+    }
+}
+
+impl<'a> LogicalLocation<'a> {
+    fn of(pointer: &'a str) -> Self {
+        // A pointer ends in a number where it leads to an item of a list.
+        let last = pointer.rsplit('/').next().unwrap_or_default();
+        let is_item = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+        LogicalLocation { fully_qualified_name: pointer, kind: if is_item { "element" } else { "member" } }
     }
 }
 
