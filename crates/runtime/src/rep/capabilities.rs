@@ -12,9 +12,6 @@ pub(super) fn capabilities(host: &dyn Host) -> Value {
         ("step_kinds", steps::kinds().into()),
         ("limits", limits),
         ("rep_version", VERSION.into()),
-        (
-            "runtime",
-            Value::from_iter([("name", "stave"), ("version", env!("CARGO_PKG_VERSION"))]),
-        ),
+        ("runtime", Value::from_iter([("name", "stave"), ("version", env!("CARGO_PKG_VERSION"))])),
     ])
 }

@@ -52,11 +52,7 @@ enum Handled<'h> {
 
 /// Answers requests until there are no more, and every answer that is owed has been given. Runs that are
 /// still going on then are left to be resumed.
-pub async fn serve(
-    host: &dyn Host,
-    mut requests: mpsc::Receiver<Incoming>,
-    replies: mpsc::Sender<String>,
-) {
+pub async fn serve(host: &dyn Host, mut requests: mpsc::Receiver<Incoming>, replies: mpsc::Sender<String>) {
     let runs = Runs::default();
     let mut driven: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
     let mut owed: FuturesUnordered<BoxFuture<'_, String>> = FuturesUnordered::new();

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::fault::Fault;
 use crate::failure::Kind;
 use crate::journal::StepRecord;
+use crate::observer::{Event, Observer};
 use crate::report::{NodeReport, RunReport, Status as NodeStatus};
 
 /// How many runs may go on at once.
@@ -103,8 +104,7 @@ impl Known {
 
 impl Run {
     fn new(id: &str, clock: Arc<dyn Clock>) -> Run {
-        let state =
-            State { status: Status::Pending, events: Vec::new(), told: 0, summary: Object::new() };
+        let state = State { status: Status::Pending, events: Vec::new(), told: 0, summary: Object::new() };
         Run {
             id: id.to_owned(),
             clock,
@@ -130,8 +130,9 @@ impl Run {
     pub(super) fn step(&self, step: &StepRecord) {
         let now = self.clock.now();
         self.change(|state| {
+            // The nodes that it called as tools ended before it.
             for report in step.reports.iter().rev() {
-                state.step(now, report);
+                state.ended(now, report);
             }
         });
     }
@@ -246,6 +247,17 @@ impl Run {
     }
 }
 
+impl Observer for Run {
+    fn on(&self, event: &Event<'_>) {
+        if let Event::NodeStarted { node, .. } = event
+            && !node.starts_with('_')
+        {
+            let now = self.clock.now();
+            self.change(|state| state.started(now, node));
+        }
+    }
+}
+
 impl State {
     fn log(&mut self, at: Timestamp, level: &str, message: String, step: Option<&str>) {
         let mut event = self.event("log", at);
@@ -257,13 +269,21 @@ impl State {
         self.events.push(Value::Object(event));
     }
 
-    /// The beginning and the end of a step. Both are told once its result is known.
-    fn step(&mut self, at: Timestamp, report: &NodeReport) {
-        let begun = at.checked_sub(report.duration).unwrap_or(at);
-        let mut started = self.event("step", begun);
-        started.insert("step_id".into(), report.id.as_str().into());
+    /// A step has begun. It may begin again, because another run changed its state, and is told once.
+    fn started(&mut self, at: Timestamp, step: &str) {
+        let steps = self.events.iter().rev().filter(|event| event.get("state").is_some());
+        let last = steps.filter(|event| event.get("step_id").and_then(Value::as_str) == Some(step)).next();
+        if last.and_then(|event| event.get("state")?.as_str()) == Some("started") {
+            return;
+        }
+        let mut started = self.event("step", at);
+        started.insert("step_id".into(), step.into());
         started.insert("state".into(), "started".into());
         self.events.push(Value::Object(started));
+    }
+
+    /// A step has ended, and its result is written down.
+    fn ended(&mut self, at: Timestamp, report: &NodeReport) {
         let mut ended = self.event("step", at);
         ended.insert("step_id".into(), report.id.as_str().into());
         let is_ok = report.status == NodeStatus::Ok;

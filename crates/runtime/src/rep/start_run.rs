@@ -13,6 +13,7 @@ use super::events::Observed;
 use super::fault::{Code, Fault};
 use super::runs::{Run, Runs};
 use crate::engine::{EmbeddedEngine, Engine};
+use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::report::RunFailure;
 use crate::steps::StepKinds;
@@ -55,6 +56,7 @@ pub(super) fn start_run<'h>(
         None => EmbeddedEngine::new(services.clone()).new_run_id(),
     };
     let run = runs.add(&id, Arc::clone(&services.clock))?;
+    services.observer = Arc::clone(&run) as Arc<dyn Observer>;
     services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
     let result = Value::from_iter([("run_id", id.as_str())]);
     Ok((result, Box::pin(drive(EmbeddedEngine::new(services), run, document, Value::Object(inputs)))))

@@ -236,6 +236,7 @@ fn exec_edge(index: usize, edge: &SketchEdge) -> Edge {
             Some((_, port)) => format!("p{port}"),
             None => format!("o{index}"),
         }),
+        case: None,
         condition: edge.condition.filter(|_| !is_error).map(Condition::text),
         transform: is_error.then(|| ERROR_VALUE.to_string()),
         cast: None,
