@@ -3,6 +3,7 @@
 mod compile;
 pub(crate) mod exec;
 mod flow;
+mod serve;
 mod system;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
+pub(crate) use serve::Serve;
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Keys, KeysAction, KeysNew,
     KeysShow, Level, PolicyFlags, System, SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate,
@@ -61,6 +63,10 @@ pub(crate) enum Command {
     Runs(crate::commands::Runs),
     /// Follow a run back to the lines of the flow it came from
     Why(crate::commands::Why),
+    /// Run the tests that flows hold
+    Test(crate::commands::Test),
+    /// Serve flows over HTTP: KServe protocols, runs, events
+    Serve(Serve),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
@@ -75,6 +81,8 @@ pub(crate) enum Command {
     Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
+    /// Serve an orchestrator that speaks REP, on stdin and stdout
+    Rep(crate::commands::Rep),
     /// Make a project that runs
     New(New),
     /// Say what a diagnostic code means, with an example and its cure
@@ -99,6 +107,7 @@ impl Command {
             Command::Run(run) => run.json,
             Command::Runs(runs) => runs.is_json(),
             Command::Why(why) => why.is_json(),
+            Command::Test(test) => test.is_json(),
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
             Command::Cache(cache) => cache.is_json(),
@@ -106,8 +115,10 @@ impl Command {
             Command::System(system) => system.is_json(),
             Command::Bundle(bundle) => bundle.is_json(),
             Command::Keys(keys) => keys.is_json(),
+            Command::Rep(_) => false,
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
+            Command::Serve(_) => false,
             Command::PyWorker => false,
         }
     }
@@ -132,6 +143,9 @@ pub(crate) struct Run {
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print what happens as lines of JSON on stdout, the last one with the whole report
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) events: bool,
     /// Where runs and session state live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,

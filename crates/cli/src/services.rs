@@ -8,15 +8,10 @@ use std::time::Duration;
 
 use stave_canon::{Clock, Ids, Object, Timestamp, Value};
 use stave_exec::Document;
-use stave_exec::dataflow::NodeData;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
-use stave_runtime::database::Database;
-use stave_runtime::features::{EmbeddedFeatures, FeatureRow};
 use stave_runtime::http::{AllowList, HttpClient};
-use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
-use stave_runtime::state::{MemoryStore, SqliteStore, StateStore};
 use stave_runtime::{Limits, Secrets, Services};
 use stave_script::interpolation::{self, PathStep};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
@@ -24,8 +19,9 @@ use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerComman
 use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
-use crate::project::{Project, StateBackend};
-use crate::{governance, prompt_plugins};
+use crate::project::Project;
+use crate::storage::Storage;
+use crate::{features, governance, prompt_plugins};
 
 /// Who answers model calls.
 #[derive(Debug, Clone)]
@@ -37,9 +33,6 @@ pub(crate) enum Models {
 
 /// A transport that keeps what it saw.
 pub(crate) type Recorded = Arc<Recorder<Client>>;
-
-/// The database of a project, in its `.stave` folder.
-pub(crate) const DATABASE: &str = "stave.sqlite";
 
 /// How many Python workers a run may have at once.
 const PYTHON_WORKERS: usize = 4;
@@ -53,6 +46,9 @@ pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
     let mut limits = Object::new();
     if let Some(tokens) = project.settings.limits.prompt_tokens {
         limits.insert("prompt_tokens".into(), tokens.into());
+    }
+    if !project.settings.budget.is_empty() {
+        limits.insert("budget".into(), project.settings.budget.clone().into());
     }
     if !limits.is_empty() {
         policy.insert("limits".into(), limits.into());
@@ -95,7 +91,9 @@ pub(crate) fn build(
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
         state: storage.state,
         journal: storage.journal,
-        features: Arc::new(features(project)?),
+        cache: storage.cache,
+        observer: Arc::new(()),
+        features: features::store(project, storage.database.as_ref())?,
         secrets: secrets.into_iter().collect(),
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         limits,
@@ -139,17 +137,32 @@ pub(crate) fn worker() -> Result<WorkerCommand, Stop> {
 
 /// The secrets that a document can use: those it names, and the keys of the providers. No other variable
 /// of the environment comes in.
-fn secrets(document: &Document) -> Vec<(String, Secret)> {
+pub(crate) fn secrets(document: &Document) -> Vec<(String, Secret)> {
+    let value = |name: String| {
+        let value = std::env::var(&name).ok().filter(|value| !value.is_empty())?;
+        Some((name, Secret::new(value)))
+    };
+    secret_names(document).into_iter().filter_map(value).collect()
+}
+
+/// The same names with values that mean nothing, for runs that reach nobody.
+pub(crate) fn placeholder_secrets(document: &Document) -> Vec<(String, Secret)> {
+    let names = secret_names(document).into_iter();
+    names.map(|name| (name, Secret::new("placeholder".to_owned()))).collect()
+}
+
+/// A client that refuses no host, for runs whose requests do not go out.
+pub(crate) fn any_host() -> Result<HttpClient, Stop> {
+    HttpClient::new(AllowList::everywhere()).map_err(|error| Stop::internal(error.to_string()))
+}
+
+fn secret_names(document: &Document) -> BTreeSet<String> {
     let mut names: BTreeSet<String> =
         Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())).collect();
     for node in &document.graph.nodes {
         node.with.values().for_each(|value| named_secrets(value, &mut names));
     }
-    let value = |name: String| {
-        let value = std::env::var(&name).ok().filter(|value| !value.is_empty())?;
-        Some((name, Secret::new(value)))
-    };
-    names.into_iter().filter_map(value).collect()
+    names
 }
 
 /// Adds the names of `${secrets.NAME}` in a value.
@@ -178,96 +191,4 @@ fn prices(project: &Project) -> Result<Prices, Stop> {
             .map_err(|error| Stop::invalid(format!("the prices in stave.toml can not be used: {error}")))?;
     }
     Ok(prices)
-}
-
-/// Where runs and sessions are kept.
-pub(crate) struct Storage {
-    journal: Arc<dyn Journal>,
-    state: Arc<dyn StateStore>,
-}
-
-/// Opens the project's database when something is to be kept there. An ephemeral run without sessions
-/// leaves no file behind.
-pub(crate) fn storage(
-    project: &Project,
-    document: &Document,
-    folder: &Path,
-    ephemeral: bool,
-) -> Result<Storage, Stop> {
-    if !ephemeral {
-        return Ok(storage_of(project, document, &database(folder)?));
-    }
-    let state: Arc<dyn StateStore> = if remembers_sessions(document) && wants_file(project) {
-        Arc::new(SqliteStore::new(database(folder)?))
-    } else {
-        Arc::new(MemoryStore::new())
-    };
-    Ok(Storage { journal: Arc::new(Ephemeral), state })
-}
-
-/// The same with an open database, for runs that are kept. What such a run remembers is kept with it,
-/// because it has to be there when the run is resumed.
-pub(crate) fn storage_of(project: &Project, document: &Document, database: &Arc<Database>) -> Storage {
-    let state: Arc<dyn StateStore> = if remembers_sessions(document) && !wants_file(project) {
-        Arc::new(MemoryStore::new())
-    } else {
-        Arc::new(SqliteStore::new(Arc::clone(database)))
-    };
-    Storage { journal: Arc::new(SqliteJournal::new(Arc::clone(database))), state }
-}
-
-/// Whether a node of the document has state of its session.
-fn remembers_sessions(document: &Document) -> bool {
-    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
-    data.filter_map(|data| data.state).any(|state| state.session)
-}
-
-fn wants_file(project: &Project) -> bool {
-    project.settings.state_backend != Some(StateBackend::Memory)
-}
-
-/// Opens the database in a folder, which is made when it is not there.
-pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Stop::internal(format!("{} can not be made: {error}", folder.display()))
-            .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
-    })?;
-    let path = folder.join(DATABASE);
-    Database::open(&path, &RandomIds.uuid())
-        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
-}
-
-/// The rows of `features/NAME.jsonl`: `{"key", "event_time", "features"}` a line.
-fn features(project: &Project) -> Result<EmbeddedFeatures, Stop> {
-    let mut store = EmbeddedFeatures::new();
-    let folder = project.root.join("features");
-    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(store) };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    paths.sort();
-    for path in paths {
-        let text = files::read_text(&path)?;
-        let mut rows = Vec::new();
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let row = feature_row(line).map_err(|reason| {
-                Stop::invalid(format!("{}:{}: {reason}", path.display(), index + 1)).help(
-                    "a row is {\"key\": …, \"event_time\": \"2026-01-01T00:00:00Z\", \"features\": {…}}",
-                )
-            })?;
-            rows.push(row);
-        }
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        store.insert(name, rows);
-    }
-    Ok(store)
-}
-
-fn feature_row(line: &str) -> Result<FeatureRow, String> {
-    let value = stave_canon::parse(line).map_err(|error| format!("the row is not JSON: {error}"))?;
-    let key = value.get("key").cloned().ok_or("the row has no `key`")?;
-    let event_time = value.get("event_time").and_then(Value::as_str).ok_or("the row has no `event_time`")?;
-    let event_time: Timestamp =
-        event_time.parse().map_err(|error| format!("`event_time` is not a timestamp: {error}"))?;
-    let features = value.get("features").and_then(Value::as_object).ok_or("the row has no `features`")?;
-    Ok(FeatureRow { key, event_time, features: features.clone() })
 }

@@ -12,6 +12,8 @@ use crate::exit::Stop;
 pub(crate) struct Terminal {
     pub(crate) stdout: Colour,
     pub(crate) stderr: Colour,
+    /// Whether stderr is a terminal on which something can be drawn over itself.
+    pub(crate) is_live: bool,
 }
 
 impl Terminal {
@@ -27,6 +29,7 @@ impl Terminal {
         Terminal {
             stdout: decide(std::io::stdout().is_terminal()),
             stderr: decide(std::io::stderr().is_terminal()),
+            is_live: std::io::stderr().is_terminal() && !dumb && choice != args::Colour::Never,
         }
     }
 

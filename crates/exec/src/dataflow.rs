@@ -18,6 +18,7 @@ pub struct NodeData {
     pub state: Option<State>,
     pub requires_context: Vec<String>,
     pub concurrency: Option<u32>,
+    pub cache: Option<Cache>,
     /// Whether the step changes something outside the run, and so must not be repeated lightly.
     pub effects: bool,
     /// Whether the step runs only when a model calls it as a tool.
@@ -60,6 +61,16 @@ pub struct State {
     pub key: String,
     pub ttl_seconds: Option<u32>,
     pub backend: String,
+}
+
+/// How long and by what a step's result is kept for later runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    pub ttl_seconds: u32,
+    /// A template with `{path}` placeholders, in place of the inputs and the context.
+    pub key: Option<String>,
+    /// The context fields that the result may depend on; `None` when all may matter.
+    pub context: Option<Vec<String>>,
 }
 
 /// A line and column of `metadata.source_file`, both from 1.
@@ -154,6 +165,7 @@ impl NodeData {
         let requires = Some(&self.requires_context).filter(|fields| !fields.is_empty());
         insert(&mut extra, "requires_context", requires.map(|fields| fields.clone().into()));
         insert(&mut extra, "concurrency", self.concurrency.map(Value::from));
+        insert(&mut extra, "cache", self.cache.as_ref().map(Cache::write));
         insert(&mut extra, "effects", self.effects.then_some(Value::Bool(true)));
         insert(&mut extra, "tool", self.tool.then_some(Value::Bool(true)));
         insert(&mut extra, "origin", self.origin.map(Origin::write));
@@ -183,6 +195,7 @@ impl NodeData {
             state: extra.get("state").map(State::read).transpose()?,
             requires_context: texts(extra, "requires_context")?,
             concurrency: integer(extra, "concurrency")?,
+            cache: extra.get("cache").map(Cache::read).transpose()?,
             effects: flag(extra, "effects")?,
             tool: flag(extra, "tool")?,
             origin: extra.get("origin").map(Origin::read).transpose()?,
@@ -237,6 +250,26 @@ impl State {
             key: text(state, "key")?.ok_or_else(|| bad("key", "a string"))?,
             ttl_seconds: integer(state, "ttl_seconds")?,
             backend: text(state, "backend")?.ok_or_else(|| bad("backend", "a string"))?,
+        })
+    }
+}
+
+impl Cache {
+    fn write(&self) -> Value {
+        let mut cache = Object::new();
+        cache.insert("ttl_seconds".into(), self.ttl_seconds.into());
+        insert(&mut cache, "key", self.key.clone().map(Value::String));
+        insert(&mut cache, "context", self.context.clone().map(Value::from));
+        Value::Object(cache)
+    }
+
+    fn read(value: &Value) -> Result<Cache, BadProperty> {
+        let cache = value.as_object().ok_or_else(|| bad("cache", "an object"))?;
+        let context = cache.get("context").map(|_| texts(cache, "context")).transpose()?;
+        Ok(Cache {
+            ttl_seconds: integer(cache, "ttl_seconds")?.ok_or_else(|| bad("ttl_seconds", "an integer"))?,
+            key: text(cache, "key")?,
+            context,
         })
     }
 }

@@ -28,7 +28,7 @@ pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
 
-use stave_diag::SourceId;
+use stave_diag::{Diagnostic, SourceId};
 
 /// Reads and checks a flow. The diagnostics are those of both, in the order in which a reader meets
 /// them.
@@ -36,7 +36,12 @@ use stave_diag::SourceId;
 pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
     let mut parsed = parse(source, text);
     if let Some(flow) = &parsed.flow {
-        parsed.diagnostics.extend(check(flow, options));
+        let unread = parsed.diagnostics.iter().any(Diagnostic::is_error);
+        let mut found = check(flow, options);
+        if let (true, Some(tree)) = (unread, &parsed.tree) {
+            check::consequences::prune(tree, flow, &mut found);
+        }
+        parsed.diagnostics.extend(found);
     }
     if options.strict {
         check::strict::promote(&mut parsed.diagnostics);
@@ -44,5 +49,10 @@ pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
     stave_diag::sort(&mut parsed.diagnostics);
     // An anchored text that is used twice is checked twice; its fault is one fault.
     parsed.diagnostics.dedup();
+    if let Some(tree) = &parsed.tree {
+        for found in &mut parsed.diagnostics {
+            found.pointer = Some(tree.pointer(found.primary));
+        }
+    }
     parsed
 }

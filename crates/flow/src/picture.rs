@@ -51,6 +51,16 @@ pub fn diagram(flow: &Flow) -> Diagram {
             });
         }
     }
+    for (node, each) in flow.nodes.values().filter_map(|node| Some((node, node.each()?))) {
+        if flow.nodes.contains_key(each.node.as_str()) {
+            arrows.push(Arrow {
+                from: node.id.value.clone(),
+                to: each.node.as_str().to_owned(),
+                label: "each item".to_owned(),
+                style: Style::Call,
+            });
+        }
+    }
     Diagram { title, boxes, arrows }
 }
 

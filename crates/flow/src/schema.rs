@@ -164,6 +164,8 @@ fn holds(holds: Holds, definitions: &mut Object) -> Value {
             object_with("anyOf", Value::Array(vec![object_with("$ref", DRAFT.into()), typed("boolean")]))
         }
         Holds::Arguments | Holds::FreeMap => typed("object"),
+        Holds::Any => object([]),
+        Holds::AnyList => typed("array"),
     }
 }
 
@@ -209,7 +211,7 @@ fn kind(kind: Kind) -> Value {
     let placeholder = || object([("type", Value::from("string")), ("pattern", r"^\$\{.*\}$".into())]);
     let any_of = |schemas: Vec<Value>| object_with("anyOf", Value::Array(schemas));
     match kind {
-        Kind::Text | Kind::Expression(_) => typed("string"),
+        Kind::Text | Kind::Node | Kind::Expression(_) => typed("string"),
         Kind::TextOrInteger => object_with("type", texts(["string", "integer"].map(str::to_owned))),
         Kind::Key => any_of(vec![scalar(), map(scalar())]),
         Kind::Map => any_of(vec![typed("object"), placeholder()]),

@@ -59,6 +59,10 @@ pub enum Holds {
     /// Arguments of an operation.
     Arguments,
     FreeMap,
+    /// Any value.
+    Any,
+    /// A list of any values.
+    AnyList,
 }
 
 impl Shape {

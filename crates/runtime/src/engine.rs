@@ -10,9 +10,11 @@ use stave_diag::codes::run as codes;
 use stave_exec::Document;
 
 use crate::Failure;
+use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::failure::Kind;
 use crate::journal::{Ending, JournalError, NewRun, StepRecord, StoredRun};
+use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::{self, Request};
@@ -57,6 +59,7 @@ pub struct EmbeddedEngine {
     /// The runs that this engine is driving.
     active: Arc<Mutex<HashSet<String>>>,
     turns: Arc<Turns>,
+    stopping: tokio::sync::watch::Sender<bool>,
 }
 
 /// A run as it is when this process takes it up.
@@ -75,7 +78,14 @@ impl EmbeddedEngine {
             kinds: StepKinds::default(),
             active: Arc::default(),
             turns: Arc::default(),
+            stopping: tokio::sync::watch::Sender::new(false),
         }
+    }
+
+    /// Lets every run come to rest: nothing further starts, what has effects is let finish, and what has a
+    /// result is kept. The runs end as interrupted and can be resumed.
+    pub fn shut_down(&self) {
+        self.stopping.send_replace(true);
     }
 
     /// With a step kind that the runtime does not have itself.
@@ -129,12 +139,15 @@ impl EmbeddedEngine {
         known: Known,
     ) -> Result<RunReport, JournalError> {
         let report = self.work(run_id, document, request, arrived_at, known).await?;
+        self.services.observer.on(&Event::RunEnded { report: &report });
         let ending = match &report.result {
             Ok(output) => Ending::Ok(output.clone()),
             Err(failed) if failed.failure.kind == Kind::Waiting => {
                 self.services.journal.suspend(run_id).await?;
                 return Ok(report);
             }
+            // The run is left to whoever resumes it.
+            Err(failed) if failed.failure.kind == Kind::Interrupted => return Ok(report),
             Err(failed) if failed.failure.kind == Kind::Cancelled => Ending::Cancelled,
             Err(failed) => Ending::Failed(failed.clone()),
         };
@@ -171,6 +184,7 @@ impl EmbeddedEngine {
                 return Ok(self.refused(run_id, &document, failure, nodes));
             }
         };
+        services.observer.on(&Event::RunStarted { run_id, flow: &document.flow.name, nodes: &waiting });
         let run = Run {
             id: run_id.to_owned(),
             plan: &plan,
@@ -179,7 +193,9 @@ impl EmbeddedEngine {
             reports: Mutex::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
+            spending: Spending::new(plan.policy.budget, started),
             turns: &self.turns,
+            stopping: self.stopping.subscribe(),
             unwritten: Mutex::new(None),
         };
         let limit = match document.flow.timeout_ms {
@@ -190,6 +206,9 @@ impl EmbeddedEngine {
             Ok(Ok(result)) => result,
             Ok(Err(Stop::Journal(error))) => return Err(error),
             Ok(Err(Stop::Cancelled)) => Err(unfinished(Kind::Cancelled, "the run was cancelled".to_owned())),
+            Ok(Err(Stop::Interrupted)) => {
+                Err(unfinished(Kind::Interrupted, "the process was asked to end".to_owned()))
+            }
             Ok(Err(Stop::Waiting(nodes))) => {
                 let names: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
                 let message = format!("the run waits for a decision at {}", names.join(", "));
@@ -205,7 +224,7 @@ impl EmbeddedEngine {
         for (node, report) in plan.nodes.iter().zip(&mut nodes) {
             if node.tool && report.status == Status::Waiting {
                 report.status = Status::Skipped;
-                report.reason = Some("no model called it".to_owned());
+                report.reason = Some("nothing called it".to_owned());
             }
         }
         let nodes = if is_waiting { nodes } else { finish(nodes, "the run ended before it") };

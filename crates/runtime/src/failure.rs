@@ -46,8 +46,12 @@ pub enum Kind {
     Refused,
     /// The flow, the project or the machine is not set up for it.
     Configuration,
+    /// The run has used up what it may.
+    Budget,
     /// Someone wanted the run to end.
     Cancelled,
+    /// The process that worked on the run was asked to end; the run can go on in another.
+    Interrupted,
     /// A person has to decide first.
     Waiting,
 }
@@ -64,7 +68,9 @@ impl Kind {
             Kind::Validation => "validation",
             Kind::Refused => "refused",
             Kind::Configuration => "configuration",
+            Kind::Budget => "budget",
             Kind::Cancelled => "cancelled",
+            Kind::Interrupted => "interrupted",
             Kind::Waiting => "waiting",
         }
     }
@@ -72,10 +78,23 @@ impl Kind {
     #[must_use]
     pub(crate) fn from_word(word: &str) -> Option<Kind> {
         use Kind::{
-            Cancelled, Code, Configuration, Refused, Request, Timeout, Upstream, Validation, Value, Waiting,
+            Budget, Cancelled, Code, Configuration, Interrupted, Refused, Request, Timeout, Upstream,
+            Validation, Value, Waiting,
         };
-        let kinds =
-            [Request, Value, Timeout, Upstream, Code, Validation, Refused, Configuration, Cancelled, Waiting];
+        let kinds = [
+            Request,
+            Value,
+            Timeout,
+            Upstream,
+            Code,
+            Validation,
+            Refused,
+            Configuration,
+            Budget,
+            Cancelled,
+            Interrupted,
+            Waiting,
+        ];
         kinds.into_iter().find(|kind| kind.word() == word)
     }
 }

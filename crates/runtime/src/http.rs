@@ -12,18 +12,29 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
 use url::{Host, Url};
 
+use crate::hosts::Hosts;
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
 
 /// Which hosts flows may call.
 #[derive(Debug, Clone, Default)]
-pub struct AllowList(Option<Arc<Vec<String>>>);
+pub struct AllowList(Allowed);
+
+#[derive(Debug, Clone, Default)]
+enum Allowed {
+    #[default]
+    Public,
+    Listed(Arc<Vec<String>>),
+    Everywhere,
+}
 
 /// A client that enforces an [`AllowList`].
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     client: reqwest::Client,
     allow: AllowList,
+    hosts: Option<Arc<dyn Hosts>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +47,21 @@ impl AllowList {
     /// Any public host, and nothing on this machine or its networks.
     #[must_use]
     pub fn public() -> Self {
-        AllowList(None)
+        AllowList(Allowed::Public)
+    }
+
+    /// Any host, also private ones. For requests that someone else answers than the network.
+    #[must_use]
+    pub fn everywhere() -> Self {
+        AllowList(Allowed::Everywhere)
     }
 
     /// These hosts only; a private one counts when it is listed.
     #[must_use]
     pub fn hosts(hosts: impl IntoIterator<Item = String>) -> Self {
-        AllowList(Some(Arc::new(hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect())))
+        AllowList(Allowed::Listed(Arc::new(
+            hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
+        )))
     }
 
     /// Why a URL may not be called, or `None` when it may.
@@ -63,17 +82,22 @@ impl AllowList {
             Host::Domain(_) => None,
         };
         match &self.0 {
-            Some(hosts) if hosts.contains(&name) => None,
-            Some(_) => Some(format!("host `{name}` is not in `http.allow`")),
-            None if address.is_some_and(|address| !is_public(address)) || name == "localhost" => {
+            Allowed::Everywhere => None,
+            Allowed::Listed(hosts) if hosts.contains(&name) => None,
+            Allowed::Listed(_) => Some(format!("host `{name}` is not in `http.allow`")),
+            Allowed::Public if address.is_some_and(|address| !is_public(address)) || name == "localhost" => {
                 Some(format!("host `{name}` is not public and not in `http.allow`"))
             }
-            None => None,
+            Allowed::Public => None,
         }
     }
 
     fn lists(&self, name: &str) -> bool {
-        self.0.as_ref().is_some_and(|hosts| hosts.iter().any(|host| host == &name.to_ascii_lowercase()))
+        match &self.0 {
+            Allowed::Public => false,
+            Allowed::Listed(hosts) => hosts.iter().any(|host| host == &name.to_ascii_lowercase()),
+            Allowed::Everywhere => true,
+        }
     }
 }
 
@@ -98,7 +122,17 @@ impl HttpClient {
                 }))
         })?;
         let client = guarded.client;
-        Ok(HttpClient { client, allow })
+        Ok(HttpClient { client, allow, hosts: None })
+    }
+
+    /// With someone who answers in the place of hosts, or listens. The list of hosts holds as before.
+    #[must_use]
+    pub fn answered_by(self, hosts: Arc<dyn Hosts>) -> Self {
+        HttpClient { hosts: Some(hosts), ..self }
+    }
+
+    pub(crate) fn hosts(&self) -> Option<&dyn Hosts> {
+        self.hosts.as_deref()
     }
 
     /// Why a URL may not be called, or `None` when it may.

@@ -6,19 +6,24 @@
 //! Invariants: results do not depend on timing; a step's result is durable before anything that depends
 //! on it starts; a step's state is committed with its success or not at all; a value that does not fit a port is a failure at the node that made it.
 
+mod budget;
+pub mod cache;
 mod calls;
 pub mod database;
 mod edges;
 mod engine;
 mod failure;
 pub mod features;
+pub mod hosts;
 pub mod http;
 mod interpolate;
 pub mod journal;
+mod observer;
 pub mod plan;
 mod policy;
 mod port;
 mod references;
+pub mod rep;
 mod report;
 mod request;
 mod run;
@@ -30,9 +35,11 @@ mod task;
 mod transitions;
 mod turns;
 
+pub use budget::{Budget, Spent};
 pub use edges::Signal;
 pub use engine::{EmbeddedEngine, Engine};
 pub use failure::{Failure, Kind};
+pub use observer::{Event, Observer};
 pub use report::{NodeReport, RunFailure, RunReport, Status};
 pub use request::Request;
 pub use run::Call;

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use stave_canon::Value;
 use stave_diag::codes::run as codes;
-use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin, State};
+use stave_exec::dataflow::{Cache, Cast, EdgeData, NodeData, Origin, State};
 use stave_exec::{Document, On, Retry};
 
 use crate::failure::Kind;
@@ -45,6 +46,10 @@ pub struct Node {
     /// Whether it runs only when a model calls it.
     pub tool: bool,
     pub effects: bool,
+    pub requires_context: Vec<String>,
+    pub cache: Option<Cache>,
+    /// Of everything that its result follows from beside what reaches it; empty unless results are cached.
+    pub fingerprint: String,
     /// How many executions of it may go on at once in this process.
     pub concurrency: Option<u32>,
     pub origin: Option<Origin>,
@@ -245,6 +250,9 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
         state: data.state,
         tool: data.tool,
         effects: data.effects,
+        requires_context: data.requires_context,
+        fingerprint: if data.cache.is_some() { fingerprint(node) } else { String::new() },
+        cache: data.cache,
         concurrency: data.concurrency,
         origin: data.origin,
         text_origins: data.text_origins.into_iter().collect(),
@@ -252,6 +260,14 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
         outgoing: Vec::new(),
         named_steps: Vec::new(),
     })
+}
+
+/// The kind, the arguments and the ports of a node; not its place in the file, its id or its times.
+fn fingerprint(node: &stave_exec::Node) -> String {
+    let port = |key: &str| node.extra.get(key).cloned().unwrap_or_default();
+    let parts =
+        vec![node.kind.as_str().into(), Value::Object(node.with.clone()), port("inputs"), port("outputs")];
+    stave_canon::sha256_hex(stave_canon::compact_utf8(&Value::Array(parts)))
 }
 
 fn bad_document(message: impl Into<String>) -> Failure {

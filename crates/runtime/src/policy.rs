@@ -5,6 +5,7 @@ use stave_diag::codes::run as codes;
 use stave_exec::Constants;
 use stave_prompt::governance::{Mode, PolicySet};
 
+use crate::budget::Budget;
 use crate::{Failure, failure::Kind};
 
 /// What `constants.policy` says about model calls.
@@ -17,6 +18,8 @@ pub struct Policy {
     pub governance: PolicySet,
     /// The most tokens a prompt may have, when a node sets none.
     pub prompt_tokens: Option<u64>,
+    /// What a run may use up.
+    pub budget: Budget,
 }
 
 impl Policy {
@@ -43,7 +46,9 @@ impl Policy {
                 Some(tokens.ok_or_else(|| bad("`limits.prompt_tokens` is not a whole number"))?)
             }
         };
-        Ok(Policy { name: constants.policy_ref.clone(), governance, prompt_tokens })
+        let budget = limits.get("budget").map(Budget::read).transpose().map_err(|reason| bad(&reason))?;
+        let budget = budget.unwrap_or_default();
+        Ok(Policy { name: constants.policy_ref.clone(), governance, prompt_tokens, budget })
     }
 }
 

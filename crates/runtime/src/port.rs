@@ -4,7 +4,7 @@
 //! its first element, its string form or a default.
 
 use jsonschema::{Draft, Validator};
-use stave_canon::{Number, Value, python_float};
+use stave_canon::{Number, Value, js_float};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, Port, PortType};
 
@@ -108,7 +108,7 @@ fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
         (PortType::Table, Value::Array(rows)) => {
             match rows.iter().position(|row| row.as_object().is_none()) {
                 Some(index) => Err(format!("is not a table: row {index} is not an object")),
-                None => Ok(()),
+                None => uniform(rows),
             }
         }
         (PortType::Embedding, Value::Array(numbers)) => {
@@ -119,6 +119,17 @@ fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
             }
         }
         _ => wrong(),
+    }
+}
+
+/// All rows of a table have the same columns, in any order.
+fn uniform(rows: &[Value]) -> Result<(), String> {
+    let columns = |row: &Value| row.as_object().map_or(0, |row| row.len());
+    let Some(first) = rows.first().and_then(Value::as_object) else { return Ok(()) };
+    let differs = |row: &Value| columns(row) != first.len() || first.keys().any(|key| row.get(key).is_none());
+    match rows.iter().position(differs) {
+        Some(index) => Err(format!("is not a table: row {index} has other columns than row 0")),
+        None => Ok(()),
     }
 }
 
@@ -152,10 +163,7 @@ pub(crate) fn text(value: &Value) -> Result<String, Failure> {
         Value::Bool(flag) => Ok(flag.to_string()),
         Value::Number(Number::Int(integer)) => Ok(integer.to_string()),
         Value::Number(Number::Big(digits)) => Ok(digits.to_string()),
-        Value::Number(Number::Float(float)) if float.is_finite() => {
-            let text = python_float(*float);
-            Ok(text.strip_suffix(".0").map_or(text.clone(), str::to_owned))
-        }
+        Value::Number(Number::Float(float)) if float.is_finite() => Ok(js_float(*float)),
         other => {
             let message = format!("{} can not become text", article(other.kind()));
             Err(Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message))

@@ -45,6 +45,10 @@ pub struct NodeReport {
     pub model: Option<String>,
     /// What they cost, when every model has a price.
     pub cost: Option<Cost>,
+    /// The calls to models and hosts that it made, every attempt counted.
+    pub calls: u32,
+    /// Whether the result was taken from the cache.
+    pub cached: bool,
     /// Whether a fallback answered instead of the model that was asked.
     pub degraded: bool,
     /// Keys of its result that no output port has.
@@ -96,6 +100,8 @@ impl NodeReport {
             usage: None,
             model: None,
             cost: None,
+            calls: 0,
+            cached: false,
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
@@ -108,7 +114,7 @@ impl NodeReport {
         matches!(self.status, Status::Skipped | Status::Cancelled | Status::Waiting)
     }
 
-    fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         let mut node = Object::new();
         node.insert("status".into(), self.status.word().into());
         node.insert("type".into(), self.kind.as_str().into());
@@ -127,6 +133,8 @@ impl NodeReport {
         optional("model", self.model.clone().map(Value::String));
         optional("usage", self.usage.as_ref().map(usage_value));
         optional("cost_micros", self.cost.map(|cost| cost.micros().into()));
+        optional("calls", (self.calls > 0).then(|| self.calls.into()));
+        optional("cached", self.cached.then_some(Value::Bool(true)));
         optional("degraded", self.degraded.then_some(Value::Bool(true)));
         let list =
             |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);

@@ -12,10 +12,12 @@ use stave_exec::dataflow::Origin;
 use stave_llm::{Jitter, RetryPolicy};
 use stave_script::{ScriptError, StateHost, state_key};
 
+use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::failure::Kind;
 use crate::interpolate::Scope;
 use crate::journal::{Decision, JournalError};
+use crate::observer::Event;
 use crate::plan::{Node, Plan};
 use crate::port::Side;
 use crate::report::{NodeReport, Status};
@@ -26,6 +28,9 @@ use crate::steps::Produced;
 use crate::transitions::RESULT;
 use crate::turns::Turns;
 use crate::{Failure, port};
+
+/// The backend of nodes that name none: whatever the project keeps its state in.
+const PROJECTS_OWN: &str = "memory";
 
 /// Everything that the nodes of one run share.
 #[derive(Debug)]
@@ -39,7 +44,10 @@ pub struct Run<'r> {
     /// The answers to calls that were made before the run was interrupted.
     pub calls: Calls,
     pub decisions: Decisions,
+    pub(crate) spending: Spending,
     pub turns: &'r Turns,
+    /// Whether the process is to end.
+    pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
     /// Why an answer on the way could not be written down, which ends the run.
     pub unwritten: Mutex<Option<JournalError>>,
 }
@@ -105,10 +113,11 @@ impl Run<'_> {
         Box::pin(async move {
             // Waiting for a turn counts for the run's time, not for the step's.
             let _turn = self.turns.take(&self.plan.document.flow.name, node).await;
+            self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
             let started = self.services.clock.elapsed();
             let mut attempts = 0;
             let execution = Execution { index, node, inputs, tool_inputs, path };
-            let result = self.attempt_all(execution, &mut attempts).await;
+            let result = self.cached(execution, &mut attempts).await;
             let took = self.services.clock.elapsed().saturating_sub(started);
             self.report(index, |report| {
                 report.attempts += attempts;
@@ -124,6 +133,7 @@ impl Run<'_> {
                     }
                 }
             });
+            self.told(index);
             match result {
                 Ok((outputs, commit)) => Outcome { outputs: Ok(outputs), attempts, commit },
                 Err(failure) => Outcome { outputs: Err(failure.at(node.origin)), attempts, commit: None },
@@ -137,6 +147,63 @@ impl Run<'_> {
         if let Some(report) = reports.get_mut(index) {
             change(report);
         }
+    }
+
+    /// Tells whoever watches how a node stands.
+    pub(crate) fn told(&self, index: usize) {
+        let report = {
+            let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+            reports.get(index).cloned()
+        };
+        if let Some(node) = &report {
+            self.services.observer.on(&Event::NodeEnded { run_id: &self.id, node });
+        }
+    }
+
+    /// Takes a node's result from the cache, or makes it and keeps it there.
+    async fn cached(
+        &self,
+        execution: Execution<'_>,
+        attempts: &mut u32,
+    ) -> Result<(Object, Option<Commit>), Failure> {
+        let Execution { index, node, inputs, .. } = execution;
+        self.check_context(node)?;
+        let Some(key) = self.cache_key(node, inputs)? else {
+            return self.attempt_all(execution, attempts).await;
+        };
+        let (cache, now) = (&self.services.cache, self.services.clock.now());
+        if let Some(outputs) = cache.get(&key, now).await
+            && node.outputs.iter().all(|port| match outputs.get(port.name()) {
+                Some(value) => port.check(Side::Output, value).is_ok(),
+                None => port.port.optional,
+            })
+        {
+            self.report(index, |report| report.cached = true);
+            return Ok((outputs, None));
+        }
+        let (outputs, commit) = self.attempt_all(execution, attempts).await?;
+        let ttl = node.cache.as_ref().map_or(0, |cache| cache.ttl_seconds);
+        let is_degraded = {
+            let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+            reports.get(index).is_some_and(|report| report.degraded)
+        };
+        // Effects must happen every time, and a stand-in's answer must not outlive the trouble.
+        if !node.effects && !is_degraded {
+            cache.put(&key, &outputs, self.services.clock.now(), Duration::from_secs(ttl.into())).await;
+        }
+        Ok((outputs, commit))
+    }
+
+    /// The context fields that a node requires are there.
+    fn check_context(&self, node: &Node) -> Result<(), Failure> {
+        let absent = |name: &&String| !self.request.context.contains_key(name.as_str());
+        let missing: Vec<String> = node.requires_context.iter().filter(absent).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let message = format!("node `{}` requires {list}, which the request lacks", node.id);
+        Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing))
     }
 
     /// The attempts that a node has made.
@@ -269,9 +336,30 @@ impl Run<'_> {
             return Err(state_failure("the node has no state".to_owned()));
         };
         let flow = &self.plan.document.flow.name;
-        let segments = state_key::parse(&state.key).map_err(|errors| {
+        let key = self.fill_key(node, inputs, &state.key, "state")?;
+        let (scope, owner) = if state.session {
+            let session = self.request.session_id();
+            ("session", session.ok_or_else(|| state_failure("the request has no `session_id`".to_owned()))?)
+        } else {
+            ("request", self.id.as_str())
+        };
+        let record = RecordKey::new(flow, scope, owner, &key);
+        // What ends with the run needs no server.
+        let apart = state.session && state.backend != PROJECTS_OWN;
+        Ok(if apart { record.in_backend(&state.backend) } else { record })
+    }
+
+    /// A key template with its placeholders filled.
+    pub(crate) fn fill_key(
+        &self,
+        node: &Node,
+        inputs: &Object,
+        template: &str,
+        what: &str,
+    ) -> Result<String, Failure> {
+        let segments = state_key::parse(template).map_err(|errors| {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            state_failure(format!("the state key {:?} is malformed: {}", state.key, messages.join("; ")))
+            state_failure(format!("the {what} key {template:?} is malformed: {}", messages.join("; ")))
         })?;
         let mut key = String::new();
         for segment in segments {
@@ -279,19 +367,13 @@ impl Run<'_> {
                 state_key::KeySegment::Literal(text) => key.push_str(&text),
                 state_key::KeySegment::Path { names, .. } => {
                     let value = self.key_value(node, inputs, &names).ok_or_else(|| {
-                        state_failure(format!("`{{{}}}` in the state key is absent", names.join(".")))
+                        state_failure(format!("`{{{}}}` in the {what} key is absent", names.join(".")))
                     })?;
                     key.push_str(&port::text(&value)?);
                 }
             }
         }
-        let (scope, owner) = if state.session {
-            let session = self.request.session_id();
-            ("session", session.ok_or_else(|| state_failure("the request has no `session_id`".to_owned()))?)
-        } else {
-            ("request", self.id.as_str())
-        };
-        Ok(RecordKey::new(flow, scope, owner, &key))
+        Ok(key)
     }
 
     /// A bare name is an input first, then a field of the context.

@@ -18,6 +18,7 @@ use crate::journal::StepRecord;
 use crate::plan::{Node, OUTPUT};
 use crate::report::{NodeReport, RunFailure, Status};
 use crate::run::Run;
+use crate::steps::EACH;
 use crate::task::{Finished, Stop};
 
 /// How often a run looks whether someone wants it to end, besides after each step.
@@ -33,6 +34,10 @@ pub(crate) struct Progress {
     failed: Option<RunFailure>,
     /// The nodes that wait for a person.
     waiting: Vec<usize>,
+    /// The nodes with effects that are at work.
+    effects: Vec<usize>,
+    /// Why no further node starts.
+    stop: Option<Stop>,
 }
 
 /// The inputs of a node that can start, or why it never will.
@@ -54,11 +59,14 @@ impl Run<'_> {
             started: plan.nodes.iter().map(|node| node.tool).collect(),
             failed: None,
             waiting: Vec::new(),
+            effects: Vec::new(),
+            stop: None,
         };
         self.restore(known, &mut progress);
         let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
         cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         cancellation.reset();
+        let mut stopping = self.stopping.clone();
         let mut tasks = FuturesUnordered::new();
         loop {
             let mut settled = false;
@@ -66,7 +74,7 @@ impl Run<'_> {
                 if progress.started.get(index) != Some(&false) || node.id == OUTPUT {
                     continue;
                 }
-                if tasks.len() >= self.services.limits.parallel_steps {
+                if tasks.len() >= self.services.limits.parallel_steps || progress.stop.is_some() {
                     break;
                 }
                 match self.readiness(node, &progress) {
@@ -74,7 +82,11 @@ impl Run<'_> {
                     Readiness::Ready(inputs) => {
                         mark(&mut progress.started, index);
                         let tool_inputs = self.tool_inputs(node, &progress);
-                        tasks.push(self.task(index, node, inputs, tool_inputs));
+                        if node.effects {
+                            progress.effects.push(index);
+                        }
+                        let task = self.task(index, node, inputs, tool_inputs);
+                        tasks.push(async move { (index, task.await) });
                     }
                     Readiness::Skip(reason) => {
                         mark(&mut progress.started, index);
@@ -95,15 +107,37 @@ impl Run<'_> {
             let finished = loop {
                 tokio::select! {
                     finished = tasks.next() => break finished,
-                    _ = cancellation.tick(), if self.services.journal.is_durable() => {
+                    _ = cancellation.tick(), if self.services.journal.is_durable() && progress.stop.is_none() => {
                         if self.services.journal.is_cancelled(&self.id).await.map_err(Stop::Journal)? {
-                            return Err(Stop::Cancelled);
+                            progress.stop = Some(Stop::Cancelled);
                         }
                     }
+                    () = stopped(&mut stopping), if progress.stop.is_none() => {
+                        progress.stop = Some(Stop::Interrupted);
+                    }
+                }
+                // What has effects is let finish, so that it is known what it came to.
+                if progress.stop.is_some() && progress.effects.is_empty() {
+                    break None;
                 }
             };
-            let Some(finished) = finished else { break };
-            self.take(finished?, &mut progress);
+            if let Some((index, _)) = &finished {
+                progress.effects.retain(|effect| effect != index);
+            }
+            match finished {
+                Some((_, Ok(finished))) => self.take(finished, &mut progress),
+                Some((_, Err(Stop::Cancelled))) => progress.stop = Some(Stop::Cancelled),
+                Some((_, Err(stop))) => return Err(stop),
+                None => break,
+            }
+            if progress.effects.is_empty()
+                && let Some(stop) = progress.stop.take()
+            {
+                return Err(stop);
+            }
+        }
+        if let Some(stop) = progress.stop.take() {
+            return Err(stop);
         }
         if !progress.waiting.is_empty() && progress.failed.is_none() {
             progress.waiting.sort_unstable();
@@ -127,6 +161,7 @@ impl Run<'_> {
         for (index, record) in known {
             let Some(node) = self.plan.nodes.get(index) else { continue };
             for report in record.reports {
+                self.spending.add(report.usage, report.cost, report.calls.into());
                 if let Some(index) = self.plan.index(&report.id) {
                     self.report(index, |known| *known = report);
                 }
@@ -249,10 +284,12 @@ impl Run<'_> {
         reports.get(index).into_iter().chain(called).cloned().collect()
     }
 
-    /// The nodes that a node may call as tools.
+    /// The nodes that a node may run itself: as tools, or for every item of a list.
     fn tools_of<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = usize> + 'n {
         let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
-        tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str()).filter_map(|id| self.plan.index(id))
+        let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
+        let each = node.with.get("node").filter(|_| node.kind == EACH).and_then(Value::as_str);
+        tools.chain(each).filter_map(|id| self.plan.index(id))
     }
 
     fn tool_inputs(&self, node: &Node, progress: &Progress) -> Vec<(usize, Object)> {
@@ -273,6 +310,7 @@ impl Run<'_> {
             report.status = Status::Skipped;
             report.reason = Some(reason);
         });
+        self.told(index);
     }
 
     fn conflict(&self, index: usize, node: &Node, failure: Failure, progress: &mut Progress) {
@@ -385,5 +423,12 @@ fn settle(signals: &mut [Option<Signal>], edge: usize, signal: Signal) {
 fn mark(flags: &mut [bool], index: usize) {
     if let Some(flag) = flags.get_mut(index) {
         *flag = true;
+    }
+}
+
+/// Waits until the process is to end; for ever when nobody could say so any more.
+async fn stopped(stopping: &mut tokio::sync::watch::Receiver<bool>) {
+    if stopping.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }

@@ -11,9 +11,11 @@ use stave_llm::{Secret, Transport};
 use stave_prompt::plugins::Plugin;
 use stave_script::{PythonPool, Renderer};
 
+use crate::cache::ResultCache;
 use crate::features::FeatureStore;
 use crate::http::HttpClient;
 use crate::journal::Journal;
+use crate::observer::Observer;
 use crate::state::StateStore;
 
 /// The outside world of a run.
@@ -28,6 +30,8 @@ pub struct Services {
     pub http: HttpClient,
     pub state: Arc<dyn StateStore>,
     pub journal: Arc<dyn Journal>,
+    pub cache: Arc<dyn ResultCache>,
+    pub observer: Arc<dyn Observer>,
     pub features: Arc<dyn FeatureStore>,
     pub secrets: Secrets,
     /// The project's own plugins, which every prompt passes after the built-in one.

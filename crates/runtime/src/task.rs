@@ -38,6 +38,8 @@ pub(crate) enum Stop {
     /// What happened can not be written down, so nothing more may happen.
     Journal(JournalError),
     Cancelled,
+    /// The process is to end; what has a result is kept.
+    Interrupted,
     /// These nodes wait for a person, and nothing else can go on.
     Waiting(Vec<String>),
 }
@@ -186,8 +188,9 @@ impl Run<'_> {
                     };
                     signals.push((edge_index, signal));
                 }
-                // A refusal is never handled away: what a rule forbids must not look like a mishap.
-                if !handled || failure.kind == Kind::Refused {
+                // A refusal is never handled away: what a rule forbids must not look like a mishap, and a run
+                // without budget must not spend more on its error route.
+                if !handled || matches!(failure.kind, Kind::Refused | Kind::Budget) {
                     unhandled = Some(failure.clone());
                 }
             }
@@ -223,7 +226,8 @@ impl Run<'_> {
     pub(crate) async fn commit_apart(&self, commit: Option<Commit>) -> Result<Option<Commit>, StateError> {
         let Some(commit) = commit else { return Ok(None) };
         let (state, journal) = (&self.services.state, &self.services.journal);
-        if state.file().is_some() && state.file() == journal.file() {
+        let file = state.file(&commit.key);
+        if file.is_some() && file == journal.file() {
             return Ok(Some(commit));
         }
         state.commit(commit).await?;

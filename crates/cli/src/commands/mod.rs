@@ -15,10 +15,13 @@ mod lsp;
 mod merge;
 mod new;
 mod prompt;
+mod rep;
 mod run;
 mod runs;
 mod schema;
+mod serve;
 mod system;
+mod test;
 mod why;
 
 pub(crate) use cache::Cache;
@@ -27,7 +30,9 @@ pub(crate) use edit::Edit;
 pub(crate) use lsp::Lsp;
 pub(crate) use merge::Merge;
 pub(crate) use prompt::Prompt;
+pub(crate) use rep::Rep;
 pub(crate) use runs::Runs;
+pub(crate) use test::Test;
 pub(crate) use why::Why;
 
 use crate::args::{Arguments, Command};
@@ -49,14 +54,17 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Lsp(arguments) => lsp::lsp(&arguments),
         Command::Run(arguments) => run::run(&arguments, terminal),
         Command::Runs(arguments) => runs::runs(&arguments, terminal),
+        Command::Test(arguments) => test::test(&arguments, terminal),
         Command::Why(arguments) => why::why(&arguments, terminal),
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
+        Command::Serve(arguments) => serve::serve(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
+        Command::Rep(arguments) => rep::rep(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),
         Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())

@@ -1,23 +1,28 @@
 //! `stave run`: a flow on one or several requests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stave_canon::{Clock, Value};
-use stave_diag::{Diagnostic, Sources, render};
+use stave_diag::{Diagnostic, SourceId, Sources, render};
 use stave_exec::{Acceptance, Document};
+use stave_flow::model::Flow;
 use stave_lower::{ExecSettings, flow_to_exec};
 use stave_runtime::journal::JournalError;
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
 use super::check::is_exec_document;
+use super::system::admission::admit_exec;
 use crate::args::Run;
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
+use crate::progress::{EventLines, Progress};
 use crate::project::Project;
 use crate::services::{self, Models};
+use crate::source_kind::SourceKind;
+use crate::storage;
 use crate::terminal::{self, Terminal};
-use crate::{files, table};
+use crate::{files, table, workflow};
 
 /// The extra property of a document's metadata with the hash of the flow's text.
 pub(super) const SOURCE_HASH: &str = "source_sha256";
@@ -26,7 +31,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
     let project = Project::of(&arguments.flow, &mut sources, &mut diagnostics)?;
-    let document = load(arguments, &project, &mut sources, &mut diagnostics)?;
+    let document = load(&arguments.flow, arguments.strict, &project, &mut sources, &mut diagnostics)?;
     let is_invalid = diagnostics.iter().any(Diagnostic::is_error);
     if !arguments.json && !diagnostics.is_empty() {
         let shown: Vec<Diagnostic> =
@@ -46,16 +51,18 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
 }
 
-/// Checks and lowers a flow, or reads an exec document.
-fn load(
-    arguments: &Run,
+/// Checks and lowers a flow or a workflow, or reads an exec document.
+pub(super) fn load(
+    flow: &Path,
+    strict: bool,
     project: &Project,
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<Document>, Stop> {
-    let text = files::read_text(&arguments.flow)?;
-    let source = sources.add(arguments.flow.display().to_string(), text.as_str());
-    if is_exec_document(&arguments.flow, &text) {
+    let text = files::read_text(flow)?;
+    let source = sources.add(flow.display().to_string(), text.as_str());
+    if is_exec_document(flow, &text) {
+        admit_exec(flow, &text, project)?;
         return Ok(match stave_exec::check_text(source, &text, Acceptance::Additive) {
             Ok(document) => Some(document),
             Err(found) => {
@@ -64,8 +71,36 @@ fn load(
             }
         });
     }
-    let options = project.settings.check_options(arguments.strict);
-    let parsed = stave_flow::load(source, &text, &options);
+    match SourceKind::of(flow) {
+        Some(SourceKind::Workflow) => {
+            let now = SystemClock.now().to_string();
+            let read = workflow::read(flow, source, &text, &now, sources)?;
+            diagnostics.extend(read.diagnostics);
+            diagnostics.extend(read.of_policy);
+            return Ok(read.document.map(|document| with_hash(document, &text)));
+        }
+        Some(SourceKind::Policy) => {
+            let stop = Stop::invalid(format!("{} is a policy, which does not run", flow.display()));
+            return Err(stop.help("run the workflow of the same name, which applies it"));
+        }
+        Some(SourceKind::Flow) | None => {}
+    }
+    let lowered = lower(flow, source, &text, project, strict, sources, diagnostics)?;
+    Ok(lowered.map(|(_, document)| document))
+}
+
+/// Checks a flow and lowers it; `None` when it has errors.
+pub(super) fn lower(
+    file: &Path,
+    source: SourceId,
+    text: &str,
+    project: &Project,
+    strict: bool,
+    sources: &Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<(Flow, Document)>, Stop> {
+    let options = project.settings.check_options(strict);
+    let parsed = stave_flow::load(source, text, &options);
     let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     diagnostics.extend(parsed.diagnostics);
     let Some(flow) = parsed.flow.filter(|_| !is_invalid) else { return Ok(None) };
@@ -74,12 +109,16 @@ fn load(
         policy: services::policy(project)?,
         default_model: project.settings.default_model.clone(),
         generated_at: SystemClock.now().to_string(),
-        source_file: arguments.flow.display().to_string(),
+        source_file: file.display().to_string(),
     };
-    let mut document = flow_to_exec(&flow, sources, &settings);
-    // With it `stave why` sees that the file has changed since.
-    document.metadata.extra.insert(SOURCE_HASH.into(), stave_canon::prefixed_sha256(&text).into());
-    Ok(Some(document))
+    let document = with_hash(flow_to_exec(&flow, sources, &settings), text);
+    Ok(Some((flow, document)))
+}
+
+/// With the hash of its source `stave why` sees that the file has changed since.
+fn with_hash(mut document: Document, text: &str) -> Document {
+    document.metadata.extra.insert(SOURCE_HASH.into(), stave_canon::prefixed_sha256(text).into());
+    document
 }
 
 fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {
@@ -135,25 +174,43 @@ async fn run_all(
 ) -> Result<Exit, Stop> {
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     let models = models(arguments, project);
-    let storage = services::storage(project, &document, &state_dir, arguments.ephemeral)?;
-    let (services, recorder) = services::build(project, &document, storage, &models)?;
+    let storage = storage::storage(project, &document, &state_dir, arguments.ephemeral)?;
+    retain(project, &state_dir, arguments.ephemeral).await?;
+    let (mut services, recorder) = services::build(project, &document, storage, &models)?;
+    let mut progress = None;
+    if arguments.events {
+        services.observer = Arc::new(EventLines);
+    } else if !arguments.json && terminal.is_live {
+        let (drawn, watcher) = Progress::start(&document);
+        services.observer = watcher;
+        progress = Some(drawn);
+    }
     let python = Arc::clone(&services.python);
     let engine = EmbeddedEngine::new(services);
+    let draining = drain_on_signal(&engine);
+    let quiet = arguments.json || arguments.events;
     let mut exit = Exit::Fine;
     let mut reports = Vec::with_capacity(requests.len());
     for request in requests {
         let run_id = engine.new_run_id();
-        if !arguments.json && !arguments.ephemeral {
+        if !quiet && !arguments.ephemeral {
             terminal::error(&format!("run {run_id}"));
         }
         let report = engine.start(&run_id, Arc::clone(&document), request).await;
         let report = report.map_err(|error| unwritten(&run_id, &error))?;
         exit = exit.max(exit_of(&report));
-        if !arguments.json {
+        if !quiet {
             print(&report, terminal);
         }
+        let is_interrupted =
+            matches!(&report.result, Err(failed) if failed.failure.kind == Kind::Interrupted);
         reports.push(report);
+        if is_interrupted {
+            break;
+        }
     }
+    drop(progress);
+    draining.abort();
     python.shutdown().await;
     if let (Some(path), Some(recorder)) = (&arguments.record, recorder) {
         files::write_atomic(path, &recorder.recording().to_yaml())?;
@@ -162,6 +219,46 @@ async fn run_all(
         terminal::out(&json(&reports, exit).to_string());
     }
     Ok(exit)
+}
+
+/// Lets runs come to rest when the process is asked to end; a second request ends it at once.
+pub(super) fn drain_on_signal(engine: &EmbeddedEngine) -> tokio::task::JoinHandle<()> {
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        asked_to_end().await;
+        engine.shut_down();
+        asked_to_end().await;
+        std::process::exit(Exit::Failed as i32);
+    })
+}
+
+#[cfg(unix)]
+pub(super) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        }
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn asked_to_end() {
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Takes away ended runs that the project does not keep.
+async fn retain(project: &Project, state_dir: &Path, ephemeral: bool) -> Result<(), Stop> {
+    let Some(retention) = project.settings.journal.retention().filter(|_| !ephemeral) else { return Ok(()) };
+    let journal = storage::journal(project, &storage::database(state_dir)?);
+    let retained = journal.retain(retention, SystemClock.now()).await;
+    retained.map(drop).map_err(|error| Stop::internal(error.to_string()))
 }
 
 /// What happened could not be written down. Nothing was done that is not in the journal, except the steps
@@ -214,6 +311,13 @@ pub(super) fn print(report: &RunReport, terminal: Terminal) {
                 .origin
                 .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
+            if failed.failure.kind == Kind::Interrupted {
+                terminal.stop(
+                    &Stop::invalid(&failed.failure.message)
+                        .help(format!("`stave runs resume {}` goes on with it", report.run_id)),
+                );
+                return;
+            }
             if failed.failure.kind == Kind::Waiting {
                 let node = failed.node.as_deref().unwrap_or("NODE");
                 terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(

@@ -18,7 +18,7 @@ pub(crate) use arguments::{Place, Runs};
 use self::arguments::RunsCommand;
 use crate::exit::{Exit, Stop};
 use crate::project::{self, Project};
-use crate::services;
+use crate::storage;
 use crate::terminal::Terminal;
 
 pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
@@ -53,11 +53,11 @@ impl Archive {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
         let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-        if !folder.join(services::DATABASE).is_file() {
+        if !folder.join(storage::DATABASE).is_file() {
             return Ok(None);
         }
-        let database = services::database(&folder)?;
-        let journal = SqliteJournal::new(Arc::clone(&database));
+        let database = storage::database(&folder)?;
+        let journal = storage::journal(&project, &database);
         Ok(Some(Archive { project, database, journal }))
     }
 

@@ -2,7 +2,9 @@
 
 mod accepts;
 mod governance;
+mod journal;
 mod read;
+mod stores;
 mod system;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,9 @@ use crate::exit::Stop;
 use crate::files;
 
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
+pub(crate) use journal::JournalSettings;
 pub(crate) use read::read;
+pub(crate) use stores::{StateBackend, StoreSettings};
 pub(crate) use system::Signing;
 
 /// The project file's name.
@@ -31,10 +35,13 @@ pub(crate) struct Settings {
     /// `None` allows public hosts, a list these hosts only.
     pub(crate) http_allow: Option<Vec<String>>,
     pub(crate) default_model: Option<DefaultModel>,
-    pub(crate) state_backend: Option<StateBackend>,
+    pub(crate) stores: StoreSettings,
     /// The recording that answers model calls, relative to the project.
     pub(crate) replay: Option<String>,
     pub(crate) limits: LimitSettings,
+    /// What a run may use up.
+    pub(crate) budget: stave_canon::Object,
+    pub(crate) journal: JournalSettings,
     /// The whole file, when it has a `[prices]` table for the price table to read.
     pub(crate) prices: Option<String>,
     /// What receivers outside a flow may be given.
@@ -45,12 +52,6 @@ pub(crate) struct Settings {
     pub(crate) checks: CheckPolicies,
     pub(crate) signing: Signing,
     pub(crate) deploy: DeployOptions,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StateBackend {
-    Memory,
-    Sqlite,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use stave_lower::DefaultModel;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{LimitSettings, Settings, StateBackend};
+use super::{LimitSettings, Settings};
 
 /// Reads a project file. Settings that are wrong are reported and left at their defaults.
 pub(crate) fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Settings {
@@ -44,8 +44,12 @@ impl Reader<'_> {
                 "http",
                 "models",
                 "state",
+                "features",
+                "hopsworks",
                 "recordings",
                 "limits",
+                "budget",
+                "journal",
                 "prices",
                 "accepts",
                 "checks",
@@ -70,18 +74,7 @@ impl Reader<'_> {
             self.known(models, "models.", &["default"]);
             settings.default_model = self.table(models, "default").and_then(|model| self.model(model));
         }
-        if let Some(state) = self.table(root, "state") {
-            self.known(state, "state.", &["backend"]);
-            settings.state_backend = match self.text(state, "backend").as_deref() {
-                None => None,
-                Some("memory") => Some(StateBackend::Memory),
-                Some("sqlite") => Some(StateBackend::Sqlite),
-                Some(_) => {
-                    self.bad_value(state, "backend", "\"memory\" or \"sqlite\"");
-                    None
-                }
-            };
-        }
+        settings.stores = self.stores(root);
         if let Some(recordings) = self.table(root, "recordings") {
             self.known(recordings, "recordings.", &["replay"]);
             settings.replay = self.text(recordings, "replay");
@@ -95,6 +88,8 @@ impl Reader<'_> {
                 prompt_tokens: self.positive(limits, "prompt_tokens"),
             };
         }
+        settings.budget = self.budget(root);
+        settings.journal = self.journal(root);
         settings.prices = self.prices(root);
         settings.accepts = self.accepts(root);
         settings.governance = self.governance(root);

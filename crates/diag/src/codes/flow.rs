@@ -60,6 +60,7 @@ codes! { Flow:
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
     UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
+    BAD_TEST = "bad-test", Error, "A test of the flow can not be run or can never pass.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     VOLATILE_SYSTEM_TEXT = "volatile-system-text", Warning, "A system text changes from request to request.";
     // Code in its node.

@@ -7,7 +7,7 @@ codes! { Run:
     MULTIPLE_VALUES = "multiple-values", Error, "Two edges brought a value to the same port.";
     NOT_SINGLE_ROW = "not-single-row", Error, "A table of no or several rows met a port for one object.";
     OUTPUT_NOT_REACHED = "output-not-reached", Error, "A run ended without anything reaching its output.";
-    NOT_FOUND = "not-found", Error, "A feature group, row or feature does not exist.";
+    NOT_FOUND = "not-found", Error, "A feature group, row, feature or model does not exist.";
     EDGE_FAILED = "edge-failed", Error, "The condition or transform of an edge failed.";
     EXPRESSION_FAILED = "expression-failed", Error, "The expression of an operation failed.";
     CODE_FAILED = "code-failed", Error, "The Python code of a node failed.";
@@ -25,8 +25,9 @@ codes! { Run:
     SECRET_MISPLACED = "secret-misplaced", Error, "A secret stands in a place where it would leave the flow.";
     INTERPOLATION_FAILED = "interpolation-failed", Error, "A placeholder names an absent value or one that has no text form.";
     BAD_ARGUMENT = "bad-argument", Error, "An argument of an operation has the wrong kind of value at run time.";
-    STATE_FAILED = "state-failed", Error, "State could not be read or written.";
+    STATE_FAILED = "state-failed", Error, "State or features could not be read or written.";
     RESULT_TOO_LARGE = "result-too-large", Error, "The result of a node is larger than the journal keeps.";
+    BUDGET_EXCEEDED = "budget-exceeded", Error, "A run has used up its budget.";
     RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not let it go on yet.";
     UNKNOWN_STEP_KIND = "unknown-step-kind", Error, "A document has a step that this runtime does not know.";
     BAD_DOCUMENT = "bad-document", Error, "A document can not be run although it is valid.";

@@ -5,7 +5,23 @@ use stave_diag::codes::flow as codes;
 
 use super::context_uses;
 use super::subject::Subject;
-use crate::model::Node;
+use crate::model::{Flow, Node, Text};
+
+/// The context fields that a node's cached result may depend on; `None` when all may matter.
+#[must_use]
+pub fn cached_context(flow: &Flow, node: &Node) -> Option<Vec<String>> {
+    let options = super::Options::default();
+    let subject = Subject::new(flow, &options);
+    let code = subject.code.get(node.id.as_str());
+    if code.is_some_and(|code| !code.facts.context_complete) {
+        return None;
+    }
+    let mut used: Vec<String> = context_uses::of(&subject, node).into_iter().map(|(name, _)| name).collect();
+    used.extend(node.runtime.requires_context.iter().map(Text::as_str).map(str::to_owned));
+    used.sort();
+    used.dedup();
+    Some(used)
+}
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {

@@ -79,7 +79,11 @@ fn mismatch(subject: &Subject<'_>, edge: &Edge, text: &Text, result: ExpressionT
     if given == wanted || (wanted == "string" && matches!(given, "number" | "boolean")) {
         return None;
     }
-    let message = format!("the transform gives a {given}, and `{}` takes a {wanted}", edge.to.as_ref()?);
+    let message = format!(
+        "the transform gives {}, and `{}` takes type `{wanted}`",
+        result.described(),
+        edge.to.as_ref()?
+    );
     Some(
         Diagnostic::new(codes::MISMATCHED_TRANSFORM, text.embedded.whole(), message)
             .label(port_type.span, "the type that is taken")

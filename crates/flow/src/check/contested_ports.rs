@@ -48,28 +48,40 @@ fn is_certain(connected: &Connected<'_>, certain: &HashSet<&str>) -> bool {
 
 /// The nodes that are never skipped: each required input has an edge that is certain.
 fn certain_nodes<'flow>(subject: &Subject<'flow>) -> HashSet<&'flow str> {
-    let mut incoming: HashMap<(&str, &str), Vec<&Connected<'_>>> = HashMap::new();
-    for connected in &subject.edges {
-        if let Destination::Input(node, port) = connected.destination {
-            incoming.entry((node.id.as_str(), port.name.as_str())).or_default().push(connected);
-        }
-    }
+    let mut leaving: HashMap<&str, Vec<&Connected<'flow>>> = HashMap::new();
     let mut certain: HashSet<&str> = HashSet::new();
-    loop {
-        let before = certain.len();
-        for node in subject.nodes() {
-            let id = node.id.as_str();
-            let runs = !certain.contains(id)
-                && node.inputs.iter().filter(|port| !port.optional).all(|port| {
-                    let edges = incoming.get(&(id, port.name.as_str()));
-                    edges.is_some_and(|edges| edges.iter().any(|edge| is_certain(edge, &certain)))
-                });
-            if runs {
-                certain.insert(id);
-            }
-        }
-        if certain.len() == before {
-            return certain;
+    // The edges that are certain as soon as their origin is, and those that are certain from the start.
+    let mut open: Vec<&Connected<'flow>> = Vec::new();
+    for connected in &subject.edges {
+        match connected.origin.node() {
+            Some(node) => leaving.entry(node.id.as_str()).or_default().push(connected),
+            None => open.push(connected),
         }
     }
+    let mut waiting: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for node in subject.nodes() {
+        let required = node.inputs.iter().filter(|port| !port.optional).map(|port| port.name.as_str());
+        let required: HashSet<&str> = required.collect();
+        if required.is_empty() {
+            certain.insert(node.id.as_str());
+            open.extend(leaving.get(node.id.as_str()).into_iter().flatten());
+        } else {
+            waiting.insert(node.id.as_str(), required);
+        }
+    }
+    while let Some(connected) = open.pop() {
+        let Destination::Input(node, port) = connected.destination else { continue };
+        if !is_certain(connected, &certain) {
+            continue;
+        }
+        let id = node.id.as_str();
+        let Some(ports) = waiting.get_mut(id) else { continue };
+        ports.remove(port.name.as_str());
+        if ports.is_empty() {
+            waiting.remove(id);
+            certain.insert(id);
+            open.extend(leaving.get(id).into_iter().flatten());
+        }
+    }
+    certain
 }

@@ -8,14 +8,17 @@ mod answer_drift;
 mod cache;
 mod code;
 mod conditions;
+pub(crate) mod consequences;
 mod contested_ports;
 mod context_fields;
 mod context_uses;
 mod cycles;
 mod deployment;
 mod duplicate_ports;
+mod each;
 mod edge_ends;
 mod fallbacks;
+mod flow_tests;
 mod labels;
 mod leniencies;
 mod literal_secrets;
@@ -45,7 +48,9 @@ mod tools;
 mod unconnected_inputs;
 mod unused_nodes;
 mod version;
+mod ways;
 
+pub use cache::cached_context;
 pub use deployment::service_label;
 
 use crate::model::Flow;
@@ -106,6 +111,7 @@ const RULES: &[Rule] = &[
     models::check,
     fallbacks::check,
     tools::check,
+    each::check,
     state::check,
     state_keys::check,
     state_races::check,
@@ -114,6 +120,7 @@ const RULES: &[Rule] = &[
     // Around the flow.
     deployment::check,
     replicas::check,
+    flow_tests::check,
     labels::check,
     leniencies::check,
 ];

@@ -4,9 +4,12 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::subject::{Subject, listed};
-use crate::model::Transform;
+use crate::model::{Node, Transform};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for node in subject.nodes() {
+        diagnostics.extend(list_as_something_else(node));
+    }
     for node in subject.nodes().filter(|node| node.op() == Some("io.format_response")) {
         // A single output takes the whole value, whatever its keys.
         if node.outputs.len() < 2 {
@@ -39,4 +42,20 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// What filters and maps give is a list, which the only output has to take.
+fn list_as_something_else(node: &Node) -> Option<Diagnostic> {
+    let op = node.op().filter(|op| matches!(*op, "transform.filter" | "transform.map"))?;
+    let [port] = node.outputs.as_slice() else { return None };
+    let port_type = port.port_type.as_ref().filter(|port_type| port_type.json_type() != "array")?;
+    let message = format!(
+        "`{op}` gives a list, and the output `{}` is of type `{}`",
+        port.name.as_str(),
+        port_type.word()
+    );
+    Some(
+        Diagnostic::new(codes::INCOMPATIBLE_TYPES, port_type.span, message)
+            .help("write `type: array`, or `type: table` for a list of rows"),
+    )
 }

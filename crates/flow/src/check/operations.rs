@@ -145,7 +145,7 @@ fn fits(kind: Kind, tree: &Tree) -> bool {
     let mapping = matches!(tree.value, TreeValue::Mapping(_));
     match kind {
         Kind::Any => true,
-        Kind::Text | Kind::Expression(_) => text(tree),
+        Kind::Text | Kind::Node | Kind::Expression(_) => text(tree),
         Kind::TextOrInteger => text(tree) || integer(tree),
         Kind::Key => scalar(tree) || (mapping && every(tree, &scalar)),
         Kind::Map => mapping,
@@ -161,6 +161,7 @@ fn words(kind: Kind) -> &'static str {
     match kind {
         Kind::Any => "any value",
         Kind::Text => "a string",
+        Kind::Node => "the id of a node",
         Kind::Expression(_) => "an expression as a string",
         Kind::TextOrInteger => "a string or a whole number",
         Kind::Key => "a string, a number, a boolean or a mapping of these",

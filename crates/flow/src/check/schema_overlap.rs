@@ -2,12 +2,14 @@
 //!
 //! The comparison is partial: it says "disjoint" only where that is certain, and nothing otherwise.
 
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::schema_proof::doubt;
 use super::subject::Subject;
+use crate::model::{Port, PortType};
+use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     answers(subject, diagnostics);
@@ -26,7 +28,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         if !same_type {
             continue;
         }
-        if let Some(why) = disjoint(&from_schema.to_value(), &to_schema.to_value(), "the value") {
+        let Some(port_type) = from.port_type.map(|port_type| port_type.value) else { continue };
+        let typed = |schema: &Tree| with_type(&schema.to_value(), port_type);
+        if let Some(why) = disjoint(&typed(from_schema), &typed(to_schema), "the value") {
             let message = format!("no value fits the schemas of `{}` and `{end}`: {why}", from.name.as_str());
             diagnostics.push(
                 Diagnostic::new(codes::DISJOINT_SCHEMAS, end.span, message)
@@ -51,7 +55,10 @@ fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes().filter(|node| node.transform.is_none()) {
         let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
         let ([port], Some(answer)) = (node.outputs.as_slice(), answer) else { continue };
-        let Some(schema) = &port.schema else { continue };
+        let Some(schema) = &port.schema else {
+            diagnostics.extend(wrong_kind(port, answer));
+            continue;
+        };
         if let Some(why) = disjoint(&answer.to_value(), &schema.to_value(), "the value") {
             let message = format!(
                 "no answer fits both `output_schema` and the schema of `{}`: {why}",
@@ -66,8 +73,33 @@ fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
+/// An answer that the port's type does not take at all.
+fn wrong_kind(port: &Port, answer: &Tree) -> Option<Diagnostic> {
+    let port_type = port.port_type?;
+    let taken = with_type(&Value::Object(Object::new()), port_type.value);
+    let answer_value = answer.to_value();
+    // A number or a boolean is printed on its way into a text.
+    let printed = port_type.json_type() == "string"
+        && types(&answer_value)
+            .is_some_and(|words| words.iter().any(|word| *word != "object" && *word != "array"));
+    let why = disjoint(&answer_value, &taken, "the answer").filter(|_| !printed)?;
+    let message =
+        format!("no answer fits both `output_schema` and the type of `{}`: {why}", port.name.as_str());
+    Some(
+        Diagnostic::new(codes::DISJOINT_SCHEMAS, port_type.span, message)
+            .label(answer.span, "what the model must answer")
+            .help(format!(
+                "give the port the type of the answer, or write `type: {}` in the schema",
+                port_type.json_type()
+            )),
+    )
+}
+
 /// Why no value satisfies both schemas, when that is certain.
 pub(super) fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String> {
+    if let Some(why) = listed_apart(left, right, what).or_else(|| listed_apart(right, left, what)) {
+        return Some(why);
+    }
     let (left_types, right_types) = (types(left)?, types(right)?);
     let shared: Vec<&str> = left_types
         .iter()
@@ -82,8 +114,14 @@ pub(super) fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String
     }
     let only = |word: &str| shared.iter().all(|shared| *shared == word);
     if only("array") {
-        return bounds(left, right, "minItems", "maxItems")
-            .then(|| format!("{what} has another number of items on each side"));
+        if bounds(left, right, "minItems", "maxItems") {
+            return Some(format!("{what} has another number of items on each side"));
+        }
+        let some =
+            |schema: &Value| schema.get("minItems").and_then(Value::as_f64).is_some_and(|least| least >= 1.0);
+        let items = (left.get("items")?, right.get("items")?);
+        return (some(left) || some(right))
+            .then(|| disjoint(items.0, items.1, &format!("an item of {what}")))?;
     }
     if only("number") || only("integer") {
         return bounds(left, right, "minimum", "maximum")
@@ -96,13 +134,79 @@ pub(super) fn disjoint(left: &Value, right: &Value, what: &str) -> Option<String
     if !only("object") {
         return None;
     }
-    let properties = left.get("properties").and_then(Value::as_object)?;
-    properties.iter().find_map(|(name, schema)| {
-        let other = right.get("properties").and_then(|properties| properties.get(name))?;
-        // A property that both sides may leave out can be left out.
-        let needed = requires(left, name) || requires(right, name);
-        if needed { disjoint(schema, other, &format!("`{name}`")) } else { None }
+    forbidden(left, right).or_else(|| forbidden(right, left)).or_else(|| {
+        let properties = left.get("properties").and_then(Value::as_object)?;
+        properties.iter().find_map(|(name, schema)| {
+            let other = right.get("properties").and_then(|properties| properties.get(name))?;
+            // A property that both sides may leave out can be left out.
+            let needed = requires(left, name) || requires(right, name);
+            if needed { disjoint(schema, other, &format!("`{name}`")) } else { None }
+        })
     })
+}
+
+/// The values that a schema lists, when it does.
+fn listed(schema: &Value) -> Option<Vec<&Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(only), _) => Some(vec![only]),
+        (None, Some(Value::Array(values))) => Some(values.iter().collect()),
+        _ => None,
+    }
+}
+
+/// One side lists its values, and none of them is of a type or in the list of the other side.
+fn listed_apart(left: &Value, right: &Value, what: &str) -> Option<String> {
+    let values = listed(left)?;
+    if let Some(others) = listed(right) {
+        let apart = !values.iter().any(|value| others.iter().any(|other| same(value, other)));
+        return apart.then(|| format!("{what} is listed on both sides, and the lists share nothing"));
+    }
+    let words = types(right)?;
+    let apart = !values.iter().any(|value| words.iter().any(|word| is_of(value, word)));
+    apart.then(|| format!("{what} is listed on one side, and nothing in the list is {}", words.join(" or ")))
+}
+
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_number(), other.as_number()) {
+        (Some(one), Some(other)) => one.compare(other) == Some(std::cmp::Ordering::Equal),
+        _ => one == other,
+    }
+}
+
+/// Whether a value is of a JSON Schema type.
+pub(super) fn is_of(value: &Value, word: &str) -> bool {
+    match value {
+        Value::Null => word == "null",
+        Value::Bool(_) => word == "boolean",
+        Value::Number(number) => {
+            word == "number" || (word == "integer" && (number.is_integer() || number.as_f64().fract() == 0.0))
+        }
+        Value::String(_) => word == "string",
+        Value::Array(_) => word == "array",
+        Value::Object(_) => word == "object",
+    }
+}
+
+/// A property that one side requires and the other does not allow.
+fn forbidden(needs: &Value, closed: &Value) -> Option<String> {
+    let is_closed = closed.get("additionalProperties") == Some(&Value::Bool(false))
+        && closed.get("patternProperties").is_none();
+    let required = needs.get("required").and_then(Value::as_array).filter(|_| is_closed)?;
+    let known = closed.get("properties").and_then(Value::as_object);
+    let mut names = required.iter().filter_map(Value::as_str);
+    let name = names.find(|name| !known.is_some_and(|known| known.contains_key(*name)))?;
+    Some(format!("`{name}` is required on one side and not allowed on the other"))
+}
+
+/// A schema with the type of its port, when it says nothing about the type itself.
+pub(super) fn with_type(schema: &Value, port_type: PortType) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(object) = &mut schema
+        && !object.contains_key("type")
+    {
+        object.insert("type".to_owned(), Value::from(port_type.json_type()));
+    }
+    schema
 }
 
 /// The words of `type`; `None` when the schema does not restrict it.
@@ -157,6 +261,25 @@ mod tests {
                 r#"{"type":"array","minItems":8,"maxItems":8}"#,
                 r#"{"type":"array","minItems":4,"maxItems":4}"#,
                 true,
+            ),
+            (r#"{"type":"string","enum":["a"]}"#, r#"{"type":"string","enum":["b","c"]}"#, true),
+            (r#"{"enum":["a","b"]}"#, r#"{"enum":["b","c"]}"#, false),
+            (r#"{"const":1}"#, r#"{"const":1.0}"#, false),
+            (r#"{"const":1}"#, r#"{"type":"string"}"#, true),
+            (
+                r#"{"type":"object","required":["a"]}"#,
+                r#"{"type":"object","properties":{"b":{}},"additionalProperties":false}"#,
+                true,
+            ),
+            (
+                r#"{"type":"array","items":{"type":"string"},"minItems":1}"#,
+                r#"{"type":"array","items":{"type":"number"}}"#,
+                true,
+            ),
+            (
+                r#"{"type":"array","items":{"type":"string"}}"#,
+                r#"{"type":"array","items":{"type":"number"}}"#,
+                false,
             ),
             (r#"{"type":"number","minimum":2}"#, r#"{"type":"number","maximum":2}"#, false),
             (

@@ -6,6 +6,7 @@ use stave_canon::Value;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span, did_you_mean};
 
+use super::schema_overlap::is_of;
 use super::subject::{Subject, listed, tools};
 use crate::model::{Port, Text};
 use crate::yaml::{Tree, TreeValue};
@@ -153,10 +154,30 @@ fn remote_reference(schema: &Tree) -> Option<(Span, String)> {
     }
 }
 
+/// A schema that lists its values, none of which is of the port's type.
+fn listed_conflict(port: &Port, schema: &Tree, wanted: &str) -> Option<Diagnostic> {
+    let entry = schema.entry("const").or_else(|| schema.entry("enum"))?;
+    let values = match &entry.value.value {
+        TreeValue::Sequence(items) if entry.key.value == "enum" => items.iter().map(Tree::to_value).collect(),
+        _ => vec![entry.value.to_value()],
+    };
+    if values.iter().any(|value| is_of(value, wanted)) {
+        return None;
+    }
+    let port_type = port.port_type.as_ref()?;
+    let name = port.name.as_str();
+    let message = format!("`{name}` is of type `{}`, and nothing that its schema lists is", port_type.word());
+    Some(
+        Diagnostic::new(codes::SCHEMA_TYPE_CONFLICT, entry.value.span, message)
+            .label(port_type.span, "the port's type")
+            .help("list values of that type, or change the port's type"),
+    )
+}
+
 fn type_conflict(port: &Port, schema: &Tree) -> Option<Diagnostic> {
     let port_type = port.port_type.as_ref()?;
     let wanted = port_type.json_type();
-    let entry = schema.entry("type")?;
+    let Some(entry) = schema.entry("type") else { return listed_conflict(port, schema, wanted) };
     let words: Vec<&str> = match &entry.value.value {
         TreeValue::String(text) => vec![text.as_str()],
         TreeValue::Sequence(items) => items.iter().filter_map(Tree::text).map(Text::as_str).collect(),

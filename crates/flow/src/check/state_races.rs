@@ -21,10 +21,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
     }
     for nodes in writers.values() {
-        for (index, later) in nodes.iter().enumerate() {
+        for (index, later) in nodes.iter().enumerate().skip(1) {
             // One report for each node that races with one ahead of it in the file.
-            let (before, after) = (subject.before(&later.id), subject.after(&later.id, true));
-            let ordered = |id: &str| before.contains(id) || after.contains(id);
+            let ordered = subject.ordered_with(&later.id);
             let earlier = nodes.iter().take(index).find(|earlier| !ordered(&earlier.id));
             let Some(earlier) = earlier else { continue };
             let message = format!(

@@ -7,6 +7,7 @@ use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 use stave_script::python::{TransformCheck, check_transform};
 use stave_script::{ExpressionCheck, TemplateCheck, check_template};
 
+use super::ways::Ways;
 use super::{Options, conditions};
 use crate::graph::{self, Connected};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Text, Tool};
@@ -26,8 +27,12 @@ pub(super) struct Subject<'flow> {
     pub(super) followers: HashMap<&'flow str, Vec<&'flow str>>,
     /// The node ids that lead to each node.
     pub(super) leaders: HashMap<&'flow str, Vec<&'flow str>>,
+    /// The ways between nodes along edges and calls.
+    ways: Ways,
     /// The tools that lead to each node, with the node that has the tool, by node id.
     callers: HashMap<&'flow str, Vec<(&'flow Node, &'flow Tool)>>,
+    /// The nodes that run each node for every item of a list, by its id.
+    runners: HashMap<&'flow str, Vec<&'flow Node>>,
     /// The names of the declared context fields.
     declared: HashSet<&'flow str>,
 }
@@ -52,6 +57,11 @@ impl<'flow> Subject<'flow> {
                 callers.entry(target.as_str()).or_default().push((node, tool));
             }
         }
+        let mut runners: HashMap<&str, Vec<&Node>> = HashMap::new();
+        for (node, each) in flow.nodes.values().filter_map(|node| Some((node, node.each()?))) {
+            runners.entry(each.node.as_str()).or_default().push(node);
+        }
+        let ways = Ways::new(flow, &edges);
         let declared = flow.context.fields().map(Text::as_str).collect();
         let code = flow.nodes.values().filter_map(|node| {
             let transform = node.transform.as_ref()?;
@@ -60,7 +70,20 @@ impl<'flow> Subject<'flow> {
         let templates = flow.nodes.values().filter_map(|node| Some((node.id.as_str(), templates(node)?)));
         let (code, templates) = (code.collect(), templates.collect());
         let expressions = conditions::expressions(flow);
-        Subject { flow, options, edges, code, templates, expressions, followers, leaders, callers, declared }
+        Subject {
+            flow,
+            options,
+            edges,
+            code,
+            templates,
+            expressions,
+            followers,
+            leaders,
+            ways,
+            callers,
+            runners,
+            declared,
+        }
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &'flow Node> {
@@ -77,29 +100,23 @@ impl<'flow> Subject<'flow> {
         self.callers.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The nodes that run this one for every item of a list.
+    pub(super) fn runners(&self, id: &str) -> &[&'flow Node] {
+        self.runners.get(id).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Whether edges lead from one node to another, and calls of tools too if `calls` says so.
     pub(super) fn leads_to(&self, from: &str, to: &str, calls: bool) -> bool {
-        self.after(from, calls).contains(to)
+        let index = |id: &str| self.flow.nodes.get_index_of(id);
+        matches!((index(from), index(to)), (Some(from), Some(to)) if self.ways.lead(from, to, calls))
     }
 
-    /// The nodes that edges lead to from a node, and calls of tools too if `calls` says so.
-    pub(super) fn after(&self, id: &str, calls: bool) -> HashSet<&'flow str> {
-        reach(id, |id| {
-            let mut next = self.followers.get(id).cloned().unwrap_or_default();
-            if calls && let Some(node) = self.flow.nodes.get(id) {
-                next.extend(tools(node).filter_map(|tool| tool.maps_to.as_ref()).map(Text::as_str));
-            }
-            next
-        })
-    }
-
-    /// The nodes from which edges or calls of tools lead to a node.
-    pub(super) fn before(&self, id: &str) -> HashSet<&'flow str> {
-        reach(id, |id| {
-            let mut next = self.leaders.get(id).cloned().unwrap_or_default();
-            next.extend(self.callers(id).iter().map(|(caller, _)| caller.id.as_str()));
-            next
-        })
+    /// Whether each node is ordered with a given one, by edges and calls in the one direction or the other.
+    pub(super) fn ordered_with(&self, id: &str) -> impl Fn(&str) -> bool + use<'flow> {
+        let ordered =
+            self.flow.nodes.get_index_of(id).map(|index| self.ways.ordered_with(index)).unwrap_or_default();
+        let flow = self.flow;
+        move |id| flow.nodes.get_index_of(id).and_then(|index| ordered.get(index).copied()).unwrap_or(false)
     }
 
     /// Whether a context field can be read: declared, always there, or filled by the deployment.
@@ -148,18 +165,6 @@ fn templates(node: &Node) -> Option<Templates<'_>> {
     scope.push("context");
     let texts = prompt.system.iter().chain(&prompt.template);
     Some(texts.map(|text| (text, check_template(&text.embedded, &scope))).collect())
-}
-
-/// Everything that steps lead to from a beginning, which is in it only when a step leads back.
-fn reach<'flow>(from: &str, steps: impl Fn(&str) -> Vec<&'flow str>) -> HashSet<&'flow str> {
-    let mut seen: HashSet<&str> = HashSet::new();
-    let mut open = steps(from);
-    while let Some(id) = open.pop() {
-        if seen.insert(id) {
-            open.extend(steps(id));
-        }
-    }
-    seen
 }
 
 pub(super) fn tools(node: &Node) -> impl Iterator<Item = &Tool> {

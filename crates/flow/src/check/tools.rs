@@ -1,7 +1,7 @@
 //! Tools have names of their own and are answered by a node that can take their arguments, or by a
 //! server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
@@ -11,6 +11,7 @@ use crate::model::{Node, PortType, Text, Tool};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let mut looped: HashSet<String> = HashSet::new();
     for node in subject.nodes() {
         let mut names: HashMap<&str, Span> = HashMap::new();
         for tool in tools(node) {
@@ -23,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 );
             }
             match (&tool.maps_to, &tool.mcp) {
-                (Some(target), _) => mapped(subject, node, tool, target, diagnostics),
+                (Some(target), _) => mapped(subject, node, tool, target, &mut looped, diagnostics),
                 (None, Some(_)) => {}
                 (None, None) => {
                     diagnostics.extend(unanswered(node, tool));
@@ -38,6 +39,7 @@ fn mapped(
     caller: &Node,
     tool: &Tool,
     target: &Text,
+    looped: &mut HashSet<String>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let id = target.as_str();
@@ -56,6 +58,11 @@ fn mapped(
     } else if subject.leads_to(caller_id, id, false) {
         Some(format!("node `{id}` waits for what `{caller_id}` makes, and `{caller_id}` would call it"))
     } else if subject.leads_to(id, caller_id, true) {
+        // Nodes that call each other in a circle are one loop, told at its first call.
+        if looped.contains(id) || looped.contains(caller_id) {
+            return;
+        }
+        looped.extend([id.to_owned(), caller_id.to_owned()]);
         Some(format!("node `{caller_id}` waits for what `{id}` makes, and would call it too"))
     } else {
         None
@@ -72,6 +79,17 @@ fn mapped(
 
 /// Arguments travel to the inputs of the same name.
 fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
+    let written = tool.parameters.as_ref().and_then(|parameters| parameters.get("type")).and_then(Tree::text);
+    if let Some(written) =
+        written.filter(|written| written.as_str() != "object" && is_json_type(written.as_str()))
+    {
+        let message = format!("the tool takes `{}`, and arguments come as an object", written.as_str());
+        diagnostics.push(
+            Diagnostic::new(codes::TOOL_PARAMETER, written.span, message)
+                .help("write `type: object` with a property for each argument"),
+        );
+        return;
+    }
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
     for entry in properties.and_then(Tree::entries).unwrap_or_default() {
         let name = entry.key.as_str();
@@ -130,4 +148,9 @@ fn unanswered(node: &Node, tool: &Tool) -> Option<Diagnostic> {
             "add `maps_to` with a node's id, or an output of type `object` with a `tool_calls` property",
         ),
     )
+}
+
+/// A type that JSON does not have is reported as such.
+fn is_json_type(word: &str) -> bool {
+    matches!(word, "array" | "boolean" | "integer" | "null" | "number" | "object" | "string")
 }

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, did_you_mean};
 
+use super::each;
 use super::subject::Subject;
 use crate::graph;
-use crate::model::{Endpoint, Flow, Text, Tool};
+use crate::model::{Endpoint, Flow, Node, Text, Tool};
+use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let fed: HashSet<(&str, &str)> = subject
@@ -25,8 +27,13 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let callers = subject.callers(&node.id);
         for port in node.inputs.iter().filter(|port| !port.optional) {
             let place = (node.id.as_str(), port.name.as_str());
-            let called = callers.iter().any(|(_, tool)| gives(tool, port.name.as_str()));
-            if fed.contains(&place) || meant.contains(&place) || called {
+            let called =
+                callers.iter().any(|(_, tool)| gives(tool, port.name.as_str()) || is_misnamed(tool, node));
+            let runs = subject.runners(&node.id).iter().filter_map(|runner| runner.each());
+            let takes_item = runs.into_iter().any(|each| {
+                each::item_port(subject, node, each).is_none_or(|item| item == port.name.as_str())
+            });
+            if fed.contains(&place) || meant.contains(&place) || called || takes_item {
                 continue;
             }
             let name = port.name.as_str();
@@ -57,6 +64,13 @@ fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str,
     let inputs = || node.inputs.iter().map(|port| port.name.as_str());
     let port = if node.input(port).is_some() { port } else { did_you_mean(port, inputs())? };
     Some((node.id.as_str(), port))
+}
+
+/// Whether a tool has a parameter that the node does not take, which is reported where it stands.
+fn is_misnamed(tool: &Tool, node: &Node) -> bool {
+    let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
+    let entries = properties.and_then(Tree::entries).unwrap_or_default();
+    entries.iter().any(|entry| node.input(&entry.key.value).is_none())
 }
 
 /// Whether calls of a tool carry an argument of this name. A schema that lists no properties may.

@@ -20,7 +20,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         .collect();
     for node in subject.nodes() {
         let id = node.id.as_str();
-        if used.contains(id) || works_by_effect(subject, node) || !subject.callers(id).is_empty() {
+        let is_called = !subject.callers(id).is_empty() || !subject.runners(id).is_empty();
+        if used.contains(id) || works_by_effect(subject, node) || is_called {
             continue;
         }
         let message = format!("nothing uses what node `{id}` makes");

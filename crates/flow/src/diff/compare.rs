@@ -176,6 +176,9 @@ fn rename(flow: &mut Value, from: &str, to: &str) {
             nodes.shift_insert(index.min(nodes.len()), to.to_owned(), body);
         }
         for node in nodes.values_mut() {
+            if let Some(target) = item_node(node).filter(|target| target.as_str() == Some(from)) {
+                *target = Value::from(to);
+            }
             let tools = node.as_object_mut().and_then(|node| node.get_mut("prompt"));
             let tools = tools.and_then(Value::as_object_mut).and_then(|prompt| prompt.get_mut("tools"));
             let Some(Value::Array(tools)) = tools else { continue };
@@ -197,4 +200,12 @@ fn rename(flow: &mut Value, from: &str, to: &str) {
             }
         }
     }
+}
+
+/// The id of the node that a node runs for every item of a list.
+fn item_node(node: &mut Value) -> Option<&mut Value> {
+    let spec =
+        node.as_object_mut()?.get_mut("transform")?.as_object_mut()?.get_mut("spec")?.as_object_mut()?;
+    let is_each = spec.get("op").and_then(Value::as_str) == Some(crate::model::EACH);
+    spec.get_mut("args").filter(|_| is_each)?.as_object_mut()?.get_mut("node")
 }

@@ -5,23 +5,29 @@
 //! a flow without errors every such field is there.
 
 mod deployment;
+mod each;
 mod edge;
+mod limits;
 mod node;
 mod prompt;
 mod runtime;
 mod spanned;
+mod test;
 mod transform;
 
 use indexmap::IndexMap;
 use stave_diag::{SourceId, Span};
 
 pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
+pub use each::{EACH, Each};
 pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
+pub use limits::{Budget, FlowRuntime};
 pub use node::{Node, NodeType, Port, PortType, Position, Sensitivity};
 pub use prompt::{Fallback, Model, PROVIDERS, Prompt, Tool, Trigger};
 pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
 pub use runtime::{DEFAULT_STATE_KEY, Runtime, Scope, State};
 pub use spanned::{Extra, Spanned, Text};
+pub use test::{Expectation, ExpectedStatus, FlowTest};
 pub use transform::{Mode, Operation, Transform, TransformSpec};
 
 /// A whole flow.
@@ -38,6 +44,9 @@ pub struct Flow {
     /// In file order.
     pub edges: Vec<Edge>,
     pub deployment: Option<Deployment>,
+    /// What a run of the whole flow may take.
+    pub runtime: Option<FlowRuntime>,
+    pub tests: Vec<FlowTest>,
     pub extra: Vec<Extra>,
 }
 

@@ -4,7 +4,9 @@ mod format_response;
 mod get_model;
 mod http_get;
 mod http_post;
+mod human_approve;
 mod read_features;
+mod transform_each;
 mod transform_filter;
 mod transform_map;
 mod transform_reduce;
@@ -54,11 +56,13 @@ pub enum Kind {
     /// A list of values.
     List,
     Any,
+    /// The id of a node, as it is written.
+    Node,
     /// An expression over these names.
     Expression(&'static [&'static str]),
 }
 
-/// Every operation of the catalogue, in the specification's order.
+/// Every operation of the catalogue, in the specification's order, and then those beyond it.
 pub static CATALOGUE: &[OperationSchema] = &[
     read_features::SCHEMA,
     write_features::SCHEMA,
@@ -69,6 +73,8 @@ pub static CATALOGUE: &[OperationSchema] = &[
     transform_map::SCHEMA,
     transform_reduce::SCHEMA,
     format_response::SCHEMA,
+    transform_each::SCHEMA,
+    human_approve::SCHEMA,
 ];
 
 /// Operations that later versions are to have. They are recognised and can not be run.

@@ -3,9 +3,11 @@
 mod deployment;
 mod edge;
 mod fields;
+mod limits;
 mod node;
 mod prompt;
 mod runtime;
+mod test;
 
 use indexmap::IndexMap;
 use stave_diag::codes::flow as codes;
@@ -67,6 +69,8 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
     let nodes = fields.required(reader, "nodes").map(|entry| nodes(reader, entry)).unwrap_or_default();
     let edges = fields.required(reader, "edges").map(|entry| edge::edges(reader, entry)).unwrap_or_default();
     let deployment = fields.optional("deployment").and_then(|entry| deployment::deployment(reader, entry));
+    let runtime = fields.optional("runtime").and_then(|entry| limits::flow_runtime(reader, entry));
+    let tests = fields.optional("tests").map(|entry| test::tests(reader, entry)).unwrap_or_default();
     let extra = fields.finish(reader);
     Some(Flow {
         source,
@@ -83,6 +87,8 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
         nodes,
         edges,
         deployment,
+        runtime,
+        tests,
         extra,
     })
 }

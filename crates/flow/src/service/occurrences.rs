@@ -117,6 +117,7 @@ impl<'flow> Finder<'flow> {
             self.key_template(node, key);
         }
         self.prompt(node);
+        self.each(node);
         if let Some(transform) = &node.transform {
             self.transform(node, transform);
         }
@@ -144,6 +145,17 @@ impl<'flow> Finder<'flow> {
                 span,
                 is_definition: false,
             });
+        }
+    }
+
+    /// What `transform.each` names: the node, and its input.
+    fn each(&mut self, node: &'flow Node) {
+        let Some(each) = node.each() else { return };
+        self.add(Symbol::Node(each.node.as_str().to_owned()), each.node.embedded.whole(), false);
+        if let (Some(target), Some(port)) = (self.flow.nodes.get(each.node.as_str()), each.port)
+            && target.input(port.as_str()).is_some()
+        {
+            self.add(input(target, port.as_str()), port.embedded.whole(), false);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The structures, innermost last.
 
 use super::Holds::{
-    Arguments, Boolean, Count, FreeMap, Implementation, JsonSchema, List, Map, Name, NameList, Number, One,
-    Text, TextList, Timestamp, Version, Word, WordMap, Words,
+    Any, AnyList, Arguments, Boolean, Count, FreeMap, Implementation, JsonSchema, List, Map, Name, NameList,
+    Number, One, Text, TextList, Timestamp, Version, Word, WordMap, Words,
 };
 use super::{Field, Holds, Shape};
 use crate::model::PROVIDERS;
@@ -30,6 +30,57 @@ pub static FLOW: Shape = Shape {
         required("nodes", Map(&NODE), "The steps, by id."),
         required("edges", List(&EDGE), "How values travel between ports."),
         optional("deployment", One(&DEPLOYMENT), "Where the flow is served."),
+        optional("runtime", One(&FLOW_RUNTIME), "What a run of the whole flow may take."),
+        optional("tests", List(&TEST), "The flow's own tests."),
+    ],
+};
+
+static FLOW_RUNTIME: Shape = Shape {
+    name: "flow_runtime",
+    summary: "What a run of the whole flow may take.",
+    fields: &[
+        optional("timeout_ms", Count(1), "When a run is stopped, whatever it is doing."),
+        optional("budget", One(&BUDGET), "What a run may use up."),
+    ],
+};
+
+static BUDGET: Shape = Shape {
+    name: "budget",
+    summary: "What a run may use up; it is looked at before every call.",
+    fields: &[
+        optional("tokens", Count(0), "Tokens of all model calls, in and out."),
+        optional("cost_usd", Number, "What all model calls may cost, in US dollars."),
+        optional("calls", Count(0), "Calls to models and hosts."),
+        optional("wall_ms", Count(1), "Milliseconds since the run began."),
+    ],
+};
+
+static TEST: Shape = Shape {
+    name: "test",
+    summary: "One run of the flow, and what is expected of it.",
+    fields: &[
+        required("name", Text, "Unique in the flow."),
+        required("request", Any, "The request, or a list of the turns of one session."),
+        optional("recording", Text, "A file with recorded model replies, relative to the flow's."),
+        optional("models", AnyList, "Model replies, in the form that recordings have."),
+        optional("http", AnyList, "Replies of hosts."),
+        required("expect", One(&EXPECTATION), "What is expected of the run."),
+    ],
+};
+
+static EXPECTATION: Shape = Shape {
+    name: "expectation",
+    summary: "What a test expects; what it does not name is not compared.",
+    fields: &[
+        optional("status", Word(&["ok", "error"]), "How the run ends; `ok` when it is left out."),
+        optional("output", Any, "The whole output."),
+        optional("contains", Any, "What the output must hold, beside which it may hold more."),
+        optional("error", Text, "The code of the failure."),
+        optional("path", NameList, "The nodes that ran, in the order of the file."),
+        optional("skipped", NameList, "The nodes that were skipped."),
+        optional("model_calls", Count(0), "How many calls models got."),
+        optional("http_calls", Count(0), "How many calls hosts got."),
+        optional("budget", One(&BUDGET), "What the run may use up at most."),
     ],
 };
 

@@ -1,7 +1,7 @@
 //! Deployment hints: where the author means the flow to be served. A runtime may pass over them.
 
 use stave_canon::{Object, Value};
-use stave_flow::model::{Deployment, Kserve, Target, Text};
+use stave_flow::model::{ContextSource, Deployment, Kserve, Target, Text};
 
 /// The hints as metadata of the document; `None` when the author gave none.
 pub(super) fn hints(deployment: &Deployment) -> Option<Value> {
@@ -17,7 +17,20 @@ pub(super) fn hints(deployment: &Deployment) -> Option<Value> {
     if let Some(kserve) = &deployment.kserve {
         hints.insert("kserve".into(), kserve_hints(kserve));
     }
+    if let Some(context) = &deployment.context {
+        let sources = context.fields.iter().map(|(field, source)| (field.as_str(), source_of(&source.value)));
+        hints.insert("context".into(), sources.collect());
+    }
     (!hints.is_empty()).then_some(Value::Object(hints))
+}
+
+/// Where a field of the context comes from when the flow is served.
+pub(crate) fn source_of(source: &ContextSource) -> Value {
+    match source {
+        ContextSource::Constant(value) => Value::from_iter([("value", value.clone())]),
+        ContextSource::Environment(name) => Value::from_iter([("env", name.as_str())]),
+        ContextSource::Header(name) => Value::from_iter([("header", name.as_str())]),
+    }
 }
 
 fn kserve_hints(kserve: &Kserve) -> Value {

@@ -4,11 +4,15 @@
 //! Invariant: the result depends on the flow and the settings only, and a runtime that has nothing but
 //! the document can run it.
 
+mod budget;
 mod deployment;
 mod edge;
 mod node;
 mod prompt;
 mod provenance;
+mod sensitivity;
+
+pub(crate) use deployment::source_of;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
@@ -51,8 +55,14 @@ pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> 
     let name = flow.metadata.name.as_ref().map_or("flow", stave_flow::model::Text::as_str);
     Document {
         version: VERSION.to_owned(),
-        flow: FlowHeader { name: stave_exec::manifest::file_name(name), timeout_ms: 0 },
-        constants: Constants { policy_ref: settings.policy_ref.clone(), policy: settings.policy.clone() },
+        flow: FlowHeader {
+            name: stave_exec::manifest::file_name(name),
+            timeout_ms: budget::timeout_ms(flow),
+        },
+        constants: Constants {
+            policy_ref: settings.policy_ref.clone(),
+            policy: sensitivity::with_labels(budget::with_budget(&settings.policy, flow), flow),
+        },
         inputs_schema: inputs_schema(flow),
         graph: Graph { nodes, edges },
         metadata: Metadata {

@@ -1,7 +1,7 @@
 //! Nodes: the step kind, its arguments, its ports, its state, its time.
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{NodeData, Origin, Port, PortType, State};
+use stave_exec::dataflow::{Cache, NodeData, Origin, Port, PortType, State};
 use stave_exec::{MAX_INTEGER, Node, Retry};
 use stave_flow::model::{self, Backend, Scope, Text, Transform};
 
@@ -40,6 +40,7 @@ impl Lowering<'_> {
                 .map(|text| text.as_str().to_owned())
                 .collect(),
             concurrency: node.runtime.concurrency.map(|limit| bounded(limit.value)),
+            cache: node.runtime.cache.as_ref().and_then(|cache| self.cache(node, cache)),
             effects: node.has_effects(),
             tool: self.is_tool(&node.id),
             origin: self.origin(node.id.span),
@@ -53,6 +54,14 @@ impl Lowering<'_> {
             retry: Retry { max: bounded(node.retries()), backoff_ms: bounded(node.retry_backoff_ms()) },
             extra: data.write(),
         }
+    }
+
+    fn cache(&self, node: &model::Node, cache: &model::Cache) -> Option<Cache> {
+        Some(Cache {
+            ttl_seconds: bounded(cache.ttl_seconds?.value),
+            key: cache.key.as_ref().map(|key| key.as_str().to_owned()),
+            context: stave_flow::check::cached_context(self.flow, node),
+        })
     }
 
     /// Input ports; those of a prompt say where their values come from, so that its blocks can.
@@ -86,11 +95,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// A node that a tool maps to and whose required inputs the edges do not fill runs for tools only.
+    /// A node that another one calls and whose required inputs the edges do not fill runs for tools only.
     fn is_tool(&self, id: &str) -> bool {
-        let tools =
-            self.flow.nodes.values().filter_map(|node| node.prompt.as_ref()).flat_map(|prompt| &prompt.tools);
-        let is_target = tools.filter_map(|tool| tool.maps_to.as_ref()).any(|target| target.as_str() == id);
+        let mut called = self.flow.nodes.values().flat_map(model::Node::called);
+        let is_target = called.any(|target| target.as_str() == id);
         is_target && !self.is_fed(id)
     }
 
@@ -145,6 +153,6 @@ fn state(state: &model::State) -> State {
 }
 
 /// A number within what the exec line can hold. The checker refuses larger ones.
-fn bounded(value: u64) -> u32 {
+pub(super) fn bounded(value: u64) -> u32 {
     u32::try_from(value.min(MAX_INTEGER.unsigned_abs())).unwrap_or(u32::MAX)
 }

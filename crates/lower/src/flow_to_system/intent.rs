@@ -1,7 +1,7 @@
 //! The intent of a flow: what it is for, and the tests that it is accepted by.
 
 use stave_canon::{Object, Value};
-use stave_flow::model::{Extra, Text};
+use stave_flow::model::{Flow, Text};
 use stave_system::model::{ContractCategory, ContractTrigger, IoContract, OperationalContract};
 use stave_system::{BlankPart, Document, Node, NodeKind, acceptance_contract_id, stable_node_id};
 
@@ -9,7 +9,7 @@ use super::{Lowering, SystemFlow, rows};
 
 impl<'f> Lowering<'f> {
     pub(super) fn intent(&self, flow: &SystemFlow<'f>, name: &str) -> Result<Node, BlankPart> {
-        let criteria = tests(&flow.flow.extra);
+        let criteria = tests(flow.flow);
         let mut properties: Object = [
             ("intent_id".to_owned(), Value::from(name)),
             ("spec_version".to_owned(), 1_i64.into()),
@@ -42,15 +42,14 @@ impl<'f> Lowering<'f> {
 }
 
 /// The names of the flow's own tests.
-fn tests(extra: &[Extra]) -> Vec<String> {
-    let tests = extra.iter().find(|field| field.key.value == "tests");
-    let items = tests.and_then(|field| field.value.items()).unwrap_or_default();
-    let mut names: Vec<String> = items
+fn tests(flow: &Flow) -> Vec<String> {
+    let mut names: Vec<String> = flow
+        .tests
         .iter()
         .enumerate()
         .map(|(index, test)| {
-            let name = test.get("name").and_then(stave_flow::yaml::Tree::text).map(Text::as_str);
-            name.map_or_else(|| format!("test_{}", index + 1), str::to_owned)
+            let name = test.name.as_ref().map(|name| name.as_str().to_owned());
+            name.unwrap_or_else(|| format!("test_{}", index + 1))
         })
         .collect();
     names.sort();
@@ -62,7 +61,11 @@ fn criterion(id: &str) -> Value {
     Value::from_iter([("success_criterion_id", id), ("evaluation_mode", "tests")])
 }
 
-fn acceptance(tenant_id: &str, name: &str, criteria: &[String]) -> Result<OperationalContract, BlankPart> {
+pub(super) fn acceptance(
+    tenant_id: &str,
+    name: &str,
+    criteria: &[String],
+) -> Result<OperationalContract, BlankPart> {
     let criteria: Vec<Value> = criteria
         .iter()
         .map(|id| Value::from_iter([("id", id.as_str()), ("evaluation_mode", "tests")]))

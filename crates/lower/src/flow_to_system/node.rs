@@ -108,9 +108,7 @@ fn upstream<'f>(flow: &SystemFlow<'f>) -> BTreeMap<&'f str, Vec<&'f str>> {
         }
     }
     for node in flow.flow.nodes.values() {
-        let tools = node.prompt.iter().flat_map(|prompt| &prompt.tools);
-        let targets = tools.filter_map(|tool| tool.maps_to.as_ref()).map(Text::as_str);
-        let known = targets.filter(|target| flow.flow.nodes.contains_key(*target));
+        let known = node.called().map(Text::as_str).filter(|target| flow.flow.nodes.contains_key(*target));
         upstream.entry(node.id.as_str()).or_default().extend(known);
     }
     for before in upstream.values_mut() {

@@ -97,6 +97,8 @@ impl Database {
 fn connect(path: &Path) -> Result<Connection, DatabaseError> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Of use for a file that has no tables yet; an older one keeps what it has.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::DatabaseError;
 
 /// The version of the tables below.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE document (
@@ -65,7 +65,17 @@ CREATE TABLE state_record (
 CREATE INDEX state_record_by_end ON state_record (expires_at) WHERE expires_at IS NOT NULL;
 ";
 
-/// Makes the tables of an empty file, and refuses a file of a later version.
+/// What version 2 added.
+const CACHED_RESULTS: &str = "
+CREATE TABLE cached_result (
+    key TEXT PRIMARY KEY,
+    outputs TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX cached_result_by_end ON cached_result (expires_at);
+";
+
+/// Makes the tables of an empty file, brings an older file up to date, and refuses a file of a later version.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     let version = |connection: &Connection| {
         connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
@@ -76,8 +86,11 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     // Two processes may find an empty file at the same time; the second one looks again under the lock.
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     match version(&transaction)? {
-        0 => {
-            transaction.execute_batch(TABLES)?;
+        found @ (0 | 1) => {
+            if found == 0 {
+                transaction.execute_batch(TABLES)?;
+            }
+            transaction.execute_batch(CACHED_RESULTS)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
             transaction.commit()?;
             Ok(())

@@ -192,6 +192,12 @@ fn report_value(report: &NodeReport) -> Value {
         // Wider than a JSON integer is safe to be, so it is written as text.
         object.insert("cost_picodollars".into(), cost.picodollars().to_string().into());
     }
+    if report.calls > 0 {
+        object.insert("calls".into(), report.calls.into());
+    }
+    if report.cached {
+        object.insert("cached".into(), true.into());
+    }
     if report.degraded {
         object.insert("degraded".into(), true.into());
     }
@@ -224,6 +230,8 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
             .and_then(Value::as_str)
             .and_then(|cost| cost.parse().ok())
             .map(Cost::from_picodollars),
+        calls: value.get("calls").and_then(as_count).and_then(|calls| u32::try_from(calls).ok()).unwrap_or(0),
+        cached: flag(value, "cached"),
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),

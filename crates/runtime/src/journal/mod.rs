@@ -5,6 +5,7 @@
 
 mod codec;
 mod ephemeral;
+mod retention;
 mod sqlite;
 
 use std::fmt;
@@ -25,7 +26,8 @@ use crate::state::{Commit, StateError};
 
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
-pub use sqlite::{Removed, RunFilter, SqliteJournal};
+pub use retention::{Removed, Retention};
+pub use sqlite::{RunFilter, SqliteJournal};
 
 /// A run as it begins.
 #[derive(Debug, Clone)]

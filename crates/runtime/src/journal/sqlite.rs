@@ -26,7 +26,7 @@ const SUMMARY: &str =
 /// The journal's view of a database.
 #[derive(Debug, Clone)]
 pub struct SqliteJournal {
-    database: Arc<Database>,
+    pub(super) database: Arc<Database>,
     record_bytes: usize,
 }
 
@@ -37,13 +37,6 @@ pub struct RunFilter {
     pub status: Option<RunStatus>,
     /// The newest ones; `None` gives all.
     pub limit: Option<usize>,
-}
-
-/// What was taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Removed {
-    pub runs: usize,
-    pub documents: usize,
 }
 
 impl SqliteJournal {
@@ -144,46 +137,6 @@ impl SqliteJournal {
                     .prepare_cached("SELECT decision FROM decision WHERE run = ?1 AND node = ?2")?
                     .query_row(params![run, node], |row| row.get(0))?;
                 codec::decode_decision(&text)
-            })
-            .await
-    }
-
-    /// Takes away runs that ended before `before`, except the newest `keep`, and the documents that no
-    /// run needs any more. At most `limit` runs go at once.
-    pub async fn remove(
-        &self,
-        before: Timestamp,
-        keep: usize,
-        limit: usize,
-    ) -> Result<Removed, JournalError> {
-        let keep = i64::try_from(keep).unwrap_or(i64::MAX);
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.database
-            .write(move |connection| {
-                let mut statement = connection.prepare_cached(
-                    "SELECT id FROM run WHERE ended_at < ?1 AND id NOT IN
-                         (SELECT id FROM run ORDER BY started_at DESC, rowid DESC LIMIT ?2)
-                     ORDER BY started_at LIMIT ?3",
-                )?;
-                let ids: Vec<String> = statement
-                    .query_map(params![nanoseconds(before), keep, limit], |row| row.get(0))?
-                    .collect::<Result<_, _>>()?;
-                for id in &ids {
-                    for table in ["step", "call", "decision"] {
-                        connection
-                            .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
-                            .execute(params![id])?;
-                    }
-                    connection.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![id])?;
-                }
-                let documents = if ids.is_empty() {
-                    0
-                } else {
-                    connection
-                        .prepare_cached("DELETE FROM document WHERE hash NOT IN (SELECT document FROM run)")?
-                        .execute([])?
-                };
-                Ok(Removed { runs: ids.len(), documents })
             })
             .await
     }
@@ -466,7 +419,7 @@ fn parse(text: &str) -> Result<Value, JournalError> {
     stave_canon::parse(text).map_err(|error| JournalError::Damaged(error.to_string()))
 }
 
-fn nanoseconds(at: Timestamp) -> i64 {
+pub(super) fn nanoseconds(at: Timestamp) -> i64 {
     i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX)
 }
 

@@ -7,6 +7,7 @@
 mod buffer;
 mod memory;
 mod sqlite;
+mod stores;
 
 use std::path::Path;
 
@@ -17,17 +18,34 @@ pub use buffer::StateBuffer;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 pub(crate) use sqlite::commit_in;
+pub use stores::StateStores;
 
-/// The address of a record: flow, scope, session or run, and the resolved key, as one text.
+/// The address of a record: flow, scope, session or run, and the resolved key, as one text; and the backend that
+/// its node names, when that is not the project's own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RecordKey(String);
+pub struct RecordKey {
+    text: String,
+    backend: Option<String>,
+}
 
 impl RecordKey {
     /// The engine prefixes every key, so records of two flows or two sessions never meet.
     #[must_use]
     pub fn new(flow: &str, scope: &str, owner: &str, key: &str) -> Self {
         let parts = [flow, scope, owner, key].map(Value::from).to_vec();
-        RecordKey(stave_canon::compact_utf8(&Value::Array(parts)))
+        RecordKey { text: stave_canon::compact_utf8(&Value::Array(parts)), backend: None }
+    }
+
+    /// The same record in a backend of its own.
+    #[must_use]
+    pub fn in_backend(mut self, backend: &str) -> Self {
+        self.backend = Some(backend.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn backend(&self) -> Option<&str> {
+        self.backend.as_deref()
     }
 
     /// What the keys of all records begin with that belong to one run and end with it.
@@ -43,7 +61,7 @@ impl RecordKey {
 
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -89,8 +107,9 @@ pub enum StateError {
 /// Where records live.
 #[async_trait]
 pub trait StateStore: Send + Sync + std::fmt::Debug {
-    /// The file that the store shares with a journal, so that both are written in one transaction.
-    fn file(&self) -> Option<&Path> {
+    /// The file that holds a record and may be a journal's as well; both are then written in one transaction.
+    fn file(&self, key: &RecordKey) -> Option<&Path> {
+        let _ = key;
         None
     }
 
@@ -103,12 +122,13 @@ pub trait StateStore: Send + Sync + std::fmt::Debug {
 
 /// The version that follows `version` in a write at `at`. Time keeps the versions of a record apart from
 /// those of one that ended before it under the same key.
-fn next_version(version: i64, at: Timestamp) -> i64 {
+#[must_use]
+pub fn next_version(version: i64, at: Timestamp) -> i64 {
     i64::try_from(at.as_nanosecond()).unwrap_or_default().max(version.saturating_add(1))
 }
 
 /// Applies writes to a record's fields.
-fn apply(fields: &mut Object, writes: Vec<Write>) {
+pub fn apply(fields: &mut Object, writes: Vec<Write>) {
     for write in writes {
         match write {
             Write::Set(field, value) => {

@@ -23,7 +23,7 @@ impl SqliteStore {
 
 #[async_trait]
 impl StateStore for SqliteStore {
-    fn file(&self) -> Option<&Path> {
+    fn file(&self, _: &RecordKey) -> Option<&Path> {
         Some(self.0.path())
     }
 

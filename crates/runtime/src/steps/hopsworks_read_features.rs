@@ -5,8 +5,8 @@ use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
-use crate::features::FeatureQuery;
-use crate::{Failure, failure::Kind, run::Call};
+use crate::features::{FeatureError, FeatureQuery};
+use crate::{Failure, failure::Kind, interpolate::Scope, run::Call};
 
 #[derive(Debug)]
 pub(super) struct ReadFeatures;
@@ -17,20 +17,9 @@ impl Step for ReadFeatures {
         let scope = call.scope();
         // A view is what was asked for when both are named: it is made of groups.
         let name = match optional_argument(call, &scope, "feature_view")? {
-            Some(view) => view,
-            None => argument(call, &scope, "feature_group")?,
-        };
-        let Value::String(name) = name else { return Err(bad_argument("feature_group", "a text")) };
-        let as_of = match optional_argument(call, &scope, "as_of")? {
-            None => call.request.event_time,
-            Some(value) => {
-                let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
-                parsed.ok_or_else(|| bad_argument("as_of", "an RFC 3339 timestamp"))?
-            }
-        };
-        let version = match optional_argument(call, &scope, "version")? {
-            None => None,
-            Some(value) => Some(value.as_i64().ok_or_else(|| bad_argument("version", "an integer"))?),
+            Some(Value::String(view)) => view,
+            Some(_) => return Err(bad_argument("feature_view", "a text")),
+            None => text_argument(call, &scope, "feature_group")?,
         };
         let features = match optional_argument(call, &scope, "features")? {
             None => Vec::new(),
@@ -40,13 +29,45 @@ impl Step for ReadFeatures {
             }
             Some(_) => return Err(bad_argument("features", "a list of texts")),
         };
-        let query = FeatureQuery { name, version, key: argument(call, &scope, "key")?, as_of, features };
-        let row = call
-            .services
-            .features
-            .read(&query)
-            .await
-            .map_err(|error| Failure::new(codes::NOT_FOUND, Kind::Upstream, error.to_string()))?;
+        let query = FeatureQuery {
+            name,
+            version: version_argument(call, &scope)?,
+            key: argument(call, &scope, "key")?,
+            as_of: time_argument(call, &scope, "as_of")?,
+            features,
+        };
+        let row = call.services.features.read(&query).await.map_err(feature_failure)?;
         Ok(Produced::Whole(Value::Object(row)))
+    }
+}
+
+pub(super) fn text_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<String, Failure> {
+    match argument(call, scope, name)? {
+        Value::String(text) => Ok(text),
+        _ => Err(bad_argument(name, "a text")),
+    }
+}
+
+/// A time, or that of the request.
+pub(super) fn time_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Timestamp, Failure> {
+    let Some(value) = optional_argument(call, scope, name)? else { return Ok(call.request.event_time) };
+    let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    parsed.ok_or_else(|| bad_argument(name, "an RFC 3339 timestamp"))
+}
+
+pub(super) fn version_argument(call: &Call<'_>, scope: &Scope<'_>) -> Result<Option<i64>, Failure> {
+    let Some(value) = optional_argument(call, scope, "version")? else { return Ok(None) };
+    let number = value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+    number.map(Some).ok_or_else(|| bad_argument("version", "an integer"))
+}
+
+/// What is not there will not be there in a moment; a store that failed may answer again.
+pub(super) fn feature_failure(error: FeatureError) -> Failure {
+    match &error {
+        FeatureError::BadRow { .. } => Failure::new(codes::BAD_ARGUMENT, Kind::Value, error.to_string()),
+        FeatureError::Store(_) => {
+            Failure::new(codes::STATE_FAILED, Kind::Upstream, error.to_string()).retryable()
+        }
+        _ => Failure::new(codes::NOT_FOUND, Kind::Upstream, error.to_string()),
     }
 }

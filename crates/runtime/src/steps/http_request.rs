@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_llm::prices::Cost;
 use url::Url;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
+use crate::hosts::HostReply;
 use crate::{Failure, failure::Kind, port, run::Call};
 
 /// How much of an error's body is shown.
@@ -30,15 +31,17 @@ impl HttpRequest {
 impl Step for HttpRequest {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let request = self.request(call)?;
-        let response = request.send().await.map_err(|error| transport_failure(&error))?;
-        let status = response.status().as_u16();
+        let (spending, clock) = (&call.run.spending, &call.services.clock);
+        // A host's call has no tokens; it costs nothing that the price table knows.
+        spending.reserve(0, Some(Cost::from_micros(0)), 0, clock.elapsed())?;
+        call.run.report(call.index, |report| report.calls += 1);
+        let limit = call.services.limits.http_body_bytes;
+        let HostReply { status, headers, body, .. } = call.services.http.exchange(request, limit).await?;
         let expected = expected_statuses(call)?;
         let accepted =
             if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
-        let headers = response_headers(&response);
-        let retry_after = stave_llm::retry_after(response.headers(), call.services.clock.as_ref());
-        let is_json = content_type(&response).is_some_and(|kind| kind.contains("json"));
-        let body = read_body(response, call.services.limits.http_body_bytes).await?;
+        let retry_after = stave_llm::retry_after(&headers, call.services.clock.as_ref());
+        let is_json = content_type(&headers).is_some_and(|kind| kind.contains("json"));
         if !accepted {
             let said = call.services.secrets.hide(&String::from_utf8_lossy(&body));
             let shown: String = said.chars().take(SHOWN_BODY).collect();
@@ -58,7 +61,7 @@ impl Step for HttpRequest {
         }
         let mut result = Object::new();
         result.insert("status".into(), u32::from(status).into());
-        result.insert("headers".into(), headers.into());
+        result.insert("headers".into(), response_headers(&headers).into());
         result.insert("body".into(), body);
         Ok(Produced::Ports(result))
     }
@@ -139,27 +142,13 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, Failure> {
     Ok(value)
 }
 
-fn response_headers(response: &Response) -> Object {
+fn response_headers(headers: &HeaderMap) -> Object {
     let text = |value: &HeaderValue| Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned());
-    response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
 }
 
-fn content_type(response: &Response) -> Option<&str> {
-    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
-}
-
-async fn read_body(response: Response, limit: usize) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| transport_failure(&error))?;
-        if body.len() + chunk.len() > limit {
-            let message = format!("the reply is larger than {limit} bytes");
-            return Err(Failure::new(codes::HTTP_FAILED, Kind::Upstream, message));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
 }
 
 /// A JSON reply becomes its value; any other reply is text.
@@ -174,18 +163,4 @@ fn parse_body(body: &[u8], is_json: bool) -> Result<Value, Failure> {
         Failure::new(codes::HTTP_FAILED, Kind::Upstream, "the reply is neither JSON nor UTF-8 text")
     })?;
     Ok(Value::String(text))
-}
-
-/// The address is left out, since its path or query may hold a secret.
-fn transport_failure(error: &reqwest::Error) -> Failure {
-    if error.is_timeout() {
-        let failure = Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, "the host did not answer in time");
-        return failure.retryable();
-    }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    let message = format!("the request failed: {cause}");
-    Failure::new(codes::HTTP_FAILED, Kind::Upstream, message).retryable()
 }

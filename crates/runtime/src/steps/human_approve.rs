@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step};
+use super::{Produced, Step, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
 
 #[derive(Debug)]
@@ -18,7 +18,10 @@ pub(super) struct HumanApprove;
 impl Step for HumanApprove {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let Some(decision) = call.run.decisions.0.get(call.path) else {
-            let message = format!("`{}` waits for a decision", call.node.id);
+            let question = optional_argument(call, &call.scope(), "message")?;
+            let question = question.map(|question| crate::port::text(&question)).transpose()?;
+            let question = question.map_or_else(String::new, |question| format!(": {question}"));
+            let message = format!("`{}` waits for a decision{question}", call.node.id);
             return Err(Failure::new(codes::RUN_STOPPED, Kind::Waiting, message));
         };
         if !decision.approved {

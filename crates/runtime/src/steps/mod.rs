@@ -4,7 +4,9 @@ mod dsl_emit;
 mod finish;
 mod flow_input;
 mod flow_output;
+mod hopsworks_get_model;
 mod hopsworks_read_features;
+mod hopsworks_write_features;
 mod http_request;
 mod human_approve;
 mod io_format_response;
@@ -12,6 +14,7 @@ mod llm_chat;
 mod policy_apply;
 mod python;
 mod switch;
+mod transform_each;
 mod transform_filter;
 mod transform_map;
 mod transform_reduce;
@@ -30,6 +33,9 @@ pub(crate) use switch::takes;
 
 /// The step kind whose edges have cases.
 pub(crate) const SWITCH: &str = "switch";
+
+/// The step kind that runs another node for every item of a list.
+pub(crate) const EACH: &str = "transform.each";
 
 /// What a step kind does.
 #[async_trait]
@@ -82,7 +88,9 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "finish" => Arc::new(finish::Finish),
         "flow.input" => Arc::new(flow_input::FlowInput),
         "flow.output" => Arc::new(flow_output::FlowOutput),
+        "hopsworks.get_model" => Arc::new(hopsworks_get_model::GetModel),
         "hopsworks.read_features" => Arc::new(hopsworks_read_features::ReadFeatures),
+        "hopsworks.write_features" => Arc::new(hopsworks_write_features::WriteFeatures),
         "http.get" => Arc::new(http_request::HttpRequest::GET),
         "http.post" => Arc::new(http_request::HttpRequest::POST),
         "human.approve" => Arc::new(human_approve::HumanApprove),
@@ -91,6 +99,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "policy.apply" => Arc::new(policy_apply::PolicyApply),
         "python" => Arc::new(python::Python),
         SWITCH => Arc::new(switch::Switch),
+        EACH => Arc::new(transform_each::Each),
         "transform.filter" => Arc::new(transform_filter::Filter),
         "transform.map" => Arc::new(transform_map::Map),
         "transform.reduce" => Arc::new(transform_reduce::Reduce),
@@ -106,7 +115,9 @@ pub fn kinds() -> Vec<&'static str> {
         "finish",
         "flow.input",
         "flow.output",
+        "hopsworks.get_model",
         "hopsworks.read_features",
+        "hopsworks.write_features",
         "http.get",
         "http.post",
         "human.approve",
@@ -115,6 +126,7 @@ pub fn kinds() -> Vec<&'static str> {
         "policy.apply",
         "python",
         SWITCH,
+        EACH,
         "transform.filter",
         "transform.map",
         "transform.reduce",

@@ -8,6 +8,7 @@ use stave_canon::{CountingIds, FixedClock, Timestamp};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recording, Replayer};
+use stave_runtime::cache::MemoryCache;
 use stave_runtime::features::EmbeddedFeatures;
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::journal::{
@@ -46,6 +47,8 @@ pub(crate) fn services(
         http: HTTP.clone(),
         state,
         journal,
+        cache: Arc::new(MemoryCache::default()),
+        observer: Arc::new(()),
         prompt_plugins: Vec::new(),
         features: Arc::new(EmbeddedFeatures::new()),
         secrets: Secrets::default(),

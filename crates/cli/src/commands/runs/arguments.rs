@@ -143,12 +143,12 @@ pub(super) struct Cancel {
 
 #[derive(Debug, Args)]
 pub(super) struct Gc {
-    /// Take away runs that ended this many days ago or earlier
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
-    pub(super) older_than: u32,
-    /// Keep this many of the newest runs whatever their age
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    pub(super) keep: usize,
+    /// Take away runs that ended this many days ago or earlier; `journal.keep_days` of stave.toml, else 30
+    #[arg(long, value_name = "DAYS")]
+    pub(super) older_than: Option<u32>,
+    /// Keep this many of the newest runs whatever their age; `journal.keep_runs` of stave.toml, else none
+    #[arg(long, value_name = "COUNT")]
+    pub(super) keep: Option<usize>,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stave_canon::{Clock, Value};
-use stave_runtime::journal::{Removed, RunStatus};
+use stave_runtime::journal::{Removed, Retention, RunStatus};
 
 use super::arguments::{Cancel, Gc};
 use super::{Archive, stop};
@@ -13,8 +13,8 @@ use crate::terminal;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many runs are taken away in one transaction, so that others can write in between.
-const AT_ONCE: usize = 200;
+/// The days that ended runs are kept when neither the call nor the project says how long.
+const OLDER_THAN: u32 = 30;
 
 pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
@@ -34,18 +34,16 @@ pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let mut removed = Removed::default();
     if let Some(archive) = Archive::open(&arguments.place)? {
-        let age = DAY.saturating_mul(arguments.older_than);
-        let before = SystemClock.now().checked_sub(age);
-        let before = before.map_err(|_| Stop::invalid("--older-than reaches before all time"))?;
-        loop {
-            let part = archive.journal.remove(before, arguments.keep, AT_ONCE).await;
-            let part = part.map_err(|error| stop(&error))?;
-            removed.runs += part.runs;
-            removed.documents += part.documents;
-            if part.runs < AT_ONCE {
-                break;
-            }
-        }
+        let settings = &archive.project.settings.journal;
+        let days = arguments.older_than.or(settings.keep_days.and_then(|days| u32::try_from(days).ok()));
+        let keep = settings.keep_runs.and_then(|runs| usize::try_from(runs).ok());
+        let retention = Retention {
+            older_than: Some(DAY.saturating_mul(days.unwrap_or(OLDER_THAN))),
+            keep: arguments.keep.or(keep).unwrap_or(0),
+            max_bytes: settings.max_bytes,
+        };
+        removed = archive.journal.retain(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
+        archive.journal.shrink().await.map_err(|error| stop(&error))?;
     }
     if arguments.place.json {
         let value = Value::from_iter([("runs", removed.runs), ("documents", removed.documents)]);

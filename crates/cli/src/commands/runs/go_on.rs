@@ -11,6 +11,7 @@ use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::SystemClock;
 use crate::services::{self, Models};
+use crate::storage;
 use crate::terminal::{self, Terminal};
 
 pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit, Stop> {
@@ -119,7 +120,7 @@ where
         (None, Some(path)) if !with.live => Models::Replay(archive.project.root.join(path)),
         _ => Models::Live,
     };
-    let storage = services::storage_of(&archive.project, &run.document, &archive.database);
+    let storage = storage::storage_of(&archive.project, &run.document, &archive.database)?;
     let (services, _) = services::build(&archive.project, &run.document, storage, &models)?;
     let python = std::sync::Arc::clone(&services.python);
     let report = work(EmbeddedEngine::new(services), auth).await.map_err(|error| stop(&error));

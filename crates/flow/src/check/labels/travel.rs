@@ -84,7 +84,12 @@ fn order<'flow>(subject: &Subject<'flow>) -> Vec<&'flow Node> {
                 open.push((node, true));
                 let leaders = subject.leaders.get(id).into_iter().flatten();
                 let callers = subject.callers(id).iter().map(|(caller, _)| caller.id.as_str());
-                let before = leaders.copied().chain(callers).filter_map(|id| subject.flow.nodes.get(id));
+                let runners = subject.runners(id).iter().map(|runner| runner.id.as_str());
+                let before = leaders
+                    .copied()
+                    .chain(callers)
+                    .chain(runners)
+                    .filter_map(|id| subject.flow.nodes.get(id));
                 open.extend(before.map(|node| (node, false)));
             }
         }
@@ -117,7 +122,12 @@ fn visit<'flow>(
             let span = tool.maps_to.as_ref().map_or(tool.span, |target| target.span);
             Some(asked.on(span, format!("the model of `{}` may pass it to this tool", caller.id.value)))
         }));
-        changed |= raise(&mut labels.inputs, (id, name), join(own, join(fed, called)));
+        let given = join_all(subject.runners(id).iter().map(|runner| {
+            let read = reads::of_transform(subject, runner);
+            let label = join_all(read.iter().map(|read| labels.read(runner, read)))?;
+            Some(label.on(runner.id.span, format!("node `{}` runs it for every item", runner.id.value)))
+        }));
+        changed |= raise(&mut labels.inputs, (id, name), join(join(own, given), join(fed, called)));
     }
     if node.prompt.is_some() {
         let seen = reads::of_prompt(subject, node).into_iter().map(|(read, span)| {
@@ -143,7 +153,8 @@ fn visit<'flow>(
         }
         _ => None,
     };
-    let made = join(read, recalled);
+    let answered = node.each().and_then(|each| labels.told(subject, each.node));
+    let made = join(join(read, answered), recalled);
     if let (Some(record), true) = (record, sets) {
         changed |= raise(&mut labels.written, id, made.clone());
         let span = node.state.as_ref().map_or(node.id.span, |state| state.key_span);
@@ -196,7 +207,7 @@ impl<'flow> Labels<'flow> {
         let outputs =
             node.outputs.iter().map(|port| self.outputs.get(&(node.id.as_str(), port.name.as_str())));
         let label = join_all(outputs.map(Option::<&Label>::cloned))?;
-        Some(label.on(target.span, format!("the tool answers with what node `{}` makes", node.id.value)))
+        Some(label.on(target.span, format!("it is answered with what node `{}` makes", node.id.value)))
     }
 
     /// The label of what an edge brings.

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_llm::prices::Cost;
 use stave_llm::{
     CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target, Timeouts,
-    ToolUse, Usage,
+    ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::question::Question;
-use super::{reply, turn};
+use super::{gate, reply, turn};
 use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
 use crate::state::{Commit, StateError};
@@ -31,8 +32,9 @@ pub(super) async fn converse(
     model: &Model,
     retries: u32,
 ) -> Result<Value, Failure> {
-    let conversation = Conversation { call, arguments, target: target(call, model), retries };
-    let mut request = block_to_request(&question.blocks, shape(arguments, model));
+    let (blocks, model) = gate::pass(call, arguments, &question.blocks, model)?;
+    let conversation = Conversation { call, arguments, model, target: target(call, model), retries };
+    let mut request = block_to_request(&blocks, shape(arguments, model));
     let mut repaired = false;
     loop {
         let response = conversation.answer(&mut request).await?;
@@ -63,6 +65,7 @@ pub(super) async fn converse(
 struct Conversation<'c> {
     call: &'c Call<'c>,
     arguments: &'c Arguments,
+    model: &'c Model,
     target: Target,
     retries: u32,
 }
@@ -93,6 +96,10 @@ impl Conversation<'_> {
             request.messages.push(Message::new(Role::Assistant, response.content.clone()));
             for tool_use in &calls {
                 let (text, is_error) = self.tool_answer(tool_use).await?;
+                let node =
+                    self.tool(&tool_use.name).and_then(|tool| self.call.run.plan.nodes.get(tool.maps_to?));
+                let node = node.map(|node| node.id.as_str());
+                let text = gate::tool_answer(self.call, self.model, node, &text)?;
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }
@@ -108,7 +115,8 @@ impl Conversation<'_> {
         let asked = stave_llm::recording::request_hash(request);
         let fingerprint = format!("{} {asked}", self.target.model);
         if let Some(turn) = call.answered(number, &fingerprint).as_ref().and_then(turn::read) {
-            self.account(turn.usage, 1);
+            let cost = self.account(turn.usage, 1);
+            call.run.spending.add(turn.usage, cost, 1);
             return Ok(turn);
         }
         let response = self.ask(request).await?;
@@ -121,12 +129,20 @@ impl Conversation<'_> {
 
     async fn ask(&self, request: &Request) -> Result<Response, Failure> {
         let node = self.call.node;
+        let (spending, services) = (&self.call.run.spending, self.call.services);
+        let planned = tokens::count_request(request).tokens;
+        let output = self.arguments.max_tokens.unwrap_or(0);
+        let planned_usage = Usage { input: planned, output, ..Usage::default() };
+        let planned_cost = services.prices.cost(&self.target.model, &planned_usage);
+        let needed = planned.saturating_add(output);
+        let reserved = spending.reserve(needed, planned_cost, self.retries, services.clock.elapsed())?;
+        let retries = u32::try_from(reserved.attempts - 1).unwrap_or(self.retries);
         let options = CallOptions {
             timeouts: match node.timeout_ms {
                 0 => Timeouts::default(),
                 limit => Timeouts::within(Duration::from_millis(limit.into())),
             },
-            retry: RetryPolicy { retries: self.retries, ..retry_policy(node) },
+            retry: RetryPolicy { retries, ..retry_policy(node) },
             jitter_seed: seed(self.call.idempotency_key),
         };
         let reply = self.call.services.models.send(request, &self.target, &options, &()).await;
@@ -134,16 +150,19 @@ impl Conversation<'_> {
             Ok(reply) => reply.attempts.len(),
             Err(error) => error.attempts.len(),
         };
-        self.account(reply.as_ref().ok().and_then(|reply| reply.response.usage), attempts);
+        let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
+        let cost = self.account(usage, attempts);
+        spending.settle(reserved, usage, cost, attempts as u64);
         Ok(reply.map_err(|error| model_failure(&error))?.response)
     }
 
-    /// Adds a call to the node's report.
-    fn account(&self, usage: Option<Usage>, attempts: usize) {
+    /// Adds a call to the node's report, and gives what it cost.
+    fn account(&self, usage: Option<Usage>, attempts: usize) -> Option<Cost> {
         let cost = usage.and_then(|usage| self.call.services.prices.cost(&self.target.model, &usage));
         self.call.run.report(self.call.index, |report| {
             // The engine counts the step itself as one attempt.
             report.attempts += u32::try_from(attempts).unwrap_or(u32::MAX).saturating_sub(1);
+            report.calls += u32::try_from(attempts).unwrap_or(u32::MAX);
             report.model = Some(self.target.model.clone());
             if let Some(usage) = usage {
                 let first = report.usage.is_none();
@@ -152,6 +171,7 @@ impl Conversation<'_> {
                     if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
             }
         });
+        cost
     }
 
     fn tool(&self, name: &str) -> Option<&ChatTool> {

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod conversation;
+mod gate;
 mod question;
 mod reply;
 mod turn;
@@ -60,8 +61,8 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
     else {
         return Err(failure);
     };
-    // What a rule forbids stays forbidden, whichever model would be asked.
-    if failure.kind == Kind::Refused {
+    // What a rule or the budget forbids stays forbidden, whichever model would be asked.
+    if matches!(failure.kind, Kind::Refused | Kind::Budget) {
         return Err(failure);
     }
     call.run.report(call.index, |report| report.degraded = true);

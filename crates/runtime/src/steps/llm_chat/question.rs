@@ -2,16 +2,19 @@
 //!
 //! Invariant: no [`Question`] exists that governance denied or that exceeds its token budget.
 
+use std::sync::Arc;
+
 use stave_block::{PromptIr, Tokenizer, ToolSchema};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
-use stave_prompt::compile::{Adapter, Part, Parts, Provenance, TokenCounter, compile};
+use stave_prompt::compile::{Adapter, Part, Parts, Provenance, Sensitivity, TokenCounter, compile};
 use stave_prompt::plugins::BudgetOptimizer;
 use stave_prompt::{Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
+use super::gate;
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
 
@@ -30,9 +33,12 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn prepare(call: &Call<'_>, arguments: &Arguments) -> Result<Question, Failure> {
         let system = match &arguments.system {
-            Some(system) => join(&render(call, "system", system)?),
-            None => String::new(),
+            Some(system) => render(call, "system", system)?,
+            None => Vec::new(),
         };
+        // Instructions are one text, as sensitive as the most sensitive value in it.
+        let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
+        let system = join(&system);
         let pieces = render(call, "template", &arguments.template)?;
         let ir = govern(call, arguments, &system)?;
         let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
@@ -40,7 +46,7 @@ impl Question {
             instructions: if system.is_empty() {
                 Vec::new()
             } else {
-                vec![Part::new("system", system, Provenance::Developer)]
+                vec![Part::new("system", system, Provenance::Developer).sensitivity(sensitivity)]
             },
             inputs: pieces,
             adapter: Adapter::of(arguments.model.provider.as_str()),
@@ -87,7 +93,11 @@ impl Question {
 }
 
 /// Builds the Prompt IR of the node and takes it through governance and the budget.
-fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_prompt::PromptIr, Failure> {
+fn govern(
+    call: &Call<'_>,
+    arguments: &Arguments,
+    system: &str,
+) -> Result<Arc<stave_prompt::PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
     let mut builder = PromptIrBuilder::new(&call.node.id, system)
         .set_token_budget(policy.prompt_tokens.unwrap_or(DEFAULT_PROMPT_TOKENS))
@@ -115,7 +125,7 @@ fn govern(call: &Call<'_>, arguments: &Arguments, system: &str) -> Result<stave_
     let pipeline = Pipeline::new(Some(policy.governance.clone()))
         .with_plugin(Box::new(BudgetOptimizer))
         .with_plugins(plugins.iter().cloned());
-    let process = || pipeline.process_owned(ir, ids, clock);
+    let process = || pipeline.process_shared(Arc::new(ir), ids, clock);
     let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
     let violations = outcome.violation_texts();
     if !outcome.approved {
@@ -155,14 +165,17 @@ fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failu
     })?;
     let parts = pieces.into_iter().map(|piece| {
         if piece.roots.is_empty() {
-            return Part::new(key, piece.text, Provenance::Developer);
+            return Ok(Part::new(key, piece.text, Provenance::Developer));
         }
+        let labels = piece.roots.iter().map(|root| gate::label(call, root, template));
+        let sensitivity = labels.collect::<Result<Vec<_>, _>>()?.into_iter().max();
         let name = piece.roots.join(",");
         let provenance =
             piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
-        Part::new(name, piece.text, provenance.unwrap_or(Provenance::User))
+        let part = Part::new(name, piece.text, provenance.unwrap_or(Provenance::User));
+        Ok(part.sensitivity(sensitivity.unwrap_or(Sensitivity::Public)))
     });
-    Ok(parts.collect())
+    parts.collect()
 }
 
 fn join(parts: &[Part]) -> String {

@@ -1,0 +1,68 @@
+//! Results as JUnit XML, which build servers read.
+
+use std::fmt::Write;
+
+use super::{Suite, TestResult};
+
+pub(super) fn render(suites: &[Suite]) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for suite in suites {
+        let failures = suite.results.iter().filter(|result| !result.passed()).count();
+        let seconds: f64 = suite.results.iter().map(|result| result.took.as_secs_f64()).sum();
+        let _ = writeln!(
+            xml,
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" time=\"{seconds:.3}\">",
+            escaped(&suite.flow),
+            suite.results.len()
+        );
+        for result in &suite.results {
+            case(&mut xml, &suite.flow, result);
+        }
+        xml.push_str("  </testsuite>\n");
+    }
+    xml.push_str("</testsuites>\n");
+    xml
+}
+
+fn case(xml: &mut String, flow: &str, result: &TestResult) {
+    let (name, seconds) = (escaped(&result.name), result.took.as_secs_f64());
+    let _ =
+        write!(xml, "    <testcase classname=\"{}\" name=\"{name}\" time=\"{seconds:.3}\"", escaped(flow));
+    if result.passed() {
+        xml.push_str("/>\n");
+        return;
+    }
+    let first = result.problems.first().and_then(|problem| problem.lines().next()).unwrap_or_default();
+    let all = escaped(&result.problems.join("\n"));
+    let _ =
+        writeln!(xml, ">\n      <failure message=\"{}\">{all}</failure>\n    </testcase>", escaped(first));
+}
+
+/// Text without what XML gives a meaning, and without what it can not hold.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' | '\t' | '\r' => escaped.push(character),
+            control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => {
+                escaped.push('\u{fffd}')
+            }
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn nothing_in_a_text_can_end_its_element() {
+        assert_eq!(escaped("a<b>&\"c\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\n");
+    }
+}

@@ -1,0 +1,207 @@
+//! One test: its turns run one after the other, with models and hosts that answer from the test.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stave_canon::Value;
+use stave_flow::model::{FlowTest, Text};
+use stave_flow::yaml::Tree;
+use stave_llm::recording::{Recording, Redactor, Replayer};
+use stave_runtime::cache::MemoryCache;
+use stave_runtime::state::MemoryStore;
+use stave_runtime::{EmbeddedEngine, Engine, RunReport};
+
+use super::coverage::{Coverage, EdgeLog};
+use super::hosts::{Listening, Scripted};
+use super::{TestResult, Tested, compare, update};
+use crate::exit::Stop;
+use crate::features;
+use crate::files;
+use crate::services::{self, Models, Recorded};
+use crate::storage::Storage;
+
+/// What answers in the place of the world, or listens to it.
+struct World {
+    hosts: Answering,
+    recorder: Option<Recorded>,
+    recording: Option<PathBuf>,
+}
+
+enum Answering {
+    Scripted(Arc<Scripted>),
+    Listening(Arc<Listening>),
+}
+
+pub(super) async fn perform(
+    tested: &Tested,
+    test: &FlowTest,
+    record: bool,
+    coverage: &mut Coverage,
+) -> Result<TestResult, Stop> {
+    let name = test.name.as_ref().map_or_else(String::new, |name| name.as_str().to_owned());
+    let started = Instant::now();
+    let result = |problems: Vec<String>| TestResult {
+        name: name.clone(),
+        line: 0,
+        took: started.elapsed(),
+        problems,
+        edits: Vec::new(),
+    };
+    let log = Arc::new(EdgeLog::default());
+    let (services, world) = match build(tested, test, record, &log)? {
+        Ok(built) => built,
+        Err(reason) => return Ok(result(vec![reason])),
+    };
+    let python = Arc::clone(&services.python);
+    let engine = EmbeddedEngine::new(services);
+    let document = Arc::new(tested.document.clone());
+    let mut turns = Vec::new();
+    for request in requests(test) {
+        let run_id = engine.new_run_id();
+        let report = engine.start(&run_id, Arc::clone(&document), &request).await;
+        let report: RunReport = report.map_err(|error| Stop::internal(error.to_string()))?;
+        coverage.add(&tested.document, &report, &log);
+        turns.push(report);
+    }
+    python.shutdown().await;
+    let hosts_called = world.keep(&turns)?;
+    let mut problems = world.unanswered();
+    let mut edits = Vec::new();
+    if let Some(expect) = &test.expect {
+        problems.extend(compare::problems(expect, &turns, hosts_called));
+        edits = update::edits(expect, &turns, hosts_called);
+    }
+    Ok(TestResult { edits, took: started.elapsed().max(Duration::from_micros(1)), ..result(problems) })
+}
+
+/// The requests of a test, one for each turn.
+fn requests(test: &FlowTest) -> Vec<Value> {
+    match test.request.as_ref().map(Tree::to_value) {
+        Some(Value::Array(turns)) => turns,
+        Some(sole) => vec![sole],
+        None => Vec::new(),
+    }
+}
+
+/// Fills every port. What is wrong with the test's own replies is the inner error.
+fn build(
+    tested: &Tested,
+    test: &FlowTest,
+    record: bool,
+    log: &Arc<EdgeLog>,
+) -> Result<Result<(stave_runtime::Services, World), String>, Stop> {
+    let folder = tested.file.parent().map_or_else(PathBuf::new, PathBuf::from);
+    let recording = test.recording.as_ref().map(|path| folder.join(path.as_str()));
+    let models = if record && recording.is_some() { Models::Record } else { Models::Live };
+    let storage = Storage {
+        journal: Arc::clone(log) as Arc<dyn stave_runtime::journal::Journal>,
+        state: Arc::new(MemoryStore::new()),
+        cache: Arc::new(MemoryCache::default()),
+        database: None,
+    };
+    let (mut services, recorder) = services::build(&tested.project, &tested.document, storage, &models)?;
+    // A test reads the project's rows and writes none that outlive it, whatever server the project names.
+    services.features = Arc::new(features::embedded(&tested.project, None)?);
+    let secrets = services::secrets(&tested.document);
+    let hosts = if record && recording.is_some() {
+        let listening =
+            Arc::new(Listening::new(Redactor::new(secrets.into_iter().map(|(_, secret)| secret))));
+        services.http = services.http.answered_by(Arc::clone(&listening) as _);
+        Answering::Listening(listening)
+    } else {
+        // A test needs no key: whoever would look at it is not asked.
+        services.secrets = services::placeholder_secrets(&tested.document).into_iter().collect();
+        let replies = match replies(test, recording.as_deref()) {
+            Ok(replies) => replies,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        services.models = Arc::new(Replayer::new(replies));
+        let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
+        if let Some(path) = recording.as_deref().map(beside).filter(|path| path.is_file()) {
+            let text = files::read_text(&path)?;
+            match stave_canon::parse(&text).map(list) {
+                Ok(Some(recorded)) => entries.extend(recorded),
+                _ => return Ok(Err(format!("{} is no list of replies", path.display()))),
+            }
+        }
+        let scripted = match Scripted::read(&entries) {
+            Ok(scripted) => Arc::new(scripted),
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let allow = services::any_host()?;
+        services.http = allow.answered_by(Arc::clone(&scripted) as _);
+        Answering::Scripted(scripted)
+    };
+    Ok(Ok((services, World { hosts, recorder, recording })))
+}
+
+/// The model replies of a test: its own, then the recorded ones.
+fn replies(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Recording, String> {
+    let mut all = Recording::default();
+    if let Some(models) = &test.models {
+        let document = Value::from_iter([("version", Value::from(1_i64)), ("exchanges", models.to_value())]);
+        let read = Recording::parse(&document.to_string());
+        all.exchanges.extend(read.map_err(|error| format!("`models`: {}", error.message))?.exchanges);
+    }
+    if let Some(path) = recording {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let name = test.recording.as_ref().map_or("", Text::as_str);
+            format!("{name} can not be read: {error}; `stave test --record` writes it")
+        })?;
+        let read = Recording::parse(&text);
+        let read = read.map_err(|error| format!("{}: {error}", path.display()))?;
+        all.exchanges.extend(read.exchanges);
+    }
+    Ok(all)
+}
+
+/// The file with the recorded replies of hosts, beside that of the models.
+fn beside(recording: &std::path::Path) -> PathBuf {
+    recording.with_extension("http.json")
+}
+
+fn list(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+impl World {
+    /// Writes what was recorded, and gives how many calls hosts got.
+    fn keep(&self, turns: &[RunReport]) -> Result<u64, Stop> {
+        match &self.hosts {
+            Answering::Scripted(scripted) => Ok(scripted.calls()),
+            Answering::Listening(listening) => {
+                let heard = listening.replies();
+                if let Some(path) = &self.recording {
+                    if let Some(folder) = path.parent() {
+                        let made = std::fs::create_dir_all(folder);
+                        made.map_err(|error| Stop::internal(format!("{}: {error}", folder.display())))?;
+                    }
+                    if let Some(recorder) = &self.recorder {
+                        files::write_atomic(path, &recorder.recording().to_yaml())?;
+                    }
+                    if !heard.is_empty() {
+                        let text = stave_canon::pretty_insertion_utf8(&Value::Array(heard.clone()));
+                        files::write_atomic(&beside(path), &text)?;
+                    }
+                }
+                let _ = turns;
+                Ok(heard.len() as u64)
+            }
+        }
+    }
+
+    /// What a host was asked for and the test has no reply to.
+    fn unanswered(&self) -> Vec<String> {
+        match &self.hosts {
+            Answering::Scripted(scripted) => {
+                let unanswered = scripted.unanswered();
+                unanswered.iter().map(|asked| format!("the test has no http reply for {asked}")).collect()
+            }
+            Answering::Listening(_) => Vec::new(),
+        }
+    }
+}

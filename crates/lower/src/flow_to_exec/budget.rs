@@ -1,0 +1,47 @@
+//! The flow's own bounds on a run: its deadline, and its budget beside the project's.
+
+use stave_canon::{Object, Value};
+use stave_flow::model::{Budget, Flow};
+
+use super::node::bounded;
+
+/// When a run is stopped; 0 is never.
+pub(super) fn timeout_ms(flow: &Flow) -> u32 {
+    let timeout = flow.runtime.as_ref().and_then(|runtime| runtime.timeout_ms);
+    timeout.map_or(0, |timeout| bounded(timeout.value))
+}
+
+/// The policy with the lesser of what the project and what the flow allow.
+pub(super) fn with_budget(policy: &Object, flow: &Flow) -> Object {
+    let mut policy = policy.clone();
+    let budget = flow.runtime.as_ref().and_then(|runtime| runtime.budget.as_ref()).map(values);
+    let Some(budget) = budget.filter(|budget| !budget.is_empty()) else { return policy };
+    let limits = policy.entry("limits".to_owned()).or_insert_with(|| Value::Object(Object::new()));
+    let Some(limits) = limits.as_object_mut() else { return policy };
+    let allowed = limits.entry("budget".to_owned()).or_insert_with(|| Value::Object(Object::new()));
+    let Some(allowed) = allowed.as_object_mut() else { return policy };
+    for (key, value) in budget {
+        let is_less = |known: &Value| match (value.as_f64(), known.as_f64()) {
+            (Some(value), Some(known)) => value < known,
+            _ => true,
+        };
+        if allowed.get(&key).is_none_or(is_less) {
+            allowed.insert(key, value);
+        }
+    }
+    policy
+}
+
+fn values(budget: &Budget) -> Object {
+    let mut values = Object::new();
+    let counts = [("tokens", budget.tokens), ("calls", budget.calls), ("wall_ms", budget.wall_ms)];
+    for (key, count) in counts {
+        if let Some(count) = count {
+            values.insert(key.to_owned(), count.value.into());
+        }
+    }
+    if let Some(cost) = &budget.cost_usd {
+        values.insert("cost_usd".to_owned(), Value::Number(cost.value.clone()));
+    }
+    values
+}

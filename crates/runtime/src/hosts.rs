@@ -1,0 +1,117 @@
+//! One exchange with a host: over the network, or with someone who answers in its place.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{RequestBuilder, Response};
+use stave_diag::codes::run as codes;
+use url::Url;
+
+use crate::failure::{Failure, Kind};
+use crate::http::HttpClient;
+
+/// Someone who answers in the place of hosts, or listens to what they answer.
+pub trait Hosts: Send + Sync + std::fmt::Debug {
+    /// The reply to a request; `None` lets the request go out.
+    fn answer(&self, asked: &Asked) -> Option<HostReply>;
+
+    /// Told after a host has answered.
+    fn heard(&self, asked: &Asked, reply: &HostReply);
+}
+
+/// What a host is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    pub method: String,
+    pub url: Url,
+    pub body: Vec<u8>,
+}
+
+/// What a host answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostReply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    /// How long the host thinks first, when it is not a real one.
+    pub delay: Duration,
+}
+
+impl HostReply {
+    /// A reply of this status and body, said to be of this type.
+    #[must_use]
+    pub fn new(status: u16, content_type: &str, body: Vec<u8>) -> Self {
+        let mut reply = HostReply { status, headers: HeaderMap::new(), body, delay: Duration::ZERO };
+        reply.header("content-type", content_type);
+        reply
+    }
+
+    /// Adds a header; one that can not be sent is left out.
+    pub fn header(&mut self, name: &str, value: &str) {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            self.headers.insert(name, value);
+        }
+    }
+}
+
+impl HttpClient {
+    /// Sends a request and reads the reply, of which at most `limit` bytes.
+    pub(crate) async fn exchange(&self, request: RequestBuilder, limit: usize) -> Result<HostReply, Failure> {
+        let Some(hosts) = self.hosts() else {
+            let response = request.send().await.map_err(|error| transport_failure(&error))?;
+            return read(response, limit).await;
+        };
+        let request = request.build().map_err(|error| transport_failure(&error))?;
+        let asked = Asked {
+            method: request.method().as_str().to_owned(),
+            url: request.url().clone(),
+            body: request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec(),
+        };
+        let timeout = request.timeout().copied();
+        if let Some(reply) = hosts.answer(&asked) {
+            if let Some(limit) = timeout.filter(|limit| *limit < reply.delay) {
+                tokio::time::sleep(limit).await;
+                return Err(no_answer());
+            }
+            tokio::time::sleep(reply.delay).await;
+            return Ok(reply);
+        }
+        let response = self.client().execute(request).await.map_err(|error| transport_failure(&error))?;
+        let reply = read(response, limit).await?;
+        hosts.heard(&asked, &reply);
+        Ok(reply)
+    }
+}
+
+async fn read(response: Response, limit: usize) -> Result<HostReply, Failure> {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| transport_failure(&error))?;
+        if body.len() + chunk.len() > limit {
+            let message = format!("the reply is larger than {limit} bytes");
+            return Err(Failure::new(codes::HTTP_FAILED, Kind::Upstream, message));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(HostReply { status, headers, body, delay: Duration::ZERO })
+}
+
+/// The address is left out, since its path or query may hold a secret.
+fn transport_failure(error: &reqwest::Error) -> Failure {
+    if error.is_timeout() {
+        return no_answer();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let message = format!("the request failed: {cause}");
+    Failure::new(codes::HTTP_FAILED, Kind::Upstream, message).retryable()
+}
+
+fn no_answer() -> Failure {
+    Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, "the host did not answer in time").retryable()
+}

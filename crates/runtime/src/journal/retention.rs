@@ -1,0 +1,134 @@
+//! How long ended runs are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+use stave_canon::Timestamp;
+
+use super::sqlite::{SqliteJournal, nanoseconds};
+use super::{JournalError, RunStatus};
+use crate::database::DatabaseError;
+
+/// How many runs are taken away in one transaction, so that others can write in between.
+const AT_ONCE: usize = 200;
+
+/// Which ended runs may go. Runs that have not ended always stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retention {
+    /// Those that ended longer ago than this; `None` lets age alone take nothing away.
+    pub older_than: Option<Duration>,
+    /// The newest ones stay whatever their age and the size.
+    pub keep: usize,
+    /// The oldest ones go until the database holds no more than this.
+    pub max_bytes: Option<u64>,
+}
+
+/// What was taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Removed {
+    pub runs: usize,
+    pub documents: usize,
+}
+
+impl SqliteJournal {
+    /// Takes away what a retention does not keep.
+    pub async fn retain(&self, retention: Retention, now: Timestamp) -> Result<Removed, JournalError> {
+        let mut removed = Removed::default();
+        if let Some(age) = retention.older_than {
+            let before = now.checked_sub(age).map_err(|_| {
+                JournalError::Database(DatabaseError::Sqlite("the age reaches before all time".to_owned()))
+            })?;
+            loop {
+                let part = self.remove(before, retention.keep, AT_ONCE).await?;
+                removed.runs += part.runs;
+                removed.documents += part.documents;
+                if part.runs < AT_ONCE {
+                    break;
+                }
+            }
+        }
+        if let Some(limit) = retention.max_bytes {
+            while self.bytes().await? > limit {
+                // A few at a time, so that no more go than have to.
+                let part = self.remove(now, retention.keep, 8).await?;
+                removed.runs += part.runs;
+                removed.documents += part.documents;
+                if part.runs == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    /// The bytes that are in use in the database.
+    pub async fn bytes(&self) -> Result<u64, JournalError> {
+        self.database
+            .read(|connection| {
+                let number =
+                    |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+                let used = number("page_count")?.saturating_sub(number("freelist_count")?);
+                let bytes = used.saturating_mul(number("page_size")?);
+                Ok(u64::try_from(bytes).unwrap_or_default())
+            })
+            .await
+    }
+
+    /// Gives pages that are no longer needed back to the file system.
+    pub async fn shrink(&self) -> Result<(), JournalError> {
+        self.database
+            .write(|connection| {
+                connection.execute_batch("PRAGMA incremental_vacuum")?;
+                Ok(())
+            })
+            .await
+    }
+
+    /// Takes away runs that ended before `before`, except the newest `keep`, and the documents that no
+    /// run needs any more. At most `limit` runs go at once, the oldest first.
+    pub async fn remove(
+        &self,
+        before: Timestamp,
+        keep: usize,
+        limit: usize,
+    ) -> Result<Removed, JournalError> {
+        let keep = i64::try_from(keep).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let database = Arc::clone(&self.database);
+        database.write(move |connection| remove(connection, before, keep, limit)).await
+    }
+}
+
+fn remove(
+    connection: &Connection,
+    before: Timestamp,
+    keep: i64,
+    limit: i64,
+) -> Result<Removed, JournalError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM run WHERE ended_at < ?1 AND status IN (?4, ?5, ?6) AND id NOT IN
+             (SELECT id FROM run ORDER BY started_at DESC, rowid DESC LIMIT ?2)
+         ORDER BY started_at LIMIT ?3",
+    )?;
+    let ended = [RunStatus::Ok, RunStatus::Error, RunStatus::Cancelled].map(RunStatus::word);
+    let ids: Vec<String> = statement
+        .query_map(params![nanoseconds(before), keep, limit, ended[0], ended[1], ended[2]], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &ids {
+        for table in ["step", "call", "decision"] {
+            connection
+                .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
+                .execute(params![id])?;
+        }
+        connection.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![id])?;
+    }
+    let documents = if ids.is_empty() {
+        0
+    } else {
+        connection
+            .prepare_cached("DELETE FROM document WHERE hash NOT IN (SELECT document FROM run)")?
+            .execute([])?
+    };
+    Ok(Removed { runs: ids.len(), documents })
+}

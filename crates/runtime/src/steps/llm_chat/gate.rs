@@ -1,0 +1,202 @@
+//! The gate that a prompt passes on its way to a model: what is restricted stays inside its scope.
+//!
+//! Labels come from the flow, baked into the document's policy under `sensitivity`, and from what secrets and
+//! personal data look like. A model takes what its endpoint's host or its provider is said to accept, and
+//! private data at most when nobody said anything. What it may not have is refused, taken out or sent to the
+//! fallback model, as the policy says, and every decision stands in the step's report.
+//!
+//! Invariant: nothing is sent to a model that was not governed for that very model.
+
+use std::borrow::Cow;
+
+use stave_block::{
+    Destination, Gate, GateAction, GateRecord, GateVerdict, PromptIr, ProvenanceLabel, Scope,
+    SensitivityLabel, SensitivityPolicy, govern_blocks,
+};
+use stave_canon::Value;
+use stave_diag::codes::run as codes;
+use stave_prompt::compile::Sensitivity;
+
+use super::arguments::{Arguments, Model};
+use crate::run::Call;
+use crate::{Failure, failure::Kind};
+
+/// The label of a value that a template puts into a prompt: that of its input port or, for the context, of the
+/// most sensitive field that the template names.
+pub(super) fn label(call: &Call<'_>, root: &str, template: &str) -> Result<Sensitivity, Failure> {
+    let found = if root == "context" {
+        let fields = rules(call).and_then(|rules| rules.get("context")).and_then(Value::as_object);
+        let fields = fields.into_iter().flatten().filter(|(field, _)| template.contains(field.as_str()));
+        fields
+            .map(|(_, level)| read(level))
+            .try_fold(SensitivityLabel::Public, |most, level| level.map(|level| most.join(level)))?
+    } else {
+        let inputs = rules(call).and_then(|rules| rules.get("inputs")?.get(&call.node.id)?.get(root));
+        inputs.map_or(Ok(SensitivityLabel::Public), read)?
+    };
+    Ok(match found {
+        SensitivityLabel::Public => Sensitivity::Public,
+        SensitivityLabel::Private => Sensitivity::Private,
+        SensitivityLabel::Restricted => Sensitivity::Restricted,
+    })
+}
+
+/// The prompt as a model may have it, and the model that it goes to: the one that was asked for, or the
+/// fallback when the policy routes to it.
+pub(super) fn pass<'a>(
+    call: &Call<'_>,
+    arguments: &'a Arguments,
+    blocks: &PromptIr,
+    model: &'a Model,
+) -> Result<(PromptIr, &'a Model), Failure> {
+    let fallback = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
+    let mut model = model;
+    loop {
+        let governed = Rules::read(call, model)?
+            .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
+        report(call, model, &governed.records);
+        match governed.verdict {
+            GateVerdict::Send => return Ok((governed.prompt, model)),
+            GateVerdict::Route(to) => match fallback {
+                Some(other) if is_named(other, &to) && !is_named(model, &to) => model = other,
+                _ => return Err(refused(model, &governed.records)),
+            },
+            GateVerdict::Refuse => return Err(refused(model, &governed.records)),
+        }
+    }
+}
+
+/// What a tool answered, as the model may have it.
+pub(super) fn tool_answer<'t>(
+    call: &Call<'_>,
+    model: &Model,
+    node: Option<&str>,
+    text: &'t str,
+) -> Result<Cow<'t, str>, Failure> {
+    let labels = rules(call).and_then(|rules| rules.get("outputs"));
+    let label = node.and_then(|node| labels?.get(node)).map_or(Ok(SensitivityLabel::Public), read)?;
+    let (left, verdict, records) = Rules::read(call, model)?.on(|policy, origin, destination| {
+        let mut gate = Gate::new(policy, origin, destination);
+        let left = gate.text(0, policy.label(label, ProvenanceLabel::Tool, &[]), text);
+        let (verdict, records) = gate.finished();
+        (left, verdict, records)
+    });
+    report(call, model, &records);
+    match verdict {
+        GateVerdict::Send => Ok(left.map_or(Cow::Borrowed(text), Cow::Owned)),
+        // The conversation is with this model already.
+        GateVerdict::Route(_) | GateVerdict::Refuse => Err(refused(model, &records)),
+    }
+}
+
+/// The policy for one model.
+struct Rules {
+    policy: SensitivityPolicy,
+    accepts: SensitivityLabel,
+}
+
+impl Rules {
+    fn read(call: &Call<'_>, model: &Model) -> Result<Rules, Failure> {
+        let rules = rules(call);
+        let accepts = rules.and_then(|rules| rules.get("accepts"));
+        let level = |table: &str, name: &str| accepts.and_then(|accepts| accepts.get(table)?.get(name));
+        let host = model.endpoint.as_deref().and_then(host_of);
+        let host = host.and_then(|host| level("hosts", &host));
+        let accepted = host.or_else(|| level("providers", model.provider.as_str()));
+        let mut policy = SensitivityPolicy::default();
+        if let Some(action) = rules.and_then(|rules| rules.get("restricted")) {
+            let action = match action.as_str() {
+                Some("refuse") => GateAction::Refuse,
+                Some("redact") => GateAction::Redact,
+                Some(other) => match other.strip_prefix("route:") {
+                    Some(to) => GateAction::Route(to.to_owned()),
+                    None => return Err(bad("`restricted` is not `refuse`, `redact` or `route:` and a name")),
+                },
+                None => return Err(bad("`restricted` is not a string")),
+            };
+            policy.restricted = action.clone();
+            policy.block = Some(action);
+        }
+        let accepts = accepted.map_or(Ok(SensitivityLabel::Private), read)?;
+        Ok(Rules { policy, accepts })
+    }
+
+    /// A model that takes restricted data is inside the scope of the run; one that takes public data only is
+    /// like a place that others read.
+    fn on<T>(&self, decide: impl FnOnce(&SensitivityPolicy, &Scope, Destination<'_>) -> T) -> T {
+        let run = Scope::new("run");
+        let destination = match self.accepts {
+            SensitivityLabel::Restricted => Destination::Within(&run),
+            SensitivityLabel::Private => Destination::External,
+            SensitivityLabel::Public => Destination::Shared,
+        };
+        decide(&self.policy, &run, destination)
+    }
+}
+
+fn rules<'c>(call: &'c Call<'_>) -> Option<&'c Value> {
+    call.run.plan.document.constants.policy.get("sensitivity")
+}
+
+/// A word that is not understood could be one that closes content off.
+fn read(level: &Value) -> Result<SensitivityLabel, Failure> {
+    let level = level.as_str().and_then(SensitivityLabel::from_word);
+    level.ok_or_else(|| bad("a sensitivity is not `public`, `private` or `restricted`"))
+}
+
+fn bad(reason: &str) -> Failure {
+    let message = format!("the baked policy's `sensitivity`: {reason}");
+    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, message)
+}
+
+/// Whether a policy means this model, by its provider or by its endpoint's host.
+fn is_named(model: &Model, name: &str) -> bool {
+    model.provider.as_str() == name || model.endpoint.as_deref().and_then(host_of).as_deref() == Some(name)
+}
+
+fn host_of(endpoint: &str) -> Option<String> {
+    let (_, rest) = endpoint.split_once("://")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+/// Puts the decisions into the step's report, without the content.
+fn report(call: &Call<'_>, model: &Model, records: &[GateRecord]) {
+    if records.is_empty() {
+        return;
+    }
+    let notes: Vec<String> = records.iter().map(|record| note(model, record)).collect();
+    call.run.report(call.index, |report| {
+        for note in notes {
+            if !report.flagged.contains(&note) {
+                report.flagged.push(note);
+            }
+        }
+    });
+}
+
+fn note(model: &Model, record: &GateRecord) -> String {
+    let done = match &record.action {
+        GateAction::Redact => "was taken out",
+        GateAction::Refuse => "was refused",
+        GateAction::Route(_) => "was routed elsewhere",
+    };
+    format!(
+        "{} content ({}) in block {} {done} on its way to `{}`",
+        record.label,
+        record.rule,
+        record.block,
+        model.provider.as_str()
+    )
+}
+
+fn refused(model: &Model, records: &[GateRecord]) -> Failure {
+    let notes: Vec<String> = records.iter().map(|record| note(model, record)).collect();
+    let message = format!("the prompt may not go to `{}`: {}", model.provider.as_str(), notes.join("; "));
+    Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message).details(notes)
+}

@@ -1,0 +1,190 @@
+//! `transform.each`: another node, once for every item of a list, some of them at the same time.
+//!
+//! What an item came to is written down before the next one follows from it, so a run that is taken up
+//! again pays for no item twice. With an output `errors` a failed item does not fail the others.
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+
+use super::{Produced, Step, bad_argument, list_argument, literal_text, optional_argument};
+use crate::journal::JournalError;
+use crate::plan::Node;
+use crate::report::Status;
+use crate::run::Call;
+use crate::state::StateError;
+use crate::task::STATE_CONFLICTS;
+use crate::{Failure, failure::Kind};
+
+/// How many items are worked on at once when the node does not say.
+const PARALLEL: usize = 4;
+
+const RESULTS: &str = "results";
+const ERRORS: &str = "errors";
+
+#[derive(Debug)]
+pub(super) struct Each;
+
+#[async_trait]
+impl Step for Each {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        let items = list_argument(call, "input")?;
+        let target = Target::find(call)?;
+        let collects = call.node.outputs.iter().any(|port| port.name() == ERRORS);
+        let parallel = match optional_argument(call, &call.scope(), "parallel")? {
+            None => PARALLEL,
+            Some(value) => value
+                .as_i64()
+                .and_then(|count| usize::try_from(count).ok())
+                .filter(|count| *count > 0)
+                .ok_or_else(|| bad_argument("parallel", "a whole number from 1 on"))?,
+        };
+        // Numbers are given in the order of the list, whatever the timing.
+        let numbered: Vec<(u32, Value)> = items.into_iter().map(|item| (call.next_number(), item)).collect();
+        let mut done =
+            stream::iter(numbered).map(|(number, item)| target.run(call, number, item)).buffered(parallel);
+        let (mut results, mut errors) = (Vec::new(), Vec::new());
+        let mut first = None;
+        let mut index = 0_usize;
+        while let Some(item) = done.next().await {
+            match item? {
+                Ok(value) => results.push(value),
+                Err((failure, _)) if !collects => {
+                    let mut failure = failure;
+                    failure.message = format!("item {index}: {}", failure.message);
+                    return Err(failure);
+                }
+                Err((failure, error)) => {
+                    let mut error = error;
+                    if let Some(error) = error.as_object_mut() {
+                        error.shift_insert(0, "index".into(), index.into());
+                    }
+                    first.get_or_insert(failure);
+                    errors.push(error);
+                }
+            }
+            index += 1;
+        }
+        // The node's report says the same whichever item ended last.
+        call.run.report(target.index, |report| {
+            if report.status != Status::Waiting {
+                report.status = if first.is_some() { Status::Error } else { Status::Ok };
+            }
+            report.failure = first;
+        });
+        let mut ports = Object::new();
+        ports.insert(RESULTS.into(), results.into());
+        ports.insert(ERRORS.into(), errors.into());
+        Ok(match call.node.outputs.as_slice() {
+            [sole] if sole.name() != RESULTS && sole.name() != ERRORS => {
+                Produced::Whole(Value::Object(ports))
+            }
+            _ => {
+                ports.retain(|name, _| call.node.outputs.iter().any(|port| port.name() == name));
+                Produced::Ports(ports)
+            }
+        })
+    }
+
+    fn manages_attempts(&self) -> bool {
+        true
+    }
+}
+
+/// The node that is run, and the input that takes the item.
+struct Target<'c> {
+    index: usize,
+    node: &'c Node,
+    port: String,
+    /// What edges bring to its other inputs.
+    fed: Object,
+}
+
+/// What an item came to: its value, or its failure and how the failure is told.
+type Item = Result<Value, (Failure, Value)>;
+
+impl<'c> Target<'c> {
+    fn find(call: &Call<'c>) -> Result<Target<'c>, Failure> {
+        let id = literal_text(call, "node")?;
+        let plan = call.run.plan;
+        let found = plan.index(id).and_then(|index| Some((index, plan.nodes.get(index)?)));
+        let (index, node) = found.ok_or_else(|| bad_argument("node", "the id of a node"))?;
+        let fed = call.tool_inputs.iter().find(|(fed, _)| *fed == index);
+        let fed = fed.map(|(_, inputs)| inputs.clone()).unwrap_or_default();
+        let port = match call.with.get("port") {
+            Some(Value::String(port)) => port.clone(),
+            Some(_) => return Err(bad_argument("port", "the name of an input")),
+            None => {
+                let unfed = |name: &str| plan.feeders(node, Some(name)).next().is_none();
+                let mut free =
+                    node.inputs.iter().map(crate::port::CheckedPort::name).filter(|name| unfed(name));
+                match (free.next(), free.next()) {
+                    (Some(only), None) => only.to_owned(),
+                    _ => return Err(bad_argument("port", "given, since the node has no one unfed input")),
+                }
+            }
+        };
+        Ok(Target { index, node, port, fed })
+    }
+
+    /// Runs the node for one item, unless the journal knows what it came to. What a rule or the budget
+    /// forbids is not an item's failure but the node's.
+    async fn run(&self, call: &Call<'_>, number: u32, item: Value) -> Result<Item, Failure> {
+        let mut inputs = self.fed.clone();
+        inputs.insert(self.port.clone(), item);
+        let fingerprint = stave_canon::sha256_hex(Value::Object(inputs.clone()).to_string());
+        if let Some(answer) = call.answered(number, &fingerprint) {
+            if let Some(value) = answer.get("value") {
+                return Ok(Ok(value.clone()));
+            }
+            if let Some(error) = answer.get("error") {
+                let reason = error.get("reason").and_then(Value::as_str).unwrap_or_default();
+                let failure = Failure::new(codes::CODE_FAILED, Kind::Code, reason);
+                return Ok(Err((failure, error.clone())));
+            }
+        }
+        let path = format!("{}/{number}:{}", call.path, self.node.id);
+        for _ in 0..STATE_CONFLICTS {
+            let mut outcome = call.run.execute(self.index, self.node, &inputs, &[], &path).await;
+            let attempts = outcome.attempts;
+            let item = match outcome.outputs {
+                Ok(outputs) => Ok(whole(outputs)),
+                Err(failure) if matches!(failure.kind, Kind::Refused | Kind::Budget | Kind::Waiting) => {
+                    return Err(failure);
+                }
+                Err(failure) => {
+                    let error = failure.to_error_value(&self.node.id, attempts);
+                    Err((failure, error))
+                }
+            };
+            let commit = match call.run.commit_apart(outcome.commit.take()).await {
+                Ok(commit) => commit,
+                Err(StateError::Conflict) => continue,
+                Err(error) => {
+                    return Err(Failure::new(codes::STATE_FAILED, Kind::Upstream, error.to_string()));
+                }
+            };
+            let answer = match &item {
+                Ok(value) => Value::from_iter([("value", value.clone())]),
+                Err((_, error)) => Value::from_iter([("error", error.clone())]),
+            };
+            match call.write_answer(number, fingerprint.clone(), answer, commit).await {
+                Ok(()) => return Ok(item),
+                Err(JournalError::StateConflict) => {}
+                Err(error) => return Err(call.run.stop_unwritten(error)),
+            }
+        }
+        let message = "other runs changed the state again and again";
+        Err(Failure::new(codes::STATE_FAILED, Kind::Upstream, message))
+    }
+}
+
+/// The value of a sole output, or all outputs by name.
+fn whole(outputs: Object) -> Value {
+    let mut values = outputs.values();
+    match (values.next(), values.next()) {
+        (Some(sole), None) => sole.clone(),
+        _ => Value::Object(outputs),
+    }
+}
