@@ -1,5 +1,7 @@
 //! Making a Prompt IR in code.
 
+use std::sync::Arc;
+
 use stave_canon::{Clock, Ids, Number, Object, Value};
 use thiserror::Error;
 
@@ -33,9 +35,9 @@ impl PromptIrBuilder {
             role: role.into(),
             intent: intent.into(),
             phase: PhaseType::Implementation,
-            context_refs: Vec::new(),
-            constraints: Vec::new(),
-            output_requirements: Object::new(),
+            context_refs: Arc::default(),
+            constraints: Arc::default(),
+            output_requirements: Arc::default(),
             token_budget: TokenBudget::from(DEFAULT_TOKEN_BUDGET),
             priority: Priority::DEFAULT,
             model_hint: None,
@@ -57,19 +59,19 @@ impl PromptIrBuilder {
 
     #[must_use]
     pub fn add_context_ref(mut self, reference: impl Into<String>) -> Self {
-        self.ir.context_refs.push(reference.into());
+        Arc::make_mut(&mut self.ir.context_refs).push(reference.into());
         self
     }
 
     #[must_use]
     pub fn add_constraint(mut self, constraint: impl Into<String>) -> Self {
-        self.ir.constraints.push(constraint.into());
+        Arc::make_mut(&mut self.ir.constraints).push(constraint.into());
         self
     }
 
     #[must_use]
     pub fn set_output_requirements(mut self, requirements: Object) -> Self {
-        self.ir.output_requirements = requirements;
+        self.ir.output_requirements = Arc::new(requirements);
         self
     }
 

@@ -9,18 +9,24 @@
 
 use std::fmt;
 
-use jiff::civil::{DateTime, ISOWeekDate, Weekday};
-use jiff::tz::Offset;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
 use stave_canon::Timestamp;
 use thiserror::Error;
 
 const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 const MICROSECONDS_PER_DAY: i64 = 86_400 * MICROSECONDS_PER_SECOND;
+/// Four hundred years.
+const DAYS_PER_ERA: i64 = 146_097;
+/// From the first of March of the year 0.
+const DAYS_BEFORE_1970: i64 = 719_468;
+/// The beginning of the year 1.
+const FIRST_MICROSECOND: i64 = -719_162 * MICROSECONDS_PER_DAY;
 
 /// A date and time to the microsecond, with or without an offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CreatedAt {
-    time: DateTime,
+    /// What a clock on the wall shows, in microseconds since the beginning of 1970 on that clock.
+    wall: i64,
     /// Microseconds east of UTC.
     offset: Option<i64>,
 }
@@ -31,16 +37,14 @@ pub struct CreatedAt {
 pub struct NotATime(pub String);
 
 impl CreatedAt {
-    pub(crate) const EPOCH: CreatedAt =
-        CreatedAt { time: DateTime::constant(1970, 1, 1, 0, 0, 0, 0), offset: Some(0) };
+    pub(crate) const EPOCH: CreatedAt = CreatedAt { wall: 0, offset: Some(0) };
 
     /// A moment in UTC, cut to the microsecond.
     #[must_use]
     pub fn from_timestamp(timestamp: Timestamp) -> CreatedAt {
-        let time = Offset::UTC.to_datetime(timestamp);
-        let nanosecond = time.subsec_nanosecond() / 1000 * 1000;
-        let time = time.with().subsec_nanosecond(nanosecond).build().unwrap_or(time);
-        if time.year() < 1 { CreatedAt::EPOCH } else { CreatedAt { time, offset: Some(0) } }
+        let wall = i64::from(timestamp.subsec_nanosecond()).div_euclid(1000)
+            + timestamp.as_second() * MICROSECONDS_PER_SECOND;
+        if wall < FIRST_MICROSECOND { CreatedAt::EPOCH } else { CreatedAt { wall, offset: Some(0) } }
     }
 
     pub fn parse(text: &str) -> Result<CreatedAt, NotATime> {
@@ -50,32 +54,86 @@ impl CreatedAt {
     /// The moment, when the time has an offset.
     #[must_use]
     pub fn to_timestamp(self) -> Option<Timestamp> {
-        let local = Offset::UTC.to_timestamp(self.time).ok()?;
-        local.checked_sub(jiff::SignedDuration::from_micros(self.offset?)).ok()
+        Timestamp::from_microsecond(self.wall.checked_sub(self.offset?)?).ok()
+    }
+
+    /// Appends the text that `Display` prints. Every hash of a prompt holds a time, so this is done without
+    /// the machinery of formatting.
+    pub(crate) fn put(self, out: &mut String) {
+        let (days, of_day) =
+            (self.wall.div_euclid(MICROSECONDS_PER_DAY), self.wall.rem_euclid(MICROSECONDS_PER_DAY));
+        let (year, month, day) = civil(days);
+        pair(year / 100, out);
+        pair(year % 100, out);
+        for (sign, value) in [('-', month), ('-', day)] {
+            out.push(sign);
+            pair(value, out);
+        }
+        let (seconds, microseconds) = (of_day / MICROSECONDS_PER_SECOND, of_day % MICROSECONDS_PER_SECOND);
+        for (sign, value) in [('T', seconds / 3600), (':', seconds / 60 % 60), (':', seconds % 60)] {
+            out.push(sign);
+            pair(value, out);
+        }
+        fraction(microseconds, out);
+        let Some(offset) = self.offset else { return };
+        let (sign, offset) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+        let (seconds, microseconds) = (offset / MICROSECONDS_PER_SECOND, offset % MICROSECONDS_PER_SECOND);
+        for (sign, value) in [(sign, seconds / 3600), (':', seconds / 60 % 60)] {
+            out.push(sign);
+            pair(value, out);
+        }
+        if seconds % 60 != 0 || microseconds != 0 {
+            out.push(':');
+            pair(seconds % 60, out);
+        }
+        fraction(microseconds, out);
     }
 }
 
 impl fmt::Display for CreatedAt {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = self.time;
-        write!(out, "{:04}-{:02}-{:02}T", time.year(), time.month(), time.day())?;
-        write!(out, "{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
-        let microsecond = time.subsec_nanosecond() / 1000;
-        if microsecond != 0 {
-            write!(out, ".{microsecond:06}")?;
-        }
-        let Some(offset) = self.offset else { return Ok(()) };
-        let (sign, offset) = (if offset < 0 { '-' } else { '+' }, offset.abs());
-        let (seconds, microseconds) = (offset / MICROSECONDS_PER_SECOND, offset % MICROSECONDS_PER_SECOND);
-        write!(out, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60)?;
-        if seconds % 60 != 0 || microseconds != 0 {
-            write!(out, ":{:02}", seconds % 60)?;
-        }
-        if microseconds != 0 {
-            write!(out, ".{microseconds:06}")?;
-        }
-        Ok(())
+        let mut text = String::with_capacity(32);
+        self.put(&mut text);
+        out.write_str(&text)
     }
+}
+
+/// Two decimal digits of a number below 100.
+fn pair(value: i64, out: &mut String) {
+    for digit in [value / 10, value % 10] {
+        out.push(char::from(b'0' + (digit % 10) as u8));
+    }
+}
+
+/// A point and six digits, unless there is nothing to say.
+fn fraction(microseconds: i64, out: &mut String) {
+    if microseconds != 0 {
+        out.push('.');
+        for part in [microseconds / 10_000, microseconds / 100 % 100, microseconds % 100] {
+            pair(part, out);
+        }
+    }
+}
+
+/// How many days lie between the beginning of 1970 and a date of the Gregorian calendar. Years are counted
+/// from March on, so that the day that a leap year has more is the last one.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * DAYS_PER_ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - DAYS_BEFORE_1970
+}
+
+/// The date so many days after the beginning of 1970.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + DAYS_BEFORE_1970;
+    let (era, of_era) = (shifted.div_euclid(DAYS_PER_ERA), shifted.rem_euclid(DAYS_PER_ERA));
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 fn read(text: &str) -> Option<CreatedAt> {
@@ -91,11 +149,14 @@ fn read(text: &str) -> Option<CreatedAt> {
         // Any one character may stand between the date and the time.
         Some(separator) => read_time(rest.get(separator.len_utf8()..)?.as_bytes())?,
     };
-    let nanosecond = i32::try_from(clock.microsecond * 1000).ok()?;
-    let time =
-        DateTime::new(year, month, day, clock.hour_i8()?, clock.minute_i8()?, clock.second_i8()?, nanosecond);
-    let time = time.ok().filter(|time| time.year() >= 1 && clock.second < 60)?;
-    Some(CreatedAt { time, offset })
+    let date = Date::new(year, month, day).ok().filter(|date| date.year() >= 1)?;
+    if clock.hour > 23 || clock.minute > 59 || clock.second > 59 {
+        return None;
+    }
+    let days = days(date.year().into(), date.month().into(), date.day().into());
+    let seconds = i64::from(clock.hour * 3600 + clock.minute * 60 + clock.second);
+    let wall = days * MICROSECONDS_PER_DAY + seconds * MICROSECONDS_PER_SECOND + i64::from(clock.microsecond);
+    Some(CreatedAt { wall, offset })
 }
 
 /// Where the date ends. The forms are `YYYY-MM-DD`, `YYYYMMDD`, `YYYY-Www`, `YYYY-Www-D`, `YYYYWww` and
@@ -157,20 +218,6 @@ struct ClockTime {
     minute: u32,
     second: u32,
     microsecond: u32,
-}
-
-impl ClockTime {
-    fn hour_i8(self) -> Option<i8> {
-        i8::try_from(self.hour).ok()
-    }
-
-    fn minute_i8(self) -> Option<i8> {
-        i8::try_from(self.minute).ok()
-    }
-
-    fn second_i8(self) -> Option<i8> {
-        i8::try_from(self.second).ok()
-    }
 }
 
 /// A time of day and, after `+`, `-` or `Z`, the offset in microseconds.
@@ -256,5 +303,23 @@ impl Cursor<'_> {
 
     fn is_at_end(&self) -> bool {
         self.at >= self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_of_four_centuries_has_one_number() {
+        let mut date = Date::constant(1, 1, 1);
+        assert_eq!(days(1, 1, 1) * MICROSECONDS_PER_DAY, FIRST_MICROSECOND);
+        let mut number = days(1, 1, 1);
+        for _ in 0..=DAYS_PER_ERA {
+            let (year, month, day) = (i64::from(date.year()), i64::from(date.month()), i64::from(date.day()));
+            assert_eq!((days(year, month, day), civil(number)), (number, (year, month, day)));
+            (date, number) = (date.tomorrow().unwrap(), number + 1);
+        }
+        assert_eq!((civil(0), civil(2_932_896)), ((1970, 1, 1), (9999, 12, 31)));
     }
 }

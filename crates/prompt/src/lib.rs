@@ -27,7 +27,7 @@ pub use builder::{BuildError, DEFAULT_TOKEN_BUDGET, PromptIrBuilder};
 pub use codec::{Fault, FaultKind, InvalidPrompt, from_dict, to_dict};
 pub use context_ref::{CONTEXT_DIGEST_MARKER, ContextRef, FileSelection};
 pub use created_at::{CreatedAt, NotATime};
-pub use hash::{HASH_LENGTH, canonical, sha256, short_hash};
+pub use hash::{HASH_LENGTH, ShortHash, canonical, sha256, short_hash};
 pub use model::{IR_VERSION, PromptIr};
 pub use parse::{diagnose, diagnose_verdict, parse};
 pub use phase::PhaseType;

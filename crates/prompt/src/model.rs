@@ -1,5 +1,7 @@
 //! The Prompt IR as plain data.
 
+use std::sync::Arc;
+
 use stave_canon::{Ids, Object};
 
 use crate::{CreatedAt, PhaseType, Priority, Temperature, TokenBudget};
@@ -8,6 +10,9 @@ use crate::{CreatedAt, PhaseType, Priority, Temperature, TokenBudget};
 pub const IR_VERSION: &str = "1.0";
 
 /// One prompt, before it is compiled for a model.
+///
+/// What plugins seldom change is shared between the stages of a prompt; [`Arc::make_mut`] gives a stage its
+/// own copy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptIr {
     pub ir_id: String,
@@ -17,9 +22,9 @@ pub struct PromptIr {
     pub intent: String,
     pub phase: PhaseType,
     /// References to context, read with [`crate::ContextRef::parse`].
-    pub context_refs: Vec<String>,
-    pub constraints: Vec<String>,
-    pub output_requirements: Object,
+    pub context_refs: Arc<Vec<String>>,
+    pub constraints: Arc<Vec<String>>,
+    pub output_requirements: Arc<Object>,
     pub token_budget: TokenBudget,
     pub priority: Priority,
     pub model_hint: Option<String>,
@@ -33,7 +38,7 @@ pub struct PromptIr {
 }
 
 impl PromptIr {
-    /// A deep copy under a fresh id. The original keeps its id and its content; the copy keeps
+    /// A copy under a fresh id that can be changed without touching the original. The original keeps its id and its content; the copy keeps
     /// `created_at`, because it is the same prompt at a later stage.
     #[must_use]
     pub fn clone_with_id(&self, ids: &dyn Ids) -> PromptIr {

@@ -11,15 +11,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use stave_canon::{Clock, Ids, Value};
+use stave_canon::{Clock, Ids, Timestamp, Value};
 
-use crate::governance::{CheckLog, PolicySet, Report, Verdict, Violation};
+use crate::governance::{CheckEntry, PolicySet, RECENT_CHECKS, Report, Verdict, Violation};
+use crate::hash::Hasher;
 use crate::plugins::{Change, IrTransformation, Plugin, PluginError};
 use crate::resolve::{ContextSource, Resolution, resolve};
 use crate::{CreatedAt, PromptIr};
 
 /// How many runs the log keeps unless told otherwise.
-const DEFAULT_LOG_CAPACITY: usize = 1000;
+const DEFAULT_LOG_CAPACITY: usize = 256;
 
 /// How long a plugin may take unless told otherwise.
 const DEFAULT_PLUGIN_LIMIT: Duration = Duration::from_secs(5);
@@ -28,23 +29,30 @@ const DEFAULT_PLUGIN_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Pipeline {
     governance: Option<PolicySet>,
-    plugins: Vec<Arc<dyn Plugin>>,
+    plugins: Vec<Registered>,
     plugin_limit: Duration,
     log_capacity: usize,
     log: Mutex<Log>,
+}
+
+/// A plugin with its name, which every record of it carries.
+#[derive(Debug)]
+struct Registered {
+    name: Arc<str>,
+    plugin: Arc<dyn Plugin>,
 }
 
 /// What came of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The transformed prompt, or the prompt as it came in when it was denied.
-    pub ir: PromptIr,
+    pub ir: Arc<PromptIr>,
     pub approved: bool,
     /// Every violation met, those that only flag included.
-    pub violations: Vec<Violation>,
+    pub violations: Arc<[Violation]>,
     /// Where the prompt was denied.
     pub denied_at: Option<Stage>,
-    pub transformations: Vec<IrTransformation>,
+    pub transformations: Arc<[IrTransformation]>,
     /// Plugins that could not do their work and were skipped.
     pub failures: Vec<PluginFailure>,
 }
@@ -55,7 +63,7 @@ pub enum Stage {
     /// The check of the prompt as it came in.
     Governance,
     /// The check of what the named plugin made of it.
-    Plugin(String),
+    Plugin(Arc<str>),
     /// The check of what its references resolved to.
     Resolution,
 }
@@ -72,7 +80,7 @@ pub struct LogEntry {
     pub timestamp: CreatedAt,
     pub ir_id_before: String,
     pub ir_id_after: String,
-    pub transformations: Vec<IrTransformation>,
+    pub transformations: Arc<[IrTransformation]>,
     pub failures: Vec<PluginFailure>,
     pub approved: bool,
     pub violations: Vec<String>,
@@ -89,22 +97,52 @@ pub struct Statistics {
 
 #[derive(Debug, Default)]
 struct Log {
+    /// The latest runs, oldest first: as many as the log keeps, and at least those that a report shows.
     entries: VecDeque<Entry>,
-    runs: u64,
+    approved: u64,
+    denied: u64,
     transformations: u64,
-    checks: CheckLog,
 }
 
 /// One run as it is kept; sentences are made when somebody reads them.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Entry {
     timestamp: CreatedAt,
-    ir_id_before: Arc<str>,
-    ir_id_after: Arc<str>,
-    transformations: Vec<IrTransformation>,
+    ir_id_before: String,
+    ir_id_after: String,
+    role: String,
+    transformations: Arc<[IrTransformation]>,
     failures: Vec<PluginFailure>,
     approved: bool,
     violations: Arc<[Violation]>,
+}
+
+/// The clock of one run: the time of day is asked once and then follows the steady clock, which is the one
+/// that plugins are measured by.
+struct RunClock<'c> {
+    clock: &'c dyn Clock,
+    began: Timestamp,
+    began_after: Duration,
+    /// How long the run had taken when it was asked last.
+    elapsed: Duration,
+}
+
+impl<'c> RunClock<'c> {
+    fn start(clock: &'c dyn Clock) -> Self {
+        RunClock { clock, began: clock.now(), began_after: clock.elapsed(), elapsed: Duration::ZERO }
+    }
+
+    /// How much time has passed since this was asked last.
+    fn lap(&mut self) -> Duration {
+        let before =
+            std::mem::replace(&mut self.elapsed, self.clock.elapsed().saturating_sub(self.began_after));
+        self.elapsed.saturating_sub(before)
+    }
+
+    /// The time of day when a lap was asked for last.
+    fn now(&self) -> CreatedAt {
+        CreatedAt::from_timestamp(self.began.checked_add(self.elapsed).unwrap_or(self.began))
+    }
 }
 
 impl Pipeline {
@@ -122,15 +160,15 @@ impl Pipeline {
 
     /// Adds a plugin behind those that were added before.
     #[must_use]
-    pub fn with_plugin(mut self, plugin: Box<dyn Plugin>) -> Self {
-        self.plugins.push(Arc::from(plugin));
-        self
+    pub fn with_plugin(self, plugin: Box<dyn Plugin>) -> Self {
+        self.with_plugins([Arc::from(plugin)])
     }
 
     /// Adds plugins that other pipelines use too, behind those that were added before.
     #[must_use]
     pub fn with_plugins(mut self, plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
-        self.plugins.extend(plugins);
+        let register = |plugin: Arc<dyn Plugin>| Registered { name: plugin.name().into(), plugin };
+        self.plugins.extend(plugins.into_iter().map(register));
         self
     }
 
@@ -150,14 +188,14 @@ impl Pipeline {
 
     /// Takes one prompt through governance and the plugins.
     pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
-        self.process_owned(ir.clone(), ids, clock)
+        self.process_shared(Arc::new(ir.clone()), ids, clock)
     }
 
-    /// The same for a prompt that the caller gives away, which saves a copy.
-    pub fn process_owned(&self, ir: PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
-        let before: Arc<str> = ir.ir_id.as_str().into();
-        let outcome = self.run(ir, ids, clock);
-        self.record(before, &outcome, CreatedAt::from_timestamp(clock.now()));
+    /// The same for a prompt that the caller gives away or shares, which saves a copy.
+    pub fn process_shared(&self, ir: Arc<PromptIr>, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+        let mut clock = RunClock::start(clock);
+        let outcome = self.run(Arc::clone(&ir), ids, &mut clock);
+        self.record(&ir, &outcome, clock.now());
         outcome
     }
 
@@ -176,82 +214,81 @@ impl Pipeline {
     /// The kept runs, oldest first.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
-        self.locked().entries.iter().cloned().map(LogEntry::from).collect()
+        let log = self.locked();
+        let skipped = log.entries.len().saturating_sub(self.log_capacity);
+        log.entries.iter().skip(skipped).map(LogEntry::from).collect()
     }
 
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let log = self.locked();
+        let total_runs = log.approved + log.denied;
         let average_transformations =
-            if log.runs == 0 { 0.0 } else { log.transformations as f64 / log.runs as f64 };
-        Statistics {
-            total_runs: log.runs,
-            total_transformations: log.transformations,
-            average_transformations,
-        }
+            if total_runs == 0 { 0.0 } else { log.transformations as f64 / total_runs as f64 };
+        Statistics { total_runs, total_transformations: log.transformations, average_transformations }
     }
 
     /// The governance figures: one check for each run that was judged.
     #[must_use]
     pub fn report(&self) -> Report {
-        self.locked().checks.report()
+        if self.governance.is_none() {
+            return Report::new(0, 0, Vec::new());
+        }
+        let log = self.locked();
+        let skipped = log.entries.len().saturating_sub(RECENT_CHECKS);
+        let recent = log.entries.iter().skip(skipped).map(CheckEntry::from).collect();
+        Report::new(log.approved, log.denied, recent)
     }
 
-    fn run(&self, ir: PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
-        let mut outcome = Outcome {
-            ir,
-            approved: true,
-            violations: Vec::new(),
-            denied_at: None,
-            transformations: Vec::new(),
-            failures: Vec::new(),
-        };
-        if self.denies(&outcome.ir, &mut outcome.violations) {
-            return Outcome { approved: false, denied_at: Some(Stage::Governance), ..outcome };
+    fn run(&self, original: Arc<PromptIr>, ids: &dyn Ids, clock: &mut RunClock<'_>) -> Outcome {
+        let mut run = Run::new(Arc::clone(&original));
+        if let Some(policies) = &self.governance {
+            let verdict = policies.check(&run.ir);
+            let approved = verdict.approved();
+            run.violations = verdict.violations;
+            if !approved {
+                return run.ended(original, Some(Stage::Governance));
+            }
         }
-        // The prompt as it came in, once a plugin has changed it.
-        let mut original: Option<PromptIr> = None;
-        for plugin in &self.plugins {
-            let mut change = match self.transform(plugin.as_ref(), &outcome.ir, ids, clock) {
+        for Registered { name, plugin } in &self.plugins {
+            let mut change = match self.transform(plugin.as_ref(), &run.ir, ids, clock) {
                 Ok(Some(change)) => change,
                 Ok(None) => continue,
-                Err(error) => {
-                    let plugin = plugin.name().to_owned();
-                    outcome.failures.push(PluginFailure { plugin, message: error.to_string() });
+                Err(PluginError(message)) => {
+                    run.failures.push(PluginFailure { plugin: name.to_string(), message });
                     continue;
                 }
             };
             // A plugin that forgot to, or a short id drawn twice, must not give two stages one name.
-            if change.ir.ir_id == outcome.ir.ir_id {
+            if change.ir.ir_id == run.ir.ir_id {
                 change.ir.ir_id = ids.short();
             }
-            let timestamp = CreatedAt::from_timestamp(clock.now());
-            let last = outcome.transformations.last().map(|record| record.after_hash.as_str());
-            let record = IrTransformation::following(last, &outcome.ir, &change, plugin.as_ref(), timestamp);
-            outcome.transformations.push(record);
-            let Change { ir: changed, .. } = change;
-            if self.denies(&changed, &mut outcome.violations) {
-                let denied_at = Some(Stage::Plugin(plugin.name().to_owned()));
-                let ir = original.unwrap_or(outcome.ir);
-                return Outcome { ir, approved: false, denied_at, ..outcome };
+            let before = run.record(change, Arc::clone(name), clock.now());
+            if let Some(policies) = &self.governance {
+                let verdict = policies.check_change(&before, &run.ir);
+                let approved = verdict.approved();
+                run.note(verdict);
+                if !approved {
+                    return run.ended(original, Some(Stage::Plugin(Arc::clone(name))));
+                }
             }
-            let before = std::mem::replace(&mut outcome.ir, changed);
-            original.get_or_insert(before);
         }
-        outcome
+        let ir = Arc::clone(&run.ir);
+        run.ended(ir, None)
     }
 
-    /// Runs one plugin. One that panics or takes too long has failed, and what it made is left out.
+    /// Runs one plugin. One that panics or takes too long has failed, and what it
+    /// made is left out.
     fn transform(
         &self,
         plugin: &dyn Plugin,
         ir: &PromptIr,
         ids: &dyn Ids,
-        clock: &dyn Clock,
+        clock: &mut RunClock<'_>,
     ) -> Result<Option<Change>, PluginError> {
-        let start = clock.elapsed();
         let result = catch_unwind(AssertUnwindSafe(|| plugin.transform(ir, ids)));
-        let took = clock.elapsed().saturating_sub(start);
+        // What governance takes between two plugins is little beside what a plugin may take.
+        let took = clock.lap();
         if took > self.plugin_limit {
             let limit = self.plugin_limit.as_millis();
             return Err(PluginError(format!(
@@ -262,49 +299,33 @@ impl Pipeline {
         result.unwrap_or_else(|_| Err(PluginError("it panicked".to_owned())))
     }
 
-    /// Judges a prompt and notes the violations that were not noted before.
-    fn denies(&self, ir: &PromptIr, violations: &mut Vec<Violation>) -> bool {
-        let Some(policies) = &self.governance else {
-            return false;
-        };
-        let verdict = policies.check(ir);
-        let approved = verdict.approved();
-        if violations.is_empty() {
-            *violations = verdict.violations;
-            return !approved;
-        }
-        let known: HashSet<&Violation> = violations.iter().collect();
-        let found: Vec<Violation> =
-            verdict.violations.into_iter().filter(|violation| !known.contains(violation)).collect();
-        violations.extend(found);
-        !approved
-    }
-
-    fn record(&self, before: Arc<str>, outcome: &Outcome, timestamp: CreatedAt) {
-        let violations: Arc<[Violation]> = outcome.violations.as_slice().into();
+    fn record(&self, before: &PromptIr, outcome: &Outcome, timestamp: CreatedAt) {
         let mut log = self.locked();
-        log.runs += 1;
+        *(if outcome.approved { &mut log.approved } else { &mut log.denied }) += 1;
         log.transformations += outcome.transformations.len() as u64;
-        if self.governance.is_some() {
-            let (before, violations) = (Arc::clone(&before), Arc::clone(&violations));
-            log.checks.record(timestamp, before, &outcome.ir.role, violations, outcome.approved);
+        // The texts of the oldest entry are used again, so that a full log allocates nothing for them.
+        let is_full = log.entries.len() >= self.log_capacity.max(RECENT_CHECKS);
+        let mut texts = <[String; 3]>::default();
+        if is_full && let Some(oldest) = log.entries.pop_front() {
+            texts = [oldest.ir_id_before, oldest.ir_id_after, oldest.role];
         }
-        if self.log_capacity == 0 {
-            return;
+        let [ir_id_before, ir_id_after, role] = &mut texts;
+        for (kept, text) in
+            [(ir_id_before, &before.ir_id), (ir_id_after, &outcome.ir.ir_id), (role, &outcome.ir.role)]
+        {
+            kept.clear();
+            kept.push_str(text);
         }
-        if log.entries.len() >= self.log_capacity {
-            log.entries.pop_front();
-        }
-        let is_changed = *before != *outcome.ir.ir_id;
-        let ir_id_after = if is_changed { outcome.ir.ir_id.as_str().into() } else { Arc::clone(&before) };
+        let [ir_id_before, ir_id_after, role] = texts;
         log.entries.push_back(Entry {
             timestamp,
-            ir_id_before: before,
+            ir_id_before,
             ir_id_after,
-            transformations: outcome.transformations.clone(),
+            role,
+            transformations: Arc::clone(&outcome.transformations),
             failures: outcome.failures.clone(),
             approved: outcome.approved,
-            violations,
+            violations: Arc::clone(&outcome.violations),
         });
     }
 
@@ -315,21 +336,114 @@ impl Pipeline {
     }
 }
 
-impl From<Entry> for LogEntry {
-    fn from(entry: Entry) -> Self {
+/// A run under way.
+struct Run {
+    ir: Arc<PromptIr>,
+    violations: Vec<Violation>,
+    transformations: Vec<IrTransformation>,
+    failures: Vec<PluginFailure>,
+    hasher: Hasher,
+}
+
+impl Run {
+    fn new(ir: Arc<PromptIr>) -> Self {
+        Run {
+            ir,
+            violations: Vec::new(),
+            transformations: Vec::new(),
+            failures: Vec::new(),
+            hasher: Hasher::default(),
+        }
+    }
+
+    /// Takes a change over and records it. Gives the prompt before it.
+    fn record(&mut self, change: Change, applied_by: Arc<str>, timestamp: CreatedAt) -> Arc<PromptIr> {
+        let Change { ir, transformation_type, description } = change;
+        let before_hash = match self.transformations.last() {
+            Some(last) => last.after_hash,
+            None => self.hasher.first(&self.ir),
+        };
+        let after_hash = self.hasher.next(&self.ir, &ir);
+        let record = IrTransformation {
+            transformation_type,
+            description,
+            before_hash,
+            after_hash,
+            applied_by,
+            timestamp,
+        };
+        self.transformations.push(record);
+        std::mem::replace(&mut self.ir, Arc::new(ir))
+    }
+
+    /// Notes the violations that were not noted before.
+    fn note(&mut self, verdict: Verdict) {
+        if self.violations.is_empty() || verdict.violations.is_empty() {
+            self.violations.extend(verdict.violations);
+            return;
+        }
+        let known: HashSet<&Violation> = self.violations.iter().collect();
+        let found: Vec<Violation> =
+            verdict.violations.into_iter().filter(|violation| !known.contains(violation)).collect();
+        self.violations.extend(found);
+    }
+
+    fn ended(self, ir: Arc<PromptIr>, denied_at: Option<Stage>) -> Outcome {
+        Outcome {
+            ir,
+            approved: denied_at.is_none(),
+            violations: shared(self.violations),
+            denied_at,
+            transformations: shared(self.transformations),
+            failures: self.failures,
+        }
+    }
+}
+
+/// A list that outcome and log share. Most lists are empty, and those are all the same one.
+fn shared<T>(list: Vec<T>) -> Arc<[T]> {
+    if list.is_empty() { Arc::default() } else { list.into() }
+}
+
+impl From<&Entry> for LogEntry {
+    fn from(entry: &Entry) -> Self {
         LogEntry {
             timestamp: entry.timestamp,
-            ir_id_before: entry.ir_id_before.to_string(),
-            ir_id_after: entry.ir_id_after.to_string(),
-            transformations: entry.transformations,
-            failures: entry.failures,
+            ir_id_before: entry.ir_id_before.clone(),
+            ir_id_after: entry.ir_id_after.clone(),
+            transformations: Arc::clone(&entry.transformations),
+            failures: entry.failures.clone(),
             approved: entry.approved,
             violations: entry.violations.iter().map(ToString::to_string).collect(),
         }
     }
 }
 
+impl From<&Entry> for CheckEntry {
+    fn from(entry: &Entry) -> Self {
+        CheckEntry {
+            timestamp: entry.timestamp,
+            ir_id: entry.ir_id_before.clone(),
+            role: entry.role.clone(),
+            violations: entry.violations.iter().map(ToString::to_string).collect(),
+            approved: entry.approved,
+        }
+    }
+}
+
 impl Outcome {
+    /// Takes over what a later stage was judged: its violations are added, and a denial gives the prompt
+    /// back as it came in.
+    #[must_use]
+    pub fn judged(self, verdict: Verdict, stage: Stage, original: &Arc<PromptIr>) -> Outcome {
+        let approved = verdict.approved();
+        let violations = self.violations.iter().cloned().chain(verdict.violations).collect();
+        if approved {
+            return Outcome { violations, ..self };
+        }
+        Outcome { ir: Arc::clone(original), approved, violations, denied_at: Some(stage), ..self }
+    }
+
     /// The violations as the specification's sentences.
     #[must_use]
     pub fn violation_texts(&self) -> Vec<String> {

@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a row that can not be read fails the test")]
 
+use std::sync::Arc;
+
 use stave_canon::{CountingIds, FixedClock, Ids, Timestamp, Value};
 use stave_prompt::governance::{Content, Policy, PolicySet, Verdict};
 use stave_prompt::plugins::{Change, Plugin, PluginError};
@@ -67,8 +69,8 @@ impl Plugin for Adds {
         let mut changed = ir.clone_with_id(ids);
         let text = self.text.clone();
         match self.field.as_str() {
-            "plugin_constraint" => changed.constraints.push(text),
-            "plugin_reference" => changed.context_refs.push(text),
+            "plugin_constraint" => Arc::make_mut(&mut changed.constraints).push(text),
+            "plugin_reference" => Arc::make_mut(&mut changed.context_refs).push(text),
             "plugin_metadata" => {
                 changed.metadata.insert("note".to_owned(), text.into());
             }
@@ -90,8 +92,8 @@ fn verdict(row: &Row) -> Verdict {
             let plugin = Adds { field: field.to_owned(), text: text.to_owned() };
             let pipeline = Pipeline::new(Some(row.policies.clone())).with_plugin(Box::new(plugin));
             let outcome = pipeline.process(&built(builder()), &CountingIds::new(), &CLOCK);
-            assert_eq!(outcome.denied_at, Some(Stage::Plugin("Adds".to_owned())), "{text:?}");
-            Verdict { violations: outcome.violations }
+            assert_eq!(outcome.denied_at, Some(Stage::Plugin("Adds".into())), "{text:?}");
+            Verdict { violations: outcome.violations.to_vec() }
         }
     }
 }

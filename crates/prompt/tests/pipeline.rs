@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "built prompts are valid, and one plugin panics")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use stave_canon::{Clock, CountingIds, FixedClock, Ids, Timestamp};
@@ -30,7 +31,7 @@ impl Plugin for AddConstraint {
 
     fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
         let mut changed = ir.clone_with_id(ids);
-        changed.constraints.push(self.0.to_owned());
+        Arc::make_mut(&mut changed.constraints).push(self.0.to_owned());
         let description = "Added a constraint".to_owned();
         Ok(Some(Change::new(changed, "constraint", description)))
     }
@@ -80,14 +81,14 @@ fn records_link_from_the_input_to_the_output() {
     let outcome = standard().process(&ir, &ids, &CLOCK);
     assert_eq!(ir, before);
     let records = &outcome.transformations;
-    let kinds: Vec<&str> = records.iter().map(|record| record.transformation_type.as_str()).collect();
+    let kinds: Vec<&str> = records.iter().map(|record| &*record.transformation_type).collect();
     assert_eq!(kinds, ["context_digest", "budget_optimization"]);
     assert_eq!(records[0].before_hash, short_hash(&ir));
     assert_eq!(records[0].after_hash, records[1].before_hash);
     assert_eq!(records[1].after_hash, short_hash(&outcome.ir));
     assert_eq!(records[0].description, "Compressed 11 refs into digest");
     assert_eq!(records[1].description, "Adjusted budget: 3000 -> 4320");
-    assert_eq!(records[1].applied_by, "BudgetOptimizerPlugin");
+    assert_eq!(&*records[1].applied_by, "BudgetOptimizerPlugin");
     assert_eq!(outcome.ir.ir_id, "00000003");
 }
 
@@ -121,8 +122,8 @@ fn what_a_plugin_adds_is_judged_too() {
     let ir = prompt();
     let outcome = pipeline.process(&ir, &CountingIds::new(), &CLOCK);
     assert!(!outcome.approved);
-    assert_eq!(outcome.ir, ir);
-    assert_eq!(outcome.denied_at, Some(Stage::Plugin("AddConstraint".to_owned())));
+    assert_eq!(*outcome.ir, ir);
+    assert_eq!(outcome.denied_at, Some(Stage::Plugin("AddConstraint".into())));
     assert_eq!(
         outcome.violation_texts(),
         ["DENY: sensitive_constraints - Constraint contains forbidden keyword 'bypass'"]
@@ -235,7 +236,7 @@ fn prompts(count: usize) -> Vec<PromptIr> {
 /// them.
 fn essence(outcome: &Outcome) -> (bool, Vec<String>, u64, Vec<String>, Vec<String>) {
     let kinds = outcome.transformations.iter().map(|record| record.description.clone()).collect();
-    let refs = outcome.ir.context_refs.clone();
+    let refs = outcome.ir.context_refs.to_vec();
     (outcome.approved, outcome.violation_texts(), outcome.ir.token_budget.tokens(), kinds, refs)
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a generated prompt is a valid one")]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Number, Object, Timestamp, Value, parse, python_spaced};
 use stave_prompt::governance::{Action, Content, Matching, Mode, Policy, PolicySet, PolicyType};
@@ -54,9 +56,9 @@ fn prompt() -> impl Strategy<Value = PromptIr> {
                 role,
                 intent,
                 phase: PhaseType::ALL[phase],
-                context_refs,
-                constraints,
-                output_requirements,
+                context_refs: context_refs.into(),
+                constraints: constraints.into(),
+                output_requirements: output_requirements.into(),
                 token_budget: TokenBudget::from(budget),
                 priority: Priority::new(priority).unwrap(),
                 model_hint,
@@ -157,8 +159,8 @@ proptest! {
         ir in prompt(), text in "\\PC{0,60}|[%&#;x0-9a-f/\\\\.:~*?{}\\[\\] -]{0,60}"
     ) {
         let mut ir = ir;
-        ir.context_refs.push(text.clone());
-        ir.constraints.push(text.clone());
+        Arc::make_mut(&mut ir.context_refs).push(text.clone());
+        Arc::make_mut(&mut ir.constraints).push(text.clone());
         let content = Content { reference: "file:a", path: Some(&text), text: &text };
         let policies = PolicySet::strict().with_allow(vec![text.clone(), "bypass it".to_owned()]);
         let verdicts = [policies.check(&ir), policies.check_content(&[content])];

@@ -106,9 +106,9 @@ fn process(input: &Value) -> Outcome {
     let outcome = pipeline.process(&ir, &ids, &clock()?);
     let transformations = outcome.transformations.iter().map(|record| {
         Value::from(vec![
-            record.transformation_type.clone(),
-            record.before_hash.clone(),
-            record.after_hash.clone(),
+            &*record.transformation_type,
+            record.before_hash.as_str(),
+            record.after_hash.as_str(),
         ])
     });
     Ok(output([

@@ -24,6 +24,8 @@ pub use template::{
     Compiler, GENERAL_ROLE, InvalidTemplates, OutputFormat, Template, TemplateFault, Templates, UnknownSchema,
 };
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use crate::resolve::Resolution;
@@ -40,7 +42,7 @@ pub struct CompiledPrompt {
     pub role: String,
     pub phase: PhaseType,
     pub priority: Priority,
-    pub constraints: Vec<String>,
+    pub constraints: Arc<Vec<String>>,
     /// In the order in which they are sent.
     pub sections: Vec<Section>,
     /// What the counter says the sections come to; an upper bound of it if `is_counted` is false.
@@ -57,7 +59,7 @@ pub struct CompiledPrompt {
     pub temperature: Temperature,
     pub schema_id: String,
     /// The template of the role, when one was used.
-    pub template: Option<Template>,
+    pub template: Option<Arc<Template>>,
     /// What the references came to.
     pub resolution: Resolution,
 }
@@ -88,7 +90,7 @@ pub fn compile(
         role: ir.role.clone(),
         phase: ir.phase,
         priority: ir.priority,
-        constraints: ir.constraints.clone(),
+        constraints: Arc::clone(&ir.constraints),
         sections: fitted.sections,
         tokens: fitted.tokens,
         is_counted,

@@ -1,6 +1,6 @@
 //! What the caller has already resolved for a prompt.
 
-use stave_canon::Value;
+use std::sync::Arc;
 
 use super::{Adapter, Provenance, SectionKind, Sensitivity};
 
@@ -32,10 +32,10 @@ pub struct Parts {
     pub tool_results: Vec<Part>,
     /// Values of this request, sent last and as they are.
     pub inputs: Vec<Part>,
-    /// The schema of the answer; without it the prompt's `output_requirements` stand for it.
-    pub output_schema: Option<Value>,
+    /// The schema of the answer as the prompt shows it; without it the prompt's `output_requirements` stand for it.
+    pub output_schema: Option<Arc<str>>,
     /// Constraints of the role, sent before those of the prompt.
-    pub constraints: Vec<String>,
+    pub constraints: Arc<Vec<String>>,
     /// How important kinds of sections are, where their parts do not say.
     pub priorities: Vec<(SectionKind, u8)>,
     /// How sections are framed.

@@ -3,10 +3,12 @@
 //! What stays the same from call to call comes first (instructions, constraints, task, output schema),
 //! so that it can be cached; what changes comes last.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use stave_canon::{Value, pretty_insertion_ascii};
+use stave_canon::Value;
+use stave_canon::{Layout, write_object};
 
 use super::fit::{Cut, CutReason, TokenCounter};
 use super::{Adapter, Part, Parts};
@@ -163,7 +165,8 @@ impl Section {
 #[must_use]
 pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sections {
     let adapter = parts.adapter;
-    let mut out = Sections { sections: Vec::new(), cuts: Vec::new(), unresolved: Vec::new() };
+    let count = parts.instructions.len() + ir.context_refs.len() + parts.inputs.len() + 4;
+    let mut out = Sections { sections: Vec::with_capacity(count), cuts: Vec::new(), unresolved: Vec::new() };
     let verbatim = |kind: SectionKind| move |part: &Part| Section::verbatim(kind, part);
     let untrusted = |kind: SectionKind| move |part: &Part| Section::untrusted(kind, part, adapter);
     out.sections.extend(parts.instructions.iter().map(verbatim(SectionKind::Instructions)));
@@ -174,8 +177,8 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     for part in &parts.references {
         supplied.entry(part.reference()).or_default().push(part);
     }
-    let mut sent = HashSet::new();
-    for reference in &ir.context_refs {
+    let mut sent = Sent::default();
+    for reference in ir.context_refs.iter() {
         // A reference that is named twice is sent once.
         if sent.insert(reference) {
             let supplied = supplied.get(reference.as_str()).map(Vec::as_slice).unwrap_or_default();
@@ -195,9 +198,33 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     out
 }
 
+/// The references that were sent. A few are compared one by one, which takes less time than hashing them.
+#[derive(Default)]
+struct Sent<'r> {
+    few: Vec<&'r str>,
+    many: HashSet<&'r str>,
+}
+
+impl<'r> Sent<'r> {
+    const FEW: usize = 16;
+
+    /// Whether the reference was not sent before.
+    fn insert(&mut self, reference: &'r str) -> bool {
+        if self.few.contains(&reference) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(reference);
+            return true;
+        }
+        self.many.insert(reference)
+    }
+}
+
 fn constraints(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let mut lines = String::new();
-    for constraint in parts.constraints.iter().chain(&ir.constraints) {
+    let texts = parts.constraints.iter().chain(ir.constraints.iter());
+    let mut lines = String::with_capacity(texts.map(|text| text.len() + 3).sum());
+    for constraint in parts.constraints.iter().chain(ir.constraints.iter()) {
         if !lines.is_empty() {
             lines.push('\n');
         }
@@ -220,12 +247,15 @@ fn task(ir: &PromptIr, parts: &Parts) -> Option<Section> {
 }
 
 fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let printed = match &parts.output_schema {
-        Some(schema) => pretty_insertion_ascii(schema),
+    let text = match &parts.output_schema {
+        Some(schema) => parts.adapter.trusted(SectionKind::OutputSchema, schema),
         None if ir.output_requirements.is_empty() => return None,
-        None => pretty_insertion_ascii(&Value::Object(ir.output_requirements.clone())),
+        None => {
+            let mut printed = String::new();
+            write_object(&ir.output_requirements, &Layout::PRETTY_INSERTION_ASCII, &mut printed);
+            parts.adapter.trusted(SectionKind::OutputSchema, &printed)
+        }
     };
-    let text = parts.adapter.trusted(SectionKind::OutputSchema, &printed);
     Some(Section::new(SectionKind::OutputSchema, "output_schema", text, Provenance::Developer))
 }
 
@@ -249,7 +279,7 @@ fn context(
             value.map(|value| Part::new("context digest", plain(value), Provenance::Retrieval)).collect()
         }
         ContextRef::Raw(raw) => {
-            let text = format!("[Reference: {}]", one_line(raw));
+            let text = ["[Reference: ", &one_line(raw), "]"].concat();
             out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
             return;
         }
@@ -270,8 +300,12 @@ fn context(
 }
 
 /// A reference is untrusted too: it can not begin a line of its own.
-fn one_line(reference: &str) -> String {
-    reference.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+fn one_line(reference: &str) -> Cow<'_, str> {
+    if reference.contains(char::is_control) {
+        reference.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+    } else {
+        reference.into()
+    }
 }
 
 /// A file's part with at most [`FILE_CHARACTERS`] characters; what is cut is reported.

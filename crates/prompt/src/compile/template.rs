@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use stave_canon::{Object, Pointer, Value};
+use stave_canon::{Object, Pointer, Value, pretty_insertion_ascii};
 use thiserror::Error;
 
 use super::{
@@ -27,7 +27,7 @@ const DEFAULT: &str = include_str!("../../templates/default.json");
 pub struct Template {
     pub role: String,
     pub goal: String,
-    pub constraints: Vec<String>,
+    pub constraints: Arc<Vec<String>>,
     pub format: OutputFormat,
     /// The schema of the answer, short or as JSON Schema.
     pub schema: Option<Value>,
@@ -41,6 +41,8 @@ pub struct Template {
     pub model_instructions: BTreeMap<String, String>,
     /// How important sections are, in place of the usual order.
     pub priorities: Vec<(SectionKind, u8)>,
+    /// The schema as prompts show it.
+    printed_schema: Option<Arc<str>>,
 }
 
 /// In which form a role answers.
@@ -56,9 +58,9 @@ pub enum OutputFormat {
 /// The templates of a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Templates {
-    roles: BTreeMap<String, Template>,
-    /// Output schemas by `schema_id`.
-    schemas: BTreeMap<String, Value>,
+    roles: BTreeMap<String, Arc<Template>>,
+    /// Output schemas by `schema_id`, each as prompts show it too.
+    schemas: BTreeMap<String, (Value, Arc<str>)>,
 }
 
 /// Compiles prompts with the templates of their roles.
@@ -139,7 +141,7 @@ impl Templates {
 
     /// The template of a role, or the general one.
     #[must_use]
-    pub fn of(&self, role: &str) -> Option<&Template> {
+    pub fn of(&self, role: &str) -> Option<&Arc<Template>> {
         self.roles.get(role).or_else(|| self.roles.get(GENERAL_ROLE))
     }
 
@@ -150,17 +152,35 @@ impl Templates {
     /// The schema of a prompt's answer: its own requirements, the one it names, or its role's.
     pub fn schema_of(&self, ir: &PromptIr) -> Result<Option<Value>, UnknownSchema> {
         if !ir.output_requirements.is_empty() {
-            return Ok(Some(ir.output_requirements.clone().into()));
+            return Ok(Some(Object::clone(&ir.output_requirements).into()));
         }
         if ir.schema_id == "default" {
             return Ok(self.of(&ir.role).and_then(|template| template.schema.clone()));
         }
         match self.schemas.get(&ir.schema_id) {
-            Some(schema) => Ok(Some(schema.clone())),
-            None => Err(UnknownSchema {
-                schema_id: ir.schema_id.clone(),
-                known: std::iter::once("default".to_owned()).chain(self.schemas.keys().cloned()).collect(),
-            }),
+            Some((schema, _)) => Ok(Some(schema.clone())),
+            None => Err(self.unknown_schema(ir)),
+        }
+    }
+
+    /// The same as prompts show it.
+    fn printed_schema_of(&self, ir: &PromptIr) -> Result<Option<Arc<str>>, UnknownSchema> {
+        if !ir.output_requirements.is_empty() {
+            return Ok(None);
+        }
+        if ir.schema_id == "default" {
+            return Ok(self.of(&ir.role).and_then(|template| template.printed_schema.clone()));
+        }
+        match self.schemas.get(&ir.schema_id) {
+            Some((_, printed)) => Ok(Some(Arc::clone(printed))),
+            None => Err(self.unknown_schema(ir)),
+        }
+    }
+
+    fn unknown_schema(&self, ir: &PromptIr) -> UnknownSchema {
+        UnknownSchema {
+            schema_id: ir.schema_id.clone(),
+            known: std::iter::once("default".to_owned()).chain(self.schemas.keys().cloned()).collect(),
         }
     }
 }
@@ -177,13 +197,13 @@ impl Compiler {
         let template = self.templates.of(&ir.role);
         let mut parts = Parts {
             references: resolution.parts.clone(),
-            output_schema: self.templates.schema_of(ir)?,
+            output_schema: self.templates.printed_schema_of(ir)?,
             adapter,
             ..Parts::default()
         };
         if let Some(template) = template {
             parts.instructions = template.instructions(ir.provider());
-            parts.constraints.clone_from(&template.constraints);
+            parts.constraints = Arc::clone(&template.constraints);
             parts.priorities.clone_from(&template.priorities);
         }
         let mut compiled = compile(ir, &parts, counter)?;
@@ -236,12 +256,12 @@ impl Reader {
         for (role, template) in self.members(&root, object, "templates") {
             let at = root.key("templates").key(&role);
             let template = self.template(&at, &role, template);
-            out.roles.extend(template.map(|template| (role, template)));
+            out.roles.extend(template.map(|template| (role, Arc::new(template))));
         }
         for (id, schema) in self.members(&root, object, "schemas") {
             match schema {
                 Value::Object(_) => {
-                    out.schemas.insert(id, schema.clone());
+                    out.schemas.insert(id, (schema.clone(), pretty_insertion_ascii(schema).into()));
                 }
                 other => self.fault(
                     root.key("schemas").key(&id),
@@ -308,12 +328,14 @@ impl Reader {
                 }
             })
             .collect();
+        let schema = output.get("schema").filter(|schema| !schema.is_null());
         Some(Template {
             role: role.to_owned(),
             goal: self.text(at, object, "goal"),
-            constraints: self.texts(at, object, "constraints"),
+            constraints: self.texts(at, object, "constraints").into(),
             format,
-            schema: output.get("schema").filter(|schema| !schema.is_null()).cloned(),
+            schema: schema.cloned(),
+            printed_schema: schema.map(|schema| pretty_insertion_ascii(schema).into()),
             required_fields: self.texts(&output_at, output, "required_fields"),
             max_tokens,
             example: output.get("example").cloned(),

@@ -84,7 +84,7 @@ impl CompiledPrompt {
             ("ir_version", self.ir_version.as_str().into()),
             ("ir_phase", self.phase.word().into()),
             ("ir_priority", self.priority.into()),
-            ("ir_constraints", self.constraints.clone().into()),
+            ("ir_constraints", self.constraints.to_vec().into()),
             ("cuts", Value::Array(cuts)),
             ("unresolved", self.unresolved.clone().into()),
             ("context", self.resolution.to_value()),
@@ -94,7 +94,7 @@ impl CompiledPrompt {
             ("content", content.into()),
             ("estimated_tokens", used.into()),
             ("model_provider", self.model_provider.as_str().into()),
-            ("output_schema", self.template.as_ref().map_or(Value::Null, super::Template::output_value)),
+            ("output_schema", self.template.as_ref().map_or(Value::Null, |template| template.output_value())),
             ("context_summary", context_summary),
             ("compilation_metadata", compilation_metadata),
         ])

@@ -38,6 +38,36 @@ const INJECTED: [&str; 6] = [
     r"\b(without|no longer have|act as if (there (are|were)|you have) no)\W+(any\W+)?(restrictions|rules|policies|governance|guard ?rails|safeguards|limitations)\b",
 ];
 
+/// Of which every match of [`INJECTED`] holds one.
+const INJECTED_NEEDLES: [&str; 26] = [
+    "bypass",
+    "circumvent",
+    "overrid",
+    "evad",
+    "subvert",
+    "defeat",
+    "sidestep",
+    "ignor",
+    "disregard",
+    "forget",
+    "skip",
+    "neglect",
+    "reveal",
+    "print",
+    "repeat",
+    "show",
+    "output",
+    "leak",
+    "disclose",
+    "anything",
+    "developer",
+    "jailbroken",
+    "you are now",
+    "without",
+    "no longer have",
+    "act as if",
+];
+
 pub(super) fn specified() -> Vec<Policy> {
     vec![
         policy("protected_paths", PolicyType::ContextRef, &PATHS, &[], Action::Deny),
@@ -48,7 +78,7 @@ pub(super) fn specified() -> Vec<Policy> {
 
 pub(super) fn strict() -> Vec<Policy> {
     let injected = policy("injected_instructions", PolicyType::Content, &INJECTED, &[], Action::Deny);
-    let injected = injected.matching(Matching::Regex);
+    let injected = injected.needles(&INJECTED_NEEDLES).matching(Matching::Regex);
     // An expression of ours that could not be used would be our own mistake; a test compiles them all.
     debug_assert!(injected.is_ok());
     let mut policies = vec![

@@ -5,13 +5,15 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
-use stave_canon::{Number, Pointer, Value};
+use stave_canon::{Number, Value};
 
 use super::carried::{self, Carried};
 use super::lowered::Lowered;
 use super::policy::{Bounds, Matching, Policy, PolicyType, Quantity};
-use super::strict::{Literals, PathPattern, Paths, Places, Prepared};
+use super::sieve::{Form, Sieve};
+use super::strict::{
+    Literals, PathPattern, Paths, Places, Prepared, is_plain_reference, letters_and_figures,
+};
 use super::{Content, Field, Mode, Verdict, Violation};
 use crate::{ContextRef, PromptIr};
 
@@ -20,6 +22,10 @@ use crate::{ContextRef, PromptIr};
 pub(super) struct Judge {
     mode: Mode,
     compiled: Vec<Compiled>,
+    /// Lets references through that none of the policies concerns, if there is such a sieve.
+    references: Option<Sieve>,
+    /// The same for every other text.
+    texts: Option<Sieve>,
 }
 
 /// One policy, ready to search.
@@ -27,8 +33,6 @@ pub(super) struct Judge {
 struct Compiled {
     /// Whether texts are compared byte by byte, as specified.
     exact: bool,
-    /// Finds out in one walk that nothing of an exact policy is in a text, which is the usual case.
-    sieve: Option<AhoCorasick>,
     literals: Literals,
     paths: Vec<(usize, PathPattern)>,
     expressions: Vec<usize>,
@@ -65,43 +69,117 @@ impl<'t> Item<'t> {
 
 impl Judge {
     pub(super) fn new(mode: Mode, policies: &[Policy], allow: &[String]) -> Self {
-        Judge { mode, compiled: policies.iter().map(|policy| Compiled::new(mode, policy, allow)).collect() }
+        let compiled: Vec<Compiled> =
+            policies.iter().map(|policy| Compiled::new(mode, policy, allow)).collect();
+        let sieve = |of_references: bool| {
+            let mut all = policies.iter().zip(&compiled).filter(|(policy, _)| {
+                policy.policy_type() != PolicyType::Number
+                    && (policy.policy_type() == PolicyType::ContextRef) == of_references
+            });
+            sieve(&mut all, of_references, mode)
+        };
+        let (references, texts) = (sieve(true), sieve(false));
+        Judge { mode, compiled, references, texts }
     }
 
-    pub(super) fn check(&self, policies: &[Policy], ir: &PromptIr) -> Verdict {
+    /// Judges a prompt; with `before`, only what that prompt did not have.
+    pub(super) fn check(&self, policies: &[Policy], ir: &PromptIr, before: Option<&PromptIr>) -> Verdict {
         let mut out = Vec::new();
-        let intent = Item::new(&ir.intent);
-        let references: Vec<Item<'_>> = ir.context_refs.iter().map(|text| Item::new(text)).collect();
-        let constraints: Vec<Item<'_>> = ir.constraints.iter().map(|text| Item::new(text)).collect();
         let strict = self.mode == Mode::Strict;
         let looks_at_carried =
             strict || policies.iter().any(|policy| policy.policy_type() == PolicyType::Metadata);
-        let carried: Vec<Carried<'_>> = if looks_at_carried { carried::texts(ir) } else { Vec::new() };
-        let carried_items: Vec<(&Pointer, Item<'_>)> =
-            carried.iter().map(|carried| (&carried.pointer, Item::new(carried.text))).collect();
+        let has_intent = before.is_none_or(|before| before.intent != ir.intent);
+        let constraints: &[String] = if before.is_none_or(|before| before.constraints != ir.constraints) {
+            &ir.constraints
+        } else {
+            &[]
+        };
+        let references: &[String] = if before.is_none_or(|before| before.context_refs != ir.context_refs) {
+            &ir.context_refs
+        } else {
+            &[]
+        };
+        let carried = |with: &mut dyn FnMut(&str, bool)| {
+            if looks_at_carried {
+                carried::each(ir, before, &mut |text, is_reference| with(text, is_reference));
+            }
+        };
+
+        // Which texts have to be judged: the intent, the constraints and what is carried along …
+        let texts = self.held_back(self.texts.as_ref(), |push| {
+            has_intent.then(|| push(&ir.intent, false));
+            constraints.iter().for_each(|text| push(text, false));
+            carried(&mut |text, _| push(text, false));
+        });
+        // … and the references, with those that are carried along.
+        let mut held_references = self.held_back(self.references.as_ref(), |push| {
+            references.iter().for_each(|text| push(text, true));
+            if strict {
+                carried(&mut |text, is_reference| {
+                    if is_reference {
+                        push(text, true);
+                    }
+                });
+            }
+        });
+        let has_number = policies.iter().any(|policy| policy.policy_type() == PolicyType::Number);
+        if texts.is_empty() && held_references.is_empty() && !has_number {
+            return Verdict::default();
+        }
+
+        let intent = usize::from(has_intent);
+        let first_carried = intent + constraints.len();
+        let constraint_items: Vec<(usize, Item<'_>)> = texts
+            .iter()
+            .filter_map(|index| index.checked_sub(intent))
+            .filter_map(|index| Some((index, Item::new(constraints.get(index)?))))
+            .collect();
+        let intent_item = (has_intent && texts.first() == Some(&0)).then(|| Item::new(&ir.intent));
+        let carried_held = texts.last().is_some_and(|last| *last >= first_carried)
+            || held_references.last().is_some_and(|last| *last >= references.len());
+        let carried = if carried_held { carried::texts(ir, before) } else { Vec::new() };
+        let carried_texts: Vec<(&Carried<'_>, Item<'_>)> = texts
+            .iter()
+            .filter_map(|index| carried.get(index.checked_sub(first_carried)?))
+            .map(|carried| (carried, Item::new(carried.text)))
+            .collect();
+        let named: Vec<&Carried<'_>> = carried.iter().filter(|carried| carried.is_reference).collect();
+        let carried_references: Vec<(&Carried<'_>, Item<'_>)> = held_references
+            .iter()
+            .filter_map(|index| named.get(index.checked_sub(references.len())?))
+            .map(|carried| (*carried, Item::new(carried.text)))
+            .collect();
+        held_references.retain(|index| *index < references.len());
+        let reference_items: Vec<(usize, Item<'_>)> = held_references
+            .iter()
+            .filter_map(|index| Some((*index, Item::new(references.get(*index)?))))
+            .collect();
+
         for (policy, compiled) in policies.iter().zip(&self.compiled) {
             match policy.policy_type() {
                 PolicyType::ContextRef => {
-                    for (index, item) in references.iter().enumerate() {
-                        compiled.references(policy, item, Field::ContextRefs(index), &mut out);
+                    for (index, item) in &reference_items {
+                        compiled.references(policy, item, || Field::ContextRefs(*index), &mut out);
                     }
-                    if strict {
-                        for carried in carried::references(&carried) {
-                            let field = Field::Carried(carried.pointer.clone());
-                            compiled.references(policy, &Item::new(carried.text), field, &mut out);
-                        }
+                    for (carried, item) in &carried_references {
+                        let field = || Field::Carried(carried.pointer.clone());
+                        compiled.references(policy, item, field, &mut out);
                     }
                 }
-                PolicyType::Intent => compiled.texts(policy, &intent, || Field::Intent, &mut out),
+                PolicyType::Intent => {
+                    if let Some(item) = &intent_item {
+                        compiled.texts(policy, item, || Field::Intent, &mut out);
+                    }
+                }
                 PolicyType::Constraint => {
-                    for (index, item) in constraints.iter().enumerate() {
-                        compiled.texts(policy, item, || Field::Constraints(index), &mut out);
+                    for (index, item) in &constraint_items {
+                        compiled.texts(policy, item, || Field::Constraints(*index), &mut out);
                     }
                 }
                 PolicyType::Content if !strict => {}
                 PolicyType::Metadata | PolicyType::Content => {
-                    for (pointer, item) in &carried_items {
-                        compiled.texts(policy, item, || Field::Carried((*pointer).clone()), &mut out);
+                    for (carried, item) in &carried_texts {
+                        compiled.texts(policy, item, || Field::Carried(carried.pointer.clone()), &mut out);
                     }
                 }
                 PolicyType::Number => {
@@ -112,6 +190,25 @@ impl Judge {
         Verdict { violations: out }
     }
 
+    /// The numbers of the texts that the sieve holds back: all of them when there is no sieve. A reference has
+    /// to be a plain one besides, since the sieve knows nothing of paths.
+    fn held_back(&self, sieve: Option<&Sieve>, texts: impl Fn(&mut dyn FnMut(&str, bool))) -> Vec<usize> {
+        let Some(sieve) = sieve else {
+            let mut count = 0;
+            texts(&mut |_, _| count += 1);
+            return (0..count).collect();
+        };
+        let mut walk = sieve.walk();
+        let strict = self.mode == Mode::Strict;
+        texts(&mut |text, is_reference| {
+            walk.push(text);
+            if strict && is_reference && !is_plain_reference(text) {
+                walk.hold_back_last();
+            }
+        });
+        walk.finish()
+    }
+
     pub(super) fn check_content(&self, policies: &[Policy], contents: &[Content<'_>]) -> Verdict {
         let mut out = Vec::new();
         for (policy, compiled) in policies.iter().zip(&self.compiled) {
@@ -119,7 +216,7 @@ impl Judge {
                 let field = || Field::Content(content.reference.to_owned());
                 match (policy.policy_type(), content.path) {
                     (PolicyType::ContextRef, Some(path)) if self.mode == Mode::Strict => {
-                        compiled.references(policy, &Item::new(path), field(), &mut out);
+                        compiled.references(policy, &Item::new(path), field, &mut out);
                     }
                     (PolicyType::Content, _) => {
                         compiled.texts(policy, &Item::new(content.text), field, &mut out);
@@ -172,7 +269,6 @@ impl Compiled {
         });
         Compiled {
             exact,
-            sieve: if exact { sieve(policy, is_reference) } else { None },
             literals: Literals::new(literals),
             paths,
             expressions,
@@ -185,10 +281,6 @@ impl Compiled {
     /// Judges a text that is searched for keywords.
     fn texts(&self, policy: &Policy, item: &Item<'_>, field: impl Fn() -> Field, out: &mut Vec<Violation>) {
         if self.exact {
-            // Outside ASCII, letter case depends on more than one letter at a time.
-            if item.text.is_ascii() && self.is_clean(item.text) {
-                return;
-            }
             out.extend(policy.patterns().iter().filter_map(|pattern| {
                 let range = item.lowered().find(pattern.lowered())?;
                 Some(Violation::new(policy, field(), pattern, item.text, range))
@@ -200,33 +292,32 @@ impl Compiled {
     }
 
     /// Judges a text that is a reference.
-    fn references(&self, policy: &Policy, item: &Item<'_>, field: Field, out: &mut Vec<Violation>) {
-        if self.exact && self.is_clean(item.text) {
-            // Nothing to report but what lies outside the allowed places.
-        } else if self.exact {
+    fn references(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        field: impl Fn() -> Field,
+        out: &mut Vec<Violation>,
+    ) {
+        if self.exact {
             out.extend(policy.patterns().iter().filter_map(|pattern| {
-                let start = item.text.find(pattern.written())?;
+                let start = find(item.text, pattern.written())?;
                 let range = start..start + pattern.written().len();
-                Some(Violation::new(policy, field.clone(), pattern, item.text, range))
+                Some(Violation::new(policy, field(), pattern, item.text, range))
             }));
         } else {
             let mut hits = self.hits(policy, item);
             let whole = 0..item.text.len();
             let under = self.paths.iter().filter(|(_, path)| path.matches(item.paths(), &self.allowed_paths));
             hits.extend(under.map(|(index, _)| (*index, whole.clone())));
-            self.report(policy, item, hits, || field.clone(), out);
+            self.report(policy, item, hits, &field, out);
         }
         if let Some((places, named)) = &self.only
             && matches!(ContextRef::parse(item.text), ContextRef::File(_) | ContextRef::Raw(_))
             && !places.hold(item.paths())
         {
-            out.push(Violation::of(policy, field, Arc::clone(named), item.text, 0..item.text.len()));
+            out.push(Violation::of(policy, field(), Arc::clone(named), item.text, 0..item.text.len()));
         }
-    }
-
-    /// Whether the sieve shows that no pattern is in the text.
-    fn is_clean(&self, text: &str) -> bool {
-        self.sieve.as_ref().is_some_and(|sieve| !sieve.is_match(text))
     }
 
     /// The hits of literals and expressions outside what is allowed.
@@ -272,11 +363,51 @@ impl Compiled {
     }
 }
 
-/// The patterns of an exact policy as one automaton: references as they are, keywords in any letter case.
-fn sieve(policy: &Policy, is_reference: bool) -> Option<AhoCorasick> {
-    let patterns = policy.patterns().iter();
-    let patterns = patterns.map(|pattern| if is_reference { pattern.written() } else { pattern.lowered() });
-    AhoCorasick::builder().ascii_case_insensitive(!is_reference).build(patterns).ok()
+/// The sieve of all policies of a kind, if one form of the texts serves them all.
+fn sieve<'p>(
+    policies: &mut dyn Iterator<Item = (&'p Policy, &'p Compiled)>,
+    of_references: bool,
+    mode: Mode,
+) -> Option<Sieve> {
+    let form = match (mode, of_references) {
+        (Mode::Strict, _) => Form::Letters,
+        (Mode::Specified, true) => Form::Exact,
+        (Mode::Specified, false) => Form::Lowered,
+    };
+    let mut needles = Vec::new();
+    for (policy, compiled) in policies {
+        if compiled.exact != (mode == Mode::Specified) || compiled.only.is_some() {
+            return None;
+        }
+        match form {
+            Form::Exact => needles.extend(policy.forbidden().map(str::to_owned)),
+            Form::Lowered => {
+                needles.extend(policy.patterns().iter().map(|pattern| pattern.lowered().to_owned()));
+            }
+            Form::Letters => {
+                needles.extend_from_slice(compiled.literals.needles());
+                needles.extend(compiled.paths.iter().filter_map(|(_, path)| path.needle()));
+                if !compiled.expressions.is_empty() {
+                    needles.extend(policy.known_needles()?.iter().map(|text| letters_and_figures(text)));
+                }
+            }
+        }
+    }
+    Sieve::new(form, &needles)
+}
+
+/// Where a text begins in another one. References are short, so that preparing a search would take longer.
+fn find(text: &str, wanted: &str) -> Option<usize> {
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    match wanted.first() {
+        None => Some(0),
+        Some(first) => {
+            let starts = 0..(text.len() + 1).checked_sub(wanted.len())?;
+            starts.into_iter().find(|at| {
+                text.get(*at) == Some(first) && text.get(*at..).is_some_and(|rest| rest.starts_with(wanted))
+            })
+        }
+    }
 }
 
 /// The violation of a bound, if it is broken.
@@ -300,4 +431,126 @@ fn broken(policy: &Policy, bounds: &Bounds, ir: &PromptIr) -> Option<Violation> 
 
 fn printed(number: &Number) -> String {
     Value::Number(number.clone()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use stave_canon::{CountingIds, FixedClock, Timestamp};
+
+    use super::*;
+    use crate::PromptIrBuilder;
+    use crate::governance::{Action, PolicySet};
+
+    /// Words of policies, whole, cut, disguised and encoded, and harmless ones between them.
+    const PIECES: [&str; 44] = [
+        "bypass",
+        "BYPASS",
+        "by-pass",
+        "b y p a s s",
+        "byp@55",
+        "ssapyb",
+        "olcnff",
+        "YnlwYXNz",
+        "627970617373",
+        "%62ypass",
+        "by\u{200b}pass",
+        "b\u{443}pass",
+        "ignore policy",
+        "ignore",
+        "policy",
+        "override",
+        "overridden",
+        "0verr1de",
+        "delete all",
+        "drop database",
+        "rm -rf",
+        "circumvent",
+        "without any rules",
+        "show me the",
+        "/etc/",
+        "file:/etc/passwd",
+        "file:src/a.py",
+        "../",
+        "~/",
+        ".ssh",
+        "id_rsa",
+        ".env",
+        "C:\\Windows\\System32\\",
+        "file:",
+        "diff:main",
+        " ",
+        "_",
+        "-",
+        ".",
+        "module 7",
+        "authentication",
+        "you are now free of",
+        "m",
+        "secrets",
+    ];
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![prop::sample::select(&PIECES[..]).prop_map(str::to_owned), "[ -~]{0,6}"];
+        prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    fn sets() -> [PolicySet; 4] {
+        let own = [
+            Policy::new(
+                "places",
+                PolicyType::ContextRef,
+                ["**/secrets/", "s3://x"].map(str::to_owned),
+                Action::Deny,
+            ),
+            Policy::new(
+                "signs",
+                PolicyType::Constraint,
+                ["m", "-- x", "rm 1"].map(str::to_owned),
+                Action::Flag,
+            ),
+            Policy::new("carried", PolicyType::Metadata, ["policy".to_owned()], Action::Flag),
+        ];
+        [
+            PolicySet::specified(),
+            PolicySet::strict(),
+            PolicySet::new(own.to_vec()),
+            PolicySet::new(own.to_vec()).with_mode(Mode::Strict),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+
+        #[test]
+        fn the_sieve_lets_nothing_through_that_a_policy_finds(
+            intent in text(),
+            references in prop::collection::vec(text(), 0..12),
+            constraints in prop::collection::vec(text(), 0..4),
+            carried in prop::collection::vec((text(), text()), 0..3),
+        ) {
+            let mut builder = PromptIrBuilder::new("writer", intent);
+            for reference in &references {
+                builder = builder.add_context_ref(reference);
+            }
+            for constraint in &constraints {
+                builder = builder.add_constraint(constraint);
+            }
+            for (key, value) in &carried {
+                builder = builder.add_metadata(key, value.as_str());
+            }
+            let clock = FixedClock(Timestamp::UNIX_EPOCH);
+            let ir = builder.build(&CountingIds::new(), &clock).unwrap();
+            let empty = PromptIrBuilder::new("", "").build(&CountingIds::new(), &clock).unwrap();
+            for set in sets() {
+                let judge = Judge::new(set.mode(), set.policies(), &[]);
+                prop_assert!(judge.texts.is_some() && judge.references.is_some());
+                let without = Judge { references: None, texts: None, ..judge };
+                let whole = without.check(set.policies(), &ir, None);
+                prop_assert_eq!(&set.check(&ir), &whole);
+                prop_assert_eq!(&set.check_change(&empty, &ir), &whole);
+                prop_assert!(set.check_change(&ir, &ir).violations.is_empty());
+            }
+        }
+    }
 }

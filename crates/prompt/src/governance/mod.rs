@@ -18,12 +18,13 @@ mod lowered;
 mod policy;
 mod read;
 mod report;
+mod sieve;
 mod strict;
 mod violation;
 
 pub use policy::{Action, BadExpression, Bounds, Matching, Policy, PolicyType, Quantity};
 pub use read::{InvalidPolicies, PolicyFault};
-pub use report::{CheckEntry, CheckLog, RECENT_CHECKS, Report};
+pub use report::{CheckEntry, RECENT_CHECKS, Report};
 pub use violation::{Field, Violation};
 
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -149,7 +150,13 @@ impl PolicySet {
     /// Judges a prompt.
     #[must_use]
     pub fn check(&self, ir: &PromptIr) -> Verdict {
-        self.judge().check(&self.policies, ir)
+        self.judge().check(&self.policies, ir, None)
+    }
+
+    /// Judges what a prompt has and the prompt `before` it, which these policies approved, did not have.
+    #[must_use]
+    pub fn check_change(&self, before: &PromptIr, ir: &PromptIr) -> Verdict {
+        self.judge().check(&self.policies, ir, Some(before))
     }
 
     /// Judges what the references of a prompt resolved to.

@@ -71,7 +71,7 @@ pub struct Bounds {
 }
 
 /// One rule: texts that must not occur in one field, or bounds of a number.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Policy {
     name: Arc<str>,
     policy_type: PolicyType,
@@ -81,6 +81,8 @@ pub struct Policy {
     allow: Vec<String>,
     only: Vec<String>,
     bounds: Option<Bounds>,
+    /// For expressions: every match holds one of these, when that is known.
+    needles: Option<&'static [&'static str]>,
 }
 
 /// A forbidden text, kept as written for messages and prepared for matching.
@@ -201,6 +203,7 @@ impl Policy {
             allow: Vec::new(),
             only: Vec::new(),
             bounds: None,
+            needles: None,
         }
     }
 
@@ -219,6 +222,16 @@ impl Policy {
             }
         }
         Ok(self)
+    }
+
+    /// Says what every match of the policy's expressions holds at least one of.
+    pub(super) fn needles(mut self, needles: &'static [&'static str]) -> Self {
+        self.needles = Some(needles);
+        self
+    }
+
+    pub(super) fn known_needles(&self) -> Option<&'static [&'static str]> {
+        self.needles
     }
 
     /// Texts around which the policy makes an exception: a hit inside one of them is none.
@@ -327,6 +340,19 @@ impl Pattern {
 
     pub(super) fn expression(&self) -> Option<&Regex> {
         self.expression.as_ref()
+    }
+}
+
+/// Policies are equal when they say the same; what is known about their expressions follows from that.
+impl PartialEq for Policy {
+    fn eq(&self, other: &Self) -> bool {
+        let said = |policy: &Policy| (policy.policy_type, policy.action, policy.matching);
+        said(self) == said(other)
+            && self.name == other.name
+            && self.patterns == other.patterns
+            && self.allow == other.allow
+            && self.only == other.only
+            && self.bounds == other.bounds
     }
 }
 

@@ -10,6 +10,9 @@ const ORIGINAL_BUDGET: &str = "original_budget";
 /// The key of the phase's multiplier.
 const BUDGET_MULTIPLIER: &str = "budget_multiplier";
 
+/// Below this, every double without a fraction is one integer.
+const EXACT_DOUBLES: f64 = 9_007_199_254_740_992.0;
+
 /// Multiplies the budget by the phase's multiplier and the priority's bonus.
 ///
 /// A prompt whose metadata shows that its budget is already the adjusted one is left alone, so that
@@ -64,6 +67,9 @@ pub fn adjusted_budget(budget: &Number, phase: PhaseType, priority: &Number) -> 
     let product = (budget.as_f64() * phase.budget_multiplier()) * (1.0 + bonus);
     if !product.is_finite() {
         return None;
+    }
+    if product.abs() < EXACT_DOUBLES {
+        return Some(Number::Int(product as i64));
     }
     Number::integer(&format!("{:.0}", product.trunc()))
 }

@@ -1,5 +1,7 @@
 //! Replaces a long list of context references by one digest.
 
+use std::sync::Arc;
+
 use stave_canon::{Ids, Number, Value};
 
 use super::{Change, Plugin, PluginConfigError, PluginError};
@@ -62,9 +64,9 @@ impl Plugin for ContextDigest {
             return Ok(None);
         }
         let mut changed = ir.clone_with_id(ids);
-        let originals = std::mem::replace(&mut changed.context_refs, vec![CONTEXT_DIGEST_MARKER.to_owned()]);
+        changed.context_refs = Arc::new(vec![CONTEXT_DIGEST_MARKER.to_owned()]);
         let digest = format!("Context summary: {count} files related to: {}", ir.intent);
-        changed.metadata.insert("original_context_refs".to_owned(), originals.into());
+        changed.metadata.insert("original_context_refs".to_owned(), ir.context_refs.to_vec().into());
         changed.metadata.insert("context_digest".to_owned(), digest.into());
         Ok(Some(Change {
             ir: changed,

@@ -10,11 +10,12 @@ pub use budget_optimizer::{BudgetOptimizer, adjusted_budget};
 pub use context_digest::ContextDigest;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use stave_canon::{Ids, Value};
 use thiserror::Error;
 
-use crate::{CreatedAt, PromptIr, short_hash};
+use crate::{CreatedAt, PromptIr, ShortHash, short_hash};
 
 /// Changes a prompt, or leaves it alone.
 pub trait Plugin: Send + Sync + std::fmt::Debug {
@@ -63,11 +64,11 @@ pub enum PluginConfigError {
 /// The audit record of one transformation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IrTransformation {
-    pub transformation_type: String,
+    pub transformation_type: Cow<'static, str>,
     pub description: String,
-    pub before_hash: String,
-    pub after_hash: String,
-    pub applied_by: String,
+    pub before_hash: ShortHash,
+    pub after_hash: ShortHash,
+    pub applied_by: Arc<str>,
     pub timestamp: CreatedAt,
 }
 
@@ -75,23 +76,12 @@ impl IrTransformation {
     /// The record of `change`, which `plugin` made of `before`.
     #[must_use]
     pub fn new(before: &PromptIr, change: &Change, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
-        Self::following(None, before, change, plugin, timestamp)
-    }
-
-    /// The same for a prompt whose hash is known, because the record before this one ends with it.
-    pub(crate) fn following(
-        before_hash: Option<&str>,
-        before: &PromptIr,
-        change: &Change,
-        plugin: &dyn Plugin,
-        timestamp: CreatedAt,
-    ) -> Self {
         IrTransformation {
-            transformation_type: change.transformation_type.to_string(),
+            transformation_type: change.transformation_type.clone(),
             description: change.description.clone(),
-            before_hash: before_hash.map_or_else(|| short_hash(before), str::to_owned),
+            before_hash: short_hash(before),
             after_hash: short_hash(&change.ir),
-            applied_by: plugin.name().to_owned(),
+            applied_by: plugin.name().into(),
             timestamp,
         }
     }
@@ -99,11 +89,11 @@ impl IrTransformation {
     #[must_use]
     pub fn to_value(&self) -> Value {
         Value::from_iter([
-            ("transformation_type", Value::from(self.transformation_type.as_str())),
+            ("transformation_type", Value::from(&*self.transformation_type)),
             ("description", self.description.as_str().into()),
-            ("before_hash", self.before_hash.as_str().into()),
-            ("after_hash", self.after_hash.as_str().into()),
-            ("applied_by", self.applied_by.as_str().into()),
+            ("before_hash", self.before_hash.into()),
+            ("after_hash", self.after_hash.into()),
+            ("applied_by", (&*self.applied_by).into()),
             ("timestamp", self.timestamp.to_string().into()),
         ])
     }

@@ -1,5 +1,7 @@
 //! `stave prompt compile`: the text that a model would be asked, within its budget.
 
+use std::sync::Arc;
+
 use stave_canon::Value;
 use stave_llm::tokens;
 use stave_prompt::compile::{CompileError, CompiledPrompt, Compiler, TokenCounter};
@@ -62,22 +64,20 @@ fn one(
     pipeline: &Pipeline,
     compiler: &Compiler,
     source: &dyn ContextSource,
-    ir: &PromptIr,
+    ir: &Arc<PromptIr>,
     counter: &TokenCounter<'_>,
 ) -> Result<CompiledPrompt, Box<Answer>> {
-    let mut outcome = pipeline.process(ir, &RandomIds, &SystemClock);
+    let mut outcome = pipeline.process_shared(Arc::clone(ir), &RandomIds, &SystemClock);
     if outcome.approved {
         let (resolution, verdict) = pipeline.resolve(&outcome.ir, source);
-        if verdict.approved() {
-            outcome.violations.extend(verdict.violations);
+        outcome = outcome.judged(verdict, Stage::Resolution, ir);
+        if outcome.approved {
             show(&outcome.violations);
             return compiler.compile_from_ir(&outcome.ir, resolution, counter).map_err(|error| {
                 terminal::error(&format!("error: {error}"));
                 Box::new(failed(&outcome, &error))
             });
         }
-        outcome.violations.extend(verdict.violations);
-        outcome = Outcome { ir: ir.clone(), approved: false, denied_at: Some(Stage::Resolution), ..outcome };
     }
     process::tell(&outcome);
     Err(Box::new(Answer { value: process::value(&outcome), exit: Exit::Refused }))

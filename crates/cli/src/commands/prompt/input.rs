@@ -1,6 +1,7 @@
 //! The prompts that a command was given, each with the text it was read from.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stave_diag::{Diagnostic, SourceId, Sources};
 use stave_prompt::{PromptIr, parse};
@@ -13,7 +14,7 @@ use crate::ports::{RandomIds, SystemClock};
 pub(super) struct Document {
     pub(super) source: SourceId,
     pub(super) text: String,
-    pub(super) prompt: Result<PromptIr, Vec<Diagnostic>>,
+    pub(super) prompt: Result<Arc<PromptIr>, Vec<Diagnostic>>,
 }
 
 /// Everything that was given, in order.
@@ -59,7 +60,7 @@ pub(super) fn place(paths: &[PathBuf], project: Option<&Path>) -> PathBuf {
 impl Documents {
     fn add(&mut self, name: &str, text: String) {
         let source = self.sources.add(name, text.as_str());
-        let prompt = parse(source, &text, &RandomIds, &SystemClock);
+        let prompt = parse(source, &text, &RandomIds, &SystemClock).map(Arc::new);
         self.documents.push(Document { source, text, prompt });
     }
 

@@ -71,7 +71,7 @@ pub(super) fn tell(outcome: &Outcome) {
             failure.plugin, failure.message
         ));
     }
-    for record in &outcome.transformations {
+    for record in outcome.transformations.iter() {
         let (before, after) = (&record.before_hash, &record.after_hash);
         terminal::error(&format!("{}: {} ({before} to {after})", record.applied_by, record.description));
     }

@@ -32,6 +32,52 @@ pub(super) fn decoded(original: &str) -> Option<Vec<Placed>> {
     changed.then_some(current)
 }
 
+/// Whether a text of ASCII could hold an encoding: false only when [`decoded`] has nothing to take off.
+pub(in super::super) fn may_be_encoded(text: &str) -> bool {
+    let mut rest = text.as_bytes();
+    while let Some(byte) = rest.first() {
+        if matches!(byte, b'%' | b'&' | b'\\') {
+            return true;
+        }
+        let length = rest.iter().take_while(|byte| is_word(char::from(**byte))).count();
+        let (word, after) = rest.split_at(length.max(1));
+        if length >= SHORTEST_WORD && may_be_encoded_word(word) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
+/// Whether a word could be hexadecimal, or base64 of text. Most words give a byte that is in no text soon.
+fn may_be_encoded_word(word: &[u8]) -> bool {
+    if word.iter().all(u8::is_ascii_hexdigit) {
+        return true;
+    }
+    let (mut bits, mut count, mut continuing) = (0_u32, 0_u32, 0_u32);
+    let padding = word.iter().rev().take_while(|byte| **byte == b'=').count();
+    for byte in word.iter().take(word.len() - padding) {
+        let Some(value) = base64_digit(*byte) else { return false };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count < 8 {
+            continue;
+        }
+        count -= 8;
+        let byte = (bits >> count) as u8;
+        bits &= (1 << count) - 1;
+        continuing = match (continuing, byte) {
+            (0, b'\t'..=b'\r' | b' '..=b'~') => 0,
+            (0, 0xc2..=0xdf) => 1,
+            (0, 0xe0..=0xef) => 2,
+            (0, 0xf0..=0xf4) => 3,
+            (1.., 0x80..=0xbf) => continuing - 1,
+            _ => return false,
+        };
+    }
+    true
+}
+
 /// Takes one layer off.
 fn layer(text: &[Placed]) -> Option<Vec<Placed>> {
     let mut out = Vec::with_capacity(text.len());
@@ -206,6 +252,18 @@ fn hexadecimal(word: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
+/// The value of a digit of either alphabet.
+fn base64_digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
 /// Both alphabets, with or without padding.
 fn base64(word: &[u8]) -> Option<Vec<u8>> {
     let trimmed = word.len() - word.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -216,14 +274,7 @@ fn base64(word: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(digits.len() * 3 / 4);
     let (mut bits, mut count) = (0_u32, 0_u32);
     for byte in digits {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
+        let value = base64_digit(*byte)?;
         bits = (bits << 6) | u32::from(value);
         count += 6;
         if count >= 8 {
@@ -259,6 +310,7 @@ mod tests {
             ("\u{e0062}\u{e0079}", "by"),
         ] {
             assert_eq!(text(encoded).as_deref(), Some(plain), "{encoded}");
+            assert!(!encoded.is_ascii() || may_be_encoded(encoded), "{encoded}");
         }
         for plain in ["100% sure & done", "configuration", "src/prompt/governance/mod.rs", "50%", r"C:\new"] {
             assert_eq!(text(plain), None, "{plain}");

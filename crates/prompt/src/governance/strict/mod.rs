@@ -5,5 +5,6 @@ mod path;
 mod plain;
 mod words;
 
-pub(super) use path::{PathPattern, Paths, Places};
-pub(super) use words::{Literals, Prepared};
+pub(super) use encoded::may_be_encoded;
+pub(super) use path::{PathPattern, Paths, Places, is_plain_reference};
+pub(super) use words::{FIGURES, LETTERS, Literals, Prepared, letters_and_figures};

@@ -6,6 +6,7 @@
 
 use super::encoded;
 use super::plain::Plain;
+use super::words::letters_and_figures;
 
 /// A protected place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,31 @@ impl PathPattern {
         let is_allowed = |place: &Place| allowed.iter().any(|allowed| allowed.covers(place));
         paths.places.iter().any(|place| self.covers(place) && !is_allowed(place))
     }
+}
+
+impl PathPattern {
+    /// What the letters of every plain reference hold that this place covers; `None` when it covers none. A
+    /// plain reference is not from a root.
+    pub(in super::super) fn needle(&self) -> Option<String> {
+        let first = self.components.first().filter(|_| self.anywhere)?;
+        Some(letters_and_figures(first))
+    }
+}
+
+/// Whether a reference can only name places below where it starts, by names that begin with a letter, a
+/// digit, `-` or `_`.
+pub(in super::super) fn is_plain_reference(text: &str) -> bool {
+    let path = ["file:", "diff:", "memory:"].iter().find_map(|prefix| text.strip_prefix(prefix));
+    let mut before = b' ';
+    path.unwrap_or(text).bytes().all(|byte| {
+        let begins = matches!(before, b' ' | b'/');
+        before = byte;
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b' ' => true,
+            b'.' | b'/' => !begins,
+            _ => false,
+        }
+    })
 }
 
 /// The only places that references may name.

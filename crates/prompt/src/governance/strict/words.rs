@@ -64,6 +64,8 @@ pub(in super::super) struct Literals {
     words: Searched,
     /// Texts with other signs in them, searched in everything.
     texts: Searched,
+    /// One of these is among the letters of every text of ASCII that a word or a text is in.
+    needles: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -237,7 +239,7 @@ fn alike(letter: char, emit: &mut impl FnMut(char)) {
 }
 
 /// The letter that a digit or a sign stands for.
-fn figure(sign: char) -> Option<char> {
+const fn figure(sign: char) -> Option<char> {
     Some(match sign {
         '0' => 'o',
         '1' | '|' => 'i',
@@ -248,6 +250,35 @@ fn figure(sign: char) -> Option<char> {
         '8' => 'b',
         _ => return None,
     })
+}
+
+/// For each byte of ASCII the letter it becomes among letters alone, or 0. The second half of an `m` is left
+/// to whoever uses the table.
+pub(in super::super) const LETTERS: [u8; 256] = letters(false);
+
+/// The same with the digits and signs that stand for letters.
+pub(in super::super) const FIGURES: [u8; 256] = letters(true);
+
+const fn letters(with_figures: bool) -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let lowered = byte.to_ascii_lowercase();
+        table[byte as usize] = match (lowered, figure(byte as char)) {
+            (b'l', _) => b'i',
+            (b'm', _) => b'r',
+            (b'a'..=b'z', _) => lowered,
+            (_, Some(letter)) if with_figures => letter as u8,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
+
+/// The letters of a folded text, and what its figures stand for, as they are searched.
+pub(in super::super) fn letters_and_figures(folded: &str) -> String {
+    Letters::new(folded, Keep::LettersAndFigures).text
 }
 
 impl Literals {
@@ -268,7 +299,16 @@ impl Literals {
                 texts.push((pattern, whole, Letters::new(&folded, Keep::Everything).text));
             }
         }
-        Literals { words: Searched::new(&words), texts: Searched::new(&texts) }
+        let letters = |text: &String| letters_and_figures(text);
+        let needles = words.iter().map(|(_, _, text)| text.clone());
+        let needles = needles.chain(texts.iter().map(|(_, _, text)| letters(text)));
+        let needles = needles.filter(|needle| needle.is_ascii()).collect();
+        Literals { words: Searched::new(&words), texts: Searched::new(&texts), needles }
+    }
+
+    /// What the sieve has to look for.
+    pub(in super::super) fn needles(&self) -> &[String] {
+        &self.needles
     }
 
     pub(in super::super) fn is_empty(&self) -> bool {
