@@ -32,3 +32,6 @@ def fingerprint(text):
         return digest(document)
 
     return Row(work, work)
+
+
+serve()

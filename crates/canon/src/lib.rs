@@ -32,7 +32,7 @@ pub use number::Number;
 pub use parse::{
     DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each, parse_with,
 };
-pub use pointer::{Pointer, locate, locate_key};
+pub use pointer::{Locator, Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{
     InexactNumber, Layout, Sink, compact_ascii, compact_utf8, pretty_insertion_ascii, pretty_insertion_utf8,

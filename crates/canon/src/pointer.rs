@@ -1,6 +1,7 @@
 //! JSON Pointers (RFC 6901): building them while reading, and finding their place in a text.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -20,7 +21,15 @@ impl Pointer {
     /// The pointer one step further, to an object's member.
     #[must_use]
     pub fn key(&self, key: &str) -> Pointer {
-        Pointer(format!("{}/{}", self.0, key.replace('~', "~0").replace('/', "~1")))
+        let mut pointer = String::with_capacity(self.0.len() + 1 + key.len());
+        pointer.push_str(&self.0);
+        pointer.push('/');
+        if key.contains(['~', '/']) {
+            pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        } else {
+            pointer.push_str(key);
+        }
+        Pointer(pointer)
     }
 
     /// The pointer one step further, to an array's item.
@@ -97,11 +106,72 @@ struct Found {
     complete: bool,
 }
 
+/// Finds the places of many pointers in one text. The items of a list that the text's outermost object
+/// holds are found in one pass, so that a fault in each of them does not scan the text once for each.
+#[derive(Debug)]
+pub struct Locator<'t> {
+    text: &'t str,
+    /// Where the items of each such list begin.
+    lists: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'t> Locator<'t> {
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        Locator { text, lists: BTreeMap::new() }
+    }
+
+    /// What [`locate`] finds.
+    pub fn locate(&mut self, pointer: &str) -> Option<Range<usize>> {
+        let mut steps = tokens(pointer);
+        let (Some(list), Some(index)) = (steps.next(), steps.next().and_then(|token| item_index(&token)))
+        else {
+            return locate(self.text, pointer);
+        };
+        let text = self.text;
+        let starts = self.lists.entry(list.into_owned()).or_insert_with_key(|list| items(text, list));
+        match starts.get(index) {
+            Some(start) => {
+                let start = Found { key: None, start: *start, complete: true };
+                value_range(text, follow(text, start, steps).start)
+            }
+            None => locate(text, pointer),
+        }
+    }
+}
+
+/// Where the items of the list at `key` of the outermost object begin; none when there is no such list.
+fn items(text: &str, key: &str) -> Vec<usize> {
+    let mut outermost = Scanner::new(text);
+    if outermost.peek() != Some(b'{') {
+        return Vec::new();
+    }
+    let Some(list) = member(&mut outermost, key) else { return Vec::new() };
+    let mut scanner = Scanner::starting_at(text, list.start);
+    let mut starts = Vec::new();
+    if !scanner.eat(b'[') {
+        return starts;
+    }
+    while scanner.peek().is_some_and(|byte| !matches!(byte, b']' | b',')) {
+        starts.push(scanner.offset());
+        if scanner.skip(MAX_DEPTH).is_err() || !scanner.eat(b',') {
+            break;
+        }
+    }
+    starts
+}
+
 fn walk(text: &str, pointer: &str) -> Option<Found> {
     let mut scanner = Scanner::new(text);
     scanner.peek()?;
-    let mut found = Found { key: None, start: scanner.offset(), complete: true };
-    for token in tokens(pointer) {
+    let start = Found { key: None, start: scanner.offset(), complete: true };
+    Some(follow(text, start, tokens(pointer)))
+}
+
+/// Goes on from a value that was found.
+fn follow<'p>(text: &str, start: Found, tokens: impl Iterator<Item = Cow<'p, str>>) -> Found {
+    let mut found = start;
+    for token in tokens {
         let mut inside = Scanner::starting_at(text, found.start);
         let next = match inside.peek() {
             Some(b'{') => member(&mut inside, &token),
@@ -110,10 +180,10 @@ fn walk(text: &str, pointer: &str) -> Option<Found> {
         };
         match next {
             Some(next) => found = next,
-            None => return Some(Found { complete: false, ..found }),
+            None => return Found { complete: false, ..found },
         }
     }
-    Some(found)
+    found
 }
 
 /// The last member called `wanted` before the object ends or its text breaks off.
@@ -181,6 +251,19 @@ mod tests {
         assert_eq!(located("/a/00"), located("/a"));
         assert_eq!(located("/a/1/~0/0"), "[ ]");
         assert_eq!(located("/a/0/0/deeper"), "1");
+    }
+
+    #[test]
+    fn many_pointers_are_found_where_each_alone_is() {
+        let broken = r#"{"a": [1, {"b": 2}, "#;
+        for text in [TEXT, broken, "", "[1]", r#"{"a": {"0": 1}}"#, r#"{"a": [] }"#, r#"{"a": [,]}"#] {
+            let mut locator = Locator::new(text);
+            for pointer in
+                ["", "/a", "/a/0", "/a/0/0", "/a/1/b~1c", "/a/1/~0", "/a/1/b", "/a/2", "/a/9/x", "/b/0", "/0"]
+            {
+                assert_eq!(locator.locate(pointer), locate(text, pointer), "{pointer} in {text}");
+            }
+        }
     }
 
     #[test]

@@ -55,8 +55,14 @@ fn fingerprints(document: &Document) -> BTreeMap<&str, String> {
 /// adds. Containers of the same kind are compared inside.
 #[must_use]
 pub fn members(before: &Node, after: &Node) -> Vec<Pointer> {
+    changed_members(&node_value(before), &node_value(after))
+}
+
+/// Where two JSON values differ, in the same order.
+#[must_use]
+pub fn changed_members(before: &Value, after: &Value) -> Vec<Pointer> {
     let mut found = Vec::new();
-    compare(&node_value(before), &node_value(after), &Pointer::root(), &mut found);
+    compare(before, after, &Pointer::root(), &mut found);
     found
 }
 

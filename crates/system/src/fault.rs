@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stave_canon::{ParseError, Pointer};
+use stave_canon::{Locator, ParseError, Pointer};
 use stave_diag::{Code, Diagnostic, SourceId, Span};
 use thiserror::Error;
 
@@ -50,22 +50,39 @@ impl LoadError {
                 vec![Diagnostic::new(codes::SYSTEM_NOT_JSON, span, error.message.clone())]
             }
             LoadError::Faults(faults) => {
-                let each = faults.iter();
-                each.map(|fault| diagnostic(source, text, fault.code, &fault.pointer, &fault.message))
+                let mut places = Places::new(source, text);
+                faults
+                    .iter()
+                    .map(|fault| places.diagnostic(fault.code, &fault.pointer, &fault.message))
                     .collect()
             }
         }
     }
 }
 
-/// A diagnostic at the value that a pointer names.
-#[must_use]
-pub fn diagnostic(source: SourceId, text: &str, code: Code, pointer: &Pointer, message: &str) -> Diagnostic {
-    let range = stave_canon::locate(text, pointer.as_str()).unwrap_or(0..0);
-    // A whole object is too much to underline; its first character marks it.
-    let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));
-    let end = if opens { range.start + 1 } else { range.end };
-    Diagnostic::new(code, Span::new(source, range.start, end), message)
+/// Places in the text of one document, for as many diagnostics as it takes.
+#[derive(Debug)]
+pub struct Places<'t> {
+    source: SourceId,
+    text: &'t str,
+    locator: Locator<'t>,
+}
+
+impl<'t> Places<'t> {
+    #[must_use]
+    pub fn new(source: SourceId, text: &'t str) -> Self {
+        Places { source, text, locator: Locator::new(text) }
+    }
+
+    /// A diagnostic at the value that a pointer names.
+    #[must_use]
+    pub fn diagnostic(&mut self, code: Code, pointer: &Pointer, message: &str) -> Diagnostic {
+        let range = self.locator.locate(pointer.as_str()).unwrap_or(0..0);
+        // A whole object is too much to underline; its first character marks it.
+        let opens = self.text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));
+        let end = if opens { range.start + 1 } else { range.end };
+        Diagnostic::new(code, Span::new(self.source, range.start, end), message)
+    }
 }
 
 impl fmt::Display for Fault {

@@ -28,8 +28,8 @@ pub mod verify;
 mod workflow_order;
 
 pub use codec::{contract_value, node_value};
-pub use diff::{Difference, ScopeMismatch, diff, members};
-pub use fault::{Fault, LoadError, diagnostic};
+pub use diff::{Difference, ScopeMismatch, changed_members, diff, members};
+pub use fault::{Fault, LoadError, Places};
 pub use fingerprint::stable_json_fingerprint;
 pub use model::{Document, Node, NodeKind, Version};
 pub use plan::{PlanContext, plan_to_ir};

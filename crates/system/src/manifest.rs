@@ -27,6 +27,9 @@ pub struct RunManifest {
     pub input_hashes: BTreeMap<String, String>,
     /// SHA-256 of every file that was written, by its path below the output folder.
     pub output_hashes: BTreeMap<String, String>,
+    /// SHA-256 of what every exec document says, by its path below the output folder. The time at which a
+    /// document was made is no part of it, so that the same source has the same manifest.
+    pub exec_hashes: BTreeMap<String, String>,
     /// Path and SHA-256 of the bundle.
     pub runtime_bundle: Option<(String, String)>,
 }
@@ -70,6 +73,7 @@ impl RunManifest {
             ("replay_mode", self.replay_mode.word().into()),
             ("input_hashes", hashes(&self.input_hashes)),
             ("output_hashes", hashes(&self.output_hashes)),
+            ("exec_hashes", hashes(&self.exec_hashes)),
             ("runtime_bundle", bundle.into()),
         ])
     }
@@ -139,6 +143,7 @@ fn read(reader: &mut Reader, value: &Value) -> Option<RunManifest> {
         replay_mode: replay_mode.unwrap_or(ReplayMode::Live),
         input_hashes: hashes(reader, value, "input_hashes"),
         output_hashes: hashes(reader, value, "output_hashes"),
+        exec_hashes: hashes(reader, value, "exec_hashes"),
         runtime_bundle,
     })
 }

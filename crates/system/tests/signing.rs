@@ -1,6 +1,8 @@
 //! Keys and signatures: what is signed is taken, everything else is refused for its own reason.
 
-use stave_system::sign::{Claim, PublicKey, Refusal, SecretKey, Signature, Trust, verify};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use stave_system::sign::{Claim, PublicKey, Refusal, SecretKey, Signature, Subject, Trust, verify};
 
 const MANIFEST: &str =
     r#"{"schema_kind": "run_manifest", "tenant_id": "acme", "repo_id": "support", "run_id": "run-1"}"#;
@@ -90,5 +92,53 @@ fn a_signature_reads_back_and_nothing_else_does() {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         assert!(matches!(Signature::from_text(&changed), Err(Refusal::Malformed(_))), "{from}");
+    }
+}
+
+/// A claim about anything, as far as a claim can be written.
+fn claims() -> impl Strategy<Value = Claim> {
+    let subject = select(vec![Subject::RuntimeBundle, Subject::RunManifest, Subject::SystemIr]);
+    (subject, any::<String>(), any::<String>(), proptest::option::of(any::<String>()), "[0-9a-f]{64}")
+        .prop_map(|(subject, tenant_id, repo_id, run_id, sha256)| Claim {
+            subject,
+            tenant_id,
+            repo_id,
+            run_id,
+            sha256,
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_signature_reads_back_as_it_was_written(claim in claims(), seed in any::<[u8; 32]>()) {
+        let signature = SecretKey::from_seed(&seed).sign(claim);
+        prop_assert_eq!(Signature::from_text(&signature.to_file_text()), Ok(signature));
+    }
+
+    #[test]
+    fn no_text_makes_reading_a_signature_panic(text in any::<String>()) {
+        prop_assert!(matches!(Signature::from_text(&text), Err(Refusal::Malformed(_))), "{}", text);
+    }
+
+    /// A damaged signature is malformed, or one that its key does not stand by.
+    #[test]
+    fn a_damaged_signature_vouches_for_nothing(
+        seed in any::<[u8; 32]>(),
+        place in any::<Index>(),
+        with in any::<u8>(),
+    ) {
+        let key = SecretKey::from_seed(&seed);
+        let signature = key.sign(Claim::of(MANIFEST).unwrap());
+        let mut bytes = signature.to_file_text().into_bytes();
+        let at = place.index(bytes.len());
+        bytes[at] = with;
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
+        let keys = [key.public()];
+        match Signature::from_text(&text) {
+            Err(refusal) => prop_assert!(matches!(refusal, Refusal::Malformed(_))),
+            // White space outside the values, or upper case in the digits, says the same.
+            Ok(read) if read == signature => prop_assert_eq!(verify(MANIFEST, Some(&read), trust(&keys)), Ok(())),
+            Ok(read) => prop_assert!(verify(MANIFEST, Some(&read), trust(&keys)).is_err()),
+        }
     }
 }

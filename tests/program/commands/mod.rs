@@ -1,10 +1,12 @@
 //! One file per command: what it prints, where, and how it ends.
 
+mod admission;
 mod cache;
 mod check;
 mod colour;
 mod deploy;
 mod edit;
+mod exec;
 mod explain;
 mod fmt;
 mod graph;
@@ -14,6 +16,7 @@ mod lsp;
 mod new;
 mod prompt;
 mod record;
+mod rep;
 mod run;
 mod runs;
 mod runs_after_a_kill;
@@ -21,3 +24,4 @@ mod sample;
 mod schema;
 mod secrets;
 mod system;
+mod workflows;

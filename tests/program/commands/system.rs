@@ -181,7 +181,8 @@ async fn documents_are_shown_compared_drawn_and_bundled() {
     let changed = folder.read(&path).replace("\"retries\": 2", "\"retries\": 3");
     folder.write("changed.json", changed);
     let difference =
-        stave(&folder, ["system", "diff", &path, "changed.json", "--json"]).finish().await.exits(0).json();
+        stave(&folder, ["system", "diff", &path, "changed.json", "--json"]).finish().await.exits(1).json();
+    stave(&folder, ["system", "diff", &path, &path]).finish().await.exits(0);
     assert_eq!(
         difference.pointer("/changed/0/members"),
         Some(&vec!["/properties/retries"].into()),

@@ -30,9 +30,10 @@ pub(crate) enum SystemAction {
 #[command(after_help = "\
 Examples:
   stave system show build/.akc/ir/run_1f0c.json
-  stave system show build/.akc/ir/run_1f0c.json --json")]
+  stave system show build/.akc/ir/run_1f0c.json --json
+  stave system show build/.akc/runtime/run_1f0c.runtime_bundle.json")]
 pub(crate) struct SystemShow {
-    /// The document
+    /// The document, or a runtime bundle
     pub(crate) file: PathBuf,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
@@ -80,8 +81,16 @@ pub(crate) enum Level {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave system diff old.json new.json
+  stave system diff old.runtime_bundle.json new.runtime_bundle.json --json
+
+Ends with 1 when they differ, and with 3 when they belong to different tenants or repositories.")]
 pub(crate) struct SystemDiff {
+    /// The earlier document or bundle
     pub(crate) before: PathBuf,
+    /// The later one
     pub(crate) after: PathBuf,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
@@ -89,8 +98,12 @@ pub(crate) struct SystemDiff {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave system graph build/.akc/ir/run_1f0c.json
+  stave system graph plan.json --format svg > plan.svg")]
 pub(crate) struct SystemGraph {
-    /// The document
+    /// The document, or a runtime bundle with its document inline or beside it
     pub(crate) file: PathBuf,
     /// The language of the picture
     #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
@@ -133,6 +146,10 @@ pub(crate) struct SystemBundle {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave system migrate old.json                    the report alone
+  stave system migrate old.json --out new.json")]
 pub(crate) struct SystemMigrate {
     /// The document
     pub(crate) file: PathBuf,
@@ -199,6 +216,10 @@ pub(crate) struct BundleSign {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave bundle verify build/.akc/runtime/*.runtime_bundle.json
+  stave bundle verify bundle.json --trusted release.pub --json")]
 pub(crate) struct BundleVerify {
     /// Artefacts
     #[arg(required = true)]
@@ -242,6 +263,10 @@ pub(crate) struct KeysNew {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave keys show release.pub
+  stave keys show release.key --json")]
 pub(crate) struct KeysShow {
     /// A public or a secret key
     pub(crate) file: PathBuf,

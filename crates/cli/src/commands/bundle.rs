@@ -1,21 +1,20 @@
 //! `stave bundle`: runtime bundles compared with their documents, signed and verified.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use stave_canon::Value;
-use stave_diag::{Diagnostic, Sources};
-use stave_system::Document;
 use stave_system::bundle::check::{Issue, Subject, check};
 use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
-use stave_system::sign::{Claim, ENDING, PublicKey, Refusal, Signature, Trust, own_scope, verify};
+use stave_system::sign::{Claim, PublicKey, Trust, verify};
+use stave_system::{Document, Places};
 
 use super::keys;
-use super::system::documents;
+use super::system::admission::{admit, project_of, refused, signature_of, signature_path};
+use super::system::documents::{self, plain_run_id, root_of};
 use super::system::findings::{self, Findings};
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
 use crate::files;
-use crate::project::Project;
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn bundle(arguments: &args::Bundle, terminal: Terminal) -> Result<Exit, Stop> {
@@ -61,89 +60,19 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
         expected_allow_network: None,
     });
     let policies = findings::policies(&project, arguments.policies);
+    let mut places = Places::new(source, &text);
     for Issue { code, check, pointer, message } in &issues {
-        findings
-            .add(policies.level(*check), stave_system::diagnostic(source, &text, *code, pointer, message));
+        findings.add(policies.level(*check), places.diagnostic(*code, pointer, message));
     }
     Ok(findings.print(arguments.json, terminal))
 }
 
-/// The run id, as long as it can be a part of a file's name.
-fn plain_run_id(bundle: &Bundle) -> Result<&str, Stop> {
-    let run_id = bundle.text("run_id");
-    if run_id.contains(['/', '\\', '\0']) || run_id.starts_with('.') {
-        return Err(Stop::refused(format!("the run id {run_id:?} could leave its folder")));
-    }
-    Ok(run_id)
-}
-
-/// The document of a bundle: the one that is named, else the inline one, else the one it refers to.
+/// The document to compare with: the one that is named, else the bundle's own.
 fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<Document, Stop> {
-    if let Some(path) = &arguments.ir {
-        return documents::load(path);
+    match &arguments.ir {
+        Some(path) => documents::load(path),
+        None => documents::document_of(bundle, &arguments.file),
     }
-    let run_id = plain_run_id(bundle)?;
-    let beside = root_of(&arguments.file).map(|root| root.join(stave_system::bundle::ir_path(run_id)));
-    if let Some(path) = beside.filter(|path| path.is_file()) {
-        return documents::load(&path);
-    }
-    if let Some(inline) = bundle.value().get("system_ir").filter(|inline| !inline.is_null()) {
-        return Document::from_value(inline)
-            .map_err(|error| Stop::invalid(format!("the inline document is invalid:\n{error}")));
-    }
-    let stop = Stop::invalid("the bundle's document is neither inline nor beside it");
-    Err(stop.help("name it: stave bundle check BUNDLE --ir DOCUMENT"))
-}
-
-/// The folder that a bundle at `.akc/runtime/…` lies in.
-fn root_of(file: &Path) -> Option<PathBuf> {
-    let file = file.canonicalize().ok()?;
-    let runtime = file.parent()?;
-    let akc = runtime.parent()?;
-    (runtime.file_name()? == "runtime" && akc.file_name()? == ".akc")
-        .then(|| akc.parent().map(Path::to_path_buf))?
-}
-
-/// Lets an artefact in: it is the project's own, and signed when the project asks for that.
-pub(crate) fn admit(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
-    let signing = &project.settings.signing;
-    let repo = project.repo();
-    let refuse = |refusal: Refusal| refused(file, &refusal);
-    if signing.required {
-        let trust = Trust { keys: &signing.trusted, tenant_id: project.tenant(), repo_id: &repo };
-        let signature = signature_of(file)?;
-        return verify(text, signature.as_ref(), trust).map_err(refuse);
-    }
-    // Without a project file there is no tenant to hold an artefact against.
-    match Claim::of(text) {
-        Some(claim) if project.has_file => own_scope(&claim, project.tenant(), &repo).map_err(refuse),
-        _ => Ok(()),
-    }
-}
-
-fn refused(file: &Path, refusal: &Refusal) -> Stop {
-    let stop = Stop::refused(format!("{} is refused: {refusal}", file.display()));
-    match refusal {
-        Refusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
-        Refusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
-        _ => stop,
-    }
-}
-
-fn signature_path(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ENDING);
-    PathBuf::from(name)
-}
-
-/// The signature beside an artefact; `None` when there is none.
-fn signature_of(file: &Path) -> Result<Option<Signature>, Stop> {
-    let path = signature_path(file);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = files::read_text(&path)?;
-    Signature::from_text(&text).map(Some).map_err(|refusal| refused(file, &refusal))
 }
 
 fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
@@ -228,17 +157,4 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
         terminal::out(&Value::from_iter([("artefacts", rows)]).to_string());
     }
     Ok(exit)
-}
-
-fn project_of(file: &Path) -> Result<Project, Stop> {
-    let mut sources = Sources::new();
-    let mut diagnostics = Vec::new();
-    let project = Project::of(file, &mut sources, &mut diagnostics)?;
-    match diagnostics.iter().find(|found| found.is_error()) {
-        Some(Diagnostic { message, .. }) => {
-            let stop = Stop::invalid(format!("the project file has a mistake: {message}"));
-            Err(stop.help("`stave check stave.toml` shows where"))
-        }
-        None => Ok(project),
-    }
 }

@@ -7,6 +7,7 @@ use stave_flow::diff::{diff_texts, show};
 use stave_flow::semantic_hash;
 
 use super::check::is_exec_document;
+use super::system::documents::is_bundle;
 use super::{exec, system};
 use crate::args::exec::{Diff as ExecDiff, Exec, ExecAction};
 use crate::args::{System, SystemAction, SystemDiff};
@@ -90,12 +91,16 @@ fn kind(path: &Path, text: &str) -> Kind {
         return Kind::Exec;
     }
     let is_json = path.extension().is_some_and(|ending| ending == "json");
-    let is_system = is_json
-        && stave_canon::parse(text).is_ok_and(|value| {
-            matches!(value.get("nodes"), Some(Value::Array(_)))
-                && value.get("edges").is_none_or(|edges| !matches!(edges, Value::Array(_)))
-        });
+    let is_system = is_json && (is_bundle(text) || is_document(text));
     if is_system { Kind::System } else { Kind::Flow }
+}
+
+/// A document of the system line has nodes and no edges.
+fn is_document(text: &str) -> bool {
+    stave_canon::parse(text).is_ok_and(|value| {
+        matches!(value.get("nodes"), Some(Value::Array(_)))
+            && value.get("edges").is_none_or(|edges| !matches!(edges, Value::Array(_)))
+    })
 }
 
 fn flows(arguments: &Diff, old: &str, new: &str, terminal: Terminal) -> Result<Exit, Stop> {

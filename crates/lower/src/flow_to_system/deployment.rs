@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value};
-use stave_flow::model::{ContextSource, Deployment, Kserve, Scope, Target, Text};
+use stave_flow::model::{Deployment, Kserve, Scope, Target, Text};
 use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalContract,
 };
@@ -11,6 +11,7 @@ use stave_system::{BlankPart, Node, NodeKind, deployment_contract_id, stable_nod
 
 use super::integration::backend_word;
 use super::{Lowering, SystemFlow, effects, rows};
+use crate::flow_to_exec::source_of;
 
 impl<'f> Lowering<'f> {
     pub(super) fn infrastructure(
@@ -61,8 +62,7 @@ fn properties(flow: &SystemFlow<'_>, name: &str, target: &str, deployment: &Depl
         put("kserve", settings(kserve).into());
     }
     if let Some(context) = &deployment.context {
-        let sources =
-            context.fields.iter().map(|(field, source)| (field.as_str(), context_source(&source.value)));
+        let sources = context.fields.iter().map(|(field, source)| (field.as_str(), source_of(&source.value)));
         put("context", sources.collect());
     }
     let backends: BTreeSet<&str> = flow
@@ -91,14 +91,6 @@ fn settings(kserve: &Kserve) -> Object {
         ("resources", resources),
     ];
     members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
-}
-
-fn context_source(source: &ContextSource) -> Value {
-    match source {
-        ContextSource::Constant(value) => Value::from_iter([("value", value.clone())]),
-        ContextSource::Environment(name) => Value::from_iter([("env", name.as_str())]),
-        ContextSource::Header(name) => Value::from_iter([("header", name.as_str())]),
-    }
 }
 
 fn contract(tenant_id: &str, name: &str) -> Result<OperationalContract, BlankPart> {

@@ -53,7 +53,7 @@ impl<'f> Lowering<'f> {
         Ok(ids)
     }
 
-    fn integration(&self, name: &str, secrets: Vec<String>) -> Result<Node, BlankPart> {
+    pub(super) fn integration(&self, name: &str, secrets: Vec<String>) -> Result<Node, BlankPart> {
         let id = stable_node_id("integration", name)?;
         let effects = EffectAnnotation { network: true, secrets, ..EffectAnnotation::default() };
         Ok(Node { effects: Some(effects), ..Node::new(id, self.tenant_id, NodeKind::Integration, name) })
@@ -105,7 +105,7 @@ fn argument<'n>(node: &'n FlowNode, name: &str) -> Option<&'n str> {
 }
 
 /// The host of an address whose host is written out; one that is put together at run time is unknown.
-fn host(address: &str) -> Option<String> {
+pub(super) fn host(address: &str) -> Option<String> {
     let (_, rest) = address.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;

@@ -55,6 +55,8 @@ pub struct SystemWorkflow<'f> {
     pub document: &'f stave_exec::Document,
     pub source_file: &'f str,
     pub source_text: &'f str,
+    /// What starts it, as the compiler of workflows writes it.
+    pub triggers: &'f [Value],
 }
 
 /// Everything that one document is made from.

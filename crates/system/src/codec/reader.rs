@@ -81,6 +81,12 @@ impl Reader {
 
     /// A required string that is not blank, as it was written.
     pub(crate) fn written_text(&mut self, members: Members<'_>, key: &str) -> String {
+        // Where everything is as it should be, no pointer is made: that would take longer than reading.
+        if let Some(Value::String(text)) = members.object.get(key)
+            && !strip(text).is_empty()
+        {
+            return text.clone();
+        }
         let text = self.required(members, key).map(|value| self.text(value, &members.pointer.key(key)));
         text.flatten().unwrap_or_default().to_owned()
     }
@@ -128,13 +134,21 @@ impl Reader {
     /// An optional free-form object.
     pub(crate) fn optional_object(&mut self, members: Members<'_>, key: &str, null: Null) -> Option<Object> {
         let value = self.optional(members, key, null, "an object")?;
-        self.object(value, &members.pointer.key(key)).map(|members| members.object.clone())
+        if let Value::Object(object) = value {
+            return Some(object.clone());
+        }
+        self.wrong_type(&members.pointer.key(key), "an object", value);
+        None
     }
 
     /// An optional list of strings, each as it was written.
     pub(crate) fn optional_strings(&mut self, members: Members<'_>, key: &str, null: Null) -> Vec<String> {
-        let value = self.optional(members, key, null, "an array of strings");
-        value.map_or_else(Vec::new, |value| self.strings(value, &members.pointer.key(key)))
+        let Some(value) = self.optional(members, key, null, "an array of strings") else { return Vec::new() };
+        let strings = value.as_array().map(|items| items.iter().map(Value::as_str));
+        if let Some(strings) = strings.and_then(|strings| strings.collect::<Option<Vec<_>>>()) {
+            return strings.into_iter().map(str::to_owned).collect();
+        }
+        self.strings(value, &members.pointer.key(key))
     }
 
     fn strings(&mut self, value: &Value, pointer: &Pointer) -> Vec<String> {

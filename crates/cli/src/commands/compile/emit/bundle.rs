@@ -8,9 +8,11 @@ use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestratio
 use stave_system::manifest::{ReplayMode, RunManifest, manifest_path};
 use stave_system::sign::ENDING;
 
+use super::exec;
 use super::projection::{self, Projection};
 use super::{Before, Emitter, Tree};
 use crate::commands::compile::compilation::Compilation;
+use crate::commands::system::admission;
 use crate::exit::Stop;
 
 #[derive(Debug)]
@@ -61,6 +63,14 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
     ];
     let hashes: BTreeMap<String, String> =
         files.iter().map(|(path, text)| (path.clone(), sha256_hex(text))).collect();
+    // Exec documents name no owner, so that the manifest is what vouches for them.
+    let documents = projection.flows.iter().map(|flow| exec::document_path(&flow.file_name));
+    let exec_hashes = documents.filter_map(|path| {
+        let text = std::str::from_utf8(tree.files.get(&path)?).ok()?;
+        let hash = admission::exec_hash(text);
+        Some((path, hash))
+    });
+    let exec_hashes = exec_hashes.collect();
     let inputs = projection
         .flows
         .iter()
@@ -78,6 +88,7 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
         input_hashes: inputs.collect(),
         runtime_bundle: hashes.get(&bundle).map(|hash| (bundle.clone(), hash.clone())),
         output_hashes: hashes,
+        exec_hashes,
     };
     for (path, text) in files.into_iter().chain([(manifest_path(run_id), manifest.to_file_text())]) {
         // A signature stays with bytes that did not change, and goes with those that did.

@@ -34,7 +34,7 @@ impl Emitter for Exec {
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         let mut entries = Vec::with_capacity(compilation.flows.len());
         for flow in &compilation.flows {
-            let path = format!("{FOLDER}{}{ENDING}", flow.file_name);
+            let path = document_path(&flow.file_name);
             tree.add(path.clone(), text(flow, compilation, before(&path)));
             entries.push(manifest::Entry { ir_path: path, ..flow.entry.clone() });
         }
@@ -45,6 +45,11 @@ impl Emitter for Exec {
         }
         Ok(())
     }
+}
+
+/// Where the document of a flow is written.
+pub(super) fn document_path(file_name: &str) -> String {
+    format!("{FOLDER}{file_name}{ENDING}")
 }
 
 /// The document's text. Its time is the one that was asked for; else the time in the file that is there,

@@ -101,7 +101,12 @@ fn lower(
             Some(flow) => system_flows.push(SystemFlow { flow, source_file }),
             None => {
                 let document = flow.document()?;
-                workflows.push(SystemWorkflow { document, source_file, source_text: &flow.source.text });
+                workflows.push(SystemWorkflow {
+                    document,
+                    source_file,
+                    source_text: &flow.source.text,
+                    triggers: &flow.triggers,
+                });
             }
         }
     }
