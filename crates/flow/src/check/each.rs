@@ -82,11 +82,6 @@ pub(super) fn item_port<'flow>(
 }
 
 fn unfed<'flow>(subject: &Subject<'flow>, node: &'flow Node) -> Vec<&'flow str> {
-    let fed = |name: &str| {
-        subject.edges.iter().any(|edge| {
-            edge.destination.node().is_some_and(|target| target.id.value == node.id.value)
-                && edge.destination.port().is_some_and(|port| port.name.as_str() == name)
-        })
-    };
+    let fed = |name: &str| subject.arrivals(&node.id, name).next().is_some();
     node.inputs.iter().map(|port| port.name.as_str()).filter(|name| !fed(name)).collect()
 }

@@ -7,6 +7,7 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::schema_proof::doubt;
+use super::schemas::JSON_TYPES;
 use super::subject::Subject;
 use crate::model::{Port, PortType};
 use crate::yaml::Tree;
@@ -209,13 +210,15 @@ pub(super) fn with_type(schema: &Value, port_type: PortType) -> Value {
     schema
 }
 
-/// The words of `type`; `None` when the schema does not restrict it.
+/// The words of `type`; `None` when the schema does not restrict it, or names a type that JSON does not
+/// have, which is reported as such.
 fn types(schema: &Value) -> Option<Vec<&str>> {
-    match schema.get("type")? {
-        Value::String(word) => Some(vec![word]),
-        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect()),
-        _ => None,
-    }
+    let words = match schema.get("type")? {
+        Value::String(word) => vec![word.as_str()],
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        _ => return None,
+    };
+    words.iter().all(|word| JSON_TYPES.contains(word)).then_some(words)
 }
 
 fn meet<'word>(left: &'word str, right: &'word str) -> Option<&'word str> {

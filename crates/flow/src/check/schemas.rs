@@ -11,7 +11,9 @@ use super::subject::{Subject, listed, tools};
 use crate::model::{Port, Text};
 use crate::yaml::{Tree, TreeValue};
 
-const JSON_TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+/// The types of JSON Schema.
+pub(super) const JSON_TYPES: [&str; 7] =
+    ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {

@@ -151,10 +151,7 @@ fn resolved(subject: &Subject<'_>, node: &Node, names: &[String]) -> String {
 
 /// The request field that an input always carries.
 fn request_field<'flow>(subject: &Subject<'flow>, id: &str, name: &str) -> Option<&'flow str> {
-    let mut fields = subject.edges.iter().filter(|connected| {
-        let ends = (connected.destination.node(), connected.destination.port());
-        matches!(ends, (Some(node), Some(port)) if node.id.value == id && port.name.as_str() == name)
-    });
+    let mut fields = subject.arrivals(id, name);
     let (first, second) = (fields.next()?, fields.next());
     match (first.origin, second) {
         (Origin::Request(field), None) if first.edge.transform.is_none() => Some(field),

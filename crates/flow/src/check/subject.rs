@@ -27,6 +27,8 @@ pub(super) struct Subject<'flow> {
     pub(super) followers: HashMap<&'flow str, Vec<&'flow str>>,
     /// The node ids that lead to each node.
     pub(super) leaders: HashMap<&'flow str, Vec<&'flow str>>,
+    /// The indices of the edges that enter each node, by its id.
+    arrivals: HashMap<&'flow str, Vec<usize>>,
     /// The ways between nodes along edges and calls.
     ways: Ways,
     /// The tools that lead to each node, with the node that has the tool, by node id.
@@ -62,6 +64,12 @@ impl<'flow> Subject<'flow> {
             runners.entry(each.node.as_str()).or_default().push(node);
         }
         let ways = Ways::new(flow, &edges);
+        let mut arrivals: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, connected) in edges.iter().enumerate() {
+            if let Some(node) = connected.destination.node() {
+                arrivals.entry(node.id.as_str()).or_default().push(index);
+            }
+        }
         let declared = flow.context.fields().map(Text::as_str).collect();
         let code = flow.nodes.values().filter_map(|node| {
             let transform = node.transform.as_ref()?;
@@ -79,6 +87,7 @@ impl<'flow> Subject<'flow> {
             expressions,
             followers,
             leaders,
+            arrivals,
             ways,
             callers,
             runners,
@@ -93,6 +102,13 @@ impl<'flow> Subject<'flow> {
     /// The system text and the template of a node's prompt, each with what is known about it.
     pub(super) fn templates(&self, node: &Node) -> &[(&'flow Text, TemplateCheck)] {
         self.templates.get(node.id.as_str()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The edges that bring something to an input of a node.
+    pub(super) fn arrivals(&self, id: &str, input: &str) -> impl Iterator<Item = &Connected<'flow>> {
+        let indices = self.arrivals.get(id).into_iter().flatten();
+        let edges = indices.filter_map(|index| self.edges.get(*index));
+        edges.filter(move |edge| edge.destination.port().is_some_and(|port| port.name.as_str() == input))
     }
 
     /// The tools that lead to this node, each with the node whose prompt has it.

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
 
+use super::schemas::JSON_TYPES;
 use super::subject::{Subject, suggest, tools};
 use crate::model::{Node, PortType, Text, Tool};
 use crate::yaml::{Tree, TreeValue};
@@ -81,7 +82,7 @@ fn mapped(
 fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
     let written = tool.parameters.as_ref().and_then(|parameters| parameters.get("type")).and_then(Tree::text);
     if let Some(written) =
-        written.filter(|written| written.as_str() != "object" && is_json_type(written.as_str()))
+        written.filter(|written| written.as_str() != "object" && JSON_TYPES.contains(&written.as_str()))
     {
         let message = format!("the tool takes `{}`, and arguments come as an object", written.as_str());
         diagnostics.push(
@@ -148,9 +149,4 @@ fn unanswered(node: &Node, tool: &Tool) -> Option<Diagnostic> {
             "add `maps_to` with a node's id, or an output of type `object` with a `tool_calls` property",
         ),
     )
-}
-
-/// A type that JSON does not have is reported as such.
-fn is_json_type(word: &str) -> bool {
-    matches!(word, "array" | "boolean" | "integer" | "null" | "number" | "object" | "string")
 }

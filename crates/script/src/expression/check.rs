@@ -179,6 +179,14 @@ impl<'t> Checker<'t> {
         self.local.truncate(before);
     }
 
+    /// Whether an expression is a name that is not bound.
+    fn is_unknown(&self, expr: &Expr) -> bool {
+        matches!(expr, Expr::Name(name) if {
+            let id = name.id.as_str();
+            !self.is_local(id) && !self.scope.contains(&id) && !FUNCTIONS.contains(&id)
+        })
+    }
+
     fn is_context(&self, expr: &Expr) -> bool {
         matches!(expr, Expr::Name(name) if name.id.as_str() == CONTEXT) && !self.is_local(CONTEXT)
     }
@@ -192,6 +200,11 @@ impl<'a> Visitor<'a> for Checker<'_> {
             Expr::Attribute(attribute) => {
                 if self.is_context(&attribute.value) {
                     self.path(expr);
+                    self.visit_expr(&attribute.value);
+                    return;
+                }
+                // A name that is not bound is reported as such, whatever is read from it.
+                if self.is_unknown(&attribute.value) {
                     self.visit_expr(&attribute.value);
                     return;
                 }

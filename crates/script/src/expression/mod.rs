@@ -53,6 +53,14 @@ impl ExpressionType {
             ExpressionType::Unknown => "unknown",
         }
     }
+
+    /// The word with its article, for messages.
+    #[must_use]
+    pub fn described(self) -> String {
+        let word = self.word();
+        let article = if word.starts_with(['a', 'o']) { "an" } else { "a" };
+        if self == ExpressionType::Null { word.to_owned() } else { format!("{article} {word}") }
+    }
 }
 
 /// The longest expression that is accepted, in bytes.
@@ -118,7 +126,7 @@ pub fn check_typed_condition(
     let mut check = check_typed(text, scope, known);
     if !matches!(check.result, ExpressionType::Boolean | ExpressionType::Unknown) {
         let (offset, trimmed) = trim(text.text());
-        let message = format!("the condition gives a {}, not true or false", check.result.word());
+        let message = format!("the condition gives {}, not true or false", check.result.described());
         check.diagnostics.push(
             Diagnostic::new(NON_BOOLEAN_CONDITION, text.span(offset..offset + trimmed.len()), message)
                 .help("write the comparison out"),

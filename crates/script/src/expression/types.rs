@@ -126,20 +126,22 @@ fn fault(left: ExpressionType, op: CmpOp, right: ExpressionType) -> Option<Strin
         return None;
     }
     let numeric = |one: ExpressionType| matches!(one, Number | Boolean);
-    let (one, other) = (left.word(), right.word());
+    let with_article =
+        |word: &str| format!("{} {word}", if word.starts_with(['a', 'o']) { "an" } else { "a" });
+    let (one, other) = (with_article(left.word()), with_article(right.word()));
     match op {
         CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE => {
             let ordered = (numeric(left) && numeric(right))
                 || matches!((left, right), (String, String) | (Array, Array));
-            (!ordered).then(|| format!("a {one} and a {other} have no order, so the comparison fails"))
+            (!ordered).then(|| format!("{one} and {other} have no order, so the comparison fails"))
         }
         CmpOp::Eq | CmpOp::NotEq => {
             let alike = left == right || (numeric(left) && numeric(right)) || left == Null || right == Null;
-            (!alike).then(|| format!("a {one} is never equal to a {other}"))
+            (!alike).then(|| format!("{one} is never equal to {other}"))
         }
         CmpOp::In | CmpOp::NotIn => match right {
-            Number | Boolean | Null => Some(format!("nothing is in a {other}, so the test fails")),
-            String if left != String => Some(format!("a {one} can not be in a string, so the test fails")),
+            Number | Boolean | Null => Some(format!("nothing is in {other}, so the test fails")),
+            String if left != String => Some(format!("{one} can not be in a string, so the test fails")),
             _ => None,
         },
         CmpOp::Is | CmpOp::IsNot => None,
