@@ -6,18 +6,21 @@
 #![expect(clippy::disallowed_methods, reason = "a program of its own, which measures the machine it runs on")]
 
 mod benchmarks;
+mod compile_program;
 mod contest;
 mod cost;
 mod machine;
 mod peer;
+mod plans;
 mod report;
+mod traces;
 mod worker;
 mod workload;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use benchmarks::{BENCHMARKS, Benchmark};
 use contest::Settings;
@@ -25,8 +28,10 @@ use machine::Machine;
 
 /// Times Stave beside named peers and prints the ratios.
 #[derive(Debug, Parser)]
-#[command(name = "stave-bench")]
+#[command(name = "stave-bench", args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Benchmarks to run; all of them when none is named.
     names: Vec<String>,
     /// Print one JSON object instead of tables.
@@ -37,14 +42,31 @@ struct Arguments {
     rounds: u32,
 }
 
+#[derive(Debug, Subcommand)]
+enum Command {
+    Traces(traces::Traces),
+    Plans(plans::Plans),
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    match &arguments.command {
+        None => benchmarks(&arguments),
+        Some(Command::Plans(arguments)) => print(&plans::table(arguments).to_string()),
+        Some(Command::Traces(arguments)) => match traces::write(arguments) {
+            Ok(count) => {
+                say(&format!("{count} traces written"));
+                ExitCode::SUCCESS
+            }
+            Err(message) => refuse(&message),
+        },
+    }
+}
+
+fn benchmarks(arguments: &Arguments) -> ExitCode {
     let chosen = match chosen(&arguments.names) {
         Ok(chosen) => chosen,
-        Err(message) => {
-            say(&message);
-            return ExitCode::from(2);
-        }
+        Err(message) => return refuse(&message),
     };
     let machine = Machine::look();
     let settings = Settings { rounds: arguments.rounds, ..Settings::DEFAULT };
@@ -66,10 +88,19 @@ fn main() -> ExitCode {
     } else {
         report::tables(&circumstances, &outcomes)
     };
+    print(&text)
+}
+
+fn print(text: &str) -> ExitCode {
     match writeln!(std::io::stdout(), "{text}") {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+fn refuse(message: &str) -> ExitCode {
+    say(message);
+    ExitCode::from(2)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Benchmark>, String> {

@@ -36,7 +36,7 @@ fn practised() -> Planner {
     for kind in KINDS {
         for line in kind.lines(1, Wire::Anthropic) {
             if let Ok(wire) = read_wire(&line.body, None) {
-                let session = Some(line.session.as_str());
+                let session = line.session.as_deref();
                 planner.plan(&PlanRequest { wire: &wire, body: &line.body, session, now: line.time });
             }
         }
@@ -80,36 +80,21 @@ fn comparison(title: &'static str, body: &Rc<str>, planner: Planner) -> Comparis
 
 #[cfg(test)]
 mod tests {
-    use stave_block::{PlannerSettings, Strategy, Traced, simulate, tokens_by_bytes};
-
     use super::*;
-
-    fn trace(kind: &crate::workload::trace::Kind, seed: u64, wire: Wire) -> Vec<Traced> {
-        let lines = kind.lines(seed, wire).into_iter();
-        lines
-            .map(|line| {
-                let wire = read_wire(&line.body, None).unwrap();
-                let tokens = tokens_by_bytes(&wire, 4.0);
-                Traced { time: line.time, session: Some(line.session), body: line.body, wire, tokens }
-            })
-            .collect()
-    }
+    use crate::plans::{Costs, traced};
 
     #[test]
     fn plans_are_valid_near_the_optimum_and_never_worse_than_as_sent() {
         let mut ratios = Vec::new();
         for kind in KINDS {
             for (seed, wire) in [(1, Wire::Anthropic), (2, Wire::Anthropic), (1, Wire::OpenAi)] {
-                let trace = trace(kind, seed, wire);
-                let cost = |strategy| simulate(&trace, strategy, PlannerSettings::default());
-                let planned = cost(Strategy::Planned);
-                assert_eq!(planned.refused, [], "{}", kind.name);
-                let [as_sent, planned, optimum] = [cost(Strategy::AsSent), planned, cost(Strategy::Optimum)]
-                    .map(|replay| replay.total.cost);
+                let costs = Costs::of(&traced(kind, seed, wire));
+                let Costs { as_sent, planned, bound, refused } = costs;
+                assert_eq!(refused, 0, "{} {seed}", kind.name);
                 assert!(planned <= 1.01 * as_sent, "{} {seed}: {planned} as sent {as_sent}", kind.name);
-                assert!(planned >= 0.999 * optimum, "{} {seed}: below the bound", kind.name);
+                assert!(planned >= 0.999 * bound, "{} {seed}: below the bound", kind.name);
                 if wire == Wire::Anthropic {
-                    ratios.push(planned / optimum);
+                    ratios.push(costs.to_bound());
                 }
             }
         }

@@ -2,10 +2,11 @@
 //!
 //! Each kind has what makes caching hard for it: loops that grow, scaffolds that are shared, retrieved text
 //! that changes, agents side by side, tools that come and go, clocks, pauses, single requests, wide turns
-//! and clients that mark for themselves.
+//! and clients that mark for themselves. The last kind draws everything from its seed.
 
 mod body;
 mod kinds;
+mod varied;
 
 use super::random::Random;
 pub(crate) use body::Wire;
@@ -14,7 +15,7 @@ pub(crate) use body::Wire;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) time: f64,
-    pub(crate) session: String,
+    pub(crate) session: Option<String>,
     pub(crate) body: String,
 }
 
@@ -36,6 +37,7 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind { name: "single-requests", make: kinds::single_requests },
     Kind { name: "wide-turns", make: kinds::wide_turns },
     Kind { name: "client-marks", make: kinds::client_marks },
+    Kind { name: "varied", make: varied::varied },
 ];
 
 impl Kind {

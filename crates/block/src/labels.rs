@@ -32,7 +32,11 @@ pub enum GateAction {
 /// What a policy does with each label. A label without an action goes where [`gate`] lets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SensitivityPolicy {
+    /// What is done with stretches of text that a rule recognised.
     pub restricted: GateAction,
+    /// What is done with whole blocks that are restricted by their label or provenance; as with stretches when
+    /// absent.
+    pub block: Option<GateAction>,
     /// `None` lets private content serve its own request.
     pub private: Option<GateAction>,
     /// The label of content by where it came from, at the least.
@@ -53,7 +57,12 @@ pub struct GateRecord {
 
 impl Default for SensitivityPolicy {
     fn default() -> Self {
-        SensitivityPolicy { restricted: GateAction::Redact, private: None, provenance: Vec::new() }
+        SensitivityPolicy {
+            restricted: GateAction::Redact,
+            block: Some(GateAction::Refuse),
+            private: None,
+            provenance: Vec::new(),
+        }
     }
 }
 
@@ -148,7 +157,22 @@ impl SensitivityPolicy {
         labels.fold(own, SensitivityLabel::join)
     }
 
-    /// What is done with content of a label on its way to a destination; `None` when it may go.
+    /// What is done with a whole block of a label on its way to a destination; `None` when it may go.
+    #[must_use]
+    pub fn block_action(
+        &self,
+        label: SensitivityLabel,
+        origin: &Scope,
+        destination: Destination<'_>,
+    ) -> Option<&GateAction> {
+        let action = self.action(label, origin, destination)?;
+        match label {
+            SensitivityLabel::Restricted => Some(self.block.as_ref().unwrap_or(action)),
+            SensitivityLabel::Public | SensitivityLabel::Private => Some(action),
+        }
+    }
+
+    /// What is done with a stretch of a label on its way to a destination; `None` when it may go.
     #[must_use]
     pub fn action(
         &self,

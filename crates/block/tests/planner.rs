@@ -1,8 +1,8 @@
 //! The planner's memory: bounded, forgetting, and the same after a stay in a store.
 
 use stave_block::{
-    Counters, MemoryStore, PlanRequest, Planner, PlannerSettings, PlannerStore, Position, PositionKind,
-    PromptRole, ProvenanceLabel, Shape, SqlitePlannerStore, Surface, Ttl, WirePrompt,
+    Counters, PlanRequest, Planner, PlannerSettings, Position, PositionKind, PromptRole, ProvenanceLabel,
+    Shape, Surface, WirePrompt,
 };
 
 /// A request of positions with these prefixes; four kilobytes of text each.
@@ -74,33 +74,4 @@ fn reads_that_do_not_happen_end_the_hints() {
         planner.learn(&plan, Counters { input: 3072, read: 0, written: 3072 }, f64::from(turn) * 20.0);
     }
     assert_eq!(marked, 0);
-}
-
-#[test]
-fn what_is_learned_survives_a_store() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut planner = Planner::new(PlannerSettings::default());
-    let wire = request(&[1, 2, 3]);
-    for turn in 0..5_u32 {
-        plan(&mut planner, &wire, f64::from(turn) * 30.0);
-    }
-    let mut sqlite = SqlitePlannerStore::open(&folder.path().join("planner.db")).unwrap();
-    let mut memory = MemoryStore::default();
-    let stores: [&mut dyn PlannerStore; 2] = [&mut sqlite, &mut memory];
-    for store in stores {
-        assert_eq!(store.load().unwrap(), stave_block::PlannerMemory::default());
-        store.save(&planner.memory()).unwrap();
-        let mut kept = store.load().unwrap();
-        let mut known = planner.memory();
-        kept.nodes.sort_by_key(|node| node.prefix);
-        known.nodes.sort_by_key(|node| node.prefix);
-        kept.layers.sort_by_key(|layer| (layer.profile, layer.code));
-        known.layers.sort_by_key(|layer| (layer.profile, layer.code));
-        assert_eq!(kept, known);
-        let mut again = Planner::with_memory(PlannerSettings::default(), &kept, 150.0);
-        let resumed = plan(&mut again, &wire, 150.0);
-        assert!(resumed.expected.read > 0 && resumed.marks.iter().all(|(_, ttl)| *ttl == Ttl::Short));
-        let much_later = Planner::with_memory(PlannerSettings::default(), &kept, 1e6);
-        assert!(much_later.memory().nodes.is_empty(), "what is too old is forgotten");
-    }
 }

@@ -10,7 +10,7 @@ use stave_block::{PromptIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
-pub use govern::{GateVerdict, Governed, govern_body};
+pub use govern::{Governed, govern_body};
 pub use rewrite::{RewritePolicy, rewrite_body};
 pub use splice::{Splice, Spliced, splice_plan};
 

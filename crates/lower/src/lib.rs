@@ -5,6 +5,7 @@
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
+//! - [`prepare_request`]: a client's body on its way through gate and cache plan to its provider.
 //!
 //! Invariant: a lowering is a pure function of its arguments, and what it makes carries the origin of
 //! what it was made from.
@@ -12,18 +13,20 @@
 mod block_to_request;
 mod flow_to_exec;
 mod flow_to_system;
+mod prepare_request;
 mod prompt_to_block;
 mod request_to_block;
 
 pub use block_to_request::{
-    GateVerdict, Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, govern_body,
-    rewrite_body, splice_plan,
+    Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, govern_body, rewrite_body,
+    splice_plan,
 };
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{
     Knowledge, KnowledgeFile, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system,
     read_knowledge, system_intent,
 };
+pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block};
 pub use request_to_block::{
     BlockPlace, RequestBlocks, RequestFault, TapeFault, detect_surface, read_wire, request_to_block,

@@ -4,13 +4,13 @@
 
 use proptest::prelude::*;
 use stave_block::{
-    CachePlan, Destination, GateAction, MarkedRules, PlanRequest, Planner, PlannerSettings, Scope,
-    SensitivityPolicy, Surface, Ttl, refusal,
+    CachePlan, Destination, GateAction, GateVerdict, MarkedRules, PlanRequest, Planner, PlannerSettings,
+    Scope, SensitivityPolicy, Surface, Ttl, refusal,
 };
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value, parse};
 use stave_lower::{
-    GateVerdict, RewritePolicy, Spliced, detect_surface, govern_body, read_wire, request_to_block,
-    rewrite_body, splice_plan,
+    RewritePolicy, Spliced, detect_surface, govern_body, read_wire, request_to_block, rewrite_body,
+    splice_plan,
 };
 
 /// A JSON string with escapes, spaced and spelled in ways that a writer of JSON would not choose.

@@ -8,7 +8,6 @@ use super::super::random::Random;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     Anthropic,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the laws of the planner hold on this wire too"))]
     OpenAi,
 }
 
@@ -21,6 +20,25 @@ pub(super) enum Message {
     Calls(Vec<(String, &'static str, String)>),
     /// Their results: id and text.
     Results(Vec<(String, String)>),
+    /// A question about a picture.
+    Picture(String, String),
+    /// What the assistant thought before it answered.
+    Thought(String, String),
+}
+
+/// The marks that a client sets itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Marks {
+    #[default]
+    None,
+    /// On the system text and on the last message.
+    Ends,
+    /// On the last tool, the system text and the last two messages: all that there may be.
+    Four,
+    /// The system text for an hour, the last message for five minutes.
+    LongScaffold,
+    /// At the top of the body.
+    Automatic,
 }
 
 /// A request before it is written.
@@ -29,8 +47,7 @@ pub(super) struct Draft {
     pub(super) tools: Vec<Value>,
     pub(super) system: Vec<String>,
     pub(super) messages: Vec<Message>,
-    /// Whether the client marks the system text and the last message itself.
-    pub(super) marks: bool,
+    pub(super) marks: Marks,
     pub(super) model: Option<&'static str>,
 }
 
@@ -46,24 +63,37 @@ impl Draft {
         let mut body = Object::new();
         body.insert("model".into(), self.model.unwrap_or("claude-sonnet-4-6").into());
         body.insert("max_tokens".into(), 4096.into());
-        if !self.tools.is_empty() {
-            body.insert("tools".into(), self.tools.clone().into());
+        if self.marks == Marks::Automatic {
+            body.insert("cache_control".into(), object([("type", "ephemeral".into())]));
         }
+        if !self.tools.is_empty() {
+            let mut tools = self.tools.clone();
+            if let (Marks::Four, Some(last)) = (self.marks, tools.pop()) {
+                tools.push(with_mark(last, false));
+            }
+            body.insert("tools".into(), tools.into());
+        }
+        let marks_ends = matches!(self.marks, Marks::Ends | Marks::Four | Marks::LongScaffold);
         let last_system = self.system.len().saturating_sub(1);
-        if self.system.len() == 1 && !self.marks {
+        if self.system.len() == 1 && !marks_ends {
             body.insert("system".into(), self.system[0].as_str().into());
         } else if !self.system.is_empty() {
-            let blocks = self.system.iter().enumerate();
-            let blocks: Vec<Value> =
-                blocks.map(|(index, text)| text_block(text, self.marks && index == last_system)).collect();
-            body.insert("system".into(), blocks.into());
+            let blocks = self.system.iter().enumerate().map(|(index, text)| {
+                let block = text_block(text);
+                let is_marked = marks_ends && index == last_system;
+                if is_marked { with_mark(block, self.marks == Marks::LongScaffold) } else { block }
+            });
+            body.insert("system".into(), blocks.collect::<Vec<Value>>().into());
         }
-        let last = self.messages.len().saturating_sub(1);
+        let count = self.messages.len();
+        let marked = match self.marks {
+            Marks::None | Marks::Automatic => 0,
+            Marks::Ends | Marks::LongScaffold => 1,
+            Marks::Four => 2,
+        };
         let messages = self.messages.iter().enumerate();
-        let messages: Vec<Value> = messages
-            .map(|(index, message)| anthropic_message(message, self.marks && index == last))
-            .collect();
-        body.insert("messages".into(), messages.into());
+        let messages = messages.map(|(index, message)| anthropic_message(message, index + marked >= count));
+        body.insert("messages".into(), messages.collect::<Vec<Value>>().into());
         Value::Object(body).to_string()
     }
 
@@ -72,7 +102,15 @@ impl Draft {
         for message in &self.messages {
             match message {
                 Message::User(text) => messages.push(spoken("user", text)),
-                Message::Assistant(text) => messages.push(spoken("assistant", text)),
+                Message::Assistant(text) | Message::Thought(_, text) => {
+                    messages.push(spoken("assistant", text));
+                }
+                Message::Picture(picture, text) => {
+                    let url = object([("url", format!("data:image/png;base64,{picture}").into())]);
+                    let image = object([("type", "image_url".into()), ("image_url", url)]);
+                    let content = vec![image, text_block(text)];
+                    messages.push(object([("role", "user".into()), ("content", content.into())]));
+                }
                 Message::Calls(calls) => {
                     let calls: Vec<Value> = calls.iter().map(openai_call).collect();
                     messages.push(object([
@@ -91,7 +129,7 @@ impl Draft {
             }
         }
         let mut body = Object::new();
-        body.insert("model".into(), "gpt-5".into());
+        body.insert("model".into(), self.model.unwrap_or("gpt-5").into());
         if !self.tools.is_empty() {
             let tools: Vec<Value> = self.tools.iter().map(openai_tool).collect();
             body.insert("tools".into(), tools.into());
@@ -134,14 +172,17 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::from_iter(members.map(|(key, value)| (key.to_owned(), value)))
 }
 
-fn text_block(text: &str, marked: bool) -> Value {
-    let block = object([("type", "text".into()), ("text", text.into())]);
-    if marked { with_mark(block) } else { block }
+fn text_block(text: &str) -> Value {
+    object([("type", "text".into()), ("text", text.into())])
 }
 
-fn with_mark(mut block: Value) -> Value {
+fn with_mark(mut block: Value, long: bool) -> Value {
     if let Some(block) = block.as_object_mut() {
-        block.insert("cache_control".into(), object([("type", "ephemeral".into())]));
+        let mut mark = object([("type", "ephemeral".into())]);
+        if let (true, Some(mark)) = (long, mark.as_object_mut()) {
+            mark.insert("ttl".into(), "1h".into());
+        }
+        block.insert("cache_control".into(), mark);
     }
     block
 }
@@ -152,9 +193,26 @@ fn anthropic_message(message: &Message, marked: bool) -> Value {
             if !marked {
                 return spoken("user", text);
             }
-            ("user", vec![text_block(text, false)])
+            ("user", vec![text_block(text)])
         }
-        Message::Assistant(text) => ("assistant", vec![text_block(text, false)]),
+        Message::Assistant(text) => ("assistant", vec![text_block(text)]),
+        Message::Picture(picture, text) => {
+            let source = object([
+                ("type", "base64".into()),
+                ("media_type", "image/png".into()),
+                ("data", picture.as_str().into()),
+            ]);
+            let image = object([("type", "image".into()), ("source", source)]);
+            ("user", vec![image, text_block(text)])
+        }
+        Message::Thought(thought, text) => {
+            let thinking = object([
+                ("type", "thinking".into()),
+                ("thinking", thought.as_str().into()),
+                ("signature", "c2lnbmVk".into()),
+            ]);
+            ("assistant", vec![thinking, text_block(text)])
+        }
         Message::Calls(calls) => {
             let calls = calls.iter().map(|(id, name, asked)| {
                 object([
@@ -178,7 +236,7 @@ fn anthropic_message(message: &Message, marked: bool) -> Value {
         }
     };
     if marked && let Some(last) = content.pop() {
-        content.push(with_mark(last));
+        content.push(with_mark(last, false));
     }
     object([("role", role.into()), ("content", content.into())])
 }

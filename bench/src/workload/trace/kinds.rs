@@ -4,7 +4,7 @@ use stave_canon::Value;
 
 use super::super::random::Random;
 use super::Line;
-use super::body::{Draft, Message, Wire, text, tool};
+use super::body::{Draft, Marks, Message, Wire, text, tool};
 
 /// A tool loop on one task that grows for some dozens of steps, and a second task after it.
 pub(super) fn coding_agent(random: &mut Random, wire: Wire) -> Vec<Line> {
@@ -204,7 +204,7 @@ pub(super) fn client_marks(random: &mut Random, wire: Wire) -> Vec<Line> {
     let scaffold = Draft {
         tools: tools(15, 100, random),
         system: vec![text(60, random), text(1800, random)],
-        marks: true,
+        marks: Marks::Ends,
         ..Draft::default()
     };
     let mut time = 0.0;
@@ -222,15 +222,15 @@ pub(super) fn client_marks(random: &mut Random, wire: Wire) -> Vec<Line> {
 }
 
 fn line(time: f64, session: &str, draft: &Draft, wire: Wire) -> Line {
-    Line { time, session: session.to_owned(), body: draft.body(wire) }
+    Line { time, session: Some(session.to_owned()), body: draft.body(wire) }
 }
 
-fn tools(count: usize, words: usize, random: &mut Random) -> Vec<Value> {
+pub(super) fn tools(count: usize, words: usize, random: &mut Random) -> Vec<Value> {
     (0..count).map(|index| tool(&format!("tool_{index}"), words, random)).collect()
 }
 
 /// Adds one round of calls and results to a conversation.
-fn step_of_loop(draft: &mut Draft, step: u64, calls: u64, words: u64, random: &mut Random) {
+pub(super) fn step_of_loop(draft: &mut Draft, step: u64, calls: u64, words: u64, random: &mut Random) {
     let ids: Vec<String> =
         (0..calls).map(|call| format!("toolu_{step:04}{call:02}{:08x}", random.bits() >> 32)).collect();
     let asked = ids.iter().map(|id| (id.clone(), "tool_1", text(12, random))).collect();

@@ -151,6 +151,11 @@ impl Layer {
         start.weighed(self.short, (self.medium, self.medium), (soon, late))
     }
 
+    /// How many uses came after the short lifetime and within the long one; old ones count less.
+    pub(crate) fn pauses(&self) -> f64 {
+        self.medium
+    }
+
     fn forget(&mut self, prefix: PrefixHash) -> bool {
         let found = self.pending.iter().position(|(_, pending)| *pending == prefix);
         found.is_some_and(|index| self.pending.remove(index).is_some())

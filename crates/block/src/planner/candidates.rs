@@ -19,6 +19,16 @@ const FORKED: f64 = 0.005;
 /// The least chance that is assumed, before anything is known, for what the client marked itself.
 const CLIENT: f64 = 0.6;
 
+/// How far a provider's count of tokens may be off from ours, as a part of it.
+const MARGIN: f64 = 0.06;
+
+/// The fewest tokens of ours at which a provider is sure to take a mark or, for what the client marked,
+/// at which it may.
+pub(super) fn least_tokens(minimum: u64, is_client: bool) -> u64 {
+    let factor = if is_client { 1.0 - MARGIN } else { 1.0 + MARGIN };
+    (minimum as f64 * factor) as u64
+}
+
 /// The positions that guesses are learned from, in wire order: the ends of the tools, of the system text, of
 /// the message before the last, and of the request.
 pub(super) fn places(wire: &WirePrompt) -> Vec<(Place, usize)> {
@@ -82,7 +92,9 @@ impl Planner {
                     || self.nodes.get(measured.prefixes[position]).is_some_and(|node| node.branched),
                 client: wire.client_marks().iter().find(|(at, _)| *at == position).map(|(_, ttl)| *ttl),
             })
-            .filter(|candidate| candidate.tokens >= measured.minimum)
+            .filter(|candidate| {
+                candidate.tokens >= least_tokens(measured.minimum, candidate.client.is_some())
+            })
             .collect();
         // Reads that were expected and not counted make all others less likely.
         let trust = self.trust.get(profile).map_or(1.0, |trust| trust.factor());

@@ -6,6 +6,7 @@
 use crate::{MarkedRules, Ttl};
 
 use super::belief::Chance;
+use super::ledger::Budgets;
 
 /// The chance that is made of certainty.
 const MOST_CERTAIN: f64 = 0.98;
@@ -43,6 +44,8 @@ pub(crate) struct Judge<'r> {
     pub(crate) pending: u64,
     /// Whether the long lifetime may be used.
     pub(crate) allow_long: bool,
+    /// What the request may cost more than without marks.
+    pub(crate) budgets: Budgets,
 }
 
 /// The best set of at most `slots` marks, in wire order. Candidates are in wire order too.
@@ -50,6 +53,15 @@ pub(crate) fn choose(candidates: &[Candidate], slots: usize, judge: &Judge<'_>) 
     let mut search = Search { candidates, slots, judge, best: 0.0, chosen: Vec::new() };
     search.extend(&mut Vec::with_capacity(slots), 0);
     search.chosen
+}
+
+/// What a set of marks is worth.
+#[derive(Debug, Clone, Copy)]
+struct Worth {
+    /// The expected savings, in tokens at the input price.
+    expected: f64,
+    /// Whether the budgets allow what it costs at once.
+    is_affordable: bool,
 }
 
 struct Search<'s> {
@@ -64,14 +76,18 @@ impl Search<'_> {
     fn extend(&mut self, set: &mut Vec<usize>, from: usize) {
         // The first `long` marks live long, as the provider wants the long ones first.
         let most_long = if self.judge.allow_long { set.len() } else { 0 };
-        for long in 0..=most_long {
-            let value = self.judge.value(self.candidates, set, long);
-            if value > self.best {
-                self.best = value;
-                let ttl = |index: usize| if index < long { Ttl::Long } else { Ttl::Short };
-                let marks = set.iter().enumerate();
-                self.chosen = marks.map(|(index, at)| (self.candidates[*at].position, ttl(index))).collect();
-            }
+        let values = (0..=most_long).rev().map(|long| (long, self.judge.value(self.candidates, set, long)));
+        // What the set is best at is decided before what it costs: an hour is not bought because five minutes
+        // can not be afforded.
+        let best = values.max_by(|left, right| left.1.expected.total_cmp(&right.1.expected));
+        if let Some((long, value)) = best
+            && value.expected > self.best
+            && value.is_affordable
+        {
+            self.best = value.expected;
+            let ttl = |index: usize| if index < long { Ttl::Long } else { Ttl::Short };
+            let marks = set.iter().enumerate();
+            self.chosen = marks.map(|(index, at)| (self.candidates[*at].position, ttl(index))).collect();
         }
         if set.len() == self.slots {
             return;
@@ -85,10 +101,10 @@ impl Search<'_> {
 }
 
 impl Judge<'_> {
-    /// The expected savings of a set of marks, in tokens at the input price.
-    fn value(&self, candidates: &[Candidate], set: &[usize], long: usize) -> f64 {
+    fn value(&self, candidates: &[Candidate], set: &[usize], long: usize) -> Worth {
         let read = set.iter().map(|at| candidates[*at].reads).max().unwrap_or(0);
         let mut value = (1.0 - self.rules.read) * read as f64;
+        let mut premium = -value;
         let mut covered = read;
         for (index, at) in set.iter().enumerate() {
             let candidate = &candidates[*at];
@@ -109,10 +125,12 @@ impl Judge<'_> {
             let tokens = candidate.tokens - covered;
             let pending = self.pending.saturating_sub(covered).min(tokens);
             let gain = self.gain(ttl, candidate.chance);
+            premium += tokens as f64 * (self.write(ttl) - 1.0);
             value += (tokens - pending) as f64 * gain - pending as f64 * (self.write(ttl) - 1.0);
             covered = candidate.tokens;
         }
-        value
+        let budget = if long > 0 { self.budgets.long } else { self.budgets.short };
+        Worth { expected: value, is_affordable: premium <= budget.max(0.0) }
     }
 
     fn write(&self, ttl: Ttl) -> f64 {
@@ -151,7 +169,8 @@ mod tests {
     use super::*;
 
     fn judge() -> Judge<'static> {
-        Judge { rules: MarkedRules::anthropic(), minimum: 1024, pending: 0, allow_long: true }
+        let rules = MarkedRules::anthropic();
+        Judge { rules, minimum: 1024, pending: 0, allow_long: true, budgets: Budgets::ENDLESS }
     }
 
     fn candidate(position: usize, tokens: u64, short: f64, long: f64) -> Candidate {
@@ -187,6 +206,18 @@ mod tests {
         assert_eq!(choose(&[scaffold, tail], 4, &busy), [], "500 own tokens do not pay for 9000 others");
         let tail = candidate(1, 30_000, 0.8, 0.8);
         assert_eq!(choose(&[scaffold, tail], 4, &busy), [(1, Ttl::Short)]);
+    }
+
+    #[test]
+    fn a_set_keeps_to_its_budget() {
+        let candidates = [candidate(0, 4000, 0.9, 0.9), candidate(1, 40_000, 0.9, 0.9)];
+        let poor = Judge { budgets: Budgets { short: 1000.0, long: 0.0 }, ..judge() };
+        assert_eq!(choose(&candidates, 4, &poor), [(0, Ttl::Short)]);
+        let broke = Judge { budgets: Budgets { short: -1.0, long: -1.0 }, ..judge() };
+        assert_eq!(choose(&candidates, 4, &broke), []);
+        let mut read = candidates;
+        read[0].reads = 4000;
+        assert_eq!(choose(&read, 4, &broke), [(0, Ttl::Short)], "a read costs nothing");
     }
 
     #[test]

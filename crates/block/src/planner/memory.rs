@@ -1,4 +1,6 @@
 //! What a planner knows as plain records, for a store that outlives the process.
+//!
+//! Invariant: a planner that starts from all records it ever gave out knows the same prefixes and beliefs.
 
 use crate::{Entry, PrefixHash, Shape, Ttl};
 
@@ -6,7 +8,7 @@ use super::belief::{Layer, LayerKey, Place};
 use super::nodes::Node;
 use super::{Planner, PlannerSettings};
 
-/// Everything that is worth keeping of a planner: hashes, counts and times.
+/// What is worth keeping of a planner: hashes, counts and times.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PlannerMemory {
     pub bytes_per_token: Option<f64>,
@@ -34,32 +36,23 @@ pub struct LayerRecord {
     pub profile: u64,
     /// The place and the shape as one number.
     pub code: u32,
+    pub last_seen: f64,
     pub counts: [f64; 5],
 }
 
 impl Planner {
-    #[must_use]
-    pub fn memory(&self) -> PlannerMemory {
-        let nodes = self.nodes.iter().map(|(prefix, node)| NodeRecord {
-            prefix: *prefix,
-            visits: node.visits,
-            last_seen: node.last_seen,
-            gaps: node.gaps,
-            child: node.child,
-            branched: node.branched,
-            tail: node.tail,
-            lineage: node.lineage,
-            entry: node.entry,
-        });
-        let layers = self.layers.iter().map(|(key, layer)| LayerRecord {
-            profile: key.profile,
-            code: code(*key),
-            counts: layer.counts(),
-        });
+    /// Keeps track of what changes from here on, for [`Planner::changes`].
+    pub fn track_changes(&mut self) {
+        self.nodes.track_changes();
+        self.layers.track_changes();
+    }
+
+    /// What changed since the last call. Without [`Planner::track_changes`] it is nothing.
+    pub fn changes(&mut self, now: f64) -> PlannerMemory {
         PlannerMemory {
             bytes_per_token: Some(self.bytes_per_token),
-            nodes: nodes.collect(),
-            layers: layers.collect(),
+            nodes: self.nodes.take_changed().map(|(prefix, node)| node_record(prefix, node)).collect(),
+            layers: self.layers.take_changed().map(|(key, layer)| layer_record(key, layer, now)).collect(),
         }
     }
 
@@ -79,6 +72,7 @@ impl Planner {
                 last_seen: record.last_seen,
                 gaps: record.gaps,
                 entry: record.entry,
+                sent: None,
                 child: record.child,
                 branched: record.branched,
                 watch: None,
@@ -94,6 +88,24 @@ impl Planner {
         }
         planner
     }
+}
+
+fn node_record(prefix: PrefixHash, node: &Node) -> NodeRecord {
+    NodeRecord {
+        prefix,
+        visits: node.visits,
+        last_seen: node.last_seen,
+        gaps: node.gaps,
+        child: node.child,
+        branched: node.branched,
+        tail: node.tail,
+        lineage: node.lineage,
+        entry: node.entry,
+    }
+}
+
+fn layer_record(key: LayerKey, layer: &Layer, now: f64) -> LayerRecord {
+    LayerRecord { profile: key.profile, code: code(key), last_seen: now, counts: layer.counts() }
 }
 
 const PLACES: [Place; 4] = [Place::Tools, Place::System, Place::History, Place::Tail];

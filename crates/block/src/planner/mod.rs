@@ -11,16 +11,18 @@ mod belief;
 mod cache_key;
 mod candidates;
 mod choose;
+mod ledger;
 mod memory;
 mod nodes;
 mod profile;
 
-use crate::{CacheRules, MarkedRules, Measured, PrefixHash, Served, Ttl, WirePrompt, serve};
+use crate::{CacheRules, MarkedRules, Measured, PrefixHash, Served, Ttl, WirePrompt, refusal, serve};
 
 use belief::{Layer, LayerKey, Place};
 use cache_key::Rate;
 use choose::{Judge, choose};
-use nodes::{Generations, Node, NodeEntries};
+use ledger::Ledger;
+use nodes::{Generations, Node, NodeEntries, SentEntries};
 
 pub use memory::{LayerRecord, NodeRecord, PlannerMemory};
 
@@ -43,7 +45,7 @@ pub struct PlanRequest<'r> {
     pub body: &'r str,
     /// What the client calls the conversation, when it says.
     pub session: Option<&'r str>,
-    /// Seconds since any fixed time; never going backwards.
+    /// Seconds since any fixed time. A time before that of an earlier request counts as the latter.
     pub now: f64,
 }
 
@@ -118,6 +120,9 @@ pub struct Planner {
     sessions: Generations<u64, Last>,
     rates: Generations<u64, Rate>,
     trust: Generations<u64, Trust>,
+    ledger: Ledger,
+    /// The latest time that was told.
+    now: f64,
 }
 
 impl Default for PlannerSettings {
@@ -140,6 +145,8 @@ impl Planner {
             sessions: Generations::new((capacity / 16).max(64), lifetime_seconds),
             rates: Generations::new((capacity / 16).max(64), lifetime_seconds),
             trust: Generations::new((capacity / 16).max(64), days),
+            ledger: Ledger::default(),
+            now: f64::NEG_INFINITY,
         }
     }
 
@@ -157,6 +164,8 @@ impl Planner {
 
     /// Plans a request and remembers it as sent that way.
     pub fn plan(&mut self, request: &PlanRequest<'_>) -> CachePlan {
+        self.now = self.now.max(request.now);
+        let request = &PlanRequest { now: self.now, ..*request };
         match CacheRules::of(request.wire.surface) {
             CacheRules::Marked(rules) => self.plan_marks(request, rules),
             CacheRules::Automatic(rules) => {
@@ -168,7 +177,8 @@ impl Planner {
     fn plan_marks(&mut self, request: &PlanRequest<'_>, rules: &MarkedRules) -> CachePlan {
         let PlanRequest { wire, now, .. } = *request;
         let measured = Measured::new(wire, rules, self.bytes_per_token);
-        if wire.last_markable().is_none() || measured.total() < measured.minimum {
+        let least = candidates::least_tokens(measured.minimum, true);
+        if wire.last_markable().is_none() || measured.total() < least {
             // Nothing of it can be cached, and nothing longer that begins with it was asked for yet.
             return CachePlan {
                 expected: Served { uncached: measured.total(), ..Served::default() },
@@ -179,21 +189,66 @@ impl Planner {
         let profile = profile::profile(wire, request.body);
         self.settle_session(request, &measured, known);
         let candidates = self.candidates(request, &measured, rules, profile, known);
-        // A client that marks for itself has chosen its lifetimes.
         let client = wire.client_marks();
-        let allow_long = client.is_empty() || client.iter().any(|(_, ttl)| *ttl == Ttl::Long);
-        let pending = self.pending(&measured, known, now);
-        let judge = Judge { rules, minimum: measured.minimum, pending, allow_long };
-        let marks = choose(&candidates, rules.marks, &judge);
+        let sent = self.sent_cost(wire, &measured, rules, &client, now);
+        // An hour is bought where pauses were seen. A client that marks for itself has chosen its lifetimes,
+        // unless pauses show again and again that they are too short.
+        let pauses = self.pauses(request, &measured, known, profile);
+        let allow_long = client.iter().any(|(_, ttl)| *ttl == Ttl::Long)
+            || pauses >= if client.is_empty() { 0.9 } else { 1.9 };
+        let total = measured.total() as f64;
+        let judge = Judge {
+            rules,
+            minimum: measured.minimum,
+            pending: self.pending(&measured, known, now),
+            allow_long,
+            budgets: self.ledger.budgets(total, sent),
+        };
+        let marks = match sent {
+            Some(_) if self.ledger.follows_client() => {
+                client.into_iter().filter(|(at, _)| measured.tokens[*at] >= least).collect()
+            }
+            _ => choose(&candidates, rules.marks, &judge),
+        };
         self.remember(request, &measured, profile, known);
         let mut entries = NodeEntries { nodes: &mut self.nodes, now };
         let expected = serve(&mut entries, rules, &measured, &marks, now);
+        self.ledger.add(total, sent.unwrap_or(total), expected.cost(rules));
         let receipt = Receipt {
             profile,
             read: expected.read_at.map(|position| measured.prefixes[position]),
             bytes: wire.positions.iter().map(|position| u64::from(position.length)).sum(),
         };
         CachePlan { marks, cache_key: None, expected, receipt }
+    }
+
+    /// What the request costs with the client's own marks; `None` when it has none that the provider takes.
+    fn sent_cost(
+        &mut self,
+        wire: &WirePrompt,
+        measured: &Measured,
+        rules: &MarkedRules,
+        client: &[(usize, Ttl)],
+        now: f64,
+    ) -> Option<f64> {
+        let is_valid = wire.surplus_marks.is_empty() && refusal(wire, client, rules).is_none();
+        if client.is_empty() || !is_valid {
+            return None;
+        }
+        let mut entries = SentEntries(NodeEntries { nodes: &mut self.nodes, now });
+        Some(serve(&mut entries, rules, measured, client, now).cost(rules))
+    }
+
+    /// How often something of the request, or of requests of its kind, was asked for again after the short
+    /// lifetime and within the long one.
+    fn pauses(&self, request: &PlanRequest<'_>, measured: &Measured, known: usize, profile: u64) -> f64 {
+        let nodes = measured.prefixes[..known].iter().filter_map(|prefix| self.nodes.get(*prefix));
+        let nodes = nodes.map(|node| f64::from(node.gaps[1]));
+        let layers = candidates::places(request.wire).into_iter().filter_map(|(place, _)| {
+            let key = LayerKey { profile, place, shape: shape_at(place, request.wire) };
+            self.layers.get(key).map(Layer::pauses)
+        });
+        nodes.chain(layers).fold(0.0, f64::max)
     }
 
     /// Takes in what the provider counted for a planned request. A read that was expected and did not
@@ -298,7 +353,8 @@ impl Planner {
             let next = measured.prefixes.get(index + 1).copied().unwrap_or(0);
             let tail = index + 1 == count;
             let node = Node { visits: 1, child: next, tail, lineage, ..Node::new(now) };
-            *self.nodes.entry(measured.prefixes[index], now, || node) = node;
+            let slot = self.nodes.entry(measured.prefixes[index], now, || node);
+            *slot = Node { sent: slot.sent, ..node };
         }
         let mut watches = Vec::new();
         for (place, index) in candidates::places(wire) {

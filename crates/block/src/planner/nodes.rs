@@ -5,7 +5,7 @@
 //!
 //! Invariant: there are never more than twice as many records as a generation may hold.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use crate::{Entries, Entry, PrefixHash};
@@ -20,6 +20,8 @@ pub(crate) struct Node {
     /// Gaps between visits: within the short lifetime, within the long one, beyond both.
     pub(crate) gaps: [f32; 3],
     pub(crate) entry: Option<Entry>,
+    /// The entry that there would be if requests went as their clients marked them.
+    pub(crate) sent: Option<Entry>,
     /// The prefix one position longer that was seen last; zero before there was one.
     pub(crate) child: PrefixHash,
     /// Whether different positions have followed.
@@ -39,6 +41,8 @@ pub(crate) struct Generations<K, V> {
     capacity: usize,
     began: f64,
     lifetime: f64,
+    /// The keys of records that were handed out to be changed, when someone keeps track.
+    changed: Option<HashSet<K>>,
 }
 
 impl<K: Hash + Eq + Copy, V> Generations<K, V> {
@@ -51,6 +55,27 @@ impl<K: Hash + Eq + Copy, V> Generations<K, V> {
             capacity,
             began: f64::NEG_INFINITY,
             lifetime,
+            changed: None,
+        }
+    }
+
+    /// Keeps track of changes from here on.
+    pub(crate) fn track_changes(&mut self) {
+        self.changed.get_or_insert_default();
+    }
+
+    /// The records that changed since the last call; those that were forgotten since are left out.
+    pub(crate) fn take_changed(&mut self) -> impl Iterator<Item = (K, &V)> {
+        let changed = self.changed.as_mut().map(std::mem::take).unwrap_or_default();
+        changed.into_iter().filter_map(|key| Some((key, self.get(key)?)))
+    }
+
+    fn note_change(&mut self, key: K) {
+        let Some(changed) = &mut self.changed else { return };
+        changed.insert(key);
+        // Nobody asked for a long time: what is forgotten meanwhile need not be told.
+        if changed.len() > 4 * self.capacity {
+            changed.retain(|key| self.young.contains_key(key) || self.old.contains_key(key));
         }
     }
 
@@ -60,6 +85,7 @@ impl<K: Hash + Eq + Copy, V> Generations<K, V> {
 
     /// The record of a key, made when it is not there.
     pub(crate) fn entry(&mut self, key: K, now: f64, make: impl FnOnce() -> V) -> &mut V {
+        self.note_change(key);
         let is_full = self.young.len() >= self.capacity && !self.young.contains_key(&key);
         if is_full || now - self.began > self.lifetime {
             self.old = std::mem::take(&mut self.young);
@@ -70,6 +96,7 @@ impl<K: Hash + Eq + Copy, V> Generations<K, V> {
     }
 
     pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
+        self.note_change(key);
         match self.young.get_mut(&key) {
             Some(value) => Some(value),
             None => self.old.get_mut(&key),
@@ -78,10 +105,6 @@ impl<K: Hash + Eq + Copy, V> Generations<K, V> {
 
     pub(crate) fn len(&self) -> usize {
         self.young.len() + self.old.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.young.iter().chain(&self.old)
     }
 }
 
@@ -92,6 +115,7 @@ impl Node {
             last_seen: now,
             gaps: [0.0; 3],
             entry: None,
+            sent: None,
             child: 0,
             branched: false,
             watch: None,
@@ -118,6 +142,21 @@ impl Entries for NodeEntries<'_> {
     }
 }
 
+/// The entries of the cache as it would be without plans.
+#[derive(Debug)]
+pub(crate) struct SentEntries<'n>(pub(crate) NodeEntries<'n>);
+
+impl Entries for SentEntries<'_> {
+    fn entry(&self, prefix: PrefixHash) -> Option<Entry> {
+        self.0.nodes.get(prefix).and_then(|node| node.sent)
+    }
+
+    fn put(&mut self, prefix: PrefixHash, entry: Entry) {
+        let now = self.0.now;
+        self.0.nodes.entry(prefix, now, || Node::new(now)).sent = Some(entry);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +171,23 @@ mod tests {
         }
         assert_eq!(generations.get(7_000), Some(&1005));
         assert_eq!(generations.get(1), None);
-        assert_eq!(generations.iter().count(), generations.len());
+    }
+
+    #[test]
+    fn changes_are_told_once_and_forgotten_records_never() {
+        let mut generations: Generations<u64, u64> = Generations::new(4, 1e9);
+        generations.entry(1, 0.0, || 1);
+        assert_eq!(generations.take_changed().count(), 0);
+        generations.track_changes();
+        for key in 2..100 {
+            generations.entry(key, 0.0, || key);
+        }
+        assert!(generations.take_changed().count() <= 4);
+        assert_eq!(generations.take_changed().count(), 0);
+        if let Some(value) = generations.get_mut(99) {
+            *value = 7;
+        }
+        assert_eq!(generations.take_changed().collect::<Vec<_>>(), [(99, &7)]);
     }
 
     #[test]

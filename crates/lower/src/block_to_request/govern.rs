@@ -2,21 +2,12 @@
 //! routed, and always recorded.
 
 use stave_block::{
-    Destination, Finding, GateAction, GateRecord, Scope, SensitivityLabel, SensitivityPolicy, WirePrompt,
-    find_sensitive,
+    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Scope, SensitivityLabel,
+    SensitivityPolicy, WirePrompt, find_sensitive, redaction,
 };
 
 use super::escaped::Escaped;
 use super::splice::{Splice, Spliced};
-
-/// What becomes of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GateVerdict {
-    Send,
-    Refuse,
-    /// To this destination instead.
-    Route(String),
-}
 
 /// A request after the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +27,8 @@ pub fn govern_body(
     origin: &Scope,
     destination: Destination<'_>,
 ) -> Governed {
-    let mut records = Vec::new();
+    let mut gate = Gate::new(policy, origin, destination);
     let mut splices = Vec::new();
-    let mut verdict = GateVerdict::Send;
     for (block, position) in wire.positions.iter().enumerate() {
         let strings = strings(body, position.range.start, position.range.end);
         let findings: Vec<(usize, Finding)> = strings
@@ -46,25 +36,8 @@ pub fn govern_body(
             .enumerate()
             .flat_map(|(at, string)| find_sensitive(&string.text).into_iter().map(move |found| (at, found)))
             .collect();
-        let whole = policy.label(SensitivityLabel::Public, position.provenance, &[]);
-        let mut decide = |rule: &'static str, label: SensitivityLabel| -> Option<GateAction> {
-            let action = policy.action(label, origin, destination)?.clone();
-            let record = GateRecord {
-                rule,
-                label,
-                block,
-                action: action.clone(),
-                destination: destination.to_string(),
-            };
-            records.push(record);
-            match (&action, &verdict) {
-                (GateAction::Refuse, _) => verdict = GateVerdict::Refuse,
-                (GateAction::Route(to), GateVerdict::Send) => verdict = GateVerdict::Route(to.clone()),
-                _ => {}
-            }
-            Some(action)
-        };
-        if decide("provenance", whole) == Some(GateAction::Redact) {
+        let label = policy.label(SensitivityLabel::Public, position.provenance, &[]);
+        if gate.whole(block, "provenance", label) == Some(GateAction::Redact) {
             let all = strings.iter().filter(|string| !string.text.is_empty());
             splices.extend(all.map(|string| Splice {
                 range: string.in_body(&(0..string.text.len())),
@@ -73,14 +46,13 @@ pub fn govern_body(
             continue;
         }
         for (at, finding) in findings {
-            if decide(finding.rule, finding.label) == Some(GateAction::Redact) {
-                splices.push(Splice {
-                    range: strings[at].in_body(&finding.range),
-                    text: format!("[redacted {}]", finding.rule),
-                });
+            if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
+                let range = strings[at].in_body(&finding.range);
+                splices.push(Splice { range, text: redaction(finding.rule) });
             }
         }
     }
+    let (verdict, records) = gate.finished();
     Governed { verdict, spliced: Spliced::new(body, splices), records }
 }
 

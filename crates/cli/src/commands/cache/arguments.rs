@@ -80,9 +80,9 @@ pub(crate) struct Rewrite {
     /// Sort the tools by name, built-in ones first. The model sees this
     #[arg(long)]
     pub(crate) order_tools: bool,
-    /// Go on from what was learned in this file, and keep what is learned there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state: Option<PathBuf>,
+    /// Go on from what was learned before, and keep what is learned: a file, or `redis://host:port/database`
+    #[arg(long, value_name = "STORE")]
+    pub(crate) state: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod money;
 mod picture;
 mod rewrite;
 mod simulate;
+mod state;
 mod trace;
 
 use crate::exit::{Exit, Stop};

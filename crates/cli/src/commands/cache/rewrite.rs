@@ -1,41 +1,31 @@
 //! `stave cache rewrite`: a trace as the gateway would send it, one line out for each line in.
 
-use stave_block::{Counters, PlanRequest, Planner, PlannerSettings, PlannerStore, SqlitePlannerStore};
+use stave_block::{Counters, PlanRequest, Planner};
 use stave_canon::Value;
 use stave_lower::{RewritePolicy, rewrite_body, splice_plan};
 
 use super::arguments::Rewrite;
+use super::state::State;
 use super::trace::{Line, Lines, wire};
 use crate::exit::{Exit, Stop};
 use crate::terminal;
 
 pub(super) fn rewrite(arguments: &Rewrite) -> Result<Exit, Stop> {
-    let settings = PlannerSettings::default();
-    let store_fault = |error: stave_block::StoreError| Stop::internal(error.to_string());
-    let mut store = match &arguments.state {
-        None => None,
-        Some(path) => Some(SqlitePlannerStore::open(path).map_err(store_fault)?),
-    };
-    let mut planner: Option<Planner> = None;
+    let mut state = State::open(arguments.state.as_deref())?;
     for line in Lines::open(arguments.trace.as_deref())? {
-        let line = line?;
-        let planner = match &mut planner {
-            Some(planner) => planner,
-            None => planner.insert(match &mut store {
-                None => Planner::new(settings),
-                Some(store) => {
-                    let memory = store.load().map_err(store_fault)?;
-                    Planner::with_memory(settings, &memory, line.time)
-                }
-            }),
+        let line = match line {
+            Ok(line) => line,
+            Err(stop) => {
+                // What was printed was learned from, and the next run goes on from there.
+                state.keep()?;
+                return Err(stop);
+            }
         };
-        let body = planned(&line, arguments, planner);
+        let body = planned(&line, arguments, state.planner(line.time)?);
         let session = Value::from(line.session);
         terminal::out(&format!("{{\"t\":{},\"session\":{session},\"body\":{body}}}", line.time_text));
     }
-    if let (Some(store), Some(planner)) = (&mut store, &planner) {
-        store.save(&planner.memory()).map_err(store_fault)?;
-    }
+    state.keep()?;
     Ok(Exit::Fine)
 }
 

@@ -1,0 +1,193 @@
+//! The gate for the blocks of a prompt: what may not go to a destination is redacted, refused or routed, and
+//! always recorded.
+//!
+//! Invariant: the prompt of a verdict to send holds nothing that its policy keeps from the destination.
+
+use crate::{
+    Destination, GateAction, GateRecord, PromptIr, Scope, SensitivityLabel, SensitivityPolicy, find_sensitive,
+};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GateVerdict {
+    Send,
+    Refuse,
+    /// To this destination instead.
+    Route(String),
+}
+
+/// A prompt after the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GovernedBlocks {
+    pub verdict: GateVerdict,
+    /// The prompt with redactions. Span ids stay: they name the block, not what is left of it.
+    pub prompt: PromptIr,
+    pub records: Vec<GateRecord>,
+}
+
+/// Stands where a whole text was.
+const REDACTED: &str = "[redacted]";
+
+/// Decides about every block of a prompt on its way to a destination.
+#[must_use]
+pub fn govern_blocks(
+    mut prompt: PromptIr,
+    policy: &SensitivityPolicy,
+    origin: &Scope,
+    destination: Destination<'_>,
+) -> GovernedBlocks {
+    let mut gate = Gate::new(policy, origin, destination);
+    for (index, block) in prompt.blocks.iter_mut().enumerate() {
+        let label = policy.label(block.sensitivity, block.provenance, &[]);
+        let governed = gate.text(index, label, &block.content);
+        if let Some(text) = governed {
+            block.content = text;
+            block.token_metadata = None;
+        }
+    }
+    let (verdict, records) = gate.finished();
+    GovernedBlocks { verdict, prompt, records }
+}
+
+/// Collects the decisions about the texts of one request.
+#[derive(Debug)]
+pub struct Gate<'g> {
+    policy: &'g SensitivityPolicy,
+    origin: &'g Scope,
+    destination: Destination<'g>,
+    verdict: GateVerdict,
+    records: Vec<GateRecord>,
+}
+
+impl<'g> Gate<'g> {
+    #[must_use]
+    pub fn new(policy: &'g SensitivityPolicy, origin: &'g Scope, destination: Destination<'g>) -> Self {
+        Gate { policy, origin, destination, verdict: GateVerdict::Send, records: Vec::new() }
+    }
+
+    /// Decides about a text with the label of its block, and gives what is left of it where something is
+    /// taken out.
+    pub fn text(&mut self, block: usize, label: SensitivityLabel, text: &str) -> Option<String> {
+        if self.whole(block, "label", label) == Some(GateAction::Redact) {
+            return (!text.is_empty()).then(|| REDACTED.to_owned());
+        }
+        let mut left: Option<String> = None;
+        let mut at = 0;
+        for finding in find_sensitive(text) {
+            if self.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
+                let left = left.get_or_insert_default();
+                left.push_str(&text[at..finding.range.start]);
+                left.push_str(&redaction(finding.rule));
+                at = finding.range.end;
+            }
+        }
+        left.map(|left| left + &text[at..])
+    }
+
+    /// Decides about a whole block.
+    pub fn whole(&mut self, block: usize, rule: &'static str, label: SensitivityLabel) -> Option<GateAction> {
+        let action = self.policy.block_action(label, self.origin, self.destination)?.clone();
+        Some(self.record(block, rule, label, action))
+    }
+
+    /// Decides about a stretch of text that a rule recognised.
+    pub fn stretch(
+        &mut self,
+        block: usize,
+        rule: &'static str,
+        label: SensitivityLabel,
+    ) -> Option<GateAction> {
+        let action = self.policy.action(label, self.origin, self.destination)?.clone();
+        Some(self.record(block, rule, label, action))
+    }
+
+    #[must_use]
+    pub fn finished(self) -> (GateVerdict, Vec<GateRecord>) {
+        (self.verdict, self.records)
+    }
+
+    fn record(
+        &mut self,
+        block: usize,
+        rule: &'static str,
+        label: SensitivityLabel,
+        action: GateAction,
+    ) -> GateAction {
+        let destination = self.destination.to_string();
+        self.records.push(GateRecord { rule, label, block, action: action.clone(), destination });
+        match (&action, &self.verdict) {
+            (GateAction::Refuse, _) => self.verdict = GateVerdict::Refuse,
+            (GateAction::Route(to), GateVerdict::Send) => self.verdict = GateVerdict::Route(to.clone()),
+            // Two places to go to are none that all of it may go to.
+            (GateAction::Route(to), GateVerdict::Route(other)) if to != other => {
+                self.verdict = GateVerdict::Refuse;
+            }
+            _ => {}
+        }
+        action
+    }
+}
+
+/// What stands in place of a stretch.
+#[must_use]
+pub fn redaction(rule: &str) -> String {
+    format!("[redacted {rule}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockSection, PromptRole, ProvenanceLabel, Wire, build};
+    use stave_canon::{CountingIds, FixedClock, Timestamp};
+
+    fn prompt() -> PromptIr {
+        let text = |text: &str| BlockSection::text(PromptRole::User, ProvenanceLabel::User, text);
+        let sections = vec![
+            text("key AKIAIOSFODNN7EXAMPLE and more"),
+            text("a diagnosis").sensitivity(SensitivityLabel::Restricted),
+            text("plain"),
+        ];
+        let clock = FixedClock(Timestamp::UNIX_EPOCH);
+        build(sections, &Wire::default(), &CountingIds::new(), &clock).unwrap()
+    }
+
+    fn governed(policy: &SensitivityPolicy, destination: Destination<'_>) -> GovernedBlocks {
+        govern_blocks(prompt(), policy, &Scope::new("acme"), destination)
+    }
+
+    #[test]
+    fn a_labelled_block_is_refused_and_a_secret_taken_out_unless_the_policy_says_otherwise() {
+        let refused = governed(&SensitivityPolicy::default(), Destination::External);
+        assert_eq!(refused.verdict, GateVerdict::Refuse);
+        let rules: Vec<(&str, usize)> =
+            refused.records.iter().map(|record| (record.rule, record.block)).collect();
+        assert_eq!(rules, [("aws_access_key", 0), ("label", 1)]);
+        let redact = SensitivityPolicy { block: Some(GateAction::Redact), ..SensitivityPolicy::default() };
+        let redacted = governed(&redact, Destination::External);
+        assert_eq!(redacted.verdict, GateVerdict::Send);
+        let texts: Vec<&str> = redacted.prompt.blocks.iter().map(|block| block.content.as_str()).collect();
+        assert_eq!(texts, ["key [redacted aws_access_key] and more", REDACTED, "plain"]);
+        assert_eq!(redacted.records.len(), 2);
+    }
+
+    #[test]
+    fn inside_its_scope_nothing_is_kept_back() {
+        let acme = Scope::new("acme");
+        let sent = governed(&SensitivityPolicy::default(), Destination::Within(&acme));
+        assert_eq!((sent.verdict, sent.records.len()), (GateVerdict::Send, 0));
+        assert_eq!(sent.prompt, prompt());
+    }
+
+    #[test]
+    fn two_routes_are_none() {
+        let route = |to: &str| GateAction::Route(to.to_owned());
+        let policy = |restricted, block| SensitivityPolicy {
+            restricted: route(restricted),
+            block: Some(route(block)),
+            ..SensitivityPolicy::default()
+        };
+        let verdict = |policy| governed(&policy, Destination::External).verdict;
+        assert_eq!(verdict(policy("local", "local")), GateVerdict::Route("local".to_owned()));
+        assert_eq!(verdict(policy("local", "other")), GateVerdict::Refuse);
+    }
+}
