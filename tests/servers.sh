@@ -4,6 +4,8 @@ set -eu
 
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
+# Debian keeps the program of the database where only root looks.
+command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server"
 [ -z "$missing" ] && exit 0
 
 as_root=

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::{Clock, Ids, Object, Timestamp, Value};
+use stave_canon::{Clock, Object, Value};
 use stave_exec::Document;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
@@ -42,6 +42,10 @@ pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
     let mut policy = Object::new();
     if let Some(policies) = governance::baked(project)? {
         policy.insert("governance".into(), policies);
+    }
+    let constraints = &project.settings.prompt.constraints;
+    if !constraints.is_empty() {
+        policy.insert("constraints".into(), constraints.clone().into());
     }
     let mut limits = Object::new();
     if let Some(tokens) = project.settings.limits.prompt_tokens {

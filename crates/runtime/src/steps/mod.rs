@@ -147,6 +147,25 @@ pub fn argument_schema(kind: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether the step of a workflow may change something outside the run. Kinds that are not known to leave
+/// everything as it is may.
+#[must_use]
+pub(crate) fn has_effects(kind: &str) -> bool {
+    const PURE: [&str; 10] = [
+        "dsl.emit",
+        "finish",
+        "hopsworks.read_features",
+        "http.get",
+        "io.format_response",
+        "policy.apply",
+        SWITCH,
+        "transform.filter",
+        "transform.map",
+        "transform.reduce",
+    ];
+    !PURE.contains(&kind)
+}
+
 /// A required argument, filled. Arguments that are absent or of the wrong kind were reported by the
 /// checker; a document from elsewhere fails here.
 fn argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Value, Failure> {

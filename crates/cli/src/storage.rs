@@ -1,0 +1,172 @@
+//! Where runs, sessions and features are kept: the project's own file, memory, or servers that it names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stave_canon::Ids;
+use stave_exec::Document;
+use stave_exec::dataflow::{NodeData, State};
+use stave_runtime::cache::{MemoryCache, ResultCache, SqliteCache};
+use stave_runtime::database::Database;
+use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
+use stave_runtime::state::{MemoryStore, SqliteStore, StateStore, StateStores};
+use stave_stores::{AddressError, Mysql, MysqlState, RedisState};
+
+use crate::exit::Stop;
+use crate::ports::RandomIds;
+use crate::project::{Project, StateBackend};
+use crate::terminal;
+
+/// The database of a project, in its `.stave` folder.
+pub(crate) const DATABASE: &str = "stave.sqlite";
+
+/// The operation that keeps rows of features.
+const WRITE_FEATURES: &str = "hopsworks.write_features";
+
+/// The stores of a run.
+pub(crate) struct Storage {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) state: Arc<dyn StateStore>,
+    pub(crate) cache: Arc<dyn ResultCache>,
+    /// The project's file, when it is open.
+    pub(crate) database: Option<Arc<Database>>,
+}
+
+/// Opens the project's database when something is to be kept there. An ephemeral run that remembers and
+/// writes nothing leaves no file behind.
+pub(crate) fn storage(
+    project: &Project,
+    document: &Document,
+    folder: &Path,
+    ephemeral: bool,
+) -> Result<Storage, Stop> {
+    if !ephemeral {
+        return storage_of(project, document, &database(folder)?);
+    }
+    let writes = document.graph.nodes.iter().any(|node| node.kind == WRITE_FEATURES);
+    let remembers = sessions(document).next().is_some();
+    let wants_file = writes || remembers && project.settings.stores.state != Some(StateBackend::Memory);
+    let exists = folder.join(DATABASE).is_file();
+    let database = if wants_file || exists { Some(database(folder)?) } else { None };
+    let own: Arc<dyn StateStore> = match &database {
+        Some(database) if remembers => Arc::new(SqliteStore::new(Arc::clone(database))),
+        _ => Arc::new(MemoryStore::new()),
+    };
+    let state = state(project, document, own)?;
+    Ok(Storage { journal: Arc::new(Ephemeral), state, cache: Arc::new(MemoryCache::default()), database })
+}
+
+/// The same with an open database, for runs that are kept. What such a run remembers is kept with it,
+/// because it has to be there when the run is resumed.
+pub(crate) fn storage_of(
+    project: &Project,
+    document: &Document,
+    database: &Arc<Database>,
+) -> Result<Storage, Stop> {
+    let in_memory = project.settings.stores.state == Some(StateBackend::Memory);
+    let own: Arc<dyn StateStore> = if in_memory && sessions(document).next().is_some() {
+        Arc::new(MemoryStore::new())
+    } else {
+        Arc::new(SqliteStore::new(Arc::clone(database)))
+    };
+    Ok(Storage {
+        journal: Arc::new(journal(project, database)),
+        state: state(project, document, own)?,
+        cache: Arc::new(SqliteCache::new(Arc::clone(database))),
+        database: Some(Arc::clone(database)),
+    })
+}
+
+/// The journal of a project.
+pub(crate) fn journal(project: &Project, database: &Arc<Database>) -> SqliteJournal {
+    let journal = SqliteJournal::new(Arc::clone(database));
+    match project.settings.journal.record_bytes {
+        Some(bytes) => journal.record_bytes(usize::try_from(bytes).unwrap_or(usize::MAX)),
+        None => journal,
+    }
+}
+
+/// Opens the database in a folder, which is made when it is not there.
+pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Stop::internal(format!("{} can not be made: {error}", folder.display()))
+            .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
+    })?;
+    let path = folder.join(DATABASE);
+    Database::open(&path, &RandomIds.uuid())
+        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
+}
+
+/// The stores that the sessions of a document need, around the project's own.
+fn state(
+    project: &Project,
+    document: &Document,
+    own: Arc<dyn StateStore>,
+) -> Result<Arc<dyn StateStore>, Stop> {
+    let settings = &project.settings.stores;
+    let own = match settings.state {
+        Some(StateBackend::Redis) => {
+            let address =
+                settings.redis_address().ok_or_else(|| no_address("redis", "state", "REDIS_URL"))?;
+            redis(project, &address)?
+        }
+        Some(StateBackend::Hopsworks) => {
+            let address = settings
+                .hopsworks_address()
+                .ok_or_else(|| no_address("hopsworks", "hopsworks", "HOPSWORKS_URL"))?;
+            hopsworks(&address)?
+        }
+        _ => own,
+    };
+    let mut stores = StateStores::new(own);
+    let mut named: Vec<String> = sessions(document).map(|state| state.backend).collect();
+    named.sort();
+    named.dedup();
+    for backend in named {
+        let (store, variable) = match backend.as_str() {
+            "redis" => (settings.redis_address().map(|url| redis(project, &url)).transpose()?, "REDIS_URL"),
+            "hopsworks" => {
+                (settings.hopsworks_address().map(|url| hopsworks(&url)).transpose()?, "HOPSWORKS_URL")
+            }
+            _ => continue,
+        };
+        match store {
+            Some(store) => stores.insert(backend, store),
+            None => terminal::error(&format!(
+                "warning: state with `backend: {backend}` is kept in the project's own store, because {variable} is not set"
+            )),
+        }
+    }
+    Ok(Arc::new(stores))
+}
+
+/// The state of sessions in a document.
+fn sessions(document: &Document) -> impl Iterator<Item = State> {
+    let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
+    data.filter_map(|data| data.state).filter(|state| state.session)
+}
+
+/// Projects on one server are told apart by tenant and repository.
+fn redis(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, Stop> {
+    let prefix = format!("stave:{}:{}", project.tenant(), project.repo());
+    let store = RedisState::new(address, &prefix).map_err(|error| bad_address("redis", &error))?;
+    Ok(Arc::new(store))
+}
+
+fn hopsworks(address: &str) -> Result<Arc<dyn StateStore>, Stop> {
+    Ok(Arc::new(MysqlState::new(mysql(address)?)))
+}
+
+/// A pool of connections to the online feature store.
+pub(crate) fn mysql(address: &str) -> Result<Mysql, Stop> {
+    Mysql::new(address).map_err(|error| bad_address("hopsworks", &error))
+}
+
+fn bad_address(backend: &str, error: &AddressError) -> Stop {
+    Stop::invalid(format!("the address of `{backend}` can not be used: {error}"))
+}
+
+fn no_address(backend: &str, table: &str, variable: &str) -> Stop {
+    Stop::invalid(format!("the state backend `{backend}` has no address"))
+        .help(format!("set {variable} in the environment, or `url` in [{table}] of stave.toml"))
+}

@@ -1,0 +1,10 @@
+//! The stores against real servers, which the tests start on loopback in folders of their own.
+//!
+//! A server program that is missing fails the tests and says how it is installed.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod contract;
+mod features;
+mod server;
+mod states;
