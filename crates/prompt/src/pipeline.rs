@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use stave_canon::{Clock, Ids, Timestamp, Value};
 
+use crate::compile::CompiledPrompt;
 use crate::governance::{CheckEntry, PolicySet, RECENT_CHECKS, Report, Verdict, Violation};
 use crate::hash::Hasher;
 use crate::plugins::{Change, IrTransformation, Plugin, PluginError};
@@ -66,6 +67,8 @@ pub enum Stage {
     Plugin(Arc<str>),
     /// The check of what its references resolved to.
     Resolution,
+    /// The check of the text that would be sent.
+    Compiled,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,6 +212,12 @@ impl Pipeline {
             None => Verdict::default(),
         };
         (resolution, verdict)
+    }
+
+    /// Judges a compiled prompt. The verdict is approval without governance.
+    #[must_use]
+    pub fn judge(&self, compiled: &CompiledPrompt) -> Verdict {
+        self.governance.as_ref().map(|policies| policies.check_compiled(compiled)).unwrap_or_default()
     }
 
     /// The kept runs, oldest first.

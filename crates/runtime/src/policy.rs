@@ -16,6 +16,8 @@ pub struct Policy {
     /// What every prompt is judged by: the specification's policies in strict mode, unless the document
     /// says otherwise.
     pub governance: PolicySet,
+    /// What every prompt has to keep to.
+    pub constraints: Vec<String>,
     /// The most tokens a prompt may have, when a node sets none.
     pub prompt_tokens: Option<u64>,
     /// What a run may use up.
@@ -34,6 +36,14 @@ impl Policy {
             Some(set @ Value::Object(_)) => read(set)?,
             Some(_) => return Err(bad("`governance` is neither a list nor an object")),
         };
+        let constraints = match policy.get("constraints") {
+            None => Some(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+            }
+            Some(_) => None,
+        };
+        let constraints = constraints.ok_or_else(|| bad("`constraints` is not a list of texts"))?;
         let limits = match policy.get("limits") {
             None => &Object::new(),
             Some(Value::Object(limits)) => limits,
@@ -48,7 +58,7 @@ impl Policy {
         };
         let budget = limits.get("budget").map(Budget::read).transpose().map_err(|reason| bad(&reason))?;
         let budget = budget.unwrap_or_default();
-        Ok(Policy { name: constants.policy_ref.clone(), governance, prompt_tokens, budget })
+        Ok(Policy { name: constants.policy_ref.clone(), governance, constraints, prompt_tokens, budget })
     }
 }
 

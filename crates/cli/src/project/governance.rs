@@ -24,6 +24,8 @@ pub(crate) struct PromptSettings {
     /// The plugins in their order; `None` means the built-in ones and every file under `plugins`.
     pub(crate) plugins: Option<Vec<String>>,
     pub(crate) plugin_seconds: Option<u64>,
+    /// What every prompt of a flow has to keep to.
+    pub(crate) constraints: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -70,10 +72,11 @@ impl Reader<'_> {
 
     pub(super) fn prompt(&mut self, root: &Table<'_>) -> PromptSettings {
         let Some(table) = self.table(root, "prompt") else { return PromptSettings::default() };
-        self.known(table, "prompt.", &["plugins", "plugin_seconds"]);
+        self.known(table, "prompt.", &["plugins", "plugin_seconds", "constraints"]);
         PromptSettings {
             plugins: self.texts(table, "plugins"),
             plugin_seconds: self.positive(table, "plugin_seconds"),
+            constraints: self.texts(table, "constraints").unwrap_or_default(),
         }
     }
 }

@@ -9,6 +9,7 @@ use stave_canon::{Number, Value};
 
 use super::carried::{self, Carried};
 use super::lowered::Lowered;
+use super::model::{self, AskedModel};
 use super::policy::{Bounds, Matching, Policy, PolicyType, Quantity};
 use super::sieve::{Form, Sieve};
 use super::strict::{
@@ -73,8 +74,7 @@ impl Judge {
             policies.iter().map(|policy| Compiled::new(mode, policy, allow)).collect();
         let sieve = |of_references: bool| {
             let mut all = policies.iter().zip(&compiled).filter(|(policy, _)| {
-                policy.policy_type() != PolicyType::Number
-                    && (policy.policy_type() == PolicyType::ContextRef) == of_references
+                !is_about_no_text(policy) && (policy.policy_type() == PolicyType::ContextRef) == of_references
             });
             sieve(&mut all, of_references, mode)
         };
@@ -122,8 +122,7 @@ impl Judge {
                 });
             }
         });
-        let has_number = policies.iter().any(|policy| policy.policy_type() == PolicyType::Number);
-        if texts.is_empty() && held_references.is_empty() && !has_number {
+        if texts.is_empty() && held_references.is_empty() && !policies.iter().any(is_about_no_text) {
             return Verdict::default();
         }
 
@@ -182,6 +181,7 @@ impl Judge {
                         compiled.texts(policy, item, || Field::Carried(carried.pointer.clone()), &mut out);
                     }
                 }
+                PolicyType::Model => model::judge(policy, AskedModel::of(ir), &mut out),
                 PolicyType::Number => {
                     out.extend(policy.bounds().and_then(|bounds| broken(policy, bounds, ir)));
                 }
@@ -263,7 +263,7 @@ impl Compiled {
         } else {
             Vec::new()
         };
-        let only = (!policy.only_places().is_empty()).then(|| {
+        let only = (is_reference && !policy.only_places().is_empty()).then(|| {
             let named = format!("outside {}", policy.only_places().join(", "));
             (Places::new(policy.only_places()), Arc::from(named))
         });
@@ -361,6 +361,11 @@ impl Compiled {
             }
         }
     }
+}
+
+/// Whether a policy looks at something else than texts.
+fn is_about_no_text(policy: &Policy) -> bool {
+    matches!(policy.policy_type(), PolicyType::Number | PolicyType::Model)
 }
 
 /// The sieve of all policies of a kind, if one form of the texts serves them all.

@@ -15,6 +15,7 @@ mod carried;
 mod defaults;
 mod judge;
 mod lowered;
+mod model;
 mod policy;
 mod read;
 mod report;
@@ -22,6 +23,7 @@ mod sieve;
 mod strict;
 mod violation;
 
+pub use model::AskedModel;
 pub use policy::{Action, BadExpression, Bounds, Matching, Policy, PolicyType, Quantity};
 pub use read::{InvalidPolicies, PolicyFault};
 pub use report::{CheckEntry, RECENT_CHECKS, Report};
@@ -32,6 +34,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use stave_canon::Value;
 
 use crate::PromptIr;
+use crate::compile::{CompiledPrompt, Section, SectionKind};
 use judge::Judge;
 
 /// How texts are compared where a policy does not say.
@@ -159,10 +162,41 @@ impl PolicySet {
         self.judge().check(&self.policies, ir, Some(before))
     }
 
+    /// Judges a model that a prompt may go to beside the one it names, such as a fallback.
+    #[must_use]
+    pub fn check_model(&self, model: AskedModel<'_>) -> Verdict {
+        let mut violations = Vec::new();
+        self.policies.iter().for_each(|policy| model::judge(policy, model, &mut violations));
+        Verdict { violations }
+    }
+
     /// Judges what the references of a prompt resolved to.
     #[must_use]
     pub fn check_content(&self, contents: &[Content<'_>]) -> Verdict {
         self.judge().check_content(&self.policies, contents)
+    }
+
+    /// Judges what a compiled prompt sends beside what it was judged by before: the rendered template with the
+    /// values in it, as one text, and every piece of context, of the history and of a tool's answers.
+    #[must_use]
+    pub fn check_compiled(&self, compiled: &CompiledPrompt) -> Verdict {
+        let inputs: String = compiled
+            .sections
+            .iter()
+            .filter(|section| section.kind == SectionKind::Input)
+            .map(|section| section.text.as_str())
+            .collect();
+        let brought = compiled.sections.iter().filter(|section| {
+            matches!(section.kind, SectionKind::Context | SectionKind::History | SectionKind::ToolResult)
+        });
+        let content = |section: &'_ Section| (section.name.clone(), section.text.clone());
+        let texts: Vec<(String, String)> = brought
+            .map(content)
+            .chain((!inputs.is_empty()).then(|| ("template".to_owned(), inputs)))
+            .collect();
+        let contents: Vec<Content<'_>> =
+            texts.iter().map(|(reference, text)| Content { reference, path: None, text }).collect();
+        self.check_content(&contents)
     }
 
     /// The policies as they are searched, prepared once for all copies of the set.

@@ -24,6 +24,8 @@ pub enum PolicyType {
     Metadata,
     /// Keywords in what references resolve to and, in strict mode, in what a prompt carries along.
     Content,
+    /// Models that must not, or alone may, be asked.
+    Model,
     /// Bounds of a number.
     Number,
 }
@@ -99,12 +101,13 @@ pub(super) struct Pattern {
 pub struct BadExpression(pub String);
 
 impl PolicyType {
-    pub const ALL: [PolicyType; 6] = [
+    pub const ALL: [PolicyType; 7] = [
         PolicyType::ContextRef,
         PolicyType::Intent,
         PolicyType::Constraint,
         PolicyType::Metadata,
         PolicyType::Content,
+        PolicyType::Model,
         PolicyType::Number,
     ];
 
@@ -116,6 +119,7 @@ impl PolicyType {
             PolicyType::Constraint => "constraint",
             PolicyType::Metadata => "metadata",
             PolicyType::Content => "content",
+            PolicyType::Model => "model",
             PolicyType::Number => "number",
         }
     }
@@ -125,6 +129,7 @@ impl PolicyType {
     pub fn list_key(self) -> &'static str {
         match self {
             PolicyType::ContextRef => "forbidden_patterns",
+            PolicyType::Model => "forbidden_models",
             _ => "forbidden_keywords",
         }
     }
@@ -241,7 +246,7 @@ impl Policy {
         self
     }
 
-    /// The only places that references may name.
+    /// The only places that references may name, or the only models that may be asked.
     #[must_use]
     pub fn only(mut self, places: Vec<String>) -> Self {
         self.only = places;

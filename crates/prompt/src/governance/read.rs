@@ -119,6 +119,17 @@ impl Reader {
             return Some(Policy::number(name, self.bounds(at, object)?, action));
         }
         let list_key = policy_type.list_key();
+        if policy_type == PolicyType::Model {
+            self.known(at, object, &["name", "type", "action", list_key, "only"]);
+            let forbidden = self.texts(at, object, list_key)?;
+            let only = self.texts(at, object, "only")?;
+            if forbidden.is_empty() && only.is_empty() {
+                let message = "a policy of type `model` needs `forbidden_models` or `only`";
+                self.fault(at.clone(), message.to_owned());
+                return None;
+            }
+            return Some(Policy::new(name, policy_type, forbidden, action).only(only));
+        }
         self.known(at, object, &["name", "type", "action", list_key, "match", "allow", "only"]);
         let patterns = self.patterns(at, object, list_key)?;
         let matching = match object.get("match") {

@@ -18,6 +18,8 @@ pub enum Field {
     Carried(Pointer),
     /// What a reference resolved to.
     Content(String),
+    /// The model that is asked.
+    Model,
     Quantity(Quantity),
 }
 
@@ -46,6 +48,7 @@ impl Field {
             Field::Constraints(index) => Pointer::root().key("constraints").index(*index),
             Field::Carried(pointer) => pointer.clone(),
             Field::Content(_) => Pointer::root().key("context_refs"),
+            Field::Model => Pointer::root().key("model_hint"),
             Field::Quantity(quantity) => Pointer::root().key(quantity.word()),
         }
     }
@@ -82,6 +85,7 @@ impl Violation {
             Field::Constraints(index) => ("constraints", (*index as u64).into()),
             Field::Carried(pointer) => (pointer.as_str(), Value::Null),
             Field::Content(_) => ("content", Value::Null),
+            Field::Model => ("model", Value::Null),
             Field::Quantity(quantity) => (quantity.word(), Value::Null),
         };
         let mut members = vec![
@@ -121,6 +125,7 @@ impl fmt::Display for Violation {
             Field::Content(reference) => {
                 write!(out, "Content of '{reference}' contains forbidden keyword '{pattern}'")
             }
+            Field::Model => write!(out, "Model '{item}' matches forbidden pattern '{pattern}'"),
             Field::Quantity(quantity) => write!(out, "{} is {item}, {pattern}", quantity.word()),
         }
     }
@@ -134,6 +139,7 @@ impl fmt::Display for Field {
             Field::Constraints(index) => write!(out, "constraint {}", index + 1),
             Field::Carried(pointer) => write!(out, "`{pointer}`"),
             Field::Content(reference) => write!(out, "the content of `{reference}`"),
+            Field::Model => out.write_str("the model"),
             Field::Quantity(quantity) => write!(out, "`{}`", quantity.word()),
         }
     }

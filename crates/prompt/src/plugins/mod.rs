@@ -7,7 +7,7 @@ mod budget_optimizer;
 mod context_digest;
 
 pub use budget_optimizer::{BudgetOptimizer, adjusted_budget};
-pub use context_digest::ContextDigest;
+pub use context_digest::{CheapModel, ContextDigest};
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -72,11 +72,16 @@ fn one(
         let (resolution, verdict) = pipeline.resolve(&outcome.ir, source);
         outcome = outcome.judged(verdict, Stage::Resolution, ir);
         if outcome.approved {
-            show(&outcome.violations);
-            return compiler.compile_from_ir(&outcome.ir, resolution, counter).map_err(|error| {
+            let compiled = compiler.compile_from_ir(&outcome.ir, resolution, counter).map_err(|error| {
+                show(&outcome.violations);
                 terminal::error(&format!("error: {error}"));
                 Box::new(failed(&outcome, &error))
-            });
+            })?;
+            outcome = outcome.judged(pipeline.judge(&compiled), Stage::Compiled, ir);
+            if outcome.approved {
+                show(&outcome.violations);
+                return Ok(compiled);
+            }
         }
     }
     process::tell(&outcome);

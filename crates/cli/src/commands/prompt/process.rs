@@ -42,6 +42,7 @@ pub(super) fn value(outcome: &Outcome) -> Value {
         Stage::Governance => "governance".to_owned(),
         Stage::Plugin(name) => format!("plugin {name}"),
         Stage::Resolution => "resolution".to_owned(),
+        Stage::Compiled => "compiled".to_owned(),
     });
     let failures = outcome.failures.iter().map(|failure| {
         Value::from_iter([("plugin", failure.plugin.as_str()), ("message", failure.message.as_str())])

@@ -13,7 +13,7 @@ use stave_llm::{
 use stave_lower::{RequestShape, block_to_request};
 
 use super::arguments::{Arguments, ChatTool, Model};
-use super::question::Question;
+use super::question::{self, Question};
 use super::{gate, reply, turn};
 use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
@@ -99,6 +99,7 @@ impl Conversation<'_> {
                 let node =
                     self.tool(&tool_use.name).and_then(|tool| self.call.run.plan.nodes.get(tool.maps_to?));
                 let node = node.map(|node| node.id.as_str());
+                question::judge_tool_answer(self.call, &tool_use.name, &text)?;
                 let text = gate::tool_answer(self.call, self.model, node, &text)?;
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }

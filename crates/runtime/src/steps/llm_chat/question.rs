@@ -10,8 +10,9 @@ use stave_diag::codes::run as codes;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
 use stave_prompt::compile::{Adapter, Part, Parts, Provenance, Sensitivity, TokenCounter, compile};
+use stave_prompt::governance::{AskedModel, Content, Verdict};
 use stave_prompt::plugins::BudgetOptimizer;
-use stave_prompt::{Pipeline, PromptIrBuilder};
+use stave_prompt::{PhaseType, Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
 use super::gate;
@@ -52,12 +53,14 @@ impl Question {
             adapter: Adapter::of(arguments.model.provider.as_str()),
             ..Parts::default()
         };
+        let ir = without_inputs(call, ir);
         let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
             .map_err(|over| {
                 let message =
                     format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
                 Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
             })?;
+        judge(call, &call.run.plan.policy.governance.check_compiled(&compiled))?;
         let tools: Vec<ToolSchema> = arguments
             .tools
             .iter()
@@ -99,11 +102,20 @@ fn govern(
     system: &str,
 ) -> Result<Arc<stave_prompt::PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
+    let most = most_tokens(policy.prompt_tokens, arguments);
     let mut builder = PromptIrBuilder::new(&call.node.id, system)
-        .set_token_budget(policy.prompt_tokens.unwrap_or(DEFAULT_PROMPT_TOKENS))
+        .phase(phase(call))
+        .set_token_budget(most)
         .set_model_hint(arguments.model.provider.as_str())
+        .add_metadata("model", arguments.model.name.as_str())
         .add_metadata("flow", call.run.plan.document.flow.name.as_str())
         .add_metadata("source_file", call.run.plan.document.metadata.source_file.as_str());
+    for port in &call.node.inputs {
+        builder = builder.add_context_ref(input_reference(port.name()));
+    }
+    for constraint in &policy.constraints {
+        builder = builder.add_constraint(constraint);
+    }
     if let Some(temperature) = &arguments.temperature {
         builder = builder.set_temperature_hint(temperature.as_f64());
     }
@@ -127,15 +139,88 @@ fn govern(
         .with_plugins(plugins.iter().cloned());
     let process = || pipeline.process_shared(Arc::new(ir), ids, clock);
     let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
-    let violations = outcome.violation_texts();
-    if !outcome.approved {
+    judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
+    // A model that stands in is asked the same thing, so it must be one that may be asked.
+    if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
+        let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
+        judge(call, &policy.governance.check_model(model))?;
+    }
+    // A phase may stretch a budget, but not beyond what the project or the model allows.
+    let mut ir = outcome.ir;
+    if ir.token_budget.tokens() > most {
+        Arc::make_mut(&mut ir).token_budget = most.into();
+    }
+    Ok(ir)
+}
+
+/// Fails the step if a verdict denies, and reports what it flags.
+fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
+    let violations = verdict.texts();
+    if !verdict.approved() {
         let message = format!("governance refused the prompt: {}", violations.join("; "));
         return Err(Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message).details(violations));
     }
     if !violations.is_empty() {
-        call.run.report(call.index, |report| report.flagged = violations);
+        call.run.report(call.index, |report| {
+            for violation in violations {
+                if !report.flagged.contains(&violation) {
+                    report.flagged.push(violation);
+                }
+            }
+        });
     }
-    Ok(outcome.ir)
+    Ok(())
+}
+
+/// Judges what a tool answered before the model sees it.
+pub(super) fn judge_tool_answer(call: &Call<'_>, tool: &str, text: &str) -> Result<(), Failure> {
+    let content = Content { reference: tool, path: None, text };
+    judge(call, &call.run.plan.policy.governance.check_content(&[content]))
+}
+
+/// The phase that the node names in its metadata, or that its id names: `review`, or `draft_review`.
+fn phase(call: &Call<'_>) -> PhaseType {
+    let named = call.with.get("metadata").and_then(|metadata| metadata.get("phase")).and_then(Value::as_str);
+    if let Some(name) = named {
+        return PhaseType::lookup(name);
+    }
+    let mut phases = call.node.id.split(['_', '-', '.']).map(PhaseType::lookup);
+    phases.find(|phase| *phase != PhaseType::Implementation).unwrap_or(PhaseType::Implementation)
+}
+
+/// The most tokens that the prompt may have: what the policy allows, and what the model has room for beside
+/// its answer.
+fn most_tokens(allowed: Option<u64>, arguments: &Arguments) -> u64 {
+    let allowed = allowed.unwrap_or(DEFAULT_PROMPT_TOKENS);
+    let room = window(&arguments.model.name)
+        .map(|window| window.saturating_sub(arguments.max_tokens.unwrap_or_default()));
+    room.map_or(allowed, |room| allowed.min(room))
+}
+
+/// How many tokens prompt and answer of a model may have together, where that is sure.
+fn window(model: &str) -> Option<u64> {
+    match model {
+        "gpt-4" | "gpt-4-0613" => Some(8_192),
+        "gpt-3.5-turbo" => Some(16_385),
+        _ if model.starts_with("gpt-4o") || model.starts_with("gpt-4-turbo") => Some(128_000),
+        _ if model.starts_with("claude-3") => Some(200_000),
+        _ => None,
+    }
+}
+
+/// How the Prompt IR refers to an input of the node.
+fn input_reference(port: &str) -> String {
+    format!("memory:{port}")
+}
+
+/// The prompt without the references to the node's inputs: their values are in the rendered template already.
+fn without_inputs(call: &Call<'_>, mut ir: Arc<stave_prompt::PromptIr>) -> Arc<stave_prompt::PromptIr> {
+    let inputs: Vec<String> = call.node.inputs.iter().map(|port| input_reference(port.name())).collect();
+    if ir.context_refs.iter().any(|reference| inputs.contains(reference)) {
+        let ir = Arc::make_mut(&mut ir);
+        Arc::make_mut(&mut ir.context_refs).retain(|reference| !inputs.contains(reference));
+    }
+    ir
 }
 
 /// Runs work that may wait for a plugin without holding up other steps, where the runtime has threads for
