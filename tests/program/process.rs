@@ -33,10 +33,24 @@ pub(crate) struct Finished {
     pub(crate) stderr: String,
 }
 
+/// A process that can be asked to end.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessId(u32);
+
+#[cfg(unix)]
+impl ProcessId {
+    /// Asks the process to end, as a service manager does.
+    pub(crate) fn terminate(self) {
+        let id = nix::unistd::Pid::from_raw(i32::try_from(self.0).expect("process ids are small"));
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("the process is there");
+    }
+}
+
 /// A process that goes on until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    _child: tokio::process::Child,
+    child: tokio::process::Child,
     stderr: tokio::process::ChildStderr,
     seen: String,
 }
@@ -55,6 +69,28 @@ impl Watched {
         let in_time = tokio::time::timeout(LONGEST, reading).await;
         assert!(in_time.is_ok(), "`{text}` did not come: {}", self.seen);
         std::mem::take(&mut self.seen)
+    }
+}
+
+#[cfg(unix)]
+impl Watched {
+    /// Asks the process to end.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().expect("the process goes on").to_string();
+        let asked = std::process::Command::new("kill").args(["-TERM", &id]).status();
+        assert!(asked.is_ok_and(|status| status.success()), "process {id} can not be signalled");
+    }
+
+    /// Waits until the process has ended by itself.
+    pub(crate) async fn finish(mut self) -> Finished {
+        let mut said = String::new();
+        let ending = async {
+            let _ = self.stderr.read_to_string(&mut said).await;
+            self.child.wait().await.expect("a process can be waited for")
+        };
+        let status = tokio::time::timeout(LONGEST, ending).await.expect("the process ends in time");
+        let stderr = format!("{}{said}", self.seen);
+        Finished { code: status.code().unwrap_or(-1), stdout: String::new(), stderr }
     }
 }
 
@@ -108,11 +144,30 @@ impl Stave {
         came
     }
 
+    /// Starts the process, and gives its id with the wait for its end.
+    #[cfg(unix)]
+    pub(crate) fn with_id(mut self) -> (ProcessId, impl Future<Output = Finished>) {
+        self.command.stdin(Stdio::null());
+        let child = self.command.spawn().expect("stave starts");
+        let id = ProcessId(child.id().expect("a process that was just started has an id"));
+        let finish = async move {
+            let output = tokio::time::timeout(LONGEST, child.wait_with_output()).await;
+            let output = output.expect("the process ends in time").expect("the process can be waited for");
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            Finished {
+                code: output.status.code().unwrap_or(-1),
+                stdout: text(output.stdout),
+                stderr: text(output.stderr),
+            }
+        };
+        (id, finish)
+    }
+
     /// Starts a process that does not end by itself.
     pub(crate) fn start(mut self) -> Watched {
         let mut child = self.command.stdin(Stdio::null()).spawn().expect("stave starts");
         let stderr = child.stderr.take().expect("stderr is piped");
-        Watched { _child: child, stderr, seen: String::new() }
+        Watched { child, stderr, seen: String::new() }
     }
 
     /// Waits for the end, or says why there is none.

@@ -1,6 +1,6 @@
 //! The engine port and the embedded engine: a run from request to report.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::failure::Kind;
-use crate::journal::{Ending, JournalError, NewRun, StepRecord, StoredRun};
+use crate::journal::{Decision, Ending, JournalError, NewRun, StepRecord, StoredRun};
 use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
@@ -60,6 +60,8 @@ pub struct EmbeddedEngine {
     active: Arc<Mutex<HashSet<String>>>,
     turns: Arc<Turns>,
     stopping: tokio::sync::watch::Sender<bool>,
+    /// What people have decided about every run that starts here.
+    decided: HashMap<String, Decision>,
 }
 
 /// A run as it is when this process takes it up.
@@ -79,6 +81,7 @@ impl EmbeddedEngine {
             active: Arc::default(),
             turns: Arc::default(),
             stopping: tokio::sync::watch::Sender::new(false),
+            decided: HashMap::new(),
         }
     }
 
@@ -86,6 +89,13 @@ impl EmbeddedEngine {
     /// result is kept. The runs end as interrupted and can be resumed.
     pub fn shut_down(&self) {
         self.stopping.send_replace(true);
+    }
+
+    /// With decisions that are made before anyone is asked, by node.
+    #[must_use]
+    pub fn with_decisions(mut self, decided: HashMap<String, Decision>) -> Self {
+        self.decided = decided;
+        self
     }
 
     /// With a step kind that the runtime does not have itself.
@@ -283,7 +293,8 @@ impl Engine for EmbeddedEngine {
             replay_of: None,
         };
         self.services.journal.begin(&run).await?;
-        self.drive(run_id, document, request, started_at, Known::default()).await
+        let known = Known { decisions: Decisions(self.decided.clone()), ..Known::default() };
+        self.drive(run_id, document, request, started_at, known).await
     }
 
     async fn resume(&self, run_id: &str, auth: Option<Value>) -> Result<RunReport, JournalError> {

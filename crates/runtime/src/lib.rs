@@ -32,6 +32,7 @@ mod services;
 pub mod state;
 mod steps;
 mod task;
+pub mod tool_servers;
 mod transitions;
 mod turns;
 

@@ -221,8 +221,7 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
     let data =
         NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let data = data.unwrap_or_else(|| NodeData {
-        // The steps of a workflow are there for what they do.
-        effects: true,
+        effects: steps::has_effects(&node.kind),
         origin: Origin::of(&node.extra),
         ..NodeData::default()
     });

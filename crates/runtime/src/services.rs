@@ -17,6 +17,7 @@ use crate::http::HttpClient;
 use crate::journal::Journal;
 use crate::observer::Observer;
 use crate::state::StateStore;
+use crate::tool_servers::ToolServers;
 
 /// The outside world of a run.
 #[derive(Debug, Clone)]
@@ -33,6 +34,7 @@ pub struct Services {
     pub cache: Arc<dyn ResultCache>,
     pub observer: Arc<dyn Observer>,
     pub features: Arc<dyn FeatureStore>,
+    pub tool_servers: Arc<dyn ToolServers>,
     pub secrets: Secrets,
     /// The project's own plugins, which every prompt passes after the built-in one.
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,

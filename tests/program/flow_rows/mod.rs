@@ -20,6 +20,15 @@ async fn every_run_row_behaves_as_expected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_run_row_of_our_own_behaves_as_expected() {
+    let rows = row::own_run_rows();
+    assert!(rows.len() >= 200, "only {} rows were found", rows.len());
+    let cases = rows.into_iter().map(|row| (row.name.clone(), async move { run::problems(&row).await }));
+    let found = batch::run(cases).await;
+    batch::assert_only_listed_fail(&found, "", "mod.rs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_check_row_finds_its_errors_and_no_others() {
     let rows = row::check_rows();
     assert!(rows.len() >= 120, "only {} rows were found", rows.len());

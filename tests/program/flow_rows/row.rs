@@ -41,7 +41,16 @@ pub(crate) fn check_rows() -> Vec<CheckRow> {
 }
 
 pub(crate) fn run_rows() -> Vec<RunRow> {
-    let rows = rows("tests/vectors/flow/run.jsonl", "flow.run");
+    run_rows_of("tests/vectors/flow/run.jsonl")
+}
+
+/// Rows of our own, in the same form: what each rule about running says, and what goes beyond the specification.
+pub(crate) fn own_run_rows() -> Vec<RunRow> {
+    run_rows_of("tests/program/data/run_rows.jsonl")
+}
+
+fn run_rows_of(path: &str) -> Vec<RunRow> {
+    let rows = rows(path, "flow.run");
     rows.iter().map(|row| RunRow::read(row).unwrap_or_else(|| panic!("not a run row: {row}"))).collect()
 }
 

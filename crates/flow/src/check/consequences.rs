@@ -102,6 +102,9 @@ impl<'tree> Gaps<'tree> {
         if self.all_nodes && is(&[codes::DANGLING_EDGE, codes::UNKNOWN_TOOL_TARGET]) {
             return true;
         }
+        if self.callers && is(&[codes::UNANSWERED_TOOL]) {
+            return true;
+        }
         if is(&[codes::UNKNOWN_TOOL_TARGET]) {
             let mut targets = flow.nodes.values().flat_map(Node::called);
             return targets

@@ -32,9 +32,32 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 diagnostics.push(bad(tree.span, message));
             }
         }
+        decisions(subject, test, diagnostics);
         if let Some(expect) = &test.expect {
             expectation(subject, expect, turns.as_deref(), diagnostics);
             missing_fields(subject, expect, turns.as_deref().unwrap_or_default(), diagnostics);
+        }
+    }
+}
+
+/// Decisions are about nodes that ask a person.
+fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(decisions) = &test.decisions else { return };
+    let Some(entries) = decisions.entries() else {
+        let message = format!("`decisions` must be a mapping, and this is {}", decisions.kind());
+        diagnostics.push(bad(decisions.span, message));
+        return;
+    };
+    for entry in entries {
+        let id = entry.key.as_str();
+        let asks = subject.flow.nodes.get(id).is_some_and(|node| node.op() == Some("human.approve"));
+        if !asks {
+            let message = format!("`{id}` is not a node that asks a person");
+            diagnostics
+                .push(bad(entry.key.span, message).help("name a node with the operation `human.approve`"));
+        }
+        if !matches!(entry.value.text().map(Text::as_str), Some("approve" | "deny")) {
+            diagnostics.push(bad(entry.value.span, "a person can `approve` or `deny`".to_owned()));
         }
     }
 }

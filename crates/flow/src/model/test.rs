@@ -19,6 +19,8 @@ pub struct FlowTest {
     pub models: Option<Tree>,
     /// Replies of hosts.
     pub http: Option<Tree>,
+    /// What people decide, by node: `approve` or `deny`.
+    pub decisions: Option<Tree>,
     pub expect: Option<Expectation>,
     pub extra: Vec<Extra>,
 }

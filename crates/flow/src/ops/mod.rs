@@ -5,6 +5,7 @@ mod get_model;
 mod http_get;
 mod http_post;
 mod human_approve;
+mod mcp_call;
 mod read_features;
 mod transform_each;
 mod transform_filter;
@@ -75,6 +76,7 @@ pub static CATALOGUE: &[OperationSchema] = &[
     format_response::SCHEMA,
     transform_each::SCHEMA,
     human_approve::SCHEMA,
+    mcp_call::SCHEMA,
 ];
 
 /// Operations that later versions are to have. They are recognised and can not be run.

@@ -25,10 +25,11 @@ fn test(reader: &mut Reader<'_>, tree: &Tree) -> Option<FlowTest> {
     let recording = fields.text(reader, "recording");
     let models = value(fields.optional("models"));
     let http = value(fields.optional("http"));
+    let decisions = value(fields.optional("decisions"));
     let expect = fields.required(reader, "expect").and_then(|entry| expectation(reader, entry, &owner));
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(FlowTest { span, name, request, recording, models, http, expect, extra })
+    Some(FlowTest { span, name, request, recording, models, http, decisions, expect, extra })
 }
 
 fn expectation(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Expectation> {

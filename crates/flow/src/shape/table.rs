@@ -64,6 +64,7 @@ static TEST: Shape = Shape {
         optional("recording", Text, "A file with recorded model replies, relative to the flow's."),
         optional("models", AnyList, "Model replies, in the form that recordings have."),
         optional("http", AnyList, "Replies of hosts."),
+        optional("decisions", FreeMap, "What people decide, by node: `approve` or `deny`."),
         required("expect", One(&EXPECTATION), "What is expected of the run."),
     ],
 };

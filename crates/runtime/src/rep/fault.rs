@@ -66,6 +66,10 @@ impl Fault {
         Fault::new(code, failure.message.as_str(), data)
     }
 
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(super) fn to_value(&self) -> Value {
         let mut error = Object::new();
         error.insert("code".into(), (self.code as u32).into());

@@ -180,14 +180,20 @@ impl Run {
         });
     }
 
-    /// What happened could not be written down.
-    pub(super) fn fail(&self, fault: &Fault) {
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The run has ended without a report.
+    pub(super) fn fail(&self, fault: &Fault, reason: &str) {
         let now = self.clock.now();
         self.change(|state| {
-            state.summary.insert("run_id".into(), self.id.as_str().into());
-            state.summary.insert("reason".into(), "internal".into());
-            state.summary.insert("error".into(), fault.to_value());
-            state.log(now, "error", "run failed: what happened could not be written down".to_owned(), None);
+            let Value::Object(mut summary) = state.progress() else { return };
+            summary.insert("run_id".into(), self.id.as_str().into());
+            summary.insert("reason".into(), reason.into());
+            summary.insert("error".into(), fault.to_value());
+            state.summary = summary;
+            state.log(now, "error", format!("run failed: {}", fault.message()), None);
             state.status = Status::Failed;
         });
     }
@@ -197,6 +203,7 @@ impl Run {
         let goes_on = !self.has_ended();
         if goes_on {
             self.cancelled.store(true, Ordering::Relaxed);
+            self.changed.send_replace(());
         }
         goes_on
     }

@@ -2,6 +2,7 @@
 //! everything that is wrong with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use stave_canon::{Object, Value};
@@ -13,6 +14,7 @@ use super::events::Observed;
 use super::fault::{Code, Fault};
 use super::runs::{Run, Runs};
 use crate::engine::{EmbeddedEngine, Engine};
+use crate::journal::{Ending, Journal};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::report::RunFailure;
@@ -20,6 +22,9 @@ use crate::steps::StepKinds;
 
 /// The longest id that a peer may give a run.
 const MAX_RUN_ID: usize = 200;
+
+/// How long a cancelled run may take to end. Peers give up on a runtime after five seconds.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The reply, and the run to drive.
 pub(super) fn start_run<'h>(
@@ -56,19 +61,51 @@ pub(super) fn start_run<'h>(
         None => EmbeddedEngine::new(services.clone()).new_run_id(),
     };
     let run = runs.add(&id, Arc::clone(&services.clock))?;
+    let journal = Arc::clone(&services.journal);
     services.observer = Arc::clone(&run) as Arc<dyn Observer>;
     services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
     let result = Value::from_iter([("run_id", id.as_str())]);
-    Ok((result, Box::pin(drive(EmbeddedEngine::new(services), run, document, Value::Object(inputs)))))
+    let driven = drive(EmbeddedEngine::new(services), journal, run, document, Value::Object(inputs));
+    Ok((result, Box::pin(driven)))
 }
 
-async fn drive(engine: EmbeddedEngine, run: Arc<Run>, document: Arc<Document>, inputs: Value) {
+/// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that it is known
+/// what the step came to; one that takes too long for that is given up.
+async fn drive(
+    engine: EmbeddedEngine,
+    journal: Arc<dyn Journal>,
+    run: Arc<Run>,
+    document: Arc<Document>,
+    inputs: Value,
+) {
     run.begin(&document.flow.name);
-    let report = engine.start(run.id(), document, &inputs).await;
+    let report = tokio::select! {
+        report = engine.start(run.id(), document, &inputs) => Some(report),
+        () = given_up(&run) => None,
+    };
     match report {
-        Ok(report) => run.end(&report),
-        Err(error) => run.fail(&Fault::internal(error.to_string())),
+        Some(Ok(report)) => run.end(&report),
+        Some(Err(error)) => run.fail(&Fault::internal(error.to_string()), "internal"),
+        None => {
+            let ended = journal.end(run.id(), &Ending::Cancelled, &[], run.now()).await;
+            let message = match ended {
+                Ok(_) => "the run was cancelled, and a step that did not end was stopped".to_owned(),
+                Err(error) => format!("the run was cancelled, which could not be written down: {error}"),
+            };
+            run.fail(&Fault::new(Code::Step, message, Value::Null), "cancelled");
+        }
     }
+}
+
+/// Waits until the run was cancelled and had its time to end.
+async fn given_up(run: &Run) {
+    let mut changes = run.changes();
+    while !run.is_cancelled() {
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+    tokio::time::sleep(GRACE).await;
 }
 
 /// The document, or every violation in it.

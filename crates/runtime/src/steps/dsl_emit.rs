@@ -6,12 +6,7 @@ use stave_canon::{Object, Value};
 use super::{Produced, Step, optional_argument};
 use crate::{Failure, run::Call};
 
-pub(super) const ARGUMENTS: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "dsl.emit",
-  "description": "The outputs of a workflow, by name. References are replaced by what they name.",
-  "type": "object"
-}"#;
+pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/dsl.emit.json");
 
 #[derive(Debug)]
 pub(super) struct Emit;

@@ -6,13 +6,7 @@ use stave_canon::Value;
 use super::{Produced, Step};
 use crate::{Failure, run::Call};
 
-pub(super) const ARGUMENTS: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "finish",
-  "description": "The end of a workflow. It takes no arguments.",
-  "type": "object",
-  "additionalProperties": false
-}"#;
+pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/finish.json");
 
 #[derive(Debug)]
 pub(super) struct Finish;

@@ -11,6 +11,7 @@ mod http_request;
 mod human_approve;
 mod io_format_response;
 mod llm_chat;
+mod mcp_call;
 mod policy_apply;
 mod python;
 mod switch;
@@ -96,6 +97,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "human.approve" => Arc::new(human_approve::HumanApprove),
         "io.format_response" => Arc::new(io_format_response::FormatResponse),
         "llm.chat" => Arc::new(llm_chat::LlmChat),
+        "mcp.call" => Arc::new(mcp_call::McpCall),
         "policy.apply" => Arc::new(policy_apply::PolicyApply),
         "python" => Arc::new(python::Python),
         SWITCH => Arc::new(switch::Switch),
@@ -123,6 +125,7 @@ pub fn kinds() -> Vec<&'static str> {
         "human.approve",
         "io.format_response",
         "llm.chat",
+        "mcp.call",
         "policy.apply",
         "python",
         SWITCH,

@@ -10,16 +10,7 @@ use stave_diag::codes::run as codes;
 use super::{Produced, Step, bad_argument, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
 
-pub(super) const ARGUMENTS: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "policy.apply",
-  "description": "What the policy that is baked into the document decides.",
-  "type": "object",
-  "properties": {
-    "values": {"description": "What the policy's expressions see as `values`."},
-    "epsilon": {"type": "number", "description": "Takes the place of the policy's own epsilon."}
-  }
-}"#;
+pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/policy.apply.json");
 
 #[derive(Debug)]
 pub(super) struct PolicyApply;

@@ -13,27 +13,7 @@ use crate::{Failure, port, run::Call};
 /// The case that is taken when no other is.
 const DEFAULT_CASE: &str = "_DEFAULT";
 
-pub(super) const ARGUMENTS: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "switch",
-  "description": "Chooses the edges to go on by.",
-  "type": "object",
-  "properties": {
-    "key_from": {
-      "type": "string",
-      "pattern": "^\\s*\\$(input|step|\\.inputs|\\.vars)(\\.[^.]+)*\\s*$",
-      "description": "A reference to the value that decides."
-    },
-    "cases": {
-      "type": "object",
-      "additionalProperties": {"type": "string"},
-      "description": "The step to go on with by case, for edges that name no case of their own."
-    },
-    "default": {"type": "string", "description": "The case for a value that has none; _DEFAULT when absent."}
-  },
-  "required": ["key_from"],
-  "additionalProperties": false
-}"#;
+pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/switch.json");
 
 #[derive(Debug)]
 pub(super) struct Switch;

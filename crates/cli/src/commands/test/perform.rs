@@ -1,14 +1,16 @@
 //! One test: its turns run one after the other, with models and hosts that answer from the test.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stave_canon::Value;
+use stave_canon::{Clock, Value};
 use stave_flow::model::{FlowTest, Text};
 use stave_flow::yaml::Tree;
 use stave_llm::recording::{Recording, Redactor, Replayer};
 use stave_runtime::cache::MemoryCache;
+use stave_runtime::journal::Decision;
 use stave_runtime::state::MemoryStore;
 use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
@@ -18,6 +20,7 @@ use super::{TestResult, Tested, compare, update};
 use crate::exit::Stop;
 use crate::features;
 use crate::files;
+use crate::ports::SystemClock;
 use crate::services::{self, Models, Recorded};
 use crate::storage::Storage;
 
@@ -54,7 +57,7 @@ pub(super) async fn perform(
         Err(reason) => return Ok(result(vec![reason])),
     };
     let python = Arc::clone(&services.python);
-    let engine = EmbeddedEngine::new(services);
+    let engine = EmbeddedEngine::new(services).with_decisions(decisions(test));
     let document = Arc::new(tested.document.clone());
     let mut turns = Vec::new();
     for request in requests(test) {
@@ -73,6 +76,16 @@ pub(super) async fn perform(
         edits = update::edits(expect, &turns, hosts_called);
     }
     Ok(TestResult { edits, took: started.elapsed().max(Duration::from_micros(1)), ..result(problems) })
+}
+
+/// What people decide in a test, by node.
+fn decisions(test: &FlowTest) -> HashMap<String, Decision> {
+    let entries = test.decisions.as_ref().and_then(Tree::entries).unwrap_or_default();
+    let decided = entries.iter().map(|entry| {
+        let approved = entry.value.text().is_some_and(|word| word.as_str() == "approve");
+        (entry.key.value.clone(), Decision { approved, comment: None, decided_at: SystemClock.now() })
+    });
+    decided.collect()
 }
 
 /// The requests of a test, one for each turn.
