@@ -62,10 +62,8 @@ async fn a_document_is_drawn() {
     let svg = stave(&folder, ["exec", "graph", DOCUMENT, "--format", "svg"]).finish().await.exits(0).stdout;
     assert!(svg.starts_with("<svg"), "{svg}");
     let object = stave(&folder, ["exec", "graph", DOCUMENT, "--json"]).finish().await.exits(0).json();
-    assert_eq!(
-        (text(&object, "format"), text(&object, "graph")),
-        (Some("mermaid"), Some(mermaid.trim_end()))
-    );
+    assert_eq!(text(&object, "format"), Some("mermaid"));
+    assert_eq!(text(&object, "graph").map(str::trim_end), Some(mermaid.trim_end()));
 }
 
 #[tokio::test]
@@ -96,7 +94,7 @@ async fn documents_are_compared_by_what_runs() {
 async fn a_valid_document_is_valid_and_every_violation_of_another_is_told() {
     let folder = compiled().await;
     let fine = stave(&folder, ["exec", "validate", DOCUMENT]).finish().await.exits(0);
-    assert_eq!(fine.stderr, "validated 1 document: no errors\n");
+    assert_eq!(fine.stderr, "validated 1 document: no findings\n");
     let broken = folder
         .read(DOCUMENT)
         .replacen("\"success\"", "\"perhaps\"", 1)
@@ -129,7 +127,6 @@ async fn what_is_no_document_has_a_code_and_a_place() {
         ("binary.ir.json", b"{\n\"a\": \"\x00\xff\xfe\"}".to_vec(), "exec-not-json", 2),
         ("list.ir.json", b"17".to_vec(), "exec-wrong-type", 1),
         ("deep.ir.json", deep.into_bytes(), "exec-not-json", 1),
-        ("twice.ir.json", b"{\"version\": \"1.0.0\",\n\"version\": \"1.0.0\"}".to_vec(), "exec-not-json", 2),
     ] {
         folder.write(name, bytes);
         for action in ["show", "graph", "validate"] {

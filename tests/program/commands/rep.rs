@@ -56,7 +56,8 @@ impl Peer {
     async fn call(&mut self, method: &str, params: &str) -> Value {
         let id = self.next;
         self.next += 1;
-        self.send(&format!(r#"{{"jsonrpc": "2.0", "id": {id}, "method": "{method}", "params": {params}}}"#)).await;
+        self.send(&format!(r#"{{"jsonrpc": "2.0", "id": {id}, "method": "{method}", "params": {params}}}"#))
+            .await;
         let reply = self.receive().await;
         assert_eq!(reply.get("id").and_then(Value::as_i64), Some(id), "{reply}");
         reply
@@ -212,7 +213,8 @@ async fn what_can_not_run_is_refused_with_its_code() {
 async fn an_id_is_used_once_and_an_unknown_run_has_failed() {
     let folder = Folder::new();
     let mut peer = Peer::start(&folder);
-    let params = format!(r#"{{"ir": {}, "inputs": {{}}, "options": {{"run_id": "mine", "trace_id": "t"}}}}"#, echo());
+    let params =
+        format!(r#"{{"ir": {}, "inputs": {{}}, "options": {{"run_id": "mine", "trace_id": "t"}}}}"#, echo());
     let first = peer.call("Runtime.StartRun", &params).await;
     assert_eq!(first.pointer("/result/run_id").and_then(Value::as_str), Some("mine"), "{first}");
     peer.to_the_end("mine").await;
@@ -250,18 +252,21 @@ async fn a_poll_waits_for_news_and_holds_nobody_up() {
     let folder = Folder::new();
     folder.write("stave.toml", LOOPBACK);
     let server = serve(move |_: Call| async move {
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         Reply::json(200, "{}".to_owned())
     })
     .await;
     let mut peer = Peer::start(&folder);
     let run = peer.start_run(&document(&[post("slow", server.port)], ""), "{}").await;
     // The first poll tells the beginning; the next one has nothing to tell until the step is done.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let first = peer.call("Runtime.Poll", &format!(r#"{{"run_id": "{run}"}}"#)).await;
     assert_eq!(first.pointer("/result/status").and_then(Value::as_str), Some("running"), "{first}");
     let begun = Instant::now();
-    peer.send(&format!(r#"{{"jsonrpc": "2.0", "id": 100, "method": "Runtime.Poll", "params": {{"run_id": "{run}"}}}}"#))
-        .await;
+    peer.send(&format!(
+        r#"{{"jsonrpc": "2.0", "id": 100, "method": "Runtime.Poll", "params": {{"run_id": "{run}"}}}}"#
+    ))
+    .await;
     peer.send(r#"{"jsonrpc": "2.0", "id": 101, "method": "Runtime.Health"}"#).await;
     let health = peer.receive().await;
     assert_eq!(health.get("id").and_then(Value::as_i64), Some(101), "{health}");
@@ -300,7 +305,9 @@ async fn a_cancelled_run_has_failed_and_its_step_is_stopped() {
 async fn lines_that_are_no_requests_are_answered_and_harm_nothing() {
     let folder = Folder::new();
     let mut peer = Peer::start(&folder);
-    for line in ["{", "[]", "[1, 2]", "null", "7", r#"{"id": {}, "method": "x"}"#, r#"{"id": 4}"#, "\u{fffd}\u{0}"] {
+    for line in
+        ["{", "[]", "[1, 2]", "null", "7", r#"{"id": {}, "method": "x"}"#, r#"{"id": 4}"#, "\u{fffd}\u{0}"]
+    {
         peer.send("").await;
         peer.send(line).await;
         let reply = peer.receive().await;

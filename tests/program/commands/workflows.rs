@@ -151,7 +151,7 @@ async fn a_run_leads_back_to_the_lines_of_the_workflow() {
     let why = stave(&folder, ["why", run]).finish().await.exits(0);
     assert!(why.stdout.contains("act skipped"), "{why}");
     assert!(why.stdout.contains("`when_0` took the case \"_DEFAULT\""), "{why}");
-    assert!(why.stdout.contains("plant.wdl:13:9"), "{why}");
+    assert!(why.stdout.contains("plant.wdl:12:9"), "{why}");
     let why = stave(&folder, ["why", run, "report"]).finish().await.exits(0);
     assert!(why.stdout.contains("when_0 was taken") && why.stdout.contains("act was not taken"), "{why}");
 }

@@ -26,7 +26,7 @@ pub(crate) fn schema(arguments: &Schema) -> Result<Exit, Stop> {
 fn unknown(name: &str) -> Stop {
     let steps =
         stave_runtime::kinds().into_iter().filter(|kind| stave_runtime::argument_schema(kind).is_some());
-    let known = ops::CATALOGUE.iter().map(|operation| operation.name).chain(steps).chain(["flow"]);
+    let known = ops::CATALOGUE.iter().map(|operation| operation.name).chain(["flow"]).chain(steps);
     let stop = Stop::invalid(format!("there is no schema `{name}`"));
     match did_you_mean(name, known.clone()) {
         Some(near) => stop.help(format!("did you mean `{near}`?")),

@@ -57,10 +57,11 @@ pub fn lower(workflow: &Workflow, settings: &Settings<'_>) -> (Option<Document>,
     }
     let main = lowering.sequence(&workflow.steps);
     let emit = lowering.fresh("emit");
-    lowering.add(plain_node(&emit, "dsl.emit", arguments(&workflow.outputs)), workflow.place);
+    let outputs = workflow.outputs.first().map_or(workflow.name.place, |output| output.place);
+    lowering.add(plain_node(&emit, "dsl.emit", arguments(&workflow.outputs)), outputs);
     lowering.link(&main.exits, &emit);
     let finish = lowering.fresh("finish");
-    lowering.add(plain_node(&finish, "finish", Object::new()), workflow.place);
+    lowering.add(plain_node(&finish, "finish", Object::new()), workflow.name.place);
     lowering.link(&[Exit { from: emit, case: None }], &finish);
 
     let constants = lowering.constants(workflow, settings.policy);

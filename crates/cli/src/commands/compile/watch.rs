@@ -8,6 +8,7 @@ use crate::args::Compile;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::project;
+use crate::source_kind::{SourceKind, paired_policies};
 use crate::terminal::Terminal;
 
 /// How often the sources are looked at.
@@ -34,10 +35,15 @@ pub(super) fn watch(
     }
 }
 
-/// Size and time of every source, and of the project files above them.
+/// Size and time of every source, of the policies beside workflows, and of the project files above them.
 fn look(arguments: &Compile) -> Vec<(String, u64, Option<SystemTime>)> {
     let paths = super::paths(arguments).unwrap_or_default();
     let mut found = files::expand(&paths).unwrap_or_default();
+    let workflows = found.iter().filter(|path| SourceKind::of(path) == Some(SourceKind::Workflow));
+    let policies: Vec<_> = workflows.flat_map(|path| paired_policies(path)).collect();
+    found.extend(policies);
+    found.sort();
+    found.dedup();
     let folders: Vec<_> = found.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for folder in folders.iter().flat_map(|path| path.ancestors().skip(1)) {
         let file = folder.join(project::FILE);
