@@ -50,7 +50,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
             title: "to_dict and hash",
             work: Work::Calls(1),
             entrants: vec![
-                ours("short_hash", short_hash(&ir), {
+                ours("short_hash", short_hash(&ir).to_string(), {
                     let ir = Rc::clone(&ir);
                     move || short_hash(black_box(&ir))
                 }),

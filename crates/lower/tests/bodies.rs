@@ -228,6 +228,56 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// What a fuzzer does: bytes of a body taken out, doubled and put elsewhere.
+    #[test]
+    fn broken_bodies_are_refused_or_survive_plans_and_rewrites(
+        body in body(), cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, 0..3_u8), 1..4),
+    ) {
+        let mut body = body;
+        for (at, length, what) in cuts {
+            let floor = |mut at: usize| { while !body.is_char_boundary(at) { at -= 1; } at };
+            let start = floor(at.index(body.len() + 1));
+            let end = floor((start + length).min(body.len()));
+            let piece = body[start..end].to_owned();
+            match what {
+                0 => body.replace_range(start..end, ""),
+                1 => body.insert_str(start, &piece),
+                _ => body = format!("{}{piece}", &body[..start]) + &body[end..],
+            }
+        }
+        for surface in Surface::ALL.iter().map(|surface| Some(*surface)).chain([None]) {
+            let Ok(wire) = read_wire(&body, surface) else { continue };
+            let mut planner =
+                Planner::new(PlannerSettings { bytes_per_token: 0.001, ..PlannerSettings::default() });
+            for now in [0.0, 10.0] {
+                let plan = planner.plan(&PlanRequest { wire: &wire, body: &body, session: None, now });
+                let spliced = splice_plan(&body, &wire, &plan);
+                prop_assert_eq!(restored(&spliced, &body), body.clone());
+                let again = read_wire(&spliced.body, Some(wire.surface)).unwrap();
+                for (before, after) in wire.positions.iter().zip(&again.positions) {
+                    prop_assert_eq!(before.prefix, after.prefix);
+                }
+                if wire.surface == Surface::AnthropicMessages {
+                    let marks = again.client_marks();
+                    prop_assert_eq!(refusal(&again, &marks, MarkedRules::anthropic()), None);
+                    prop_assert!(marks.len() + again.surplus_marks.len() <= MarkedRules::anthropic().marks);
+                }
+            }
+            let policy = RewritePolicy { move_volatile: true, order_tools: true };
+            let rewritten = rewrite_body(&body, &wire, policy);
+            prop_assert_eq!(restored(&rewritten, &body), body.clone());
+            let scope = Scope::new("a");
+            let governed =
+                govern_body(&body, &wire, &SensitivityPolicy::default(), &scope, Destination::External);
+            // Half a surrogate pair is left as it is; canonical JSON has no such thing.
+            prop_assert!(parse(&body).is_err() || parse(&governed.spliced.body).is_ok());
+        }
+    }
+}
+
 #[test]
 fn surfaces_are_told_apart() {
     for (body, surface) in [

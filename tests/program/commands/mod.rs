@@ -10,6 +10,7 @@ mod exec;
 mod explain;
 mod fmt;
 mod gate;
+mod governed_runs;
 mod graph;
 mod help;
 mod keys;
@@ -26,6 +27,7 @@ mod sample;
 mod schema;
 mod secrets;
 mod system;
+mod test;
 mod workflows;
 
 pub(crate) use admission::signed;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stave_canon::{Object, Value};
 use stave_flow::model::Sensitivity;
 use stave_flow::{Options, Scopes};
 
@@ -11,13 +12,24 @@ use super::read::{Reader, Table};
 impl Reader<'_> {
     pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
         let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
-        self.known(accepts, "accepts.", &["providers", "hosts", "tools"]);
+        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "restricted"]);
         Scopes {
             providers: self.levels(accepts, "providers"),
             hosts: self.levels(accepts, "hosts"),
             tools: self.levels(accepts, "tools"),
             default_model: None,
         }
+    }
+
+    /// What happens to restricted data on its way to a model that may not have it.
+    pub(super) fn restricted(&mut self, root: &Table<'_>) -> Option<String> {
+        let accepts = self.table(root, "accepts")?;
+        let word = self.text(accepts, "restricted")?;
+        if ["refuse", "redact"].contains(&word.as_str()) || word.starts_with("route:") {
+            return Some(word);
+        }
+        self.bad_value(accepts, "restricted", "\"refuse\", \"redact\" or \"route:\" and a provider");
+        None
     }
 
     fn levels(&mut self, accepts: &Table<'_>, key: &str) -> BTreeMap<String, Sensitivity> {
@@ -39,6 +51,28 @@ impl Reader<'_> {
 }
 
 impl Settings {
+    /// What model calls are governed by, for the policy that is baked into documents; empty when the project
+    /// says nothing.
+    pub(crate) fn sensitivity(&self) -> Object {
+        let levels = |levels: &BTreeMap<String, Sensitivity>| -> Object {
+            levels.iter().map(|(name, level)| (name.clone(), Value::from(level.word()))).collect()
+        };
+        let tables = [("providers", levels(&self.accepts.providers)), ("hosts", levels(&self.accepts.hosts))];
+        let accepts: Object = tables
+            .into_iter()
+            .filter(|(_, table)| !table.is_empty())
+            .map(|(key, table)| (key.to_owned(), table.into()))
+            .collect();
+        let mut sensitivity = Object::new();
+        if !accepts.is_empty() {
+            sensitivity.insert("accepts".to_owned(), accepts.into());
+        }
+        if let Some(restricted) = &self.restricted {
+            sensitivity.insert("restricted".to_owned(), restricted.as_str().into());
+        }
+        sensitivity
+    }
+
     /// How the flows of the project are judged.
     pub(crate) fn check_options(&self, strict: bool) -> Options {
         let model = self.default_model.as_ref();

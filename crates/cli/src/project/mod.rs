@@ -3,10 +3,12 @@
 mod accepts;
 mod governance;
 mod journal;
+mod mcp;
 mod read;
 mod stores;
 mod system;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use stave_diag::{Diagnostic, Sources};
@@ -19,6 +21,7 @@ use crate::files;
 
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use journal::JournalSettings;
+pub(crate) use mcp::McpServer;
 pub(crate) use read::read;
 pub(crate) use stores::{StateBackend, StoreSettings};
 pub(crate) use system::Signing;
@@ -36,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) http_allow: Option<Vec<String>>,
     pub(crate) default_model: Option<DefaultModel>,
     pub(crate) stores: StoreSettings,
+    /// The tool servers by name.
+    pub(crate) mcp: BTreeMap<String, McpServer>,
     /// The recording that answers model calls, relative to the project.
     pub(crate) replay: Option<String>,
     pub(crate) limits: LimitSettings,
@@ -46,6 +51,8 @@ pub(crate) struct Settings {
     pub(crate) prices: Option<String>,
     /// What receivers outside a flow may be given.
     pub(crate) accepts: stave_flow::Scopes,
+    /// What happens to restricted data on its way to a model that may not have it.
+    pub(crate) restricted: Option<String>,
     pub(crate) governance: GovernanceSettings,
     pub(crate) prompt: PromptSettings,
     /// How strictly system documents and bundles are checked.

@@ -46,6 +46,7 @@ impl Reader<'_> {
                 "state",
                 "features",
                 "hopsworks",
+                "mcp",
                 "recordings",
                 "limits",
                 "budget",
@@ -75,6 +76,7 @@ impl Reader<'_> {
             settings.default_model = self.table(models, "default").and_then(|model| self.model(model));
         }
         settings.stores = self.stores(root);
+        settings.mcp = self.mcp(root);
         if let Some(recordings) = self.table(root, "recordings") {
             self.known(recordings, "recordings.", &["replay"]);
             settings.replay = self.text(recordings, "replay");
@@ -92,6 +94,7 @@ impl Reader<'_> {
         settings.journal = self.journal(root);
         settings.prices = self.prices(root);
         settings.accepts = self.accepts(root);
+        settings.restricted = self.restricted(root);
         settings.governance = self.governance(root);
         settings.prompt = self.prompt(root);
         settings.checks = self.checks(root);

@@ -1,0 +1,62 @@
+//! The labels of a flow, as they are baked into the policy of its document.
+
+use stave_diag::Sources;
+use stave_lower::{ExecSettings, flow_to_exec};
+
+const FLOW: &str = r#"version: "1.0"
+metadata: {name: labels}
+context:
+  requires: [question, diagnosis]
+  sensitivity: {diagnosis: restricted}
+nodes:
+  copy:
+    type: transform
+    inputs: [{name: text, type: string}]
+    outputs: [{name: text, type: string}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: "${text}"}}}
+  strip:
+    type: transform
+    inputs: [{name: text, type: string}]
+    outputs: [{name: text, type: string, sensitivity: public}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: "${text}"}}}
+  ask:
+    type: transform
+    inputs: [{name: q, type: string}, {name: d, type: string}, {name: s, type: string}]
+    outputs: [{name: a, type: string}]
+    prompt: {template: "{{ q }} {{ d }} {{ s }}", model: {provider: openai, name: gpt-4o-mini}}
+edges:
+  - {from: _input.question, to: ask.q}
+  - {from: _input.diagnosis, to: copy.text}
+  - {from: copy.text, to: ask.d}
+  - {from: _input.diagnosis, to: strip.text}
+  - {from: strip.text, to: ask.s}
+  - {from: ask.a, to: _output.a}
+"#;
+
+fn baked(text: &str) -> String {
+    let mut sources = Sources::new();
+    let source = sources.add("flow.yaml", text);
+    let loaded = stave_flow::load(source, text, &stave_flow::Options::default());
+    let flow = loaded.flow.expect("a leak is no reason not to read the flow");
+    let settings = ExecSettings {
+        policy_ref: "default".to_owned(),
+        policy: stave_canon::Object::new(),
+        default_model: None,
+        generated_at: "2026-01-02T03:04:05Z".to_owned(),
+        source_file: "flow.yaml".to_owned(),
+    };
+    let document = flow_to_exec(&flow, &sources, &settings);
+    document.constants.policy.get("sensitivity").map(ToString::to_string).unwrap_or_default()
+}
+
+#[test]
+fn labels_travel_to_the_prompts_that_they_reach() {
+    let expected = r#"{"context":{"diagnosis":"restricted"},"inputs":{"ask":{"d":"restricted"}},"outputs":{"copy":"restricted","ask":"restricted"}}"#;
+    assert_eq!(baked(FLOW), expected);
+}
+
+#[test]
+fn a_flow_without_labels_bakes_none() {
+    let plain = FLOW.replace("\n  sensitivity: {diagnosis: restricted}", "");
+    assert_eq!(baked(&plain.replace(", sensitivity: public", "")), "");
+}

@@ -1,0 +1,67 @@
+//! What is restricted stays inside its scope: model calls are governed, and what was decided is told.
+
+use stave_canon::Value;
+
+use super::sample::{LOOPBACK, asker, values};
+use crate::folder::Folder;
+use crate::process::{Finished, stave};
+use crate::scripted::model::ModelScript;
+
+const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
+
+/// A run of the flow with a secret in its request, and the bodies that the model was sent.
+async fn run(project: &str, change: impl Fn(String) -> String) -> (Finished, Vec<String>) {
+    let model = ModelScript::new(&values(r#"[{"content": "Yes."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", format!("{LOOPBACK}{project}"));
+    folder.write("flow.yaml", change(asker(server.port)));
+    let request = format!(r#"{{"q": "Is {SECRET} a good key?"}}"#);
+    let arguments = ["run", "flow.yaml", "--ephemeral", "--input", "-", "--json"];
+    let finished = stave(&folder, arguments).input(&request).finish().await;
+    let sent = model.log.lock().calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned());
+    let sent = sent.collect();
+    (finished, sent)
+}
+
+fn flagged(finished: &Finished) -> String {
+    finished.json().pointer("/nodes/ask/flagged").map(Value::to_string).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_secret_in_a_prompt_is_taken_out_on_its_way_and_that_is_told() {
+    let (finished, sent) = run("", |flow| flow).await;
+    let finished = finished.exits(0);
+    assert_eq!(sent.len(), 1);
+    assert!(sent[0].contains("Is [redacted aws_access_key] a good key?"), "{}", sent[0]);
+    assert!(!sent[0].contains(SECRET));
+    let flagged = flagged(&finished);
+    assert!(flagged.contains("restricted content (aws_access_key)") && !flagged.contains(SECRET), "{flagged}");
+}
+
+#[tokio::test]
+async fn a_policy_can_refuse_it_instead() {
+    let (finished, sent) = run("\n[accepts]\nrestricted = \"refuse\"\n", |flow| flow).await;
+    let finished = finished.exits(3);
+    assert_eq!(sent, Vec::<String>::new());
+    let error = finished.json().get("error").map(Value::to_string).unwrap_or_default();
+    assert!(error.contains("aws_access_key") && !error.contains(SECRET), "{error}");
+}
+
+#[tokio::test]
+async fn a_model_inside_the_scope_gets_it_as_it_is() {
+    let accepts = "\n[accepts.hosts]\n\"127.0.0.1\" = \"restricted\"\n";
+    let label = |flow: String| flow.replace("{requires: [q]}", "{requires: [q], sensitivity: {q: restricted}}");
+    let (finished, sent) = run(accepts, label).await;
+    finished.exits(0);
+    assert!(sent[0].contains(SECRET), "{}", sent[0]);
+}
+
+#[tokio::test]
+async fn a_model_that_takes_public_data_only_gets_nothing_private() {
+    let accepts = "\n[accepts.hosts]\n\"127.0.0.1\" = \"public\"\n";
+    let private = |flow: String| flow.replace("You answer briefly.", "Write to jane.doe@example.com.");
+    let (finished, sent) = run(accepts, private).await;
+    finished.exits(3);
+    assert_eq!(sent, Vec::<String>::new());
+}
