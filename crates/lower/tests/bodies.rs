@@ -335,3 +335,51 @@ fn clocks_move_to_the_end_and_tools_take_one_order() {
     let expected = r#"{"system":"Now [value 1 below].","tools":[{"name":"a","input_schema":{}},{"name":"mcp__b","input_schema":{}}],"messages":[{"role":"user","content":"hi\n\n[Values the instructions refer to: value 1: 2026-11-15T17:48:01Z]"}]}"#;
     assert_eq!(rewritten, expected);
 }
+
+#[test]
+fn parts_of_a_message_become_the_blocks_that_they_are() {
+    let blocks = |body: &str| {
+        let clock = FixedClock(Timestamp::UNIX_EPOCH);
+        let blocks = request_to_block(body, None, None, &CountingIds::new(), &clock).unwrap();
+        let rows = blocks.prompt.blocks.iter().zip(&blocks.places);
+        rows.map(|(block, place)| {
+            let text = if place.plain { block.content.as_str() } else { "-" };
+            format!("{} {} {} {text}", block.role, block.content_type, block.provenance)
+        })
+        .collect::<Vec<_>>()
+    };
+    let anthropic = r#"{"model":"claude-opus-5","messages":[
+        {"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"a"},{"type":"text","text":""},
+            {"type":"text","text":"b"},{"type":"document","source":{"type":"text","data":"d"}},{"type":"text","text":"c"}]},
+        {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},
+            {"type":"server_tool_use","id":"1","name":"web_search","input":{}},
+            {"type":"web_search_tool_result","tool_use_id":"1","content":[]}]}]}"#;
+    assert_eq!(
+        blocks(anthropic),
+        [
+            "user text user a\nb",
+            "user text retrieval -",
+            "user text user c",
+            "assistant text developer -",
+            "assistant text developer -",
+            "tool tool_result tool -",
+        ]
+    );
+    let chat = r#"{"model":"gpt-5","response_format":{"type":"json_schema"},"tools":[{"type":"function","function":{"name":"f"}}],
+        "messages":[{"role":"developer","content":"rules"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]},
+        {"role":"assistant","content":null,"refusal":"no","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+        {"role":"system","content":"late"},{"role":"function","name":"f","content":"r"}]}"#;
+    assert_eq!(
+        blocks(chat),
+        [
+            "system text developer rules",
+            "system tool_schema system -",
+            "system structured_output system -",
+            "user image user -",
+            "assistant text developer no",
+            "assistant text developer -",
+            "system text system late",
+            "tool tool_result tool -",
+        ]
+    );
+}

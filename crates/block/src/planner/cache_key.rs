@@ -1,7 +1,8 @@
 //! The key that sends requests with the same beginning to the same machine of an automatic cache.
 //!
 //! One key for a scaffold, so that conversations share it; several when it is busier than one machine takes,
-//! and then all requests of a conversation keep to one of them.
+//! and then all requests of a conversation keep to one of them. The first key stays in use, so that those who
+//! keep it stay warm.
 
 use crate::{AutomaticRules, PositionKind, Surface};
 
@@ -17,8 +18,6 @@ pub(super) struct Rate {
     spread: u64,
 }
 
-/// The part of a machine's capacity that is used before a scaffold is spread further.
-const HEADROOM: f64 = 0.8;
 const MOST_KEYS: u64 = 64;
 
 impl Planner {
@@ -34,12 +33,9 @@ impl Planner {
             *rate = Rate { minute, count: 0, spread: rate.spread };
         }
         rate.count += 1;
-        let wanted = rate.count as f64 / (rules.requests_per_minute as f64 * HEADROOM);
-        rate.spread = rate.spread.max((wanted.ceil() as u64).next_power_of_two().min(MOST_KEYS));
+        let wanted = rate.count.div_ceil(rules.requests_per_minute.max(1));
+        rate.spread = rate.spread.max(wanted.next_power_of_two().min(MOST_KEYS));
         let spread = rate.spread;
-        if spread <= 1 {
-            return Some(format!("stave-{profile:016x}"));
-        }
         let conversation = match request.session {
             Some(session) => hash_text(session),
             None => {
@@ -51,6 +47,9 @@ impl Planner {
                 first.map_or(0, |position| position.prefix as u64)
             }
         };
-        Some(format!("stave-{profile:016x}-{}", conversation % spread))
+        Some(match conversation % spread {
+            0 => format!("stave-{profile:016x}"),
+            share => format!("stave-{profile:016x}-{share}"),
+        })
     }
 }

@@ -70,8 +70,11 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
         },
         Some("image") => into.value(speaker, PositionKind::Image, part, true),
         Some("document" | "search_result") => into.value(retrieved, PositionKind::Document, part, true),
-        Some("tool_use") => into.value(speaker, PositionKind::ToolUse, part, true),
-        Some("tool_result") => into.value(tool, PositionKind::ToolResult, part, true),
+        // Calls that the provider or a connected server answers have a word in front.
+        Some(kind) if kind.ends_with("tool_use") => into.value(speaker, PositionKind::ToolUse, part, true),
+        Some(kind) if kind.ends_with("tool_result") => {
+            into.value(tool, PositionKind::ToolResult, part, true);
+        }
         Some("thinking" | "redacted_thinking") => into.value(speaker, PositionKind::Thinking, part, false),
         _ => into.value(speaker, PositionKind::Other, part, false),
     }

@@ -53,6 +53,10 @@ fn message(into: &mut Positions<'_, '_>, index: u32, message: usize) {
         }
         _ => {}
     }
+    let refusal = tape.get(message, "refusal").filter(|refusal| tape.kind(*refusal) == Kind::String);
+    if let Some(refusal) = refusal {
+        into.text(speaker, refusal, refusal);
+    }
     if let Some(calls) = tape.get(message, "tool_calls") {
         tape.items(calls).for_each(|call| into.value(speaker, PositionKind::ToolUse, call, false));
     }

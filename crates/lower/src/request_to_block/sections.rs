@@ -1,8 +1,8 @@
 //! The blocks of a prompt from the positions of the wire.
 //!
 //! The blocks' order is the specification's: what the system says, then tools and schema, then the
-//! conversation. Neighbouring text parts of one message are one block, joined by a line feed; everything
-//! that is not plain text is a block of its own.
+//! conversation. Neighbouring text parts of one message are one block, joined by a line feed, empty ones left
+//! out; everything that is not plain text is a block of its own.
 
 use stave_block::{
     BlockContentType, BlockSection, Position, PositionKind, PromptIr, PromptRole, Tokenizer, ToolSchema,
@@ -41,7 +41,13 @@ pub(super) fn build_prompt(
         if let (true, Some(text), Some(section), Some(place)) =
             (joins, text, sections.last_mut(), places.last_mut())
         {
-            section.content = format!("{}\n{text}", section.content);
+            // Empty parts say nothing, so they leave no empty lines.
+            if section.content.is_empty() {
+                text.clone_into(&mut section.content);
+            } else if !text.is_empty() {
+                section.content.push('\n');
+                section.content.push_str(text);
+            }
             place.range.end = position.range.end;
             place.positions.push(index);
             continue;
