@@ -116,7 +116,7 @@ async fn the_kserve_package_understands_the_manifest() {
 
 /// A Python that has the package, in an environment below `target`; `None`, with a note, where there is no
 /// Python or the package can not be fetched.
-async fn python_with_kserve() -> Option<PathBuf> {
+pub(crate) async fn python_with_kserve() -> Option<PathBuf> {
     let environment = repository().join("target/kserve-venv");
     let python = environment.join("bin/python");
     let has_kserve = async || {

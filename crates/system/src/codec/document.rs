@@ -95,7 +95,13 @@ fn version(reader: &mut Reader, members: Members<'_>) -> Option<Version> {
         pair.0.as_i64() == Some(version.schema_version()) && pair.1.as_str() == Some(version.format_version())
     });
     if found.is_none() {
-        let key = if schema.is_some() { "schema_version" } else { "format_version" };
+        let known = Version::ALL.iter().any(|version| pair.0.as_i64() == Some(version.schema_version()));
+        // The one that is there is at fault; of both, the format when the schema alone could be meant.
+        let key = if schema.is_some() && !(known && format.is_some()) {
+            "schema_version"
+        } else {
+            "format_version"
+        };
         reader.fault(
             codes::SYSTEM_UNSUPPORTED_VERSION,
             &members.pointer.key(key),

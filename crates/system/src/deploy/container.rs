@@ -18,7 +18,7 @@ pub fn container_file(service: &Service, file_name: &str) -> String {
          WORKDIR /srv\n\
          USER 65532:65532\n\
          EXPOSE 8080\n\
-         ENTRYPOINT [\"/usr/local/bin/stave\", \"serve\", \"--host\", \"0.0.0.0\", \"--port\", \"8080\", \"--state-dir\", \"/tmp/stave\", \"flows/{file_name}.ir.json\"]\n",
+         ENTRYPOINT [\"/usr/local/bin/stave\", \"serve\", \"--host\", \"0.0.0.0\", \"--without-keys\", \"--port\", \"8080\", \"--state-dir\", \"/tmp/stave\", \"flows/{file_name}.ir.json\"]\n",
         name = service.name.replace(['\n', '\r'], " "),
     )
 }

@@ -1,0 +1,63 @@
+//! The grammar of `stave serve`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave serve                                        the flows of this project, on 127.0.0.1:8080
+  stave serve flows/support.yaml --port 9000
+  stave serve build/flows/support.ir.json --host 0.0.0.0 --api-keys keys.txt
+
+  curl -s localhost:8080/v1/models/support:predict -H 'content-type: application/json' -d '{\"query\": \"hello\"}'
+
+A file of keys has a tenant and a key on each line; a key opens the flows and runs of its tenant and no others.
+Flows that change are served anew; runs that have begun go on with what they began with. On SIGTERM nothing new is
+taken, and runs are waited for.")]
+pub(crate) struct Serve {
+    /// Flows, workflows, exec documents, or folders of them; `flows` when absent
+    pub(crate) paths: Vec<PathBuf>,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// Where runs and session state live; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// A file with `TENANT KEY` on each line
+    #[arg(long, value_name = "FILE", env = "STAVE_API_KEYS_FILE", conflicts_with = "without_keys")]
+    pub(crate) api_keys: Option<PathBuf>,
+    /// Let everyone in who can reach the port; something in front of it has to decide who may
+    #[arg(long)]
+    pub(crate) without_keys: bool,
+    /// The tenant of flows that lie in no project
+    #[arg(long, value_name = "TENANT", env = "STAVE_TENANT")]
+    pub(crate) tenant: Option<String>,
+    /// Serve flows as they are now, whatever becomes of their files
+    #[arg(long)]
+    pub(crate) no_reload: bool,
+    /// Answer model calls from this recording instead of asking a model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Ask the models even when stave.toml names a recording to replay
+    #[arg(long, conflicts_with = "replay")]
+    pub(crate) live: bool,
+    /// The largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 8 * 1024 * 1024)]
+    pub(crate) max_body: usize,
+    /// How many runs go on at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_runs: u32,
+    /// How many more runs may wait for their turn
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub(crate) max_waiting: u32,
+    /// The longest that a request waits for its run, which is cancelled then
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) request_seconds: u64,
+    /// How long runs are waited for at the end
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) drain_seconds: u64,
+}

@@ -1,0 +1,127 @@
+//! `stave serve`: flows served over HTTP.
+
+mod engines;
+mod flows;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stave_server::{Keys, Limits, Server, ServerOptions};
+
+use self::flows::Flows;
+use super::run::asked_to_end;
+use crate::args::Serve;
+use crate::changes::Changes;
+use crate::exit::{Exit, Stop};
+use crate::files;
+use crate::ports::SystemClock;
+use crate::terminal::{self, Terminal};
+
+/// The folder of flows in a project.
+const FLOWS: &str = "flows";
+
+pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
+    let keys = keys(arguments)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+    let exit = runtime.block_on(listen(arguments, keys, terminal));
+    // The thread that waits for files to change ends with the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    exit
+}
+
+/// Beyond this machine, somebody has to decide who may ask.
+fn keys(arguments: &Serve) -> Result<Keys, Stop> {
+    if let Some(path) = &arguments.api_keys {
+        let text = files::read_text(path)?;
+        return Keys::parse(&text).map_err(|error| Stop::invalid(format!("{}: {error}", path.display())));
+    }
+    if !arguments.host.is_loopback() && !arguments.without_keys {
+        let stop =
+            Stop::refused(format!("{} can be reached from elsewhere, and there are no keys", arguments.host));
+        return Err(stop.help(
+            "give --api-keys FILE, or --without-keys when something in front of the server decides who may ask",
+        ));
+    }
+    Ok(Keys::default())
+}
+
+async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
+    let paths = paths(arguments)?;
+    let mut flows = Flows::new(arguments, paths.clone());
+    let loaded = flows.load(None, terminal)?;
+    if !loaded.is_whole {
+        return Err(Stop::invalid("nothing is served, because a flow has mistakes")
+            .help("`stave check` shows all of them"));
+    }
+    let options = ServerOptions {
+        keys,
+        limits: Limits {
+            body_bytes: arguments.max_body,
+            request: Duration::from_secs(arguments.request_seconds),
+            runs: arguments.max_runs as usize,
+            waiting_runs: arguments.max_waiting as usize,
+            drain: Duration::from_secs(arguments.drain_seconds),
+            ..Limits::default()
+        },
+        clock: Arc::new(SystemClock),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let names = loaded.names.join(", ");
+    let server = Server::new(loaded.catalog, options);
+    let address = SocketAddr::new(arguments.host, arguments.port);
+    let listener = tokio::net::TcpListener::bind(address)
+        .await
+        .map_err(|error| Stop::internal(format!("{address} can not be listened on: {error}")))?;
+    let address = listener.local_addr().unwrap_or(address);
+    if !arguments.no_reload {
+        watch(&paths, server.clone(), flows, terminal)?;
+    }
+    terminal::error(&format!("serving {names} on http://{address}"));
+    let left = server
+        .serve(listener, async {
+            asked_to_end().await;
+            terminal::error("ending: nothing new is taken, and runs are waited for");
+        })
+        .await;
+    if left > 0 {
+        terminal::error(&format!("{left} runs are left; `stave runs resume` goes on with them"));
+    }
+    Ok(Exit::Fine)
+}
+
+fn paths(arguments: &Serve) -> Result<Vec<PathBuf>, Stop> {
+    if !arguments.paths.is_empty() {
+        return Ok(arguments.paths.clone());
+    }
+    if Path::new(FLOWS).is_dir() {
+        return Ok(vec![PathBuf::from(FLOWS)]);
+    }
+    Err(Stop::invalid("there is no folder `flows` here").help("name the flows: stave serve FLOW…"))
+}
+
+/// Serves flows anew when their files change.
+fn watch(paths: &[PathBuf], server: Server, mut flows: Flows, terminal: Terminal) -> Result<(), Stop> {
+    let changes = Changes::watch(paths)?;
+    let runtime = tokio::runtime::Handle::current();
+    let waiting = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
+        // Clients are made inside the asynchronous runtime.
+        let _inside = runtime.enter();
+        while changes.wait() {
+            match flows.load(Some(&server.catalog()), terminal) {
+                Ok(loaded) if loaded.is_changed => {
+                    let names = loaded.names.join(", ");
+                    server.exchange(loaded.catalog);
+                    terminal::error(&format!("serving {names}"));
+                }
+                Ok(_) => {}
+                Err(stop) => terminal.stop(&stop),
+            }
+        }
+    });
+    waiting.map(drop).map_err(|error| Stop::internal(format!("files can not be watched: {error}")))
+}

@@ -1,0 +1,214 @@
+//! The flows that are served, read from their files at the beginning and after each change.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stave_canon::Value;
+use stave_diag::{Diagnostic, Sources, render};
+use stave_exec::Document;
+use stave_server::{Archive, Catalog, ContextSource, Model};
+
+use super::engines::ProjectEngines;
+use crate::args::Serve;
+use crate::commands::run;
+use crate::exit::Stop;
+use crate::files;
+use crate::project::Project;
+use crate::services::Models;
+use crate::source_kind::SourceKind;
+use crate::storage;
+use crate::terminal::{self, Terminal};
+
+pub(super) struct Flows {
+    paths: Vec<PathBuf>,
+    state_dir: Option<PathBuf>,
+    tenant: Option<String>,
+    replay: Option<PathBuf>,
+    live: bool,
+    /// Where the runs of each project are kept, by its folder.
+    archives: BTreeMap<PathBuf, Arc<Archive>>,
+    /// What each file was last served as.
+    served: BTreeMap<PathBuf, Arc<Model>>,
+}
+
+/// What came of reading the files.
+pub(super) struct Loaded {
+    pub(super) catalog: Catalog,
+    pub(super) names: Vec<String>,
+    /// Whether every file is served as it is now.
+    pub(super) is_whole: bool,
+    /// Whether anything else is served than before.
+    pub(super) is_changed: bool,
+}
+
+impl Flows {
+    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>) -> Flows {
+        Flows {
+            paths,
+            state_dir: arguments.state_dir.clone(),
+            tenant: arguments.tenant.clone(),
+            replay: arguments.replay.clone(),
+            live: arguments.live,
+            archives: BTreeMap::new(),
+            served: BTreeMap::new(),
+        }
+    }
+
+    /// Reads every file. A flow that has mistakes is served as it was before it had them.
+    pub(super) fn load(&mut self, before: Option<&Catalog>, terminal: Terminal) -> Result<Loaded, Stop> {
+        let files = documents(&self.paths)?;
+        let mut served: BTreeMap<PathBuf, Arc<Model>> = BTreeMap::new();
+        let (mut is_whole, mut is_changed) = (true, before.is_none());
+        for file in files {
+            let known = self.served.get(&file).cloned();
+            match self.model(&file, known.as_ref(), terminal) {
+                Ok(model) => {
+                    is_changed |= known.is_none_or(|known| !Arc::ptr_eq(&known, &model));
+                    served.insert(file, model);
+                }
+                Err(stop) => {
+                    is_whole = false;
+                    // At the beginning there is nothing to fall back on.
+                    match known.filter(|_| before.is_some()) {
+                        Some(known) => {
+                            terminal.stop(&stop);
+                            terminal::error(&format!("{} is served as it was before", file.display()));
+                            served.insert(file, known);
+                        }
+                        None if before.is_some() => terminal.stop(&stop),
+                        None => return Err(stop),
+                    }
+                }
+            }
+        }
+        is_changed |= served.len() != self.served.len();
+        let mut catalog = Catalog::new(self.archives.values().cloned().collect());
+        let mut names = Vec::new();
+        for model in served.values() {
+            names.push(format!("`{}`", model.name()));
+            catalog.add(Arc::clone(model)).map_err(|error| Stop::invalid(error.to_string()))?;
+        }
+        self.served = served;
+        Ok(Loaded { catalog, names, is_whole, is_changed })
+    }
+
+    /// The flow in a file; the one that is served, when it is still the same.
+    fn model(
+        &mut self,
+        file: &Path,
+        known: Option<&Arc<Model>>,
+        terminal: Terminal,
+    ) -> Result<Arc<Model>, Stop> {
+        let mut sources = Sources::new();
+        let mut diagnostics = Vec::new();
+        let mut project = Project::of(file, &mut sources, &mut diagnostics)?;
+        if !project.has_file {
+            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
+        }
+        let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
+        let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+        let Some(document) = document.filter(|_| errors.is_empty()) else {
+            terminal::error(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
+            terminal::error("");
+            return Err(Stop::invalid(format!("{}: {}", file.display(), render::summary(&errors))));
+        };
+        if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
+            return Ok(Arc::clone(known));
+        }
+        let archive = self.archive(project)?;
+        let name = document.flow.name.clone();
+        let alias = service_name(&document);
+        let context = context(&document);
+        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
+        Ok(Arc::new(model.alias(alias)))
+    }
+
+    /// Where the runs of a project are kept.
+    fn archive(&mut self, project: Project) -> Result<Arc<Archive>, Stop> {
+        if let Some(archive) = self.archives.get(&project.root) {
+            return Ok(Arc::clone(archive));
+        }
+        let folder = match &self.state_dir {
+            None => project.root.join(".stave"),
+            // A folder that was named belongs to the first project; others have rooms of their own in it.
+            Some(folder) if self.archives.is_empty() => folder.clone(),
+            Some(folder) => folder.join(plain(project.tenant())).join(plain(&project.repo())),
+        };
+        let database = storage::database(&folder)?;
+        let journal = storage::journal(&project, &database);
+        let models = match (&self.replay, &project.settings.replay) {
+            (Some(path), _) => Models::Replay(path.clone()),
+            (None, Some(path)) if !self.live => Models::Replay(project.root.join(path)),
+            _ => Models::Live,
+        };
+        let (root, tenant) = (project.root.clone(), project.tenant().to_owned());
+        let engines = ProjectEngines::new(project, database, models)?;
+        let archive = Archive::new(tenant, journal, Arc::new(engines));
+        self.archives.insert(root, Arc::clone(&archive));
+        Ok(archive)
+    }
+}
+
+/// The files that the paths stand for: sources and exec documents, each once.
+fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(compiled(path));
+        }
+        // A folder with nothing but compiled flows has no sources.
+        match files::expand(std::slice::from_ref(path)) {
+            Ok(found) => files.extend(found),
+            Err(stop) if files.is_empty() => return Err(stop),
+            Err(_) => {}
+        }
+    }
+    files.retain(|file| SourceKind::of(file) != Some(SourceKind::Policy));
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
+    Ok(files)
+}
+
+/// The exec documents directly in a folder.
+fn compiled(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().ends_with(".ir.json"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The name of the service that the flow is deployed as.
+fn service_name(document: &Document) -> String {
+    let deployment = document.metadata.extra.get("deployment");
+    let named = deployment.and_then(|hints| hints.pointer("/kserve/service_name")).and_then(Value::as_str);
+    stave_flow::check::service_label(named.unwrap_or(&document.flow.name))
+}
+
+/// Where the deployment takes fields of the context from.
+fn context(document: &Document) -> Vec<(String, ContextSource)> {
+    let hints = document.metadata.extra.get("deployment").and_then(|hints| hints.get("context"));
+    let fields = hints.and_then(Value::as_object).into_iter().flatten();
+    fields
+        .filter_map(|(field, source)| {
+            let text = |key: &str| source.get(key).and_then(Value::as_str);
+            let source = if let Some(name) = text("env") {
+                ContextSource::Value(std::env::var(name).ok()?.into())
+            } else if let Some(name) = text("header") {
+                ContextSource::Header(name.to_ascii_lowercase())
+            } else {
+                ContextSource::Value(source.get("value")?.clone())
+            };
+            Some((field.clone(), source))
+        })
+        .collect()
+}
+
+/// A name that is safe as a folder's.
+fn plain(name: &str) -> String {
+    let safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    name.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect()
+}

@@ -1,0 +1,59 @@
+//! Several requests to one flow, run side by side and answered in order.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use hyper::StatusCode;
+use stave_canon::Value;
+use stave_runtime::{Kind, RunReport};
+
+use crate::catalog::Model;
+use crate::problem::Problem;
+use crate::server::Shared;
+
+/// How many requests of one batch run side by side, so that one client leaves room for the others.
+const SIDE_BY_SIDE: usize = 16;
+
+impl Shared {
+    /// One request from its beginning to its end.
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        model: &Arc<Model>,
+        request: Value,
+    ) -> Result<RunReport, Problem> {
+        let started = self.start(model, request).await?;
+        self.wait(&model.archive, started).await
+    }
+
+    /// Each request of a batch on its own: one that fails leaves the others as they are.
+    pub(crate) async fn run_all(
+        self: &Arc<Self>,
+        model: &Arc<Model>,
+        requests: Vec<Value>,
+    ) -> Result<Vec<Result<RunReport, Problem>>, Problem> {
+        let most = self.limits().batch;
+        if requests.len() > most {
+            let detail =
+                format!("{} requests are more than the {most} that a batch may have", requests.len());
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", detail));
+        }
+        let runs = requests.into_iter().map(|request| self.run(model, request));
+        Ok(stream::iter(runs).buffered(SIDE_BY_SIDE).collect().await)
+    }
+}
+
+/// The output of a run, or why it has none.
+pub(crate) fn output(report: &RunReport) -> Result<&Value, Problem> {
+    report.result.as_ref().map_err(|failed| Problem::failed(&report.run_id, failed))
+}
+
+/// Whether a run waits for a person, and at which node.
+pub(crate) fn waits_at(report: &RunReport) -> Option<&str> {
+    match &report.result {
+        Err(failed) if failed.failure.kind == Kind::Waiting => {
+            Some(failed.node.as_deref().unwrap_or_default())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! What is served: flows by tenant and name, and where their runs are kept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use stave_exec::Document;
+use stave_runtime::EmbeddedEngine;
+use stave_runtime::journal::{Journal, SqliteJournal};
+use thiserror::Error;
+
+use crate::access::Principal;
+use crate::context::ContextSource;
+use crate::events::Hub;
+use crate::observed::Observed;
+use crate::problem::Problem;
+
+/// How many digits of a document's fingerprint name its version.
+const VERSION_DIGITS: usize = 12;
+
+/// Fills the ports of runs of one project.
+pub trait Engines: Send + Sync + fmt::Debug {
+    /// An engine for runs of a document, which writes to this journal. The error is for the operator.
+    fn engine(&self, document: &Document, journal: Arc<dyn Journal>) -> Result<EmbeddedEngine, String>;
+}
+
+/// Where the runs of one project of a tenant are kept.
+#[derive(Debug)]
+pub struct Archive {
+    pub(crate) tenant: String,
+    pub(crate) journal: SqliteJournal,
+    pub(crate) hub: Arc<Hub>,
+    engines: Arc<dyn Engines>,
+}
+
+/// A flow that is served.
+#[derive(Debug)]
+pub struct Model {
+    pub(crate) name: String,
+    /// Another name that it is asked for by: that of its service.
+    pub(crate) alias: Option<String>,
+    pub(crate) version: String,
+    pub(crate) document: Arc<Document>,
+    pub(crate) archive: Arc<Archive>,
+    pub(crate) engine: EmbeddedEngine,
+    pub(crate) context: Vec<(String, ContextSource)>,
+}
+
+/// The flows of all tenants.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    models: BTreeMap<(String, String), Arc<Model>>,
+    archives: Vec<Arc<Archive>>,
+}
+
+/// Two flows of one tenant would be asked for by the same name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("two flows are called `{0}`")]
+pub struct SharedName(pub String);
+
+impl Archive {
+    #[must_use]
+    pub fn new(tenant: impl Into<String>, journal: SqliteJournal, engines: Arc<dyn Engines>) -> Arc<Archive> {
+        Arc::new(Archive { tenant: tenant.into(), journal, hub: Arc::default(), engines })
+    }
+
+    /// An engine whose runs can be watched.
+    pub(crate) fn engine(&self, document: &Document) -> Result<EmbeddedEngine, String> {
+        let observed = Observed::new(self.journal.clone(), Arc::clone(&self.hub));
+        self.engines.engine(document, Arc::new(observed))
+    }
+}
+
+impl Model {
+    /// A flow under the name that clients ask for it by.
+    pub fn new(
+        name: impl Into<String>,
+        document: Document,
+        archive: &Arc<Archive>,
+        context: Vec<(String, ContextSource)>,
+    ) -> Result<Model, String> {
+        let mut version = document.fingerprint();
+        version.truncate(VERSION_DIGITS);
+        Ok(Model {
+            name: name.into(),
+            alias: None,
+            version,
+            engine: archive.engine(&document)?,
+            document: Arc::new(document),
+            archive: Arc::clone(archive),
+            context,
+        })
+    }
+
+    /// With another name to be asked for by.
+    #[must_use]
+    pub fn alias(self, alias: impl Into<String>) -> Model {
+        Model { alias: Some(alias.into()), ..self }
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The fields that a request may have.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        let properties = self.document.inputs_schema.get("properties").and_then(|value| value.as_object());
+        properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str))
+    }
+
+    /// Whether it serves the document with this fingerprint.
+    #[must_use]
+    pub fn is_of(&self, fingerprint: &str) -> bool {
+        fingerprint.starts_with(&self.version)
+    }
+}
+
+impl Catalog {
+    #[must_use]
+    pub fn new(archives: Vec<Arc<Archive>>) -> Catalog {
+        Catalog { models: BTreeMap::new(), archives }
+    }
+
+    pub fn add(&mut self, model: Arc<Model>) -> Result<(), SharedName> {
+        let key = (model.archive.tenant.clone(), model.name.clone());
+        match self.models.insert(key, model) {
+            None => Ok(()),
+            Some(before) => Err(SharedName(before.name.clone())),
+        }
+    }
+
+    /// The model of this name of this tenant.
+    #[must_use]
+    pub fn get(&self, tenant: &str, name: &str) -> Option<&Arc<Model>> {
+        self.models.get(&(tenant.to_owned(), name.to_owned()))
+    }
+
+    /// The flows that a principal sees, in the order of their names.
+    pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Model>> {
+        self.models.values().filter(|model| principal.may_see(&model.archive.tenant))
+    }
+
+    /// The flow that a principal means by a name. That another tenant has one of this name does not show.
+    pub(crate) fn find(&self, principal: &Principal, name: &str) -> Result<Arc<Model>, Problem> {
+        let sole = |is_meant: &dyn Fn(&Model) -> bool| {
+            let mut found = self.seen(principal).filter(|model| is_meant(model));
+            found.next().filter(|_| found.next().is_none()).map(Arc::clone)
+        };
+        sole(&|model| model.name == name)
+            .or_else(|| sole(&|model| model.alias.as_deref() == Some(name)))
+            .ok_or_else(|| Problem::not_found("flow", name))
+    }
+
+    pub(crate) fn archives<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Archive>> {
+        self.archives.iter().filter(|archive| principal.may_see(&archive.tenant))
+    }
+}

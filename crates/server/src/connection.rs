@@ -1,0 +1,113 @@
+//! Connections: accepted within a bound, and ended in order.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::handlers;
+use crate::message::Reply;
+use crate::problem::Problem;
+use crate::route::Route;
+use crate::server::{Phase, Shared, reach};
+
+/// How long runs may take to come to the end of their step.
+const LAST: std::time::Duration = std::time::Duration::from_secs(5);
+/// How long accepting pauses when the machine has no more sockets to give.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+pub(crate) async fn accept(
+    shared: &Arc<Shared>,
+    listener: TcpListener,
+    end: impl Future<Output = ()>,
+) -> usize {
+    let mut connections = JoinSet::new();
+    let places = Arc::new(Semaphore::new(shared.limits().connections));
+    let mut end = std::pin::pin!(end);
+    loop {
+        // Clients beyond the bound wait in the system's own queue.
+        let place = tokio::select! {
+            () = &mut end => break,
+            place = Arc::clone(&places).acquire_owned() => place,
+        };
+        let Ok(place) = place else { break };
+        let accepted = tokio::select! {
+            () = &mut end => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                connections.spawn(serve(Arc::clone(shared), stream, place));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+    shared.enter(Phase::Draining);
+    drop(listener);
+    let mut drained = std::pin::pin!(async {
+        finish_runs(shared).await;
+        while connections.join_next().await.is_some() {}
+    });
+    if tokio::time::timeout(shared.limits().drain, drained.as_mut()).await.is_err() {
+        shared.enter(Phase::Ending);
+        // What is left then ends with this process; the journal has it.
+        let _ = tokio::time::timeout(LAST, drained).await;
+    }
+    shared.in_progress()
+}
+
+/// Waits until no run goes on.
+async fn finish_runs(shared: &Shared) {
+    let all = u32::try_from(shared.limits().runs).unwrap_or(u32::MAX);
+    // Holding every turn means that nobody else has one.
+    let turns = shared.turns.acquire_many(all).await;
+    drop(turns);
+}
+
+async fn serve(shared: Arc<Shared>, stream: TcpStream, _place: OwnedSemaphorePermit) {
+    let _ = stream.set_nodelay(true);
+    let mut phase = shared.phase();
+    let reading = shared.limits().reading;
+    let service = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
+        async move { Ok::<Reply, Infallible>(answer(&shared, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(reading)
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // A client that broke the connection off is no failure of ours.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = reach(&mut phase, Phase::Draining) => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Reply {
+    let clock = Arc::clone(&shared.options.clock);
+    let started = clock.elapsed();
+    let method = request.method().clone();
+    let route = Route::of(request.uri().path());
+    let template = route.as_ref().map_or("other", Route::template);
+    let reply = match route {
+        Some(route) => handlers::answer(shared, route, request).await.unwrap_or_else(Problem::into_reply),
+        None => Problem::new(StatusCode::NOT_FOUND, "not-found", "there is nothing here").into_reply(),
+    };
+    let took = clock.elapsed().saturating_sub(started);
+    shared.metrics.request(template, method.as_str(), reply.status().as_u16(), took);
+    reply
+}

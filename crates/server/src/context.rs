@@ -1,0 +1,57 @@
+//! Fields of a request that the deployment fills: constants, variables of the environment, headers.
+
+use hyper::header::HeaderMap;
+use stave_canon::{Object, Value};
+
+/// Where the value of a context field comes from. The command line reads the environment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContextSource {
+    Value(Value),
+    /// The header of this name, when the request has it.
+    Header(String),
+}
+
+/// The request with the fields that the deployment fills. What the deployment says stands over what the
+/// client says: a client must not name a user that a header in front of the server has named.
+pub(crate) fn fill(mut request: Value, sources: &[(String, ContextSource)], headers: &HeaderMap) -> Value {
+    let Some(fields) = request.as_object_mut() else { return request };
+    for (field, source) in sources {
+        match source {
+            ContextSource::Value(value) => {
+                fields.insert(field.clone(), value.clone());
+            }
+            ContextSource::Header(name) => put(fields, field, headers.get(name)),
+        }
+    }
+    request
+}
+
+fn put(fields: &mut Object, field: &str, header: Option<&hyper::header::HeaderValue>) {
+    match header.and_then(|value| value.to_str().ok()) {
+        Some(text) => {
+            fields.insert(field.to_owned(), text.into());
+        }
+        None => {
+            fields.shift_remove(field);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_does_not_name_what_the_deployment_names() {
+        let sources = [
+            ("user".to_owned(), ContextSource::Header("x-user".to_owned())),
+            ("region".to_owned(), ContextSource::Value("eu".into())),
+        ];
+        let request = stave_canon::parse(r#"{"user": "root", "region": "us", "query": "q"}"#).unwrap();
+        let filled = fill(request.clone(), &sources, &HeaderMap::new());
+        assert_eq!(filled.to_string(), r#"{"region":"eu","query":"q"}"#);
+        let mut headers = HeaderMap::new();
+        headers.insert("x-user", "ann".parse().unwrap());
+        assert_eq!(fill(request, &sources, &headers).get("user"), Some(&"ann".into()));
+    }
+}

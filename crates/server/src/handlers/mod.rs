@@ -1,0 +1,92 @@
+//! One file for each group of paths, and what holds for all of them.
+
+mod health;
+mod runs;
+mod v1;
+mod v2;
+mod watch;
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use stave_canon::Value;
+
+use crate::access::{Principal, same_origin};
+use crate::message::{self, Reply};
+use crate::openapi;
+use crate::problem::Problem;
+use crate::route::Route;
+use crate::server::Shared;
+
+/// A request that was let in.
+pub(crate) struct Call<'s> {
+    pub(crate) shared: &'s Arc<Shared>,
+    pub(crate) principal: Principal,
+    pub(crate) headers: HeaderMap,
+    pub(crate) query: Vec<(String, String)>,
+    body: Incoming,
+}
+
+impl Call<'_> {
+    /// The body as JSON, within the bounds of size and time.
+    pub(crate) async fn json(self) -> Result<(HeaderMap, Value), Problem> {
+        let limits = self.shared.limits();
+        let reading = message::read_json(&self.headers, self.body, limits.body_bytes);
+        match tokio::time::timeout(limits.reading, reading).await {
+            Ok(read) => read.map(|value| (self.headers, value)),
+            Err(_) => {
+                let detail = "the body did not come in time";
+                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", detail))
+            }
+        }
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Answers a request to a path that exists.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    route: Route,
+    request: Request<Incoming>,
+) -> Result<Reply, Problem> {
+    let (parts, body) = request.into_parts();
+    if !route.takes(&parts.method) {
+        let detail = format!("{} is not taken here", parts.method);
+        return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
+            .with_header(header::ALLOW, HeaderValue::from_static(route.allow())));
+    }
+    if route.is_open() {
+        return Ok(health::answer(shared, &route));
+    }
+    same_origin(&parts.headers, &shared.options.keys)?;
+    let principal = shared.options.keys.principal(&parts.headers)?;
+    let query = crate::decoded_path::query(parts.uri.query());
+    let call = Call { shared, principal, headers: parts.headers, query, body };
+    match route {
+        Route::V1Models => Ok(v1::list(&call)),
+        Route::V1Model(name) => v1::show(&call, &name),
+        Route::Predict(name) => v1::predict(call, &name).await,
+        Route::V2Models => Ok(v2::list(&call)),
+        Route::V2Model(name) => v2::show(&call, &name),
+        Route::V2ModelReady(name) => v2::ready(&call, &name),
+        Route::Infer(name) => v2::infer(call, &name).await,
+        Route::Runs if parts.method == Method::POST => runs::start(call).await,
+        Route::Runs => runs::list(&call).await,
+        Route::Run(run) => runs::show(&call, &run).await,
+        Route::Events(run) => watch::events(&call, &run).await,
+        Route::Cancel(run) => runs::cancel(&call, &run).await,
+        Route::Resume(run) => runs::resume(call, &run).await,
+        Route::Decide(run, node) => runs::decide(call, &run, &node).await,
+        Route::OpenApi => Ok(message::json(StatusCode::OK, &openapi::document(&call))),
+        Route::Metrics => {
+            let text = shared.metrics.text(shared.in_progress());
+            Ok(message::reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
+        }
+        Route::Live | Route::Ready | Route::Server => Ok(health::answer(shared, &route)),
+    }
+}

@@ -1,0 +1,195 @@
+//! Runs: started, listed, shown, cancelled, resumed and decided on.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use stave_canon::{Object, Value};
+use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
+
+use super::Call;
+use crate::catalog::Archive;
+use crate::context::fill;
+use crate::message::{Reply, json, json_of_run};
+use crate::problem::Problem;
+use crate::runs::word;
+use crate::server::Shared;
+
+/// The most runs that one list shows.
+const MOST: usize = 1000;
+
+/// Begins a run and answers at once; with `wait` when it has ended.
+pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
+    let (shared, principal) = (call.shared, call.principal.clone());
+    let waits = call.parameter("wait").is_some_and(|value| value != "false");
+    let (headers, body) = call.json().await?;
+    let flow = body.get("flow").and_then(Value::as_str);
+    let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
+    let model = shared.catalog().find(&principal, flow)?;
+    let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    let started = shared.start(&model, fill(input, &model.context, &headers)).await?;
+    if waits {
+        let report = shared.wait(&model.archive, started).await?;
+        let mut value = report.to_value();
+        put(&mut value, "status", word(&report).into());
+        return Ok(json_of_run(StatusCode::OK, &value, &report.run_id));
+    }
+    let mut members = Object::new();
+    members.insert("run_id".into(), started.run_id.as_str().into());
+    members.insert("flow".into(), flow.into());
+    members.insert("status".into(), "running".into());
+    let mut reply = json_of_run(StatusCode::ACCEPTED, &members.into(), &started.run_id);
+    if let Ok(place) = format!("/runs/{}", started.run_id).parse() {
+        reply.headers_mut().insert(hyper::header::LOCATION, place);
+    }
+    Ok(reply)
+}
+
+pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
+    let limit = match call.parameter("limit") {
+        None => 100,
+        Some(text) => text
+            .parse::<usize>()
+            .ok()
+            .filter(|limit| (1..=MOST).contains(limit))
+            .ok_or_else(|| Problem::bad_request(format!("`limit` must be a number from 1 to {MOST}")))?,
+    };
+    let status = call.parameter("status").map(status_of).transpose()?;
+    let filter = RunFilter { flow: call.parameter("flow").map(str::to_owned), status, limit: Some(limit) };
+    let catalog = call.shared.catalog();
+    let mut runs: Vec<RunSummary> = Vec::new();
+    for archive in catalog.archives(&call.principal) {
+        runs.extend(archive.journal.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+    }
+    runs.sort_by(|left, right| right.started_at.cmp(&left.started_at));
+    runs.truncate(limit);
+    let rows: Vec<Value> = runs.iter().map(summary).collect();
+    Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows)])))
+}
+
+fn status_of(text: &str) -> Result<RunStatus, Problem> {
+    use RunStatus::{Cancelled, Error, Interrupted, Ok as Fine, Running, Waiting};
+    let all = [Running, Interrupted, Waiting, Fine, Error, Cancelled];
+    let found = all.into_iter().find(|status| status.word() == text);
+    found.ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|status| status.word()).collect();
+        Problem::bad_request(format!("`status` must be one of {}", words.join(", ")))
+    })
+}
+
+fn summary(run: &RunSummary) -> Value {
+    Value::from_iter([
+        ("run_id", Value::from(run.id.as_str())),
+        ("flow", run.flow.as_str().into()),
+        ("status", run.status.word().into()),
+        ("started_at", run.started_at.to_string().into()),
+        ("ended_at", run.ended_at.map(|at| at.to_string()).into()),
+        ("steps", run.steps.into()),
+        ("replay_of", run.replay_of.clone().into()),
+    ])
+}
+
+/// A run that the principal may see, and where it is kept. Runs of others are not there.
+pub(super) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+    for archive in call.shared.catalog().archives(&call.principal) {
+        match archive.journal.show(run).await {
+            Ok(stored) => return Ok((Arc::clone(archive), stored)),
+            Err(JournalError::UnknownRun(_)) => {}
+            Err(error) => return Err(Problem::journal(&error)),
+        }
+    }
+    Err(Problem::not_found("run", run))
+}
+
+pub(super) async fn show(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (_, stored) = find(call, run).await?;
+    Ok(json_of_run(StatusCode::OK, &shown(&stored), run))
+}
+
+/// The report, with where the run stands instead of whether it went well.
+fn shown(stored: &StoredRun) -> Value {
+    let mut value = stored.report().to_value();
+    put(&mut value, "status", stored.summary.status.word().into());
+    put(&mut value, "started_at", stored.summary.started_at.to_string().into());
+    put(&mut value, "ended_at", stored.summary.ended_at.map(|at| at.to_string()).into());
+    if stored.ending.is_none() {
+        put(&mut value, "error", Value::Null);
+    }
+    value
+}
+
+fn put(value: &mut Value, key: &str, member: Value) {
+    if let Some(members) = value.as_object_mut() {
+        members.insert(key.to_owned(), member);
+    }
+}
+
+pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (archive, _) = find(call, run).await?;
+    let status = archive.journal.cancel(run, call.shared.options.clock.now()).await;
+    let status = status.map_err(|error| Problem::journal(&error).of_run(run))?;
+    // One that goes on ends with the step that it is at.
+    let code = if status == RunStatus::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
+    let word = if status == RunStatus::Running { "cancelling" } else { status.word() };
+    Ok(json_of_run(code, &Value::from_iter([("run_id", run), ("status", word)]), run))
+}
+
+pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (archive, stored) = find(&call, run).await?;
+    let shared = call.shared;
+    let (_, body) = call.json().await?;
+    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+}
+
+/// Goes on with a run on the document that it began with.
+async fn go_on(
+    shared: &Arc<Shared>,
+    archive: &Arc<Archive>,
+    stored: &StoredRun,
+    auth: Option<Value>,
+) -> Result<Reply, Problem> {
+    let run = stored.summary.id.as_str();
+    let status = stored.summary.status;
+    if status.is_terminal() {
+        return Err(Problem::journal(&JournalError::Ended { run: run.to_owned(), status }).of_run(run));
+    }
+    if status == RunStatus::Running {
+        return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
+    }
+    let engine = archive.engine(&stored.document).map_err(|reason| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason).of_run(run)
+    })?;
+    shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
+    let members = Value::from_iter([("run_id", run), ("status", "running")]);
+    Ok(json_of_run(StatusCode::ACCEPTED, &members, run))
+}
+
+/// Writes a person's decision down and lets the run go on.
+pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
+    let (archive, stored) = find(&call, run).await?;
+    let shared = call.shared;
+    let (_, body) = call.json().await?;
+    let approved = body.get("approved").and_then(Value::as_bool);
+    let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
+    let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
+    if !asks {
+        return Err(Problem::not_found("node that asks a person called", node).of_run(run));
+    }
+    let decision = Decision {
+        approved,
+        comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
+        decided_at: shared.options.clock.now(),
+    };
+    let decided = archive.journal.decide(run, node, decision).await;
+    let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
+    if decided.approved != approved {
+        let word = if decided.approved { "approved" } else { "denied" };
+        let detail = format!("`{node}` was {word} before, at {}", decided.decided_at);
+        return Err(Problem::new(StatusCode::CONFLICT, "decided-before", detail).of_run(run));
+    }
+    // A run that some process is driving reads its decisions when it is resumed.
+    if stored.summary.status != RunStatus::Waiting {
+        let word = stored.summary.status.word();
+        return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
+    }
+    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+}

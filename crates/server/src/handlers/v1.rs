@@ -1,0 +1,66 @@
+//! KServe's first protocol: one object is one run, `instances` are a batch.
+
+use hyper::StatusCode;
+use stave_canon::{Object, Value};
+use stave_runtime::RunReport;
+
+use super::Call;
+use crate::batch::{output, waits_at};
+use crate::catalog::Model;
+use crate::context::fill;
+use crate::message::{Reply, json, json_of_run};
+use crate::problem::Problem;
+
+const INSTANCES: &str = "instances";
+
+pub(super) fn list(call: &Call<'_>) -> Reply {
+    let catalog = call.shared.catalog();
+    let names: Vec<&str> = catalog.seen(&call.principal).map(|model| model.name.as_str()).collect();
+    json(StatusCode::OK, &Value::from_iter([("models", names)]))
+}
+
+pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
+    let model = call.shared.catalog().find(&call.principal, name)?;
+    let members =
+        [("name", Value::from(model.name.as_str())), ("ready", (!call.shared.is_draining()).into())];
+    Ok(json(StatusCode::OK, &Value::from_iter(members)))
+}
+
+pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem> {
+    let shared = call.shared;
+    let model = shared.catalog().find(&call.principal, name)?;
+    let (headers, body) = call.json().await?;
+    let filled = |request| fill(request, &model.context, &headers);
+    if let Some(instances) = instances(&model, &body) {
+        let requests = instances.iter().cloned().map(filled).collect();
+        let outcomes = shared.run_all(&model, requests).await?;
+        let predictions: Vec<Value> = outcomes.iter().map(prediction).collect();
+        return Ok(json(StatusCode::OK, &Value::from_iter([("predictions", predictions)])));
+    }
+    let report = shared.run(&model, filled(body)).await?;
+    match waits_at(&report) {
+        Some(node) => Ok(waiting(&report, node)),
+        None => Ok(json_of_run(StatusCode::OK, output(&report)?, &report.run_id)),
+    }
+}
+
+/// The requests of a batch. A flow that has a field of this name takes the object as it is.
+fn instances<'b>(model: &Model, body: &'b Value) -> Option<&'b [Value]> {
+    let is_field = model.fields().any(|field| field == INSTANCES);
+    body.get(INSTANCES).filter(|_| !is_field).and_then(Value::as_array)
+}
+
+/// A run of a batch: its output, or an object with its problem.
+fn prediction(outcome: &Result<RunReport, Problem>) -> Value {
+    let output = outcome.as_ref().map_err(Clone::clone).and_then(output);
+    output.map_or_else(|problem| Value::from_iter([("error", problem.to_value())]), Clone::clone)
+}
+
+/// A run that waits for a person is no failure: it was taken, and goes on after the decision.
+pub(super) fn waiting(report: &RunReport, node: &str) -> Reply {
+    let mut members = Object::new();
+    members.insert("run_id".into(), report.run_id.as_str().into());
+    members.insert("status".into(), "waiting".into());
+    members.insert("node".into(), node.into());
+    json_of_run(StatusCode::ACCEPTED, &members.into(), &report.run_id)
+}

@@ -1,0 +1,171 @@
+//! Events of a run, as they happen (server-sent events).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use hyper::header::{self, HeaderValue};
+use hyper::{Response, StatusCode};
+use stave_runtime::journal::{RunStatus, StoredRun};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::Call;
+use super::runs::find;
+use crate::catalog::Archive;
+use crate::events::{Event, Progress, RunLog, grown};
+use crate::message::{RUN_ID, Reply};
+use crate::observed::past;
+use crate::problem::Problem;
+use crate::server::{Phase, reach};
+
+/// How often a quiet connection is told that it is still there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often a run that another process drives is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let watcher = Arc::clone(&call.shared.watchers).try_acquire_owned().map_err(|_| {
+        let detail = "too many are watching; try again";
+        Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-watchers", detail)
+    })?;
+    let (archive, stored) = find(call, run).await?;
+    let after = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let next = after.and_then(|id| id.parse::<usize>().ok()).map_or(0, |id| id.saturating_add(1));
+    let watching = Watching {
+        place: Place::of(&archive, &stored),
+        archive,
+        run: run.to_owned(),
+        next,
+        phase: call.shared.phase(),
+        _watcher: watcher,
+    };
+    let frames = stream::unfold(Some(watching), |watching| async {
+        let (text, watching) = watching?.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), watching))
+    });
+    let mut reply = Response::new(StreamBody::new(frames).boxed_unsync());
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    if let Ok(run) = HeaderValue::from_str(run) {
+        headers.insert(RUN_ID, run);
+    }
+    Ok(reply)
+}
+
+/// Where the events come from.
+enum Place {
+    /// This process drives the run.
+    Log(Arc<RunLog>, watch::Receiver<Progress>),
+    /// The journal, when another process drives it or nobody does.
+    Journal { events: Vec<Event>, is_over: bool },
+}
+
+impl Place {
+    fn of(archive: &Archive, stored: &StoredRun) -> Place {
+        match archive.hub.log(&stored.summary.id) {
+            Some(log) => {
+                let seen = log.watch();
+                Place::Log(log, seen)
+            }
+            None => Place::journal(stored),
+        }
+    }
+
+    fn journal(stored: &StoredRun) -> Place {
+        let mut events: Vec<Event> = past(stored).collect();
+        let run = &stored.summary.id;
+        let status = stored.summary.status;
+        let is_over = status != RunStatus::Running;
+        if status == RunStatus::Waiting {
+            events.push(Event::waiting(run));
+        } else if is_over {
+            events.push(Event::ended(run, status));
+        }
+        Place::Journal { events, is_over }
+    }
+}
+
+struct Watching {
+    place: Place,
+    archive: Arc<Archive>,
+    run: String,
+    /// The id of the event that comes next.
+    next: usize,
+    phase: watch::Receiver<Phase>,
+    _watcher: OwnedSemaphorePermit,
+}
+
+/// What a watcher waits for.
+enum Waited {
+    Event(Event),
+    Quiet,
+    /// Nothing more will come.
+    Over,
+    /// The journal has to be looked at.
+    Look,
+}
+
+impl Watching {
+    /// The next text for the client, and who goes on after it; `None` when it was the last.
+    async fn next(mut self) -> Option<(String, Option<Watching>)> {
+        loop {
+            match self.wait().await {
+                Waited::Event(event) => {
+                    let text = event.to_text(self.next);
+                    self.next += 1;
+                    let is_last = matches!(event.name, "ended" | "waiting");
+                    return Some((text, (!is_last).then_some(self)));
+                }
+                Waited::Quiet => return Some((": still here\n\n".to_owned(), Some(self))),
+                Waited::Over => return None,
+                Waited::Look => match self.archive.journal.show(&self.run).await {
+                    Ok(stored) => self.place = Place::of(&self.archive, &stored),
+                    Err(_) => return None,
+                },
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Waited {
+        let next = self.next;
+        match &mut self.place {
+            Place::Log(log, seen) => {
+                if let Some(event) = log.at(next) {
+                    return Waited::Event(event);
+                }
+                if seen.borrow().is_closed {
+                    // The journal knows how it ended.
+                    return if log
+                        .at(next.saturating_sub(1))
+                        .is_some_and(|event| event.name != "step" && event.name != "started")
+                    {
+                        Waited::Over
+                    } else {
+                        Waited::Look
+                    };
+                }
+                tokio::select! {
+                    () = grown(seen, next) => {
+                        log.at(next).map_or(Waited::Look, Waited::Event)
+                    }
+                    () = reach(&mut self.phase, Phase::Ending) => Waited::Over,
+                    () = tokio::time::sleep(HEARTBEAT) => Waited::Quiet,
+                }
+            }
+            Place::Journal { events, is_over } => match events.get(next) {
+                Some(event) => Waited::Event(event.clone()),
+                None if *is_over => Waited::Over,
+                None => tokio::select! {
+                    () = reach(&mut self.phase, Phase::Ending) => Waited::Over,
+                    () = tokio::time::sleep(LOOK) => Waited::Look,
+                },
+            },
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! HTTP: flows served by the protocols of KServe, their runs started, watched and decided on.
+//!
+//! A [`Server`] answers on connections that the caller accepts for it. Flows come in as a [`Catalog`], which
+//! can be exchanged while it runs; a run goes on with the document it began with, also when the client that
+//! asked for it is gone.
+//!
+//! Invariants: every request is bounded in size, time and number; a principal sees the flows and runs of its
+//! own tenant and no others; an error is a problem document (RFC 9457) and holds no secret.
+
+mod access;
+mod batch;
+mod catalog;
+mod connection;
+mod context;
+mod decoded_path;
+mod events;
+mod handlers;
+mod message;
+mod metrics;
+mod observed;
+mod openapi;
+mod problem;
+mod route;
+mod runs;
+mod server;
+mod tensor;
+
+pub use access::{BadKeys, Keys};
+pub use catalog::{Archive, Catalog, Engines, Model, SharedName};
+pub use context::ContextSource;
+pub use server::{Limits, Server, ServerOptions};

@@ -1,0 +1,182 @@
+//! What Prometheus collects: requests, runs, tokens and money.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use stave_runtime::RunReport;
+
+/// Upper bounds of the buckets of durations, in seconds.
+const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// Every series of a label is kept for good, so labels come from closed sets: paths as templates, flows as
+/// the catalog names them.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics(Mutex<Series>);
+
+#[derive(Debug, Default)]
+struct Series {
+    requests: BTreeMap<(&'static str, String, u16), u64>,
+    request_seconds: BTreeMap<&'static str, Histogram>,
+    runs: BTreeMap<(String, &'static str), u64>,
+    run_seconds: BTreeMap<String, Histogram>,
+    tokens: BTreeMap<(String, &'static str), u64>,
+    cost_micros: BTreeMap<String, u64>,
+    rejected: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Histogram {
+    counts: [u64; BUCKETS.len()],
+    sum: f64,
+    count: u64,
+}
+
+impl Histogram {
+    fn observe(&mut self, seconds: f64) {
+        for (count, bound) in self.counts.iter_mut().zip(BUCKETS) {
+            *count += u64::from(seconds <= bound);
+        }
+        self.sum += seconds;
+        self.count += 1;
+    }
+}
+
+impl Metrics {
+    pub(crate) fn request(&self, route: &'static str, method: &str, status: u16, took: Duration) {
+        let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Methods are the client's words; those that nobody serves share a name.
+        let method = if matches!(method, "GET" | "HEAD" | "POST") { method } else { "other" };
+        *series.requests.entry((route, method.to_owned(), status)).or_default() += 1;
+        series.request_seconds.entry(route).or_default().observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn run(&self, flow: &str, status: &'static str, report: &RunReport) {
+        let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *series.runs.entry((flow.to_owned(), status)).or_default() += 1;
+        series.run_seconds.entry(flow.to_owned()).or_default().observe(report.duration.as_secs_f64());
+        let usage = report.usage();
+        let kinds = [
+            ("input", usage.input),
+            ("output", usage.output),
+            ("cache_read", usage.cache_read),
+            ("cache_write", usage.cache_write),
+        ];
+        for (kind, count) in kinds {
+            *series.tokens.entry((flow.to_owned(), kind)).or_default() += count;
+        }
+        let micros = report.cost().map_or(0, |cost| u64::try_from(cost.micros()).unwrap_or(0));
+        *series.cost_micros.entry(flow.to_owned()).or_default() += micros;
+    }
+
+    /// Counts a run that was not started because there were too many.
+    pub(crate) fn rejected(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).rejected += 1;
+    }
+
+    /// The text of all series; `in_progress` counts the runs that are going on.
+    pub(crate) fn text(&self, in_progress: usize) -> String {
+        let series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        let out = &mut text;
+        head(out, "stave_requests_total", "counter", "Requests by path, method and status.");
+        for ((route, method, status), count) in &series.requests {
+            line(
+                out,
+                "stave_requests_total",
+                &[("path", route), ("method", method), ("status", &status.to_string())],
+                count,
+            );
+        }
+        head(out, "stave_request_seconds", "histogram", "How long requests took.");
+        for (route, histogram) in &series.request_seconds {
+            histogram.write(out, "stave_request_seconds", ("path", route));
+        }
+        head(out, "stave_runs_total", "counter", "Runs that came to an end or wait for a person.");
+        for ((flow, status), count) in &series.runs {
+            line(out, "stave_runs_total", &[("flow", flow), ("status", status)], count);
+        }
+        head(out, "stave_run_seconds", "histogram", "How long runs took.");
+        for (flow, histogram) in &series.run_seconds {
+            histogram.write(out, "stave_run_seconds", ("flow", flow));
+        }
+        head(out, "stave_tokens_total", "counter", "Tokens of model calls.");
+        for ((flow, kind), count) in &series.tokens {
+            line(out, "stave_tokens_total", &[("flow", flow), ("kind", kind)], count);
+        }
+        head(
+            out,
+            "stave_cost_micros_total",
+            "counter",
+            "Millionths of a currency unit that model calls cost.",
+        );
+        for (flow, micros) in &series.cost_micros {
+            line(out, "stave_cost_micros_total", &[("flow", flow)], micros);
+        }
+        head(out, "stave_runs_in_progress", "gauge", "Runs that are going on.");
+        line(out, "stave_runs_in_progress", &[], in_progress);
+        head(
+            out,
+            "stave_runs_rejected_total",
+            "counter",
+            "Runs that were not started because there were too many.",
+        );
+        line(out, "stave_runs_rejected_total", &[], series.rejected);
+        text
+    }
+}
+
+impl Histogram {
+    fn write(&self, out: &mut String, name: &str, label: (&str, &str)) {
+        for (count, bound) in self.counts.iter().zip(BUCKETS) {
+            line(out, &format!("{name}_bucket"), &[label, ("le", &bound.to_string())], count);
+        }
+        line(out, &format!("{name}_bucket"), &[label, ("le", "+Inf")], self.count);
+        line(out, &format!("{name}_sum"), &[label], self.sum);
+        line(out, &format!("{name}_count"), &[label], self.count);
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    // Writing to a String does not fail.
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+    let labels: Vec<String> =
+        labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let _ = writeln!(out, "{name}{labels} {value}");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_in_the_form_that_is_collected() {
+        let metrics = Metrics::default();
+        metrics.request("/v2", "GET", 200, Duration::from_millis(7));
+        metrics.request("/v2", "BREW", 405, Duration::from_secs(100));
+        let text = metrics.text(3);
+        assert!(
+            text.contains("stave_requests_total{path=\"/v2\",method=\"GET\",status=\"200\"} 1\n"),
+            "{text}"
+        );
+        assert!(text.contains("method=\"other\",status=\"405\"} 1\n"), "{text}");
+        assert!(text.contains("stave_request_seconds_bucket{path=\"/v2\",le=\"0.005\"} 0\n"), "{text}");
+        assert!(text.contains("stave_request_seconds_bucket{path=\"/v2\",le=\"0.01\"} 1\n"), "{text}");
+        assert!(text.contains("stave_request_seconds_bucket{path=\"/v2\",le=\"+Inf\"} 2\n"), "{text}");
+        assert!(text.contains("stave_runs_in_progress 3\n"), "{text}");
+    }
+
+    #[test]
+    fn a_label_can_not_leave_its_quotes() {
+        assert_eq!(escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
+    }
+}

@@ -1,0 +1,99 @@
+//! A journal that tells those who watch what was written to it, once it is durable.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stave_canon::Timestamp;
+use stave_runtime::NodeReport;
+use stave_runtime::journal::{
+    CallRecord, Ending, Going, Journal, JournalError, NewRun, SqliteJournal, StepRecord, StoredRun,
+};
+use stave_runtime::state::Commit;
+
+use crate::events::{Event, Hub};
+
+#[derive(Debug)]
+pub(crate) struct Observed {
+    journal: SqliteJournal,
+    hub: Arc<Hub>,
+}
+
+impl Observed {
+    pub(crate) fn new(journal: SqliteJournal, hub: Arc<Hub>) -> Observed {
+        Observed { journal, hub }
+    }
+}
+
+#[async_trait]
+impl Journal for Observed {
+    fn file(&self) -> Option<&Path> {
+        self.journal.file()
+    }
+
+    fn is_durable(&self) -> bool {
+        self.journal.is_durable()
+    }
+
+    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
+        self.journal.begin(run).await?;
+        self.hub.push(&run.id, Event::started(&run.id, &run.document.flow.name));
+        Ok(())
+    }
+
+    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
+        let stored = self.journal.claim(run).await?;
+        for event in past(&stored) {
+            self.hub.push(run, event);
+        }
+        Ok(stored)
+    }
+
+    async fn record(
+        &self,
+        run: &str,
+        step: &StepRecord,
+        state: Option<Commit>,
+    ) -> Result<Going, JournalError> {
+        let going = self.journal.record(run, step, state).await?;
+        self.hub.push(run, Event::step(step));
+        Ok(going)
+    }
+
+    async fn record_call(
+        &self,
+        run: &str,
+        call: &CallRecord,
+        state: Option<Commit>,
+    ) -> Result<(), JournalError> {
+        self.journal.record_call(run, call, state).await
+    }
+
+    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
+        self.journal.suspend(run).await?;
+        self.hub.end(run, Event::waiting(run));
+        Ok(())
+    }
+
+    async fn end(
+        &self,
+        run: &str,
+        ending: &Ending,
+        idle: &[NodeReport],
+        at: Timestamp,
+    ) -> Result<bool, JournalError> {
+        let is_first = self.journal.end(run, ending, idle, at).await?;
+        self.hub.end(run, Event::ended(run, ending.status()));
+        Ok(is_first)
+    }
+
+    async fn is_cancelled(&self, run: &str) -> Result<bool, JournalError> {
+        self.journal.is_cancelled(run).await
+    }
+}
+
+/// What has happened in a run so far, but for how it stands.
+pub(crate) fn past(stored: &StoredRun) -> impl Iterator<Item = Event> {
+    let started = Event::started(&stored.summary.id, &stored.summary.flow);
+    std::iter::once(started).chain(stored.steps.iter().map(Event::step))
+}

@@ -1,0 +1,190 @@
+//! Errors as problem documents (RFC 9457), with the statuses that clients act on.
+
+use hyper::StatusCode;
+use hyper::header::{self, HeaderName, HeaderValue};
+use stave_canon::{Object, Value};
+use stave_runtime::journal::JournalError;
+use stave_runtime::{Kind, RunFailure};
+
+use crate::message::{Reply, reply};
+
+/// Why a request is not answered with what it asked for.
+///
+/// Boxed parts keep results small: most requests have none of this.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Problem(Box<Facts>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Facts {
+    status: StatusCode,
+    /// A stable name; for failures of a run its diagnostic code.
+    code: String,
+    title: String,
+    detail: String,
+    node: Option<String>,
+    /// The run that failed.
+    run_id: Option<String>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Problem {
+        Problem(Box::new(Facts {
+            status,
+            code: code.to_owned(),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            detail: detail.into(),
+            node: None,
+            run_id: None,
+            header: None,
+        }))
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    pub(crate) fn not_found(what: &str, name: &str) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", format!("there is no {what} `{name}`"))
+    }
+
+    /// The server can not take this now, and may a little later.
+    pub(crate) fn busy(status: StatusCode, code: &str, detail: &str) -> Problem {
+        Problem::new(status, code, detail).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+
+    pub(crate) fn timeout(run_id: &str, detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, "request-timeout", detail).of_run(run_id)
+    }
+
+    /// What became of a run that failed.
+    pub(crate) fn failed(run_id: &str, failed: &RunFailure) -> Problem {
+        let failure = &failed.failure;
+        let mut problem =
+            Problem::new(status_of(failure.kind, failure.code.0), failure.code.0, &failure.message);
+        problem.0.title = title_of(failure.kind).to_owned();
+        problem.0.node = failed.node.clone();
+        problem.of_run(run_id)
+    }
+
+    pub(crate) fn journal(error: &JournalError) -> Problem {
+        let (status, code) = match error {
+            JournalError::UnknownRun(_) => (StatusCode::NOT_FOUND, "not-found"),
+            JournalError::NoSuchNode { .. } => (StatusCode::NOT_FOUND, "not-found"),
+            JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
+            JournalError::Busy(_) => (StatusCode::CONFLICT, "run-busy"),
+            JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
+            JournalError::StateConflict => (StatusCode::CONFLICT, "state-conflict"),
+            JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
+            JournalError::Damaged(_) | JournalError::Database(_) => {
+                // What the database says can name files of the machine.
+                let detail = "what happened could not be read or written down";
+                return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-failed", detail);
+            }
+        };
+        Problem::new(status, code, error.to_string())
+    }
+
+    pub(crate) fn of_run(mut self, run_id: &str) -> Problem {
+        self.0.run_id = Some(run_id.to_owned());
+        self
+    }
+
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
+        self.0.header = Some((name, value));
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        let facts = &self.0;
+        let mut members = Object::new();
+        members.insert("type".into(), format!("urn:stave:{}", facts.code).into());
+        members.insert("title".into(), facts.title.as_str().into());
+        members.insert("status".into(), u32::from(facts.status.as_u16()).into());
+        members.insert("detail".into(), facts.detail.as_str().into());
+        members.insert("node".into(), facts.node.clone().into());
+        members.insert("trace_id".into(), facts.run_id.clone().into());
+        members.into()
+    }
+
+    pub(crate) fn into_reply(self) -> Reply {
+        let mut answer = reply(self.0.status, "application/problem+json", self.to_value().to_string());
+        if let Some((name, value)) = self.0.header {
+            answer.headers_mut().insert(name, value);
+        }
+        if let Some(run_id) = self.0.run_id.as_deref().and_then(|run| HeaderValue::from_str(run).ok()) {
+            answer.headers_mut().insert(crate::message::RUN_ID, run_id);
+        }
+        answer
+    }
+}
+
+fn status_of(kind: Kind, code: &str) -> StatusCode {
+    match kind {
+        Kind::Request if code == "missing-context" => StatusCode::BAD_REQUEST,
+        Kind::Request | Kind::Value if code != "invalid-output" => StatusCode::UNPROCESSABLE_ENTITY,
+        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        Kind::Upstream | Kind::Validation => StatusCode::BAD_GATEWAY,
+        Kind::Refused | Kind::Budget => StatusCode::FORBIDDEN,
+        Kind::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Cancelled | Kind::Waiting => StatusCode::CONFLICT,
+        Kind::Request | Kind::Value | Kind::Code | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn title_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Request => "The request does not fit the flow",
+        Kind::Value => "A value does not fit its port",
+        Kind::Timeout => "The run took too long",
+        Kind::Upstream => "A model or a host failed",
+        Kind::Validation => "The model's reply does not fit its schema",
+        Kind::Refused => "The run was refused",
+        Kind::Budget => "The run has used up its budget",
+        Kind::Interrupted => "The run was interrupted and can be resumed",
+        Kind::Cancelled => "The run was cancelled",
+        Kind::Waiting => "The run waits for a person",
+        Kind::Code => "The flow's code failed",
+        Kind::Configuration => "The flow is not set up to run here",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_failure_has_the_status_that_clients_act_on() {
+        let cases = [
+            (Kind::Request, "missing-context", 400),
+            (Kind::Request, "invalid-input", 422),
+            (Kind::Value, "invalid-input", 422),
+            (Kind::Value, "invalid-output", 500),
+            (Kind::Timeout, "step-timeout", 504),
+            (Kind::Upstream, "model-failed", 502),
+            (Kind::Validation, "model-reply-invalid", 502),
+            (Kind::Code, "code-failed", 500),
+            (Kind::Refused, "prompt-refused", 403),
+            (Kind::Budget, "budget-exceeded", 403),
+            (Kind::Interrupted, "run-stopped", 503),
+            (Kind::Configuration, "secret-missing", 500),
+            (Kind::Cancelled, "run-stopped", 409),
+        ];
+        for (kind, code, status) in cases {
+            assert_eq!(status_of(kind, code).as_u16(), status, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_problem_is_what_the_standard_says() {
+        let problem = Problem::not_found("flow", "x").of_run("run_1");
+        let value = problem.to_value().to_string();
+        let wanted = r#"{"type":"urn:stave:not-found","title":"Not Found","status":404,"detail":"there is no flow `x`","node":null,"trace_id":"run_1"}"#;
+        assert_eq!(value, wanted);
+    }
+}

@@ -1,0 +1,162 @@
+//! The server: what is served, to whom, and within which bounds.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use stave_canon::Clock;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::access::Keys;
+use crate::catalog::Catalog;
+use crate::connection;
+use crate::metrics::Metrics;
+
+/// Bounds on what clients can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest body of a request.
+    pub body_bytes: usize,
+    /// The longest that a request waits for its run, which is cancelled then.
+    pub request: Duration,
+    /// How many runs go on at the same time.
+    pub runs: usize,
+    /// How many more may wait for their turn.
+    pub waiting_runs: usize,
+    /// The most requests in one batch.
+    pub batch: usize,
+    /// How many connections are open at the same time.
+    pub connections: usize,
+    /// How many of them may watch events.
+    pub watchers: usize,
+    /// How long a client may take to send a request's head, and its body.
+    pub reading: Duration,
+    /// How long runs are waited for when the server ends.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            body_bytes: 8 * 1024 * 1024,
+            request: Duration::from_secs(300),
+            runs: 64,
+            waiting_runs: 1024,
+            batch: 1024,
+            connections: 4096,
+            watchers: 2048,
+            reading: Duration::from_secs(30),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct ServerOptions {
+    pub keys: Keys,
+    pub limits: Limits,
+    pub clock: Arc<dyn Clock>,
+    /// The version of the program, for those who ask.
+    pub version: &'static str,
+}
+
+/// Serves flows. Clones serve the same.
+#[derive(Debug, Clone)]
+pub struct Server(Arc<Shared>);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    catalog: RwLock<Arc<Catalog>>,
+    pub(crate) options: ServerOptions,
+    pub(crate) metrics: Metrics,
+    /// Turns for runs.
+    pub(crate) turns: Arc<Semaphore>,
+    /// Runs that wait for a turn.
+    pub(crate) waiting: AtomicUsize,
+    pub(crate) watchers: Arc<Semaphore>,
+    /// Runs, which go on when their clients are gone.
+    pub(crate) runs: Mutex<JoinSet<()>>,
+    phase: watch::Sender<Phase>,
+}
+
+/// How far the server is on its way to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Serving,
+    /// Nothing new is taken, and what is there is waited for.
+    Draining,
+    /// Runs stop after the step that they are at.
+    Ending,
+}
+
+impl Server {
+    #[must_use]
+    pub fn new(catalog: Catalog, options: ServerOptions) -> Server {
+        let limits = options.limits;
+        Server(Arc::new(Shared {
+            catalog: RwLock::new(Arc::new(catalog)),
+            options,
+            metrics: Metrics::default(),
+            turns: Arc::new(Semaphore::new(limits.runs)),
+            waiting: AtomicUsize::new(0),
+            watchers: Arc::new(Semaphore::new(limits.watchers)),
+            runs: Mutex::default(),
+            phase: watch::Sender::new(Phase::Serving),
+        }))
+    }
+
+    /// The flows that are served at the moment.
+    #[must_use]
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.0.catalog()
+    }
+
+    /// Serves other flows from here on. Runs that have begun keep their documents.
+    pub fn exchange(&self, catalog: Catalog) {
+        *self.0.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+    }
+
+    /// Answers on a socket until `end` comes. Then no connection and no run is taken any more, and those that
+    /// are there are waited for within their bound. Gives the number of runs that were left; the journal has
+    /// them, and they can be resumed.
+    pub async fn serve(&self, listener: TcpListener, end: impl Future<Output = ()>) -> usize {
+        connection::accept(&self.0, listener, end).await
+    }
+}
+
+impl Shared {
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.phase.borrow() != Phase::Serving
+    }
+
+    /// Goes on to the next phase, from which there is no way back.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.send_modify(|now| *now = phase.max(*now));
+    }
+
+    pub(crate) fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.subscribe()
+    }
+
+    /// How many runs go on or wait for their turn.
+    pub(crate) fn in_progress(&self) -> usize {
+        let going = self.limits().runs.saturating_sub(self.turns.available_permits());
+        going + self.waiting.load(Ordering::Relaxed)
+    }
+}
+
+/// Waits until the server is at a phase or past it.
+pub(crate) async fn reach(phase: &mut watch::Receiver<Phase>, least: Phase) {
+    // Without a server there is nothing to wait for.
+    let _ = phase.wait_for(|phase| *phase >= least).await;
+}

@@ -1,0 +1,107 @@
+//! Keys and tenants: nobody sees what belongs to another.
+
+use super::client::Served;
+use super::sample::{careful, echo, project};
+use crate::commands::signed;
+use crate::folder::Folder;
+use crate::json::{items, text};
+use crate::process::stave;
+
+const ACME: &str = "acme-key-0123456789";
+const GLOBEX: &str = "globex-key-0123456789";
+
+fn two_tenants() -> Folder {
+    let folder = Folder::new();
+    for tenant in ["acme", "globex"] {
+        let settings = format!("[project]\ntenant = \"{tenant}\"\nrepo = \"shop\"\n");
+        folder.write(&format!("{tenant}/stave.toml"), settings);
+        folder.write(&format!("{tenant}/flows/echo.yaml"), echo(&format!("{tenant} ")));
+    }
+    folder.write("globex/flows/careful.yaml", careful("paid"));
+    folder.write("keys.txt", format!("# tenant key\nacme {ACME}\nglobex {GLOBEX}\n"));
+    folder
+}
+
+#[tokio::test]
+async fn a_key_opens_the_flows_and_runs_of_its_tenant_only() {
+    let folder = two_tenants();
+    let paths = ["acme/flows", "globex/flows", "--api-keys", "keys.txt"];
+    let mut served = Served::start(&folder, &paths).await;
+    served.get("/v2/health/ready").await.is(200);
+    for path in ["/v1/models", "/runs", "/metrics", "/openapi.json", "/v2/models/echo"] {
+        let refused = served.get(path).await;
+        refused.problem(401, "unauthorized");
+        assert!(refused.head.contains("www-authenticate: bearer"), "{refused:?}");
+    }
+    served.with_key(Some("wrong-key-0123456789"));
+    served.get("/v1/models").await.problem(401, "unauthorized");
+
+    served.with_key(Some(ACME));
+    assert_eq!(served.get("/v1/models").await.is(200).body, r#"{"models":["echo"]}"#);
+    let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    assert_eq!(answer.json().get("reply"), Some(&"acme hi".into()));
+    served.post("/v1/models/careful:predict", r#"{"amount": 1}"#).await.problem(404, "not-found");
+    let runs = served.get("/runs").await.is(200).json();
+    assert_eq!(items(&runs, "runs").len(), 1, "{runs}");
+
+    served.with_key(Some(GLOBEX));
+    let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    assert_eq!(answer.json().get("reply"), Some(&"globex hi".into()));
+    let begun = served.post("/runs", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.is(202).json();
+    let run = text(&begun, "run_id").unwrap().to_owned();
+
+    served.with_key(Some(ACME));
+    for path in ["", "/events"] {
+        served.get(&format!("/runs/{run}{path}")).await.problem(404, "not-found");
+    }
+    for path in ["cancel", "resume", "nodes/ask/decision"] {
+        let body = r#"{"approved": true}"#;
+        served.post(&format!("/runs/{run}/{path}"), body).await.problem(404, "not-found");
+    }
+    let listed = served.get("/runs").await.is(200);
+    assert!(!listed.body.contains(&run), "{listed:?}");
+    let document = served.get("/openapi.json").await.is(200);
+    assert!(!document.body.contains("careful"), "another tenant's flow is described");
+}
+
+#[tokio::test]
+async fn beyond_this_machine_a_key_is_needed() {
+    let folder = project();
+    let refused = stave(&folder, ["serve", "--host", "0.0.0.0", "--port", "0"]).finish().await.exits(3);
+    assert!(refused.stderr.contains("--api-keys"), "{refused}");
+    folder.write("keys.txt", "acme short\n");
+    let bad = ["serve", "--host", "0.0.0.0", "--port", "0", "--api-keys", "keys.txt"];
+    let refused = stave(&folder, bad).finish().await.exits(2);
+    assert!(refused.stderr.contains("line 1"), "{refused}");
+    assert!(!refused.stderr.contains("short\n"), "{refused}");
+    let served = Served::start(&folder, &["--host", "0.0.0.0", "--without-keys"]).await;
+    served.get("/v1/models").await.is(200);
+}
+
+#[tokio::test]
+async fn what_has_mistakes_is_not_served() {
+    let folder = project();
+    folder.write("flows/echo.yaml", echo("").replace("to: say.query", "to: nobody.query"));
+    let refused = stave(&folder, ["serve", "--port", "0"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("dangling-edge"), "{refused}");
+    let nothing = Folder::new();
+    stave(&nothing, ["serve", "--port", "0"]).finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn a_compiled_flow_is_served_when_it_is_signed_as_the_project_asks() {
+    let folder = signed().await;
+    let flow = "build/flows/echo.ir.json";
+    let refused = stave(&folder, ["serve", flow, "--port", "0"]).finish().await.exits(3);
+    assert!(refused.stderr.contains("not signed"), "{refused}");
+    let manifest = folder
+        .files()
+        .into_iter()
+        .map(|(path, _)| path.display().to_string())
+        .find(|path| path.ends_with(".manifest.json"))
+        .unwrap();
+    stave(&folder, ["bundle", "sign", &manifest]).finish().await.exits(0);
+    let served = Served::start(&folder, &[flow]).await;
+    let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
+}

@@ -1,0 +1,76 @@
+//! Bounds, and an orderly end.
+
+use std::time::Duration;
+
+use super::client::{Served, ask};
+use super::sample::{caller, project};
+use crate::json::text;
+use crate::scripted::Server;
+use crate::scripted::host::HostScript;
+
+async fn slow_host(milliseconds: u32) -> Server {
+    let page = format!(
+        r#"{{"method": "GET", "path": "/slow", "delay_ms": {milliseconds}, "json": {{"ok": true}}, "times": 9}}"#
+    );
+    HostScript::new(&[stave_canon::parse(&page).unwrap()]).serve().await
+}
+
+#[tokio::test]
+async fn bodies_times_and_numbers_are_bounded() {
+    let folder = project();
+    let server = slow_host(1500).await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let bounds = ["--max-body", "1000", "--max-runs", "1", "--max-waiting", "0", "--request-seconds", "1"];
+    let served = Served::start(&folder, &bounds).await;
+    let large = format!(r#"{{"query": "{}"}}"#, "x".repeat(2000));
+    served.post("/v1/models/echo:predict", &large).await.problem(413, "body-too-large");
+
+    let port = served.port;
+    let slow = tokio::spawn(async move {
+        let headers = [("content-type", "application/json")];
+        ask(port, "POST", "/v1/models/caller:predict", &headers, None, Some(r#"{"page": "slow"}"#)).await
+    });
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let refused = served.post("/v1/models/echo:predict", r#"{"query": "a"}"#).await;
+    refused.problem(429, "too-many-runs");
+    assert!(refused.head.contains("retry-after: 1"), "{refused:?}");
+    let late = slow.await.unwrap();
+    let problem = late.problem(504, "request-timeout");
+    assert!(text(&problem, "trace_id").is_some(), "{problem}");
+    // The health of a server that is full is fine.
+    served.get("/v2/health/ready").await.is(200);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
+    let folder = project();
+    let server = slow_host(1500).await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &[]).await;
+    let port = served.port;
+    let slow = tokio::spawn(async move {
+        let headers = [("content-type", "application/json")];
+        ask(port, "POST", "/v1/models/caller:predict", &headers, None, Some(r#"{"page": "slow"}"#)).await
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let ended = served.end().await.exits(0);
+    assert!(ended.stderr.contains("ending"), "{ended}");
+    let answer = slow.await.unwrap().is(200);
+    assert_eq!(answer.json().pointer("/reply/ok"), Some(&true.into()), "{answer:?}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_run_that_takes_too_long_at_the_end_is_left_to_be_resumed() {
+    let folder = project();
+    let server = slow_host(2500).await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &["--drain-seconds", "0"]).await;
+    let begun = served.post("/runs", r#"{"flow": "caller", "input": {"page": "slow"}}"#).await.is(202).json();
+    let run = text(&begun, "run_id").unwrap().to_owned();
+    served.end().await.exits(0);
+    let served = Served::start(&folder, &[]).await;
+    let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
+    assert_eq!(text(&shown, "status"), Some("interrupted"), "{shown}");
+}

@@ -1,0 +1,10 @@
+//! `stave serve` over a socket of this machine.
+
+mod access;
+mod client;
+mod kserve_client;
+mod limits;
+mod predict;
+mod reload;
+mod runs;
+mod sample;

@@ -1,0 +1,139 @@
+//! Runs: begun, watched, decided on, cancelled and resumed.
+
+use std::time::Duration;
+
+use stave_canon::Value;
+
+use super::client::{Served, ask};
+use super::sample::{caller, project};
+use crate::json::{items, text};
+use crate::process::stave;
+use crate::scripted::host::HostScript;
+
+async fn begin(served: &Served, flow: &str, input: &str) -> String {
+    let body = format!(r#"{{"flow": "{flow}", "input": {input}}}"#);
+    let begun = served.post("/runs", &body).await.is(202);
+    let run = text(&begun.json(), "run_id").expect("a run has an id").to_owned();
+    assert!(begun.head.contains(&format!("location: /runs/{run}")), "{begun:?}");
+    run
+}
+
+/// The run once it is no longer running.
+async fn settled(served: &Served, run: &str) -> Value {
+    for _ in 0..400 {
+        let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
+        if text(&shown, "status") != Some("running") {
+            return shown;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("run {run} goes on for ever");
+}
+
+#[tokio::test]
+async fn a_run_is_begun_watched_and_shown() {
+    let folder = project();
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "echo", r#"{"query": "hello"}"#).await;
+    // The events of a run are all there, whether it goes on or has ended.
+    for _ in 0..2 {
+        let events = served.get(&format!("/runs/{run}/events")).await.is(200);
+        assert!(events.head.contains("content-type: text/event-stream"), "{events:?}");
+        let names: Vec<&str> = events.body.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+        assert_eq!((names.first(), names.last()), (Some(&"started"), Some(&"ended")), "{events:?}");
+        assert!(events.body.contains(r#""node":"say","status":"ok""#), "{events:?}");
+        let ids: Vec<usize> =
+            events.body.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+        assert_eq!(ids, (0..names.len()).collect::<Vec<_>>());
+        let after = [("last-event-id", "0")];
+        let rest = served.ask("GET", &format!("/runs/{run}/events"), &after, None).await.is(200);
+        assert!(!rest.body.contains("event: started") && rest.body.contains("event: ended"), "{rest:?}");
+    }
+    let shown = settled(&served, &run).await;
+    assert_eq!(shown.pointer("/output/reply"), Some(&"hello".into()), "{shown}");
+    let waited =
+        served.post("/runs?wait=true", r#"{"flow": "echo", "input": {"query": "now"}}"#).await.is(200);
+    assert_eq!(waited.json().pointer("/output/reply"), Some(&"now".into()));
+    let listed = served.get("/runs?flow=echo&status=ok&limit=1").await.is(200).json();
+    assert_eq!(items(&listed, "runs").len(), 1, "{listed}");
+    // The same journal is there for the command line.
+    let shown = stave(&folder, ["runs", "show", &run, "--json"]).finish().await.exits(0).json();
+    assert_eq!(shown.pointer("/output/reply"), Some(&"hello".into()), "{shown}");
+    for (path, status) in [
+        ("/runs/run_none", 404),
+        ("/runs/run_none/events", 404),
+        ("/runs?limit=0", 400),
+        ("/runs?status=odd", 400),
+    ] {
+        served.get(path).await.is(status);
+    }
+    served.post("/runs", "{}").await.problem(400, "bad-request");
+}
+
+#[tokio::test]
+async fn a_person_decides_and_the_run_goes_on() {
+    let folder = project();
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "careful", r#"{"amount": 3}"#).await;
+    let events = served.get(&format!("/runs/{run}/events")).await.is(200);
+    assert!(events.body.contains("event: waiting"), "{events:?}");
+    assert_eq!(text(&settled(&served, &run).await, "status"), Some("waiting"));
+    let decide =
+        async |node: &str, body: &str| served.post(&format!("/runs/{run}/nodes/{node}/decision"), body).await;
+    decide("pay", r#"{"approved": true}"#).await.problem(404, "not-found");
+    decide("ask", "{}").await.problem(400, "bad-request");
+    decide("ask", r#"{"approved": true, "comment": "fine"}"#).await.is(202);
+    let shown = settled(&served, &run).await;
+    assert_eq!(shown.pointer("/output/paid"), Some(&"paid 3".into()), "{shown}");
+    decide("ask", r#"{"approved": false}"#).await.is(409);
+    served.post(&format!("/runs/{run}/resume"), "").await.problem(409, "run-ended");
+    served.post(&format!("/runs/{run}/cancel"), "").await.problem(409, "run-ended");
+
+    let other = begin(&served, "careful", r#"{"amount": 4}"#).await;
+    settled(&served, &other).await;
+    let cancelled = served.post(&format!("/runs/{other}/cancel"), "").await.is(200).json();
+    assert_eq!(text(&cancelled, "status"), Some("cancelled"), "{cancelled}");
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_is_cancelled_and_one_that_was_interrupted_resumed() {
+    let folder = project();
+    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 1500, "json": {"ok": true}, "times": 9}"#;
+    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
+    let server = host.serve().await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
+    served.post(&format!("/runs/{run}/cancel"), "").await.is(202);
+    assert_eq!(text(&settled(&served, &run).await, "status"), Some("cancelled"));
+
+    let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
+    served.post(&format!("/runs/{run}/resume"), "").await.problem(409, "run-busy");
+    drop(served); // Killed, without a word.
+    let served = Served::start(&folder, &[]).await;
+    assert_eq!(text(&settled(&served, &run).await, "status"), Some("interrupted"));
+    served.post(&format!("/runs/{run}/resume"), "").await.is(202);
+    let shown = settled(&served, &run).await;
+    assert_eq!(shown.pointer("/output/reply/ok"), Some(&true.into()), "{shown}");
+}
+
+#[tokio::test]
+async fn many_watch_one_run() {
+    let folder = project();
+    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 800, "json": {"ok": true}, "times": 9}"#;
+    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
+    let server = host.serve().await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
+    let path = format!("/runs/{run}/events");
+    let mut watchers = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (port, path) = (served.port, path.clone());
+        watchers.spawn(async move { ask(port, "GET", &path, &[], None, None).await });
+    }
+    while let Some(answer) = watchers.join_next().await {
+        let answer = answer.expect("a watcher sees the end").is(200);
+        assert!(answer.body.contains("event: started") && answer.body.contains("event: ended"), "{answer:?}");
+    }
+}
