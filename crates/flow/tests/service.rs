@@ -106,14 +106,14 @@ fn completion_knows_what_may_stand_at_a_place() {
 fn a_name_is_changed_wherever_it_stands() {
     let analysis = analysis(EXAMPLE);
     let place = behind(EXAMPLE, "- Age: {{ custo");
-    let edits = rename_at(&analysis, place, "customer").unwrap();
+    let edits = rename_at(&analysis, place, "customer", &Options::default()).unwrap();
     assert_eq!(edits.len(), 5);
     assert_eq!(references(&analysis, place, true).len(), 5);
     assert_eq!(references(&analysis, place, false).len(), 4);
     let text = stave_diag::apply(EXAMPLE, &edits).unwrap();
     assert!(text.contains("{{ customer.age }}") && text.contains("to: generate_response.customer\n"));
-    assert!(rename_at(&analysis, place, "Not a name").is_err());
-    assert!(rename_at(&analysis, place, "query").is_err(), "the node has such an input");
+    assert!(rename_at(&analysis, place, "Not a name", &Options::default()).is_err());
+    assert!(rename_at(&analysis, place, "query", &Options::default()).is_err(), "the node has such an input");
     assert!(
         renamable_at(&analysis, behind(EXAMPLE, "as_of: \"${context.event")).is_none(),
         "not declared here"
@@ -138,7 +138,7 @@ fn ask_everything(text: &str, offset: usize) {
     let analysis = analysis(text);
     let _ = hover(&analysis, offset);
     let _ = definitions(&analysis, offset);
-    let _ = rename_at(&analysis, offset, "renamed");
+    let _ = rename_at(&analysis, offset, "renamed", &Options::default());
     let _ = completions(text, offset);
     let _ = analysis.flow.as_ref().map(symbols);
     for occurrence in &analysis.occurrences {
@@ -165,5 +165,104 @@ proptest! {
         let (start, end) = (floor(at), floor(at + removed));
         text.replace_range(start..end, &inserted);
         ask_everything(&text, offset);
+    }
+}
+
+const PROPERTIES: &str = r#"version: "1.0"
+metadata:
+  name: properties
+context:
+  requires: [id]
+  sensitivity: {id: private}
+nodes:
+  fetch:
+    type: transform
+    inputs:
+      - name: id
+        type: string
+    outputs:
+      - name: row
+        type: object
+        schema:
+          type: object
+          properties:
+            name: {type: string, description: How a person is called}
+            age: {type: number}
+          required: [name]
+    transform:
+      mode: declarative
+      spec:
+        op: http.get
+        args: {url: "https://people.example.com/${id}/${context.region}"}
+  greet:
+    type: transform
+    inputs:
+      - name: person
+        type: object
+    outputs:
+      - name: text
+        type: string
+    prompt:
+      template: "Hello {{ person.name }}"
+edges:
+  - {from: _input.id, to: fetch.id}
+  - {from: fetch.row, to: greet.person, condition: "value['name'] != ''"}
+  - {from: greet.text, to: _output}
+deployment:
+  target: local
+  context:
+    region: {env: REGION}
+"#;
+
+/// The text with a name changed where it stands behind `ahead`.
+fn renamed(ahead: &str, to: &str) -> Result<String, String> {
+    let analysis = Analysis::new(PROPERTIES.to_owned(), &Options::default());
+    let errors: Vec<&str> = analysis
+        .diagnostics
+        .iter()
+        .filter(|found| found.is_error())
+        .map(|found| found.message.as_str())
+        .collect();
+    assert_eq!(errors, [""; 0]);
+    let place = PROPERTIES.find(ahead).expect("the place") + ahead.len();
+    let mut edits = rename_at(&analysis, place, to, &Options::default())?;
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
+    let mut text = PROPERTIES.to_owned();
+    for edit in edits {
+        text.replace_range(edit.span.range(), &edit.replacement);
+    }
+    Ok(text)
+}
+
+#[test]
+fn a_property_is_renamed_in_its_schema_and_wherever_a_path_names_it() {
+    let expected = PROPERTIES
+        .replace("            name: {type", "            called: {type")
+        .replace("required: [name]", "required: [called]")
+        .replace("person.name", "person.called")
+        .replace("value['name']", "value['called']");
+    for place in ["properties:\n            ", "person.", "value['", "required: ["] {
+        assert_eq!(renamed(place, "called").as_deref(), Ok(expected.as_str()), "{place}");
+    }
+    assert!(renamed("person.", "not a word").is_err());
+    assert!(renamed("person.", "age").is_err(), "the schema has such a property");
+}
+
+#[test]
+fn a_context_field_is_renamed_in_its_label_and_its_deployment() {
+    let expected =
+        PROPERTIES.replace("context.region", "context.zone").replace("    region: {", "    zone: {");
+    assert_eq!(renamed("context.", "zone").as_deref(), Ok(expected.as_str()));
+    let text = renamed("requires: [", "key").expect("a good name");
+    assert!(text.contains("sensitivity: {key: private}") && text.contains("_input.key"), "{text}");
+}
+
+#[test]
+fn a_property_in_a_template_is_explained_with_its_type_and_its_origin() {
+    let analysis = Analysis::new(PROPERTIES.to_owned(), &Options::default());
+    let place = PROPERTIES.find("person.name").expect("the path") + "person.n".len();
+    let page = hover(&analysis, place).expect("an explanation").markdown;
+    for part in ["property `name`: `string`", "`fetch.row`", "How a person is called"] {
+        assert!(page.contains(part), "{page}");
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn answer(
         Rename::METHOD => {
             let to = params.get("newName").and_then(Value::as_str).unwrap_or_default().to_owned();
             at_position(params, documents, settings, |document, options, offset, uri| {
-                let edits = service::rename_at(document.analysis(options), offset, &to)?;
+                let edits = service::rename_at(document.analysis(options), offset, &to, options)?;
                 written(&workspace_edit(document, uri, &edits))
             })
         }

@@ -1,11 +1,15 @@
-//! The loop: requests are answered in order, findings follow when the typing pauses.
+//! The loop: requests are answered in order unless something that came later overtook them, and findings
+//! follow when the typing pauses.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
+    Cancel, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Notification as _,
+    PublishDiagnostics,
 };
+use lsp_types::request::{Request as _, Shutdown};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, OneOf,
     PublishDiagnosticsParams, RenameOptions, SaveOptions, ServerCapabilities, TextDocumentSyncCapability,
@@ -44,32 +48,118 @@ pub fn serve_stdio(settings: &dyn Settings) -> Result<(), Error> {
 pub fn serve(connection: &Connection, settings: &dyn Settings) -> Result<(), Error> {
     connection.initialize(serde_json::to_value(capabilities())?)?;
     let mut documents = Documents::default();
+    let mut inbox = Inbox { connection, waiting: VecDeque::new() };
     loop {
-        let message = if documents.has_stale() {
-            match connection.receiver.recv_timeout(PAUSE) {
-                Ok(message) => message,
-                Err(error) if error.is_timeout() => {
-                    publish(connection, &mut documents, settings)?;
-                    continue;
-                }
-                Err(_) => return Ok(()),
+        let message = match inbox.next(documents.has_stale()) {
+            Next::Message(message) => message,
+            Next::Pause => {
+                publish(connection, &mut documents, settings)?;
+                continue;
             }
-        } else {
-            match connection.receiver.recv() {
-                Ok(message) => message,
-                Err(_) => return Ok(()),
-            }
+            Next::Gone => return Ok(()),
         };
         match message {
+            Message::Request(request) if request.method == Shutdown::METHOD => {
+                send(connection, Message::Response(Response::new_ok(request.id, ())))?;
+                return inbox.wait_for_exit();
+            }
             Message::Request(request) => {
-                if connection.handle_shutdown(&request)? {
-                    return Ok(());
-                }
-                let response = respond(request, &mut documents, settings);
+                let response = inbox.respond(request, &mut documents, settings);
                 send(connection, Message::Response(response))?;
             }
             Message::Notification(notification) => notice(connection, notification, &mut documents)?,
             Message::Response(_) => {}
+        }
+    }
+}
+
+/// The messages of the editor in their order, with those that have come while something was answered.
+struct Inbox<'connection> {
+    connection: &'connection Connection,
+    waiting: VecDeque<Message>,
+}
+
+enum Next {
+    Message(Message),
+    /// Nothing came for a while.
+    Pause,
+    Gone,
+}
+
+impl Inbox<'_> {
+    fn next(&mut self, pausing: bool) -> Next {
+        if let Some(message) = self.waiting.pop_front() {
+            return Next::Message(message);
+        }
+        if !pausing {
+            return self.connection.receiver.recv().map_or(Next::Gone, Next::Message);
+        }
+        match self.connection.receiver.recv_timeout(PAUSE) {
+            Ok(message) => Next::Message(message),
+            Err(error) if error.is_timeout() => Next::Pause,
+            Err(_) => Next::Gone,
+        }
+    }
+
+    /// The answer to a request, unless the editor took it back or changed the text it was asked about.
+    fn respond(&mut self, request: Request, documents: &mut Documents, settings: &dyn Settings) -> Response {
+        if let Some(refused) = self.overtaken(&request) {
+            return refused;
+        }
+        let asked = request.clone();
+        let response = respond(request, documents, settings);
+        // An answer may take a while, and what came meanwhile decides whether anyone wants it.
+        self.overtaken(&asked).unwrap_or(response)
+    }
+
+    /// Why a request is not to be answered, when something that came after it says so.
+    fn overtaken(&mut self, request: &Request) -> Option<Response> {
+        while let Ok(message) = self.connection.receiver.try_recv() {
+            self.waiting.push_back(message);
+        }
+        let cancels = |message: &Message| match message {
+            Message::Notification(told) if told.method == Cancel::METHOD => {
+                told.params.get("id") == serde_json::to_value(&request.id).ok().as_ref()
+            }
+            _ => false,
+        };
+        if let Some(at) = self.waiting.iter().position(cancels) {
+            self.waiting.remove(at);
+            return Some(Response::new_err(
+                request.id.clone(),
+                ErrorCode::RequestCanceled as i32,
+                "the request was cancelled".to_owned(),
+            ));
+        }
+        let uri = request.params.pointer("/textDocument/uri")?;
+        let changes = |message: &Message| match message {
+            Message::Notification(told) if told.method == DidChangeTextDocument::METHOD => {
+                told.params.pointer("/textDocument/uri") == Some(uri)
+            }
+            _ => false,
+        };
+        self.waiting.iter().any(changes).then(|| {
+            Response::new_err(
+                request.id.clone(),
+                ErrorCode::ContentModified as i32,
+                "the text changed meanwhile".to_owned(),
+            )
+        })
+    }
+
+    /// Reads on until the editor lets the server go; nothing is answered any more.
+    fn wait_for_exit(&mut self) -> Result<(), Error> {
+        loop {
+            match self.next(false) {
+                Next::Message(Message::Notification(told)) if told.method == Exit::METHOD => return Ok(()),
+                Next::Message(Message::Request(request)) => {
+                    let message = "the server is shutting down".to_owned();
+                    let response = Response::new_err(request.id, ErrorCode::InvalidRequest as i32, message);
+                    send(self.connection, Message::Response(response))?;
+                }
+                Next::Message(_) | Next::Pause => {}
+                Next::Gone => return Ok(()),
+            }
         }
     }
 }

@@ -5,10 +5,11 @@ use stave_diag::Span;
 
 use super::cursor::{field_at, innermost, key_at};
 use super::words::type_word;
-use super::{Analysis, Symbol};
+use super::{Analysis, Symbol, properties};
 use crate::graph::{self, Destination, Origin};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Port, Text};
 use crate::ops;
+use crate::yaml::Tree;
 
 /// An explanation in Markdown, and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +91,30 @@ fn symbol(flow: &Flow, symbol: &Symbol) -> Option<String> {
             };
             Some(format!("`{name}`: {kind}"))
         }
+        Symbol::Property { node, port, leaves, path } => {
+            let owner = properties::owner(flow, node, port, *leaves)?;
+            let schema = owner.at(path)?;
+            let kind = schema.get("type").map_or_else(|| "any".to_owned(), type_text);
+            let role = if *leaves { "output" } else { "input" };
+            let mut page = format!(
+                "property `{}`: `{kind}`\n\nof the {role} `{node}.{port}`, whose schema describes it",
+                path.join(".")
+            );
+            if let Some(description) = schema.get("description").and_then(Tree::text) {
+                page.push_str(&format!("\n\n{}", description.as_str()));
+            }
+            let json = stave_canon::pretty_insertion_utf8(&schema.to_value());
+            page.push_str(&format!("\n\n```json\n{}\n```", json.trim_end()));
+            Some(page)
+        }
+    }
+}
+
+/// The words of a schema's `type`.
+fn type_text(tree: &Tree) -> String {
+    match tree.items() {
+        Some(items) => items.iter().filter_map(Tree::text).map(Text::as_str).collect::<Vec<_>>().join(" | "),
+        None => tree.text().map_or("any", Text::as_str).to_owned(),
     }
 }
 

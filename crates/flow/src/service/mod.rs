@@ -9,6 +9,7 @@ mod cursor;
 mod definition;
 mod hover;
 mod occurrences;
+mod properties;
 mod rename;
 mod symbols;
 mod words;

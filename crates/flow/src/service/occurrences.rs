@@ -8,6 +8,7 @@ use stave_script::interpolation::{self, PathStep};
 use stave_script::state_key::{self, KeySegment};
 use stave_script::{Used, UsedPath, check_condition, check_expression, check_template, check_transform};
 
+use super::properties::properties;
 use crate::graph::{self, Destination, Origin};
 use crate::model::{Edge, Flow, INPUT, Node, OUTPUT, Port, Text, Transform};
 use crate::yaml::Tree;
@@ -26,6 +27,15 @@ pub enum Symbol {
         port: String,
     },
     Context(String),
+    /// What a port's schema says about a part of the port's values.
+    Property {
+        node: String,
+        port: String,
+        /// Whether the port is an output or the error port.
+        leaves: bool,
+        /// From the value inwards, never empty.
+        path: Vec<String>,
+    },
 }
 
 impl Symbol {
@@ -35,6 +45,7 @@ impl Symbol {
         match self {
             Symbol::Node(name) | Symbol::Context(name) => name,
             Symbol::Input { port, .. } | Symbol::Output { port, .. } => port,
+            Symbol::Property { path, .. } => path.last().map(String::as_str).unwrap_or_default(),
         }
     }
 
@@ -46,6 +57,9 @@ impl Symbol {
             Symbol::Input { node, port } => format!("input `{port}` of node `{node}`"),
             Symbol::Output { node, port } => format!("output `{port}` of node `{node}`"),
             Symbol::Context(name) => format!("context field `{name}`"),
+            Symbol::Property { node, port, path, .. } => {
+                format!("property `{}` of `{node}.{port}`", path.join("."))
+            }
         }
     }
 }
@@ -65,6 +79,7 @@ pub fn occurrences(flow: &Flow, text: &str) -> Vec<Occurrence> {
     let mut finder = Finder { flow, text, found: Vec::new() };
     finder.flow();
     let mut found = finder.found;
+    found.extend(properties(flow, text));
     found.sort_by_key(|occurrence| (occurrence.span, !occurrence.is_definition));
     found.dedup_by_key(|occurrence| occurrence.span);
     found
@@ -87,6 +102,16 @@ impl<'flow> Finder<'flow> {
         let flow = self.flow;
         for field in flow.context.fields() {
             self.add(Symbol::Context(field.as_str().to_owned()), field.embedded.whole(), true);
+        }
+        for (field, _) in &flow.context.sensitivity {
+            self.add(Symbol::Context(field.value.clone()), field.span, false);
+        }
+        let deployed = flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
+        for (name, source) in deployed.iter().flat_map(|context| &context.fields) {
+            if let Some(span) = within(self.text, source.span, 0, name) {
+                let is_definition = !flow.context.declares(name);
+                self.found.push(Occurrence { symbol: Symbol::Context(name.clone()), span, is_definition });
+            }
         }
         for node in flow.nodes.values() {
             self.node(node);
@@ -328,7 +353,7 @@ fn output(node: &Node, port: &str) -> Symbol {
 }
 
 /// The first place of a whole word in a span, from `skip` bytes on.
-fn within(text: &str, span: Span, skip: usize, word: &str) -> Option<Span> {
+pub(super) fn within(text: &str, span: Span, skip: usize, word: &str) -> Option<Span> {
     let slice = text.get(span.range())?;
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let mut from = skip.min(slice.len());
