@@ -11,6 +11,7 @@ use stave_exec::Document;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
+use stave_mcp::{McpServers, Server};
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::{Limits, Secrets, Services};
 use stave_script::interpolation::{self, PathStep};
@@ -19,7 +20,7 @@ use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerComman
 use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
-use crate::project::Project;
+use crate::project::{McpServer, Project};
 use crate::storage::Storage;
 use crate::{features, governance, prompt_plugins};
 
@@ -33,6 +34,9 @@ pub(crate) enum Models {
 
 /// A transport that keeps what it saw.
 pub(crate) type Recorded = Arc<Recorder<Client>>;
+
+/// What every program needs to be found and to find its own files.
+const PASSED_ON: [&str; 2] = ["PATH", "HOME"];
 
 /// How many Python workers a run may have at once.
 const PYTHON_WORKERS: usize = 4;
@@ -56,6 +60,10 @@ pub(crate) fn policy(project: &Project) -> Result<Object, Stop> {
     }
     if !limits.is_empty() {
         policy.insert("limits".into(), limits.into());
+    }
+    let sensitivity = project.settings.sensitivity();
+    if !sensitivity.is_empty() {
+        policy.insert("sensitivity".into(), sensitivity.into());
     }
     Ok(policy)
 }
@@ -98,6 +106,7 @@ pub(crate) fn build(
         cache: storage.cache,
         observer: Arc::new(()),
         features: features::store(project, storage.database.as_ref())?,
+        tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets.into_iter().collect(),
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         limits,
@@ -185,6 +194,28 @@ fn named_secrets(value: &Value, names: &mut BTreeSet<String>) {
         Value::Object(object) => object.values().for_each(|member| named_secrets(member, names)),
         _ => {}
     }
+}
+
+/// The tool servers that a project names. They are started or reached when a tool is first called.
+fn tool_servers(project: &Project) -> McpServers {
+    let value = |name: &String| std::env::var(name).ok().map(|value| (name.clone(), value));
+    let passed_on = PASSED_ON.map(str::to_owned);
+    let servers = project.settings.mcp.iter().map(|(name, server)| {
+        let server = match server.clone() {
+            McpServer::Command { program, arguments, environment } => Server::Command {
+                program,
+                arguments,
+                folder: project.root.clone(),
+                environment: passed_on.iter().chain(&environment).filter_map(value).collect(),
+            },
+            McpServer::Http { url, bearer } => {
+                let bearer = bearer.as_ref().and_then(value).map(|(_, token)| Secret::new(token));
+                Server::Http { url, bearer }
+            }
+        };
+        (name.clone(), server)
+    });
+    McpServers::new(servers)
 }
 
 fn prices(project: &Project) -> Result<Prices, Stop> {

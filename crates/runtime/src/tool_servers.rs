@@ -15,7 +15,7 @@ pub struct ToolServerCall {
 /// Why a tool gave no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolServerFault {
-    #[error("the project names no tool server `{name}`{}", known(known))]
+    #[error("the project names no tool server `{name}`{}", named(known))]
     UnknownServer { name: String, known: Vec<String> },
     #[error("`{server}` refused the call of `{tool}`: {message}")]
     Refused { server: String, tool: String, message: String },
@@ -44,7 +44,7 @@ impl ToolServers for NoToolServers {
     }
 }
 
-fn known(known: &[String]) -> String {
+fn named(known: &[String]) -> String {
     if known.is_empty() {
         return "; stave.toml names them in [mcp.NAME]".to_owned();
     }

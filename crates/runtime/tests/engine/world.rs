@@ -15,6 +15,7 @@ use stave_runtime::journal::{
     CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun,
 };
 use stave_runtime::state::{Commit, StateStore};
+use stave_runtime::tool_servers::NoToolServers;
 use stave_runtime::{Limits, NodeReport, Secrets, Services};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 
@@ -51,6 +52,7 @@ pub(crate) fn services(
         observer: Arc::new(()),
         prompt_plugins: Vec::new(),
         features: Arc::new(EmbeddedFeatures::new()),
+        tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),
         limits: Limits::default(),
     }
