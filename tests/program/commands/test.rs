@@ -1,0 +1,157 @@
+//! `stave test`: the tests that flows hold.
+
+use stave_canon::Value;
+
+use super::sample::{LOOPBACK, asker};
+use crate::folder::{Folder, repository};
+use crate::json::{items, text};
+use crate::process::stave;
+use crate::scripted::model::ModelScript;
+
+/// Every example with flows.
+const EXAMPLES: [&str; 5] = ["support", "handbook", "invoices", "review", "churn"];
+
+const GREETER: &str = r#"version: "1.0"
+metadata: {name: greeter}
+context: {requires: [name]}
+nodes:
+  greet:
+    type: transform
+    inputs: [{name: name, type: string}]
+    outputs: [{name: text, type: string}]
+    transform:
+      mode: declarative
+      spec: {op: io.format_response, args: {template: "Hello ${name}"}}
+  shout:
+    type: transform
+    inputs: [{name: text, type: string}]
+    outputs: [{name: text, type: string}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            return {'text': inputs['text'].upper()}
+edges:
+  - {from: _input.name, to: greet.name}
+  - {from: greet.text, to: shout.text, condition: "len(value) > 9"}
+  - {from: greet.text, to: _output.text}
+  - {from: shout.text, to: _output.loud}
+
+tests:
+  # Why this one is here.
+  - name: greets
+    request: {name: Ada}
+    expect: {output: {text: "Hello Bob"}, path: [greet]}  # to be kept
+  - name: says what is missing
+    request: {}
+    expect: {error: missing-context}
+"#;
+
+fn greeter() -> Folder {
+    let folder = Folder::new();
+    folder.write("flows/greeter.yaml", GREETER);
+    folder
+}
+
+#[tokio::test]
+async fn the_tests_of_every_example_pass_and_come_to_every_node_and_edge() {
+    for example in EXAMPLES {
+        let folder = Folder::copy_of(&format!("examples/{example}"));
+        let report = stave(&folder, ["test", "--json"]).finish().await.exits(0).json();
+        assert!(!items(&report, "tests").is_empty(), "{example} has no tests");
+        for part in ["nodes", "edges"] {
+            for (flow, coverage) in report.get("coverage").and_then(Value::as_object).into_iter().flatten() {
+                let missing = coverage.pointer(&format!("/{part}/missing")).and_then(Value::as_array);
+                assert!(missing.is_some_and(|missing| missing.is_empty()), "{flow} {part}: {coverage}");
+            }
+        }
+        let checked = stave(&folder, ["check"]).finish().await.exits(0);
+        assert!(!checked.stderr.contains("error["), "{checked}");
+    }
+}
+
+#[tokio::test]
+async fn no_example_is_left_out() {
+    let folders = std::fs::read_dir(repository().join("examples")).unwrap();
+    let mut names: Vec<String> =
+        folders.map(|folder| folder.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| repository().join("examples").join(name).join("flows").is_dir());
+    for name in names {
+        assert!(EXAMPLES.contains(&name.as_str()), "examples/{name} is not tested");
+    }
+}
+
+#[tokio::test]
+async fn a_difference_is_told_by_its_place_and_the_exit_code_says_so() {
+    let folder = greeter();
+    let failed = stave(&folder, ["test", "--coverage"]).finish().await.exits(1);
+    assert!(failed.stderr.contains("FAIL flows/greeter.yaml:29 greets"), "{failed}");
+    assert!(
+        failed.stderr.contains("output.text:\n       - \"Hello Bob\"\n       + \"Hello Ada\""),
+        "{failed}"
+    );
+    assert!(failed.stderr.contains("ok   flows/greeter.yaml:32 says what is missing"), "{failed}");
+    assert!(failed.stderr.contains("1 of 2 nodes, 2 of 4 edges"), "{failed}");
+    assert!(failed.stderr.contains("no test comes to greet.text -> shout.text"), "{failed}");
+    assert!(failed.stderr.contains("1 passed, 1 failed"), "{failed}");
+    let report = stave(&folder, ["test", "--json", "--filter", "missing"]).finish().await.exits(0).json();
+    assert_eq!(items(&report, "tests").len(), 1, "{report}");
+}
+
+#[tokio::test]
+async fn an_update_changes_what_came_and_nothing_else() {
+    let folder = greeter();
+    stave(&folder, ["test", "--update"]).finish().await.exits(0);
+    let wanted = GREETER.replace(r#"{text: "Hello Bob"}"#, r#"{"text": "Hello Ada"}"#);
+    let written = folder.read("flows/greeter.yaml");
+    assert_eq!(written.replace(r#"{"text":"Hello Ada"}"#, r#"{"text": "Hello Ada"}"#), wanted);
+    stave(&folder, ["test"]).finish().await.exits(0);
+}
+
+#[tokio::test]
+async fn results_are_written_for_build_servers() {
+    let folder = greeter();
+    stave(&folder, ["test", "--junit", "report.xml"]).finish().await.exits(1);
+    let xml = folder.read("report.xml");
+    assert!(xml.contains(r#"<testsuite name="flows/greeter.yaml" tests="2" failures="1""#), "{xml}");
+    assert!(xml.contains(r#"name="greets""#) && xml.contains("<failure message="), "{xml}");
+    assert!(!xml.contains("\"Hello Bob\""), "quotes are escaped: {xml}");
+}
+
+#[tokio::test]
+async fn a_call_that_nothing_answers_fails_the_test_without_reaching_anyone() {
+    let folder = Folder::new();
+    folder.write(
+        "flow.yaml",
+        format!("{}tests:\n  - {{name: asks, request: {{q: hm}}, expect: {{}}}}\n", asker(9)),
+    );
+    let failed = stave(&folder, ["test", "flow.yaml"]).finish().await.exits(1);
+    assert!(failed.stderr.contains("the run failed: node `ask`"), "{failed}");
+}
+
+#[tokio::test]
+async fn what_a_model_answers_is_recorded_and_then_replayed() {
+    let replies = stave_canon::parse(r#"[{"content": "It is blue."}]"#).unwrap();
+    let model = ModelScript::new(replies.as_array().unwrap());
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    let tests = "tests:\n  - name: asks\n    request: {q: hm}\n    recording: recordings/asks.yaml\n    expect: {output: {a: It is blue.}, model_calls: 1}\n";
+    folder.write("flow.yaml", format!("{}{tests}", asker(server.port)));
+    stave(&folder, ["test", "flow.yaml"]).finish().await.exits(1);
+    stave(&folder, ["test", "flow.yaml", "--record"]).finish().await.exits(0);
+    assert_eq!(model.log.lock().calls.len(), 1);
+    assert!(folder.read("recordings/asks.yaml").contains("It is blue."));
+    stave(&folder, ["test", "flow.yaml"]).finish().await.exits(0);
+    assert_eq!(model.log.lock().calls.len(), 1, "the model was not asked again");
+}
+
+#[tokio::test]
+async fn a_test_that_can_not_be_run_is_a_finding() {
+    let folder = greeter();
+    folder.write("flows/greeter.yaml", GREETER.replace("path: [greet]", "path: [gret]"));
+    let refused = stave(&folder, ["test"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("bad-test") && refused.stderr.contains("greet"), "{refused}");
+    let report = stave(&folder, ["check", "--format", "json", "flows/greeter.yaml"]).finish().await.exits(2);
+    assert_eq!(text(items(&report.json(), "diagnostics").first().unwrap(), "code"), Some("bad-test"));
+}
