@@ -189,9 +189,21 @@ fn never_panics(text: &str) -> Result<(), TestCaseError> {
     if let Ok(laid_out) = wdl::format(SourceId(0), text) {
         let (before, after) = (tree::parse(SourceId(0), text), tree::parse(SourceId(0), &laid_out));
         prop_assert_eq!(meaning(&before.expect("it reads")), meaning(&after.expect("it still reads")));
+        prop_assert_eq!(comments(text), comments(&laid_out));
         prop_assert_eq!(wdl::format(SourceId(0), &laid_out).expect("it reads"), laid_out);
     }
     Ok(())
+}
+
+/// The comments of a text, in order.
+fn comments(text: &str) -> Vec<String> {
+    let ends = |letter: char| {
+        matches!(
+            letter,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    text.split(ends).map(str::trim).filter(|line| line.starts_with('#')).map(str::to_owned).collect()
 }
 
 fn workflow_errors(text: &str) -> Vec<stave_diag::Diagnostic> {
@@ -291,4 +303,30 @@ fn a_trigger_may_say_its_type_among_its_settings() {
     let found = |dialect| wdl::check_workflow(SourceId(0), &scalar, dialect).diagnostics;
     assert_eq!(found(Dialect::Reference).first().map(|found| found.code.0), Some("wdl-parse-error"));
     assert_eq!(found(Dialect::Extended).first().map(|found| found.code.0), Some("wdl-bad-trigger"));
+}
+
+#[test]
+fn expressions_have_the_results_of_python() {
+    let scope = stave_exec::expression::Scope::new();
+    for (text, wanted) in [
+        ("2 % 0.1", "0.0999999999999999"),
+        ("-7 % 2.5", "0.5"),
+        ("7 % -2.5", "-0.5"),
+        ("7.5 // 2", "3.0"),
+        ("-7.5 // 2", "-4.0"),
+        ("2 // 0.1", "19.0"),
+        ("-True", "-1"),
+        ("~False", "-1"),
+        ("[1, 2] * 2", "[1,2,1,2]"),
+        ("0 * [1]", "[]"),
+        ("round(2.675, 2)", "2.67"),
+        ("round(2.5)", "2"),
+        ("round(7, True)", "7"),
+    ] {
+        let value = stave_exec::expression::evaluate(text, &scope, &mut || None).expect("it has a value");
+        assert_eq!(value.into_value().to_string(), wanted, "{text}");
+    }
+    for text in ["[1] * 10000000", "'a' * 1.0", "[1] * []", "1 % 0.0"] {
+        assert!(stave_exec::expression::evaluate(text, &scope, &mut || None).is_err(), "{text}");
+    }
 }

@@ -49,6 +49,7 @@ pub(super) fn call(name: &str, arguments: &[Value], random: &mut dyn Random) -> 
             None => Err(not_a_number("round", value)),
         },
         ("round", [value, Value::Number(Number::Int(digits))]) => round(value, *digits),
+        ("round", [value, Value::Bool(digits)]) => round(value, i64::from(*digits)),
         (name, arguments) => Err(format!("`{name}` does not take {} arguments like these", arguments.len())),
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use ruff_python_ast::{CmpOp, Operator};
 use stave_canon::{Number, Value};
 
-use super::MAX_WEIGHT;
+use super::{MAX_WEIGHT, weight};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -28,6 +28,10 @@ pub(super) fn binary(left: &Value, operator: Operator, right: &Value) -> Result<
             let count = repetitions(count, text.len())?;
             Ok(text.repeat(count).into())
         }
+        (Value::Array(items), Operator::Mult, count) | (count, Operator::Mult, Value::Array(items)) => {
+            let count = repetitions(count, items.iter().map(weight).sum())?;
+            Ok(Value::Array(items.iter().cycle().take(items.len() * count).cloned().collect()))
+        }
         _ => match (numeric(left), numeric(right)) {
             (Some(left), Some(right)) => arithmetic(&left, operator, &right).map(Value::Number),
             _ => {
@@ -39,7 +43,7 @@ pub(super) fn binary(left: &Value, operator: Operator, right: &Value) -> Result<
 
 fn repetitions(count: &Value, length: usize) -> Result<usize> {
     let Some(Number::Int(count)) = numeric(count) else {
-        return Err(format!("a text can not be multiplied by {}", count.kind()));
+        return Err(format!("`*` repeats a whole number of times, and this is {}", count.kind()));
     };
     let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
     if count.saturating_mul(length) > MAX_WEIGHT {
@@ -66,11 +70,12 @@ fn arithmetic(left: &Number, operator: Operator, right: &Number) -> Result<Numbe
         }
         Operator::FloorDiv => {
             zero()?;
-            (left / right).floor()
+            // The remainder is exact, and the quotient follows from it.
+            ((left - remainder(left, right)) / right).round()
         }
         Operator::Mod => {
             zero()?;
-            left - right * (left / right).floor()
+            remainder(left, right)
         }
         Operator::Pow => left.powf(right),
         other => return Err(format!("`{}` is not available here", other.as_str())),
@@ -79,6 +84,12 @@ fn arithmetic(left: &Number, operator: Operator, right: &Number) -> Result<Numbe
         return Err("the number is out of range".to_owned());
     }
     Ok(Number::Float(result))
+}
+
+/// What is left of a division, with the sign of the divisor.
+fn remainder(left: f64, right: f64) -> f64 {
+    let rest = left % right;
+    if rest != 0.0 && (rest < 0.0) != (right < 0.0) { rest + right } else { rest }
 }
 
 /// Whole numbers stay whole. `None` where the result is a float.

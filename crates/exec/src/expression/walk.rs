@@ -104,6 +104,13 @@ impl Walk<'_> {
     }
 
     fn unary(&mut self, operator: UnaryOp, operand: Datum) -> Result<Datum> {
+        let operand = match operand {
+            // A boolean with a sign is a number.
+            Datum::Plain(Value::Bool(flag)) if operator != UnaryOp::Not => {
+                Datum::Plain(i64::from(flag).into())
+            }
+            other => other,
+        };
         let value = match (operator, operand) {
             (UnaryOp::Not, operand) => Value::Bool(!is_true(&operand)),
             (UnaryOp::UAdd, Datum::Plain(Value::Number(number))) => Value::Number(number),
