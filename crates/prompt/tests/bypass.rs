@@ -85,6 +85,9 @@ fn verdict(row: &Row) -> Verdict {
     match row.field.as_str() {
         "context_ref" => row.policies.check(&built(builder().add_context_ref(text))),
         "constraint" => row.policies.check(&built(builder().add_constraint(text))),
+        "constraints" => {
+            row.policies.check(&built(text.lines().fold(builder(), PromptIrBuilder::add_constraint)))
+        }
         "intent" => row.policies.check(&built(PromptIrBuilder::new("architect", text))),
         "metadata" => row.policies.check(&built(builder().add_metadata("note", text))),
         "content" => row.policies.check_content(&[Content { reference: "file:notes.md", path: None, text }]),

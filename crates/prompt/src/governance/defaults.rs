@@ -28,7 +28,7 @@ const MORE_PATHS: [&str; 15] = [
 /// Other forms of the specified keywords.
 const MORE_SENSITIVE: [&str; 5] = ["ignore policies", "overriding", "overridden", "overrode", "circumvent"];
 
-/// Instructions in text that only brings information: a verb of evasion and, near it, the rule it evades.
+/// Instructions to get around rules, in constraints and in text that only brings information: a verb of evasion and, near it, the rule it evades.
 const INJECTED: [&str; 6] = [
     r"\b(bypass|circumvent|override|overrid|evade|subvert|defeat|sidestep)(s|es|d|ed|den|ing)?\b(\W+\w+){0,4}?\W+(polic(y|ies)|governance|guard ?rails?|safeguards?|safety|restrictions?|constraints?|moderation|instructions?|security|auth|authentication|authorization|approvals?|access controls?|checks|filters?|rules)\b",
     r"\b(ignore|disregard|forget|skip|neglect)(s|d|ing)?\b\W+(all\W+|any\W+|of\W+|the\W+|your\W+|these\W+|those\W+|my\W+|its\W+|every\W+|previous\W+|prior\W+|above\W+|earlier\W+|preceding\W+|system\W+|safety\W+|existing\W+|other\W+)+(instructions?|polic(y|ies)|governance|guard ?rails?|constraints?|guidelines?|restrictions?|prompts?|directives?|orders)\b",
@@ -77,16 +77,20 @@ pub(super) fn specified() -> Vec<Policy> {
 }
 
 pub(super) fn strict() -> Vec<Policy> {
-    let injected = policy("injected_instructions", PolicyType::Content, &INJECTED, &[], Action::Deny);
-    let injected = injected.needles(&INJECTED_NEEDLES).matching(Matching::Regex);
+    let evasions =
+        [("evasive_constraints", PolicyType::Constraint), ("injected_instructions", PolicyType::Content)]
+            .map(|(name, policy_type)| {
+                let injected = policy(name, policy_type, &INJECTED, &[], Action::Deny);
+                injected.needles(&INJECTED_NEEDLES).matching(Matching::Regex)
+            });
     // An expression of ours that could not be used would be our own mistake; a test compiles them all.
-    debug_assert!(injected.is_ok());
+    debug_assert!(evasions.iter().all(Result::is_ok));
     let mut policies = vec![
         policy("protected_paths", PolicyType::ContextRef, &PATHS, &MORE_PATHS, Action::Deny),
         policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], Action::Flag),
         policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &MORE_SENSITIVE, Action::Deny),
     ];
-    policies.extend(injected);
+    policies.extend(evasions.into_iter().flatten());
     policies
 }
 
@@ -99,6 +103,6 @@ fn policy(name: &str, policy_type: PolicyType, specified: &[&str], more: &[&str]
 mod tests {
     #[test]
     fn every_expression_compiles() {
-        assert_eq!(super::strict().len(), 4);
+        assert_eq!(super::strict().len(), 5);
     }
 }

@@ -12,6 +12,7 @@
 //! violations come in policy order, then item order, then pattern order.
 
 mod carried;
+mod compiled;
 mod defaults;
 mod judge;
 mod lowered;

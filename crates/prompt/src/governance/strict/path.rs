@@ -182,12 +182,11 @@ fn place(folded: &str) -> Option<Place> {
                 return None;
             }
             rest = match host.split_once('/') {
-                Some(("" | "localhost" | "127.0.0.1" | "." | "?", path)) => {
-                    return Some(components(path.trim_start_matches('/'), true));
-                }
+                // An editor's address has the scheme again where others have a host.
+                Some(("" | "localhost" | "127.0.0.1" | "." | "?" | "file", path)) => path,
                 _ => host,
             };
-            return Some(components(rest, true));
+            return Some(components(rest, true, true));
         }
         rest = after.trim_start();
     }
@@ -195,14 +194,14 @@ fn place(folded: &str) -> Option<Place> {
         return None;
     }
     let from_root = rest.starts_with('/');
-    Some(components(rest, from_root))
+    Some(components(rest, from_root, rest.starts_with("//")))
 }
 
-fn components(path: &str, from_root: bool) -> Place {
+fn components(path: &str, from_root: bool, has_host: bool) -> Place {
     let mut out = Place { from_root, components: Vec::new() };
     let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
     // `//?/C:/x`, `//./C:/x` and `//host/c$/x` are other names of a drive.
-    if path.starts_with("//") {
+    if has_host {
         while parts
             .peek()
             .is_some_and(|part| matches!(*part, "?" | "." | "globalroot" | "unc" | "localhost" | "127.0.0.1"))

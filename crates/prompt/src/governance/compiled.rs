@@ -1,0 +1,238 @@
+//! One policy, ready to search a text for all that it forbids.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::lowered::Lowered;
+use super::policy::{Matching, Policy, PolicyType};
+use super::sieve::{Form, Sieve};
+use super::strict::{Literals, PathPattern, Paths, Places, Prepared, letters_and_figures};
+use super::{Field, Mode, Violation};
+use crate::ContextRef;
+
+/// One policy, ready to search.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    /// Whether texts are compared byte by byte, as specified.
+    exact: bool,
+    literals: Literals,
+    paths: Vec<(usize, PathPattern)>,
+    expressions: Vec<usize>,
+    allowed: Literals,
+    allowed_paths: Vec<PathPattern>,
+    only: Option<(Places, Arc<str>)>,
+}
+
+/// A text that policies look at, with the forms that they ask for made once.
+pub(super) struct Item<'t> {
+    text: &'t str,
+    lowered: OnceCell<Lowered<'t>>,
+    prepared: OnceCell<Prepared<'t>>,
+    paths: OnceCell<Paths>,
+}
+
+impl<'t> Item<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Item { text, lowered: OnceCell::new(), prepared: OnceCell::new(), paths: OnceCell::new() }
+    }
+
+    fn lowered(&self) -> &Lowered<'t> {
+        self.lowered.get_or_init(|| Lowered::new(self.text))
+    }
+
+    fn prepared(&self) -> &Prepared<'t> {
+        self.prepared.get_or_init(|| Prepared::new(self.text))
+    }
+
+    fn paths(&self) -> &Paths {
+        self.paths.get_or_init(|| Paths::of(self.text))
+    }
+}
+
+impl Compiled {
+    pub(super) fn new(mode: Mode, policy: &Policy, allow: &[String]) -> Self {
+        let matching = policy.explicit_matching();
+        let exact = matching.is_none() && mode == Mode::Specified;
+        let is_reference = policy.policy_type() == PolicyType::ContextRef;
+        let mut paths = Vec::new();
+        let mut literals = Vec::new();
+        let mut expressions = Vec::new();
+        for (index, pattern) in policy.patterns().iter().enumerate() {
+            match matching {
+                Some(Matching::Regex) => expressions.push(index),
+                Some(Matching::Path) => match PathPattern::new(pattern.written()) {
+                    Some(path) => paths.push((index, path)),
+                    None => paths.extend(PathPattern::anywhere(pattern.written()).map(|path| (index, path))),
+                },
+                Some(Matching::Word) => literals.push((index, pattern.written(), true)),
+                Some(Matching::Substring) => literals.push((index, pattern.written(), false)),
+                None if exact => {}
+                None if is_reference => match PathPattern::new(pattern.written()) {
+                    Some(path) => paths.push((index, path)),
+                    None => literals.push((index, pattern.written(), false)),
+                },
+                None => literals.push((index, pattern.written(), true)),
+            }
+        }
+        let allowed = allow.iter().chain(policy.allowed());
+        let texts = |(index, text): (usize, &'_ String)| (index, text.clone());
+        let allowed: Vec<(usize, String)> = allowed.enumerate().map(texts).collect();
+        let allowed_paths = if is_reference {
+            let texts = policy.allowed().iter();
+            texts.filter_map(|text| PathPattern::new(text).or_else(|| PathPattern::anywhere(text))).collect()
+        } else {
+            Vec::new()
+        };
+        let only = (is_reference && !policy.only_places().is_empty()).then(|| {
+            let named = format!("outside {}", policy.only_places().join(", "));
+            (Places::new(policy.only_places()), Arc::from(named))
+        });
+        Compiled {
+            exact,
+            literals: Literals::new(literals),
+            paths,
+            expressions,
+            allowed: Literals::new(allowed.iter().map(|(index, text)| (*index, text.as_str(), true))),
+            allowed_paths,
+            only,
+        }
+    }
+
+    /// Judges a text that is searched for keywords.
+    pub(super) fn texts(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        field: impl Fn() -> Field,
+        out: &mut Vec<Violation>,
+    ) {
+        if self.exact {
+            out.extend(policy.patterns().iter().filter_map(|pattern| {
+                let range = item.lowered().find(pattern.lowered())?;
+                Some(Violation::new(policy, field(), pattern, item.text, range))
+            }));
+            return;
+        }
+        let hits = self.hits(policy, item);
+        self.report(policy, item, hits, field, out);
+    }
+
+    /// Judges a text that is a reference.
+    pub(super) fn references(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        field: impl Fn() -> Field,
+        out: &mut Vec<Violation>,
+    ) {
+        if self.exact {
+            out.extend(policy.patterns().iter().filter_map(|pattern| {
+                let start = find(item.text, pattern.written())?;
+                let range = start..start + pattern.written().len();
+                Some(Violation::new(policy, field(), pattern, item.text, range))
+            }));
+        } else {
+            let mut hits = self.hits(policy, item);
+            let whole = 0..item.text.len();
+            let under = self.paths.iter().filter(|(_, path)| path.matches(item.paths(), &self.allowed_paths));
+            hits.extend(under.map(|(index, _)| (*index, whole.clone())));
+            self.report(policy, item, hits, &field, out);
+        }
+        if let Some((places, named)) = &self.only
+            && matches!(ContextRef::parse(item.text), ContextRef::File(_) | ContextRef::Raw(_))
+            && !places.hold(item.paths())
+        {
+            out.push(Violation::of(policy, field(), Arc::clone(named), item.text, 0..item.text.len()));
+        }
+    }
+
+    /// The hits of literals and expressions outside what is allowed.
+    fn hits(&self, policy: &Policy, item: &Item<'_>) -> Vec<(usize, Range<usize>)> {
+        if self.literals.is_empty() && self.expressions.is_empty() {
+            return Vec::new();
+        }
+        let prepared = item.prepared();
+        let mut hits = Vec::new();
+        self.literals.find_each(prepared, |pattern, range| hits.push((pattern, range)));
+        hits.extend(self.expressions.iter().filter_map(|index| {
+            let expression = policy.patterns().get(*index)?.expression()?;
+            Some((*index, prepared.find(expression)?))
+        }));
+        if hits.is_empty() || self.allowed.is_empty() {
+            return hits;
+        }
+        let mut allowed = Vec::new();
+        self.allowed.find_each(prepared, |_, range| allowed.push(range));
+        let inside = |range: &Range<usize>| {
+            allowed.iter().any(|allowed| allowed.start <= range.start && range.end <= allowed.end)
+        };
+        hits.retain(|(_, range)| !inside(range));
+        hits
+    }
+
+    /// The first hit of each pattern, in pattern order.
+    fn report(
+        &self,
+        policy: &Policy,
+        item: &Item<'_>,
+        mut hits: Vec<(usize, Range<usize>)>,
+        field: impl Fn() -> Field,
+        out: &mut Vec<Violation>,
+    ) {
+        hits.sort_by_key(|(pattern, range)| (*pattern, range.start));
+        hits.dedup_by_key(|(pattern, _)| *pattern);
+        for (index, range) in hits {
+            if let Some(pattern) = policy.patterns().get(index) {
+                out.push(Violation::new(policy, field(), pattern, item.text, range));
+            }
+        }
+    }
+}
+
+/// The sieve of all policies of a kind, if one form of the texts serves them all.
+pub(super) fn sieve<'p>(
+    policies: &mut dyn Iterator<Item = (&'p Policy, &'p Compiled)>,
+    of_references: bool,
+    mode: Mode,
+) -> Option<Sieve> {
+    let form = match (mode, of_references) {
+        (Mode::Strict, _) => Form::Letters,
+        (Mode::Specified, true) => Form::Exact,
+        (Mode::Specified, false) => Form::Lowered,
+    };
+    let mut needles = Vec::new();
+    for (policy, compiled) in policies {
+        if compiled.exact != (mode == Mode::Specified) || compiled.only.is_some() {
+            return None;
+        }
+        match form {
+            Form::Exact => needles.extend(policy.forbidden().map(str::to_owned)),
+            Form::Lowered => {
+                needles.extend(policy.patterns().iter().map(|pattern| pattern.lowered().to_owned()));
+            }
+            Form::Letters => {
+                needles.extend_from_slice(compiled.literals.needles());
+                needles.extend(compiled.paths.iter().filter_map(|(_, path)| path.needle()));
+                if !compiled.expressions.is_empty() {
+                    needles.extend(policy.known_needles()?.iter().map(|text| letters_and_figures(text)));
+                }
+            }
+        }
+    }
+    Sieve::new(form, &needles)
+}
+
+/// Where a text begins in another one. References are short, so that preparing a search would take longer.
+fn find(text: &str, wanted: &str) -> Option<usize> {
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    match wanted.first() {
+        None => Some(0),
+        Some(first) => {
+            let starts = 0..(text.len() + 1).checked_sub(wanted.len())?;
+            starts.into_iter().find(|at| {
+                text.get(*at) == Some(first) && text.get(*at..).is_some_and(|rest| rest.starts_with(wanted))
+            })
+        }
+    }
+}
