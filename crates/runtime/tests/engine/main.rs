@@ -13,5 +13,7 @@ mod crashes;
 mod graph;
 mod parallel_runs;
 mod reference;
+mod rep;
 mod scripted;
+mod workflows;
 mod world;
