@@ -1,5 +1,6 @@
 //! The system's clock and randomness behind the ports that the other crates take.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,9 @@ impl Clock for SystemClock {
     }
 }
 
+/// How many random bytes an id takes.
+const ID_BYTES: usize = 16;
+
 #[derive(Debug)]
 pub(crate) struct RandomIds;
 
@@ -28,8 +32,15 @@ impl Ids for RandomIds {
         reason = "without randomness no id is safe to hand out, and there is no way on"
     )]
     fn fresh(&self) -> u128 {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).expect("the system's random source failed");
-        u128::from_ne_bytes(bytes)
+        thread_local!(static BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        // Asking the system costs more than everything else about an id, so each thread asks for many at once.
+        BYTES.with_borrow_mut(|bytes| {
+            if bytes.len() < ID_BYTES {
+                bytes.resize(256 * ID_BYTES, 0);
+                getrandom::fill(bytes).expect("the system's random source failed");
+            }
+            let from = bytes.len() - ID_BYTES;
+            bytes.drain(from..).fold(0, |id, byte| (id << 8) | u128::from(byte))
+        })
     }
 }
