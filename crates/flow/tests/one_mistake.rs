@@ -113,6 +113,12 @@ fn what_could_not_be_read_is_not_missed_again() {
             "wrong-type",
         ),
         ("      name: failed\n", "      type: object\n", "missing-field"),
+        (
+            "    state:\n      scope: session\n      key: \"talk_{context.session_id}\"\n",
+            "    state: 3\n",
+            "wrong-type",
+        ),
+        ("          maps_to: find\n", "          maps_to: fnd\n", "unknown-tool-target"),
         ("          maps_to: find\n", "          maps_to: 3\n", "wrong-type"),
         ("{key: {type: string}}", "{kay: {type: string}}", "tool-parameter"),
         ("{key: {type: string}}", "3", "bad-schema"),

@@ -44,6 +44,7 @@ struct Gaps<'tree> {
     callers: bool,
     inputs: HashSet<&'tree str>,
     outputs: HashSet<&'tree str>,
+    state: HashSet<&'tree str>,
 }
 
 impl<'tree> Gaps<'tree> {
@@ -66,6 +67,7 @@ impl<'tree> Gaps<'tree> {
             callers: false,
             inputs: HashSet::new(),
             outputs: HashSet::new(),
+            state: HashSet::new(),
         };
         for entry in nodes.unwrap_or_default() {
             let id = entry.key.value.as_str();
@@ -81,6 +83,9 @@ impl<'tree> Gaps<'tree> {
             if count(entry.value.get("outputs")) != Some(node.outputs.len()) || lost_error {
                 gaps.outputs.insert(id);
             }
+            if entry.value.get("state").is_some() && node.state.is_none() {
+                gaps.state.insert(id);
+            }
             gaps.callers |= lost_calls(&entry.value, node);
         }
         gaps
@@ -92,6 +97,7 @@ impl<'tree> Gaps<'tree> {
             && self.nodes.is_empty()
             && self.inputs.is_empty()
             && self.outputs.is_empty()
+            && self.state.is_empty()
     }
 
     fn explain(&self, flow: &Flow, found: &Diagnostic) -> bool {
@@ -101,6 +107,9 @@ impl<'tree> Gaps<'tree> {
         }
         if self.all_nodes && is(&[codes::DANGLING_EDGE, codes::UNKNOWN_TOOL_TARGET]) {
             return true;
+        }
+        if is(&[codes::STATE_NOT_CONFIGURED]) {
+            return node_at(flow, found.primary).is_some_and(|node| self.state.contains(node.id.as_str()));
         }
         if self.callers && is(&[codes::UNANSWERED_TOOL]) {
             return true;

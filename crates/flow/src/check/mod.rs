@@ -67,8 +67,6 @@ pub struct Options {
     pub strict: bool,
     /// Providers that the project configures besides the specification's four.
     pub providers: Vec<String>,
-    /// Whether the project's prompts are not cached, so that what changes may stand anywhere in them.
-    pub uncached_prompts: bool,
     /// Who may be given sensitive data.
     pub scopes: Scopes,
 }

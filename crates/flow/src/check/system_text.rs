@@ -1,4 +1,5 @@
-//! A prompt's system text is the same for every request, so that providers can keep it.
+//! A prompt's system text is the same for every request, so that providers can keep it. Every prompt is
+//! planned for the provider's cache, so the rule has no exception.
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
@@ -6,9 +7,6 @@ use stave_diag::codes::flow as codes;
 use super::subject::{Subject, listed};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    if subject.options.uncached_prompts {
-        return;
-    }
     for node in subject.nodes() {
         let Some(system) = node.prompt.as_ref().and_then(|prompt| prompt.system.as_ref()) else { continue };
         let checked = subject.templates(node).iter().find(|(text, _)| std::ptr::eq(*text, system));

@@ -23,6 +23,11 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // An edge with a broken end was meant to feed the port that it names or nearly names.
     let meant: HashSet<(&str, &str)> =
         subject.flow.edges.iter().filter_map(|edge| target(subject.flow, edge.to.as_ref()?)).collect();
+    // A tool that nearly names a node was meant for it, and is reported where it stands.
+    let called = subject.nodes().flat_map(Node::called).map(Text::as_str);
+    let astray = called.filter(|target| !subject.flow.nodes.contains_key(*target));
+    let ids = || subject.flow.nodes.keys().map(String::as_str);
+    let nearly: HashSet<&str> = astray.filter_map(|target| did_you_mean(target, ids())).collect();
     for node in subject.nodes() {
         let callers = subject.callers(&node.id);
         for port in node.inputs.iter().filter(|port| !port.optional) {
@@ -33,7 +38,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             let takes_item = runs.into_iter().any(|each| {
                 each::item_port(subject, node, each).is_none_or(|item| item == port.name.as_str())
             });
-            if fed.contains(&place) || meant.contains(&place) || called || takes_item {
+            if fed.contains(&place)
+                || meant.contains(&place)
+                || called
+                || takes_item
+                || nearly.contains(place.0)
+            {
                 continue;
             }
             let name = port.name.as_str();

@@ -14,13 +14,16 @@ use stave_llm::{
     CallOptions, FunctionTool, Message, Part, PartKind, Provider, Request, Role, Secret, Target, Tool,
     ToolChoice, ToolUse, Transport,
 };
+use stave_prompt::governance::Content;
+use stave_prompt::{Pipeline, PromptIrBuilder};
 use stave_runtime::Secrets;
 
 use super::Edit;
 use crate::exit::Stop;
-use crate::ports::SystemClock;
+use crate::ports::{RandomIds, SystemClock};
 use crate::project::Project;
 use crate::services::{self, Models};
+use crate::{governance, prompt_plugins};
 
 /// How often a model may correct commands that were refused.
 const ROUNDS: usize = 3;
@@ -52,6 +55,7 @@ pub(super) fn ask(
             .help("take the secret out of the file; `stave check` shows the place"));
     }
     let target = target(project)?;
+    let sentence = &governed(project, &target, text, sentence)?;
     let models = match replay {
         Some(path) => Models::Replay(path.to_owned()),
         None => Models::Live,
@@ -68,6 +72,38 @@ pub(super) fn ask(
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     runtime.block_on(converse(&*transport, &target, text, sentence, options))
+}
+
+/// The sentence as it may be sent: it and the flow pass the project's policies and prompt plugins, as every
+/// prompt of a run does.
+fn governed(project: &Project, target: &Target, text: &str, sentence: &str) -> Result<String, Stop> {
+    let policies = governance::policies(project)?;
+    let refused = |violations: Vec<String>| {
+        Stop::refused(format!("governance refused the prompt: {}", violations.join("; ")))
+            .help("nothing was sent; `stave prompt check` explains what the policies ask for")
+    };
+    let ir = PromptIrBuilder::new("flow_editor", sentence)
+        .set_model_hint(target.provider.as_str())
+        .add_metadata("model", target.model.as_str())
+        .build(&RandomIds, &SystemClock)
+        .map_err(|error| Stop::invalid(format!("the sentence is no prompt: {error}")))?;
+    let plugins = prompt_plugins::all(project, &services::worker()?)?;
+    let pipeline = Pipeline::new(Some(policies.clone()))
+        .with_plugins(plugins)
+        .with_plugin_limit(prompt_plugins::limit(project).saturating_mul(2));
+    let outcome = pipeline.process(&ir, &RandomIds, &SystemClock);
+    if !outcome.approved {
+        return Err(refused(outcome.violation_texts()));
+    }
+    let contents = [
+        Content { reference: "instructions", path: None, text: INSTRUCTIONS },
+        Content { reference: "flow", path: None, text },
+    ];
+    let verdict = policies.check_content(&contents);
+    if !verdict.approved() {
+        return Err(refused(verdict.texts()));
+    }
+    Ok(outcome.ir.intent.clone())
 }
 
 fn target(project: &Project) -> Result<Target, Stop> {

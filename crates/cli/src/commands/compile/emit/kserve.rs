@@ -1,13 +1,15 @@
 //! `kserve`: how each flow with a `deployment` is served. A KServe manifest for `kserve`, a package with its
 //! handler for `lambda`; a container file for all but `lambda`, since `local` is the built-in server.
 
+use stave_diag::LineColumn;
+use stave_flow::deployment_faults;
 use stave_system::deploy::{
     Service, Target, container_file, kserve_manifest, lambda_handler, lambda_package, services,
 };
 
 use super::projection;
 use super::{Before, Emitter, Tree};
-use crate::commands::compile::compilation::Compilation;
+use crate::commands::compile::compilation::{Compilation, CompiledFlow};
 use crate::exit::Stop;
 use crate::terminal;
 
@@ -32,6 +34,18 @@ impl Emitter for Kserve {
 
     /// A service that would lose data is no reason to refuse a compile that was not asked to deploy it.
     fn refuse(&self, compilation: &Compilation) -> Result<(), Stop> {
+        let flows = compilation.flows.iter().filter_map(CompiledFlow::flow);
+        if let Some(fault) = flows.flat_map(deployment_faults).next() {
+            let file = compilation.sources.name(fault.primary.source);
+            let place =
+                compilation.sources.place(fault.primary).map_or(LineColumn::FIRST, |(place, _)| place);
+            let at = format!("{file}:{}:{}", place.line, place.column);
+            let stop = Stop::invalid(format!("{at}: {} [{}]", fault.message, fault.code));
+            return Err(match fault.help {
+                Some(help) => stop.help(help),
+                None => stop,
+            });
+        }
         for (service, _) in of(compilation)?.iter().map(|(service, name, _)| (service, name)) {
             service.check().map_err(|error| {
                 Stop::invalid(error.to_string())
