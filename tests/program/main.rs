@@ -24,3 +24,5 @@ mod mask;
 mod process;
 mod scripted;
 mod serve;
+#[path = "../../crates/stores/tests/stores/server.rs"]
+mod server;

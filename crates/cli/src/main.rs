@@ -14,6 +14,7 @@ mod exit;
 mod features;
 mod files;
 mod governance;
+mod markup;
 mod ports;
 mod progress;
 mod project;

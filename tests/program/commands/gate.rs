@@ -19,8 +19,8 @@ async fn run(project: &str, change: impl Fn(String) -> String) -> (Finished, Vec
     let request = format!(r#"{{"q": "Is {SECRET} a good key?"}}"#);
     let arguments = ["run", "flow.yaml", "--ephemeral", "--input", "-", "--json"];
     let finished = stave(&folder, arguments).input(&request).finish().await;
-    let sent = model.log.lock().calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned());
-    let sent = sent.collect();
+    let log = model.log.lock();
+    let sent = log.calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned()).collect();
     (finished, sent)
 }
 
@@ -36,7 +36,10 @@ async fn a_secret_in_a_prompt_is_taken_out_on_its_way_and_that_is_told() {
     assert!(sent[0].contains("Is [redacted aws_access_key] a good key?"), "{}", sent[0]);
     assert!(!sent[0].contains(SECRET));
     let flagged = flagged(&finished);
-    assert!(flagged.contains("restricted content (aws_access_key)") && !flagged.contains(SECRET), "{flagged}");
+    assert!(
+        flagged.contains("restricted content (aws_access_key)") && !flagged.contains(SECRET),
+        "{flagged}"
+    );
 }
 
 #[tokio::test]
@@ -51,7 +54,8 @@ async fn a_policy_can_refuse_it_instead() {
 #[tokio::test]
 async fn a_model_inside_the_scope_gets_it_as_it_is() {
     let accepts = "\n[accepts.hosts]\n\"127.0.0.1\" = \"restricted\"\n";
-    let label = |flow: String| flow.replace("{requires: [q]}", "{requires: [q], sensitivity: {q: restricted}}");
+    let label =
+        |flow: String| flow.replace("{requires: [q]}", "{requires: [q], sensitivity: {q: restricted}}");
     let (finished, sent) = run(accepts, label).await;
     finished.exits(0);
     assert!(sent[0].contains(SECRET), "{}", sent[0]);

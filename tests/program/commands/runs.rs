@@ -219,3 +219,20 @@ async fn a_waiting_run_can_be_cancelled() {
     stave(&folder, ["runs", "cancel", &run]).finish().await.exits(0);
     assert_eq!(listed(&folder).await, [(run, "cancelled".to_owned())]);
 }
+
+#[tokio::test]
+async fn a_page_about_a_run_holds_its_results_escaped_and_loads_nothing() {
+    let folder = divider();
+    let id = run(&folder, r#"{"n": 5, "note": "<script>alert(1)</script>"}"#, 0).await;
+    stave(&folder, ["runs", "report", &id, "--out", "run.html"]).finish().await.exits(0);
+    let page = folder.read("run.html");
+    for text in [id.as_str(), "<svg", "it is 20", "&lt;script&gt;alert(1)"] {
+        assert!(page.contains(text), "`{text}` is not in {page}");
+    }
+    for text in ["<script", "http://", "https://", "src=", "@import"] {
+        let found = page.replace("http://www.w3.org/2000/svg", "").contains(text);
+        assert!(!found, "`{text}` is in {page}");
+    }
+    let printed = stave(&folder, ["runs", "report", &id]).finish().await.exits(0);
+    assert_eq!(printed.stdout.trim_end(), page.trim_end());
+}

@@ -4,6 +4,7 @@ mod arguments;
 mod end;
 mod go_on;
 mod list;
+mod report;
 mod show;
 
 use std::path::Path;
@@ -30,6 +31,7 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
         match &arguments.command {
             RunsCommand::List(list) => list::list(list, terminal).await,
             RunsCommand::Show(show) => show::show(show, terminal).await,
+            RunsCommand::Report(report) => report::report(report).await,
             RunsCommand::Resume(resume) => go_on::resume(resume, terminal).await,
             RunsCommand::Replay(replay) => go_on::replay(replay, terminal).await,
             RunsCommand::Approve(approve) => go_on::approve(approve, terminal).await,

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 Examples:
   stave runs list --status interrupted
   stave runs show run_4f2a                the beginning of an id is enough
+  stave runs report run_4f2a -o run.html  a page to look at and to send
   stave runs resume run_4f2a              after a crash, a kill or a restart
   stave runs replay run_4f2a answer       again, from the node `answer` on
   stave runs approve run_4f2a ask_boss --comment \"within budget\"
@@ -25,6 +26,8 @@ pub(super) enum RunsCommand {
     List(List),
     /// Show the nodes of a run, its output and its failure
     Show(Show),
+    /// Write a page about a run: its graph, times, tokens, money and results
+    Report(Report),
     /// Go on with a run that was interrupted or waited; finished steps are not repeated
     Resume(GoOn),
     /// Run the document of a run again under a new id, taking recorded results over
@@ -76,6 +79,17 @@ pub(super) enum Status {
 pub(super) struct Show {
     /// The run's id, or the beginning of it
     pub(super) run: String,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Report {
+    /// The run's id, or the beginning of it
+    pub(super) run: String,
+    /// The file to write; stdout when absent
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -158,6 +172,7 @@ impl Runs {
         let place = match &self.command {
             RunsCommand::List(list) => &list.place,
             RunsCommand::Show(show) => &show.place,
+            RunsCommand::Report(report) => &report.place,
             RunsCommand::Resume(resume) => &resume.with.place,
             RunsCommand::Replay(replay) => &replay.with.place,
             RunsCommand::Approve(approve) => &approve.with.place,
