@@ -10,7 +10,7 @@ use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::catalog::{Archive, Model};
-use crate::events::grown;
+use crate::events::{RunLog, grown};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
 
@@ -42,8 +42,8 @@ impl Shared {
         let id = run_id.clone();
         let work = async move { engine.start(&id, document, &request).await };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
-        let done = self.spawn(task, &run_id, model.engine.clone(), work);
-        self.begun(&model.archive, Started { run_id, done }).await
+        let (log, done) = self.spawn(task, &run_id, model.engine.clone(), work);
+        begun(&log, Started { run_id, done }).await
     }
 
     /// Goes on with a run that was interrupted or waited.
@@ -59,8 +59,8 @@ impl Shared {
         let (id, driving) = (run_id.to_owned(), engine.clone());
         let work = async move { driving.resume(&id, auth).await };
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
-        let done = self.spawn(task, run_id, engine, work);
-        self.begun(archive, Started { run_id: run_id.to_owned(), done }).await
+        let (log, done) = self.spawn(task, run_id, engine, work);
+        begun(&log, Started { run_id: run_id.to_owned(), done }).await
     }
 
     /// A turn to run. Beyond those that go on, only so many may wait.
@@ -92,8 +92,8 @@ impl Shared {
         run_id: &str,
         engine: EmbeddedEngine,
         work: impl Future<Output = Result<RunReport, JournalError>> + Send + 'static,
-    ) -> oneshot::Receiver<Result<RunReport, JournalError>> {
-        task.archive.hub.open(run_id);
+    ) -> (Arc<RunLog>, oneshot::Receiver<Result<RunReport, JournalError>>) {
+        let log = task.archive.hub.open(run_id);
         let (sender, done) = oneshot::channel();
         let (shared, run_id) = (Arc::clone(self), run_id.to_owned());
         let mut phase = self.phase();
@@ -118,23 +118,7 @@ impl Shared {
         let mut runs = self.runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         while runs.try_join_next().is_some() {}
         runs.spawn(running);
-        done
-    }
-
-    /// Waits until the journal has the run, or there is none.
-    async fn begun(&self, archive: &Archive, mut started: Started) -> Result<Started, Problem> {
-        let Some(log) = archive.hub.log(&started.run_id) else { return Ok(started) };
-        let mut seen = log.watch();
-        tokio::select! {
-            () = grown(&mut seen, 0) => {}
-            outcome = &mut started.done => return ended_at_once(started.run_id, outcome),
-        }
-        if seen.borrow().events == 0 {
-            // The log was closed before anything was written, so the outcome says why.
-            let outcome = (&mut started.done).await;
-            return ended_at_once(started.run_id, outcome);
-        }
-        Ok(started)
+        (log, done)
     }
 
     /// The report of a run, or why it did not come in time. A run that nobody waits for any more is asked
@@ -157,6 +141,22 @@ impl Shared {
             }
         }
     }
+}
+
+/// Waits until the journal has the run, or there is none.
+async fn begun(log: &RunLog, mut started: Started) -> Result<Started, Problem> {
+    let mut seen = log.watch();
+    tokio::select! {
+        () = grown(&mut seen, 0) => {}
+        outcome = &mut started.done => return ended_at_once(started.run_id, outcome),
+    }
+    let has_begun = seen.borrow().events > 0;
+    if has_begun {
+        return Ok(started);
+    }
+    // The log was closed before anything was written, so the outcome says why.
+    let outcome = (&mut started.done).await;
+    ended_at_once(started.run_id, outcome)
 }
 
 fn ended_at_once(

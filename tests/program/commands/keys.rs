@@ -111,6 +111,10 @@ async fn a_changed_bundle_is_told_what_drifted() {
     let codes: Vec<Option<&str>> =
         items(&report, "diagnostics").iter().map(|one| text(one, "code")).collect();
     assert!(codes.contains(&Some("bundle-content-drift")), "{report}");
+    // A space means nothing to any rule, and is not what the run manifest lists.
+    folder.write(&bundle, format!("{text_before} "));
+    let report = stave(&folder, ["bundle", "check", "--json", &bundle]).finish().await.exits(2).json();
+    assert_eq!(items(&report, "diagnostics").len(), 1, "{report}");
     let off = ["--artifact-consistency-policy", "off", "--deployment-intents-ir-alignment-policy", "off"];
     let arguments = ["bundle", "check", "--json", &bundle].into_iter().chain(off);
     stave(&folder, arguments).finish().await.exits(0);

@@ -32,7 +32,7 @@ edges:
 deployment:
   target: local
   context:
-    user: "header:X-User"
+    user: {{header: X-User}}
 "#
     )
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use stave_canon::Value;
+use stave_canon::{Pointer, Value, sha256_hex};
 use stave_system::bundle::check::{Issue, Subject, check};
 use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
+use stave_system::manifest::manifest_path;
+use stave_system::policy::Check;
 use stave_system::sign::{Claim, PublicKey, Trust, verify};
-use stave_system::{Document, Places};
+use stave_system::{Document, Places, codes};
 
 use super::keys;
 use super::system::admission::{admit, project_of, refused, signature_of, signature_path};
@@ -61,6 +63,14 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
     });
     let policies = findings::policies(&project, arguments.policies);
     let mut places = Places::new(source, &text);
+    if let Some(manifest) = beside(manifest_path(run_id))?
+        && let Some(listed) = manifest.pointer("/runtime_bundle/sha256").and_then(Value::as_str)
+        && listed != sha256_hex(&text)
+    {
+        let message = "the bytes of the bundle are not those that its run manifest lists";
+        let level = policies.level(Check::ArtifactConsistency);
+        findings.add(level, places.diagnostic(codes::BUNDLE_CONTENT_DRIFT, &Pointer::root(), message));
+    }
     for Issue { code, check, pointer, message } in &issues {
         findings.add(policies.level(*check), places.diagnostic(*code, pointer, message));
     }

@@ -162,7 +162,8 @@ impl Watching {
                 Some(event) => Waited::Event(event.clone()),
                 None if *is_over => Waited::Over,
                 None => tokio::select! {
-                    () = reach(&mut self.phase, Phase::Ending) => Waited::Over,
+                    // Whoever drives it goes on without this server.
+                    () = reach(&mut self.phase, Phase::Draining) => Waited::Over,
                     () = tokio::time::sleep(LOOK) => Waited::Look,
                 },
             },
