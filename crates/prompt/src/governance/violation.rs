@@ -36,6 +36,8 @@ pub struct Violation {
     pub item: Arc<str>,
     /// The bytes of `item` that matched: its first occurrence.
     pub range: Range<usize>,
+    /// Whether the sentence says what matched, because the pattern is an expression that nobody wants to read.
+    says_match: bool,
 }
 
 impl Field {
@@ -62,7 +64,8 @@ impl Violation {
         item: &str,
         range: Range<usize>,
     ) -> Self {
-        Violation::of(policy, field, pattern.shared(), item, range)
+        let says_match = pattern.expression().is_some();
+        Violation { says_match, ..Violation::of(policy, field, pattern.shared(), item, range) }
     }
 
     pub(super) fn of(
@@ -73,7 +76,8 @@ impl Violation {
         range: Range<usize>,
     ) -> Self {
         let policy_name = policy.shared_name();
-        Violation { policy: policy_name, action: policy.action(), field, pattern, item: item.into(), range }
+        let (action, item) = (policy.action(), item.into());
+        Violation { policy: policy_name, action, field, pattern, item, range, says_match: false }
     }
 
     /// Everything about the violation, for programs.
@@ -113,7 +117,8 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation { policy, action, field, pattern, item, .. } = self;
+        let Violation { policy, action, field, item, .. } = self;
+        let pattern = if self.says_match { self.matched() } else { &self.pattern };
         write!(out, "{}: {policy} - ", action.shout())?;
         match field {
             Field::ContextRefs(_) => {
