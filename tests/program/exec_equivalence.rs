@@ -7,10 +7,10 @@ use stave_flow::Options;
 use stave_lower::{ExecSettings, flow_to_exec};
 
 use crate::batch;
-use crate::folder::{Folder, repository};
-use crate::process::stave;
 use crate::flow_rows::row::{RunRow, run_rows};
 use crate::flow_rows::run::{Outcome, compare, perform, unchanged};
+use crate::folder::{Folder, repository};
+use crate::process::stave;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_of_a_flow_runs_as_the_flow_does() {
@@ -64,10 +64,12 @@ fn failures(outcome: &Outcome) -> Vec<(Option<&str>, Option<&str>)> {
 
 /// What of a report is the same however the flow was given.
 fn essence(report: &Value) -> Value {
-    let runs = report.get("runs").and_then(Value::as_array).map_or_else(|| vec![report.clone()], <[Value]>::to_vec);
+    let runs =
+        report.get("runs").and_then(Value::as_array).map_or_else(|| vec![report.clone()], <[Value]>::to_vec);
     let runs = runs.iter().map(|run| {
         let statuses = run.get("nodes").and_then(Value::as_object).into_iter().flatten();
-        let statuses = statuses.map(|(id, node)| (id.clone(), node.get("status").cloned().unwrap_or_default()));
+        let statuses =
+            statuses.map(|(id, node)| (id.clone(), node.get("status").cloned().unwrap_or_default()));
         Value::from_iter([
             ("status", run.get("status").cloned().unwrap_or_default()),
             ("output", run.get("output").cloned().unwrap_or_default()),
@@ -93,8 +95,10 @@ async fn the_examples_run_from_their_documents_as_from_their_flows() {
     for example in names(&repository().join("examples"), "") {
         let path = format!("examples/{example}");
         let root = repository().join(&path);
-        let requests: Vec<String> =
-            names(&root.join("requests"), "json").into_iter().chain(names(&root.join("requests"), "jsonl")).collect();
+        let requests: Vec<String> = names(&root.join("requests"), "json")
+            .into_iter()
+            .chain(names(&root.join("requests"), "jsonl"))
+            .collect();
         for flow in names(&root.join("flows"), ".yaml") {
             for request in &requests {
                 // Each run begins without anything that another one remembered.
@@ -105,7 +109,8 @@ async fn the_examples_run_from_their_documents_as_from_their_flows() {
                 stave(&of_document, compile).finish().await.exits(0);
                 let document = names(&of_document.path().join("out/flows"), ".ir.json").remove(0);
                 let document = format!("out/flows/{document}");
-                let found = stave(&of_document, ["run", &document, "--input", &input, "--json"]).finish().await;
+                let found =
+                    stave(&of_document, ["run", &document, "--input", &input, "--json"]).finish().await;
                 assert_eq!(found.code, wanted.code, "{path} {flow} {request}\n{wanted}\n{found}");
                 let (wanted, found) = (essence(&wanted.json()), essence(&found.json()));
                 assert_eq!(found, wanted, "{path} {flow} {request}");

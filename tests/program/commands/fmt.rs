@@ -108,7 +108,10 @@ const TIDY_WORKFLOW: &str = "# the plant\nversion: dsl/v0\n\nworkflow: plant\nst
 async fn workflows_and_policies_are_laid_out_too() {
     let folder = Folder::new();
     folder.write("flows/plant.wdl", UNTIDY_WORKFLOW);
-    folder.write("flows/plant.PDL.yaml", "version: 1\narms:\n    a:\n        b: 1\nevaluate:\n    x = 1\nemit:\n    x: x\n");
+    folder.write(
+        "flows/plant.PDL.yaml",
+        "version: 1\narms:\n    a:\n        b: 1\nevaluate:\n    x = 1\nemit:\n    x: x\n",
+    );
     let check = stave(&folder, ["fmt", "--check"]).finish().await.exits(2);
     insta::assert_snapshot!(check.stderr, @r"
     would change flows/plant.PDL.yaml
@@ -132,6 +135,9 @@ async fn a_workflow_that_can_not_be_read_is_left_as_it_is() {
     let folder = Folder::new();
     folder.write("plant.wdl", "version: 1\n\tworkflow: a\n");
     let refused = stave(&folder, ["fmt", "plant.wdl"]).finish().await.exits(2);
-    assert!(refused.stderr.contains("wdl-parse-error") && refused.stderr.contains("plant.wdl:2:1"), "{refused}");
+    assert!(
+        refused.stderr.contains("wdl-parse-error") && refused.stderr.contains("plant.wdl:2:1"),
+        "{refused}"
+    );
     assert_eq!(folder.read("plant.wdl"), "version: 1\n\tworkflow: a\n");
 }

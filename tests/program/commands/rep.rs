@@ -378,3 +378,21 @@ async fn it_ends_at_once_when_it_is_told_to_and_its_run_can_be_resumed() {
     let report = stave(&folder, ["runs", "resume", &run, "--json"]).finish().await.exits(0).json();
     assert_eq!(text(&report, "status"), Some("ok"), "{report}");
 }
+
+#[tokio::test]
+async fn the_same_id_in_another_process_is_another_run() {
+    let folder = Folder::new();
+    for word in ["one", "two"] {
+        let mut peer = Peer::start(&folder);
+        let params = format!(
+            r#"{{"ir": {}, "inputs": {{"word": "{word}"}}, "options": {{"run_id": "mine"}}}}"#,
+            echo()
+        );
+        let started = peer.call("Runtime.StartRun", &params).await;
+        assert_eq!(started.pointer("/result/run_id").and_then(Value::as_str), Some("mine"), "{started}");
+        let end = peer.to_the_end("mine").await;
+        assert_eq!(end.pointer("/summary/outputs/said").and_then(Value::as_str), Some(word), "{end}");
+    }
+    let listed = stave(&folder, ["runs", "list", "--json"]).finish().await.exits(0).json();
+    assert_eq!(items(&listed, "runs").len(), 2, "{listed}");
+}

@@ -10,13 +10,13 @@ use stave_canon::Value;
 use super::sample::{POLICY, flow, published, workflow};
 use crate::folder::Folder;
 
-const FLOWS: usize = 60;
-const ROUNDS: u32 = 30;
+const FLOWS: usize = 40;
+const ROUNDS: u32 = 16;
 
 fn write(folder: &Folder, factor: u32) {
     for index in 0..FLOWS {
         // Some flows go and some come, from one tree to the other.
-        let gone = if factor == 2 { 50..60 } else { 0..10 };
+        let gone = if factor == 2 { 30..40 } else { 0..10 };
         let path = format!("flows/f{index:03}.yaml");
         if gone.contains(&index) {
             let _ = std::fs::remove_file(folder.path().join(path));
@@ -69,7 +69,7 @@ fn a_killed_compile_leaves_whole_files_that_the_manifest_knows() {
             }
             std::thread::yield_now();
         }
-        std::thread::sleep(Duration::from_micros(u64::from(round) * 250));
+        std::thread::sleep(Duration::from_micros(u64::from(round) * 400));
         let _ = child.kill();
         let _ = child.wait();
         let left = published(&folder, "out");

@@ -170,6 +170,11 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Whether a run can be resumed from here.
     fn is_durable(&self) -> bool;
 
+    /// Whether there is a run with this id.
+    async fn knows(&self, _run: &str) -> Result<bool, JournalError> {
+        Ok(false)
+    }
+
     /// Writes a run's beginning.
     async fn begin(&self, run: &NewRun) -> Result<(), JournalError>;
 

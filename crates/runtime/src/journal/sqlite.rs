@@ -157,6 +157,14 @@ impl Journal for SqliteJournal {
         true
     }
 
+    async fn knows(&self, run: &str) -> Result<bool, JournalError> {
+        match self.show(run).await {
+            Ok(_) => Ok(true),
+            Err(JournalError::UnknownRun(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
         self.database.lease().hold()?;
         let document = stave_exec::to_value(&run.document).to_string();

@@ -126,6 +126,13 @@ impl Run {
         });
     }
 
+    /// The journal has a run of this id already, and keeps this one under another.
+    pub(super) fn kept_as(&self, id: &str) {
+        let now = self.clock.now();
+        let message = format!("there was a run `{}` before; this one is kept as {id}", self.id);
+        self.change(|state| state.log(now, "warning", message, None));
+    }
+
     /// A step has come to something.
     pub(super) fn step(&self, step: &StepRecord) {
         let now = self.clock.now();

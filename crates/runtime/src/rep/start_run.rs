@@ -79,15 +79,25 @@ async fn drive(
     inputs: Value,
 ) {
     run.begin(&document.flow.name);
+    let kept_as = match journal.knows(run.id()).await {
+        // Peers count their runs afresh in each process; the journal keeps the runs of all of them.
+        Ok(true) => {
+            let id = engine.new_run_id();
+            run.kept_as(&id);
+            id
+        }
+        Ok(false) => run.id().to_owned(),
+        Err(error) => return run.fail(&Fault::internal(error.to_string()), "internal"),
+    };
     let report = tokio::select! {
-        report = engine.start(run.id(), document, &inputs) => Some(report),
+        report = engine.start(&kept_as, document, &inputs) => Some(report),
         () = given_up(&run) => None,
     };
     match report {
         Some(Ok(report)) => run.end(&report),
         Some(Err(error)) => run.fail(&Fault::internal(error.to_string()), "internal"),
         None => {
-            let ended = journal.end(run.id(), &Ending::Cancelled, &[], run.now()).await;
+            let ended = journal.end(&kept_as, &Ending::Cancelled, &[], run.now()).await;
             let message = match ended {
                 Ok(_) => "the run was cancelled, and a step that did not end was stopped".to_owned(),
                 Err(error) => format!("the run was cancelled, which could not be written down: {error}"),
