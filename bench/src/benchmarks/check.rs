@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use stave_canon::Value;
 use stave_diag::SourceId;
+use stave_flow::edit::{Command, EditRequest, apply};
+use stave_flow::service::Analysis;
 use stave_flow::{Options, Parsed};
 
 use super::Benchmark;
@@ -40,7 +42,45 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
         });
         Comparison { title, work, entrants: vec![Entrant { name: "stave_flow::load", contestant: Ok(ours) }] }
     }));
+    comparisons.extend([keystroke(&text), edit(&text)]);
     comparisons
+}
+
+/// What a language server does after each keystroke: the text is another one, so it is read, checked and
+/// searched for names anew.
+fn keystroke(text: &str) -> Comparison {
+    let place = text.find("description: ").map_or(0, |at| at + "description: ".len());
+    let mut text = text.to_owned();
+    let work = Work::Bytes(text.len());
+    let mut typed = false;
+    let ours = InProcess::boxed(String::new(), move || {
+        if typed {
+            text.remove(place);
+        } else {
+            text.insert(place, 'x');
+        }
+        typed = !typed;
+        black_box(Analysis::new(black_box(&text).clone(), &Options::default()));
+    });
+    let entrants = vec![Entrant { name: "stave_flow::service", contestant: Ok(ours) }];
+    Comparison { title: "a keystroke in an editor", work, entrants }
+}
+
+/// One edit command: checked before and after, with the difference and the way back.
+fn edit(text: &str) -> Comparison {
+    let work = Work::Bytes(text.len());
+    let rename = Command::RenameNode { from: "stage_05_profile".to_owned(), to: "renamed".to_owned() };
+    let request = EditRequest::new(vec![rename]);
+    let answer = match apply(text, &request, &Options::default()) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let text = text.to_owned();
+    let ours = InProcess::boxed(answer, move || {
+        let _ = black_box(apply(black_box(&text), &request, &Options::default()));
+    });
+    let entrants = vec![Entrant { name: "stave_flow::edit", contestant: Ok(ours) }];
+    Comparison { title: "one node renamed by an edit command", work, entrants }
 }
 
 fn comparison(

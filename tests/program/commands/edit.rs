@@ -89,6 +89,22 @@ exchanges:
 }
 
 #[tokio::test]
+async fn a_sentence_for_the_model_passes_governance_first() {
+    let folder = example();
+    // Nothing is recorded, so asking the model would fail in another way.
+    folder.write("recording.yaml", "version: 1\nexchanges: []\n");
+    let edit = |sentence: &'static str| ["edit", "flow.yaml", sentence, "--replay", "recording.yaml"];
+    let before = folder.read("flow.yaml");
+    folder.write(
+        "policies/default.yaml",
+        "extends: default\npolicies:\n  - name: no_tongues\n    type: intent\n    action: deny\n    forbidden_patterns: [translate]\n",
+    );
+    let refused = stave(&folder, edit("translate every answer into French")).finish().await.exits(3);
+    assert!(refused.stderr.contains("governance refused the prompt: DENY: no_tongues"), "{refused}");
+    assert_eq!(folder.read("flow.yaml"), before);
+}
+
+#[tokio::test]
 async fn a_diff_tells_meaning_from_layout() {
     let folder = Folder::new();
     folder.write("a.yaml", DOUBLE);

@@ -228,3 +228,94 @@ fn typing_brings_offers_findings_and_cures() {
     assert_eq!(unknown.pointer("/error/code"), Some(&json!(-32601)));
     editor.close();
 }
+
+/// A flow so large that an answer about it takes a while.
+fn large() -> String {
+    let mut text = "version: \"1.0\"\nmetadata: {name: large}\ncontext: {requires: [x]}\nnodes:\n".to_owned();
+    let mut edges = String::new();
+    for number in 0..1500 {
+        text.push_str(&format!(
+            "  n{number}:\n    type: transform\n    inputs: [{{name: x, type: string}}]\n    \
+             outputs: [{{name: y, type: string}}]\n    prompt: {{template: \"{{{{ x }}}} {number}\"}}\n"
+        ));
+        edges.push_str(&format!(
+            "  - {{from: _input.x, to: n{number}.x}}\n  - {{from: n{number}.y, to: _output.y{number}}}\n"
+        ));
+    }
+    format!("{text}edges:\n{edges}")
+}
+
+#[test]
+fn a_request_that_was_taken_back_or_overtaken_is_not_answered() {
+    let mut editor = Editor::open(&large());
+    let place = json!({"textDocument": {"uri": URI}, "position": editor.behind("  n7")});
+    let hover =
+        |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "textDocument/hover", "params": place});
+    let error = |editor: &mut Editor, id: i64| loop {
+        let message = editor.receive();
+        if message.get("id") == Some(&json!(id)) {
+            return message.pointer("/error/code").cloned();
+        }
+    };
+    editor.send(&hover(900));
+    editor.tell("$/cancelRequest", json!({"id": 900}));
+    assert_eq!(error(&mut editor, 900), Some(json!(-32800)), "cancelled");
+
+    // The text is another one, so it is read anew, and what was typed meanwhile makes the answer stale.
+    editor.type_behind("metadata: {name: large", "r");
+    editor.send(&hover(901));
+    editor.type_behind("metadata: {name: larger", "r");
+    assert_eq!(error(&mut editor, 901), Some(json!(-32801)), "overtaken");
+    editor.send(&hover(902));
+    assert_eq!(error(&mut editor, 902), None, "answered");
+    editor.close();
+}
+
+const PEOPLE: &str = r#"version: "1.0"
+metadata: {name: people}
+context: {requires: [id]}
+nodes:
+  fetch:
+    type: transform
+    inputs: [{name: id, type: string}]
+    outputs:
+      - name: row
+        type: object
+        schema: {type: object, properties: {name: {type: string}}, required: [name]}
+    transform:
+      mode: declarative
+      spec: {op: http.get, args: {url: "https://people.example.com/${id}?${context.region}"}}
+  greet:
+    type: transform
+    inputs: [{name: row, type: object}]
+    outputs: [{name: text, type: string}]
+    prompt: {template: "Hello {{ row.name }}"}
+edges:
+  - {from: _input.id, to: fetch.id}
+  - {from: fetch.row, to: greet.row, condition: "value['name'] != ''"}
+  - {from: greet.text, to: _output}
+deployment:
+  target: local
+  context: {region: {env: REGION}}
+"#;
+
+#[test]
+fn properties_and_deployed_fields_are_explained_and_renamed() {
+    let mut editor = Editor::open(PEOPLE);
+    assert_eq!(codes(&editor.findings()), [""; 0]);
+    let hover = editor.at("textDocument/hover", "{{ row.na");
+    let said = hover.pointer("/contents/value").and_then(Value::as_str).unwrap();
+    assert!(said.contains("property `name`: `string`") && said.contains("`fetch.row`"), "{said}");
+    for (place, from, count) in [("{{ row.na", "name", 4), ("${context.reg", "region", 2)] {
+        let position = editor.behind(place);
+        let params = json!({"textDocument": {"uri": URI}, "position": position, "newName": "other"});
+        let rename = editor.ask("textDocument/rename", params);
+        let edits =
+            rename.pointer("/changes/file:~1~1~1flows~1support.yaml").and_then(Value::as_array).unwrap();
+        assert_eq!(edits.len(), count, "{rename}");
+        for edit in edits {
+            assert_eq!(cut(PEOPLE, &edit["range"]), from);
+        }
+    }
+    editor.close();
+}

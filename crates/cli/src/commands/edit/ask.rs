@@ -95,15 +95,14 @@ fn governed(project: &Project, target: &Target, text: &str, sentence: &str) -> R
     if !outcome.approved {
         return Err(refused(outcome.violation_texts()));
     }
-    let contents = [
-        Content { reference: "instructions", path: None, text: INSTRUCTIONS },
-        Content { reference: "flow", path: None, text },
-    ];
+    let sentence = outcome.ir.intent.clone();
+    let texts = [("instructions", INSTRUCTIONS), ("sentence", sentence.as_str()), ("flow", text)];
+    let contents = texts.map(|(reference, text)| Content { reference, path: None, text });
     let verdict = policies.check_content(&contents);
     if !verdict.approved() {
         return Err(refused(verdict.texts()));
     }
-    Ok(outcome.ir.intent.clone())
+    Ok(sentence)
 }
 
 fn target(project: &Project) -> Result<Target, Stop> {
