@@ -8,8 +8,9 @@ use std::hint::black_box;
 use std::rc::Rc;
 
 use stave_canon::Value;
-use stave_system::Document;
+use stave_diag::SourceId;
 use stave_system::verify::verify;
+use stave_system::{Document, Places};
 
 use super::Benchmark;
 use crate::contest::{Comparison, Entrant, InProcess, Work};
@@ -33,6 +34,12 @@ const SIZES: [(usize, [&str; 3]); 3] = [
         100_000,
         ["100,000 nodes: load, validate, fingerprint", "100,000 nodes: load", "100,000 nodes: fingerprint"],
     ),
+];
+
+/// Sizes of documents in which every node has a finding.
+const FINDINGS: [(usize, &str); 2] = [
+    (1_000, "1,000 nodes: load, validate, place 1,000 findings"),
+    (10_000, "10,000 nodes: load, validate, place 10,000 findings"),
 ];
 
 fn prepare(machine: &Machine) -> Vec<Comparison> {
@@ -77,7 +84,26 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
             ),
         });
     }
+    for (nodes, title) in FINDINGS {
+        comparisons.push(findings(nodes, title));
+    }
     comparisons
+}
+
+/// Every node with a finding, each at its line and column.
+fn findings(nodes: usize, title: &'static str) -> Comparison {
+    let text: Rc<str> = Rc::from(system::document(nodes).replace("\"runtime\"", "\"deployment\""));
+    let found = |text: &str| -> usize {
+        let Ok(document) = Document::from_text(text) else { return 0 };
+        let mut places = Places::new(SourceId(0), text);
+        let placed = verify(&document)
+            .into_iter()
+            .map(|finding| places.diagnostic(finding.rule.code(), &finding.pointer, &finding.message));
+        placed.filter(|diagnostic| diagnostic.primary.start > 0).count()
+    };
+    let (work, answer) = (Work::Bytes(text.len()), found(&text).to_string());
+    let entrant = ours("stave_system", answer, move || found(black_box(&text)));
+    Comparison { title, work, entrants: vec![entrant] }
 }
 
 fn ours<T>(name: &'static str, answer: String, work: impl Fn() -> T + 'static) -> Entrant {
@@ -99,12 +125,19 @@ impl Memory {
         Memory { before: status("VmRSS:") }
     }
 
-    /// The title with the peak of what was taken since, beside the length of the text.
+    /// The title with the peak of what was taken since, and what the loaded document keeps of it, beside
+    /// the length of the text.
     fn title(&self, title: &'static str, bytes: usize) -> &'static str {
-        let (Some(before), Some(peak)) = (self.before, status("VmHWM:")) else { return title };
-        let taken = peak.saturating_sub(before) / 1024;
+        let (Some(before), Some(peak), Some(after)) = (self.before, status("VmHWM:"), status("VmRSS:"))
+        else {
+            return title;
+        };
+        let taken = |kilobytes: u64| kilobytes.saturating_sub(before) / 1024;
         let text = bytes / (1024 * 1024);
-        Box::leak(format!("{title} (text {text} MiB, peak {taken} MiB beside it)").into_boxed_str())
+        let (peak, kept) = (taken(peak), taken(after));
+        Box::leak(
+            format!("{title} (text {text} MiB, peak {peak} MiB beside it, {kept} MiB kept)").into_boxed_str(),
+        )
     }
 }
 

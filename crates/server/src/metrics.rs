@@ -66,7 +66,7 @@ impl Metrics {
         for (kind, count) in kinds {
             *series.tokens.entry((flow.to_owned(), kind)).or_default() += count;
         }
-        let micros = report.cost().map_or(0, |cost| u64::try_from(cost.micros()).unwrap_or(0));
+        let micros = report.cost().map_or(0, |cost| cost.micros());
         *series.cost_micros.entry(flow.to_owned()).or_default() += micros;
     }
 

@@ -1,14 +1,14 @@
 //! Tensors of the Open Inference Protocol: requests in, outputs out.
 //!
-//! A request comes as one tensor `request` of type BYTES, a JSON text in each element, or as one tensor for
-//! each field of the flow. Outputs are JSON texts in a tensor of type BYTES.
+//! A request comes as one tensor of type BYTES, a JSON text in each element, conventionally called `request`;
+//! or as one tensor for each field of the flow. Outputs are JSON texts in a tensor of type BYTES.
 
 use stave_canon::{Number, Object, Value};
 
 use crate::problem::Problem;
 
-/// The tensor whose elements are whole requests.
-pub(crate) const REQUEST: &str = "request";
+/// Names for the tensor whose elements are whole requests: the first that is no field of the flow.
+const REQUEST: [&str; 2] = ["request", "stave-request"];
 /// The tensor of outputs.
 pub(crate) const OUTPUT: &str = "output";
 
@@ -22,8 +22,7 @@ pub(crate) fn requests(body: &Value, fields: &[&str], most: usize) -> Result<Vec
     let inputs = inputs.ok_or_else(|| Problem::bad_request("`inputs` must be an array of tensors"))?;
     let tensors = inputs.iter().map(Tensor::read).collect::<Result<Vec<_>, _>>()?;
     if let [tensor] = tensors.as_slice()
-        && (tensor.name == REQUEST || !fields.contains(&tensor.name))
-        && !(fields.contains(&REQUEST) && !tensor.is_texts())
+        && !fields.contains(&tensor.name)
     {
         if tensor.items.len() > most {
             return Err(too_many(tensor.items.len(), most));
@@ -31,6 +30,12 @@ pub(crate) fn requests(body: &Value, fields: &[&str], most: usize) -> Result<Vec
         return tensor.items.iter().map(|item| tensor.request(item)).collect();
     }
     columns(&tensors, fields, most)
+}
+
+/// The name of the tensor of whole requests of a flow with these fields.
+pub(crate) fn request_name(fields: &[&str]) -> &'static str {
+    let [usual, other] = REQUEST;
+    if fields.contains(&usual) { other } else { usual }
 }
 
 /// A tensor with a row for each output.

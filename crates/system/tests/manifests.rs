@@ -1,7 +1,5 @@
 //! Run manifests: what is written reads back, and nothing that is changed does unseen.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
-
 use std::collections::BTreeMap;
 
 use proptest::collection::btree_map;

@@ -60,7 +60,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
     for archive in catalog.archives(&call.principal) {
         runs.extend(archive.journal.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
     }
-    runs.sort_by(|left, right| right.started_at.cmp(&left.started_at));
+    runs.sort_by_key(|run| std::cmp::Reverse(run.started_at));
     runs.truncate(limit);
     let rows: Vec<Value> = runs.iter().map(summary).collect();
     Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows)])))

@@ -21,6 +21,7 @@ pub(super) fn list(call: &Call<'_>) -> Reply {
 
 pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
+    let fields: Vec<&str> = model.fields().collect();
     let tensor = |name: &str| -> Value {
         let tensor = Value::from_iter([
             ("name", Value::from(name)),
@@ -35,7 +36,7 @@ pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
             ("name", Value::from(model.name.as_str())),
             ("versions", vec![model.version.as_str()].into()),
             ("platform", "stave".into()),
-            ("inputs", tensor(tensor::REQUEST)),
+            ("inputs", tensor(tensor::request_name(&fields))),
             ("outputs", tensor(tensor::OUTPUT)),
         ]),
     ))

@@ -145,7 +145,7 @@ impl Reader {
     pub(crate) fn optional_strings(&mut self, members: Members<'_>, key: &str, null: Null) -> Vec<String> {
         let Some(value) = self.optional(members, key, null, "an array of strings") else { return Vec::new() };
         let strings = value.as_array().map(|items| items.iter().map(Value::as_str));
-        if let Some(strings) = strings.and_then(|strings| strings.collect::<Option<Vec<_>>>()) {
+        if let Some(strings) = strings.and_then(Iterator::collect::<Option<Vec<_>>>) {
             return strings.into_iter().map(str::to_owned).collect();
         }
         self.strings(value, &members.pointer.key(key))
