@@ -53,7 +53,9 @@ pub(crate) struct Layer {
 }
 
 /// How many observations a layer's starting point weighs.
-const WEIGHT: f64 = 1.6;
+const WEIGHT: f64 = 2.5;
+/// The same for uses that come late: they are rarer, and the first one tells more.
+const LATE_WEIGHT: f64 = 1.6;
 /// How many watched prefixes a layer waits for.
 const PENDING: usize = 48;
 /// How fast old observations fade, per observation.
@@ -99,7 +101,7 @@ impl Chance {
         let trials = short + medium.0 + never.0;
         let soon = (short + WEIGHT * self.short) / (trials + WEIGHT);
         let late = if self.short < 1.0 { (self.long - self.short) / (1.0 - self.short) } else { 0.0 };
-        let late = (medium.1 + WEIGHT * late) / (medium.1 + never.1 + WEIGHT);
+        let late = (medium.1 + LATE_WEIGHT * late) / (medium.1 + never.1 + LATE_WEIGHT);
         Chance { short: soon, long: soon + (1.0 - soon) * late }
     }
 }
@@ -240,6 +242,6 @@ mod tests {
         layer.fail(1);
         layer.fail(1);
         assert_eq!(layer.counts()[2], 1.0);
-        assert!(layer.chance(Chance::new(0.7), 1.0).short < 0.45);
+        assert!(layer.chance(Chance::new(0.7), 1.0).short < 0.55);
     }
 }

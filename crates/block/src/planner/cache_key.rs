@@ -19,6 +19,9 @@ pub(super) struct Rate {
 }
 
 const MOST_KEYS: u64 = 64;
+/// How many times what one machine takes a scaffold is asked for before it is spread: a further key starts cold,
+/// and a little that spills over costs less than that.
+const SPILL: u64 = 2;
 
 impl Planner {
     pub(super) fn cache_key(&mut self, request: &PlanRequest<'_>, rules: &AutomaticRules) -> Option<String> {
@@ -33,7 +36,7 @@ impl Planner {
             *rate = Rate { minute, count: 0, spread: rate.spread };
         }
         rate.count += 1;
-        let wanted = rate.count.div_ceil(rules.requests_per_minute.max(1));
+        let wanted = rate.count.div_ceil(SPILL * rules.requests_per_minute.max(1));
         rate.spread = rate.spread.max(wanted.next_power_of_two().min(MOST_KEYS));
         let spread = rate.spread;
         let conversation = match request.session {
