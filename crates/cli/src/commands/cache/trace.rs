@@ -65,7 +65,7 @@ impl Lines {
             }
             let text = String::from_utf8(bytes).map_err(|_| fault("not UTF-8 text".to_owned()))?;
             if !text.trim().is_empty() {
-                return line(&text, self.number).map(Some).map_err(fault);
+                return line(text.trim_end(), self.number).map(Some).map_err(fault);
             }
         }
     }
@@ -125,14 +125,15 @@ pub(super) fn wire(body: &str, provider: Option<ProviderWord>) -> Option<WirePro
 pub(super) fn read(arguments: &Trace) -> Result<Vec<Traced>, Stop> {
     let mut trace: Vec<Traced> = Vec::new();
     let mut counted: HashMap<PrefixHash, u64> = HashMap::new();
-    for line in Lines::open(arguments.trace.as_deref())? {
+    let lines = Lines::open(arguments.trace.as_deref())?;
+    let name = lines.name.clone();
+    for line in lines {
         let line = line?;
-        let wire = wire(&line.body, arguments.provider).ok_or_else(|| {
-            Stop::invalid(format!("line {}: the body is no request of a known interface", line.number))
-        })?;
+        let fault = |message: &str| Stop::invalid(format!("{name}, line {}: {message}", line.number));
+        let wire = wire(&line.body, arguments.provider)
+            .ok_or_else(|| fault("the body is no request of a known interface"))?;
         if trace.last().is_some_and(|last| last.time > line.time) {
-            return Err(Stop::invalid(format!("line {}: `t` goes backwards", line.number))
-                .help("sort the trace by time"));
+            return Err(fault("`t` goes backwards").help("sort the trace by time"));
         }
         let tokens = match arguments.tokens {
             TokensBy::Bytes => tokens_by_bytes(&wire, 4.0),
