@@ -9,6 +9,7 @@ mod benchmarks;
 mod compile_program;
 mod contest;
 mod cost;
+mod engine;
 mod machine;
 mod peer;
 mod plans;

@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod conditions;
 mod prompt;
+mod runs;
 mod system;
 
 use crate::contest::Comparison;
@@ -27,5 +28,6 @@ pub(crate) static BENCHMARKS: &[Benchmark] = &[
     cache::BENCHMARK,
     conditions::BENCHMARK,
     prompt::BENCHMARK,
+    runs::BENCHMARK,
     system::BENCHMARK,
 ];

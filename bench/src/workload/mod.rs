@@ -2,6 +2,7 @@
 
 pub(crate) mod document;
 pub(crate) mod flow;
+pub(crate) mod graph;
 mod random;
 pub(crate) mod request;
 pub(crate) mod system;

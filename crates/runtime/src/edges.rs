@@ -3,6 +3,7 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
+use crate::conditions::Names;
 use crate::plan::{Edge, Node};
 use crate::run::{Run, script_failure};
 use crate::{Failure, failure::Kind, port};
@@ -32,8 +33,15 @@ impl Run<'_> {
         let Some(value) = outputs.get(port) else {
             return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));
         };
+        let decided = edge
+            .decided
+            .as_ref()
+            .and_then(|condition| condition.holds(&Scope { port, value, context: &self.request.context }));
+        if let (Some(false), Some(condition)) = (decided, &edge.condition) {
+            return Ok(Signal::Inactive(format!("the condition `{condition}` is false")));
+        }
         let mut value = value.clone();
-        if let Some(condition) = &edge.condition {
+        if let Some(condition) = edge.condition.as_ref().filter(|_| decided.is_none()) {
             match self.evaluate(edge, condition, port, &value, outputs).await? {
                 Value::Bool(true) => {}
                 Value::Bool(false) => {
@@ -78,6 +86,29 @@ impl Run<'_> {
             Failure::new(codes::CODE_FAILED, Kind::Configuration, "the sandbox gave no result")
         })?;
         result.map_err(place)
+    }
+}
+
+/// The names of a condition, as they are bound in the sandbox.
+struct Scope<'s> {
+    port: &'s str,
+    value: &'s Value,
+    context: &'s Object,
+}
+
+impl Names for Scope<'_> {
+    fn value(&self, name: &str) -> Option<&Value> {
+        // The later names win, as they do there; all outputs at once are no single value.
+        match name {
+            "value" => Some(self.value),
+            "outputs" => None,
+            name if name == self.port => Some(self.value),
+            _ => None,
+        }
+    }
+
+    fn context(&self, field: &str) -> Option<&Value> {
+        self.context.get(field).filter(|_| self.port != "context")
     }
 }
 

@@ -9,6 +9,7 @@
 mod budget;
 pub mod cache;
 mod calls;
+mod conditions;
 pub mod database;
 mod edges;
 mod engine;

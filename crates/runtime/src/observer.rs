@@ -7,6 +7,11 @@ use crate::report::{NodeReport, RunReport};
 /// Someone who watches runs. It is told in the order in which things happen, and must not block.
 pub trait Observer: Send + Sync + std::fmt::Debug {
     fn on(&self, event: &Event<'_>);
+
+    /// Whether anyone looks; nothing is told to someone who does not.
+    fn is_watching(&self) -> bool {
+        true
+    }
 }
 
 /// Something that happened.
@@ -35,6 +40,10 @@ pub enum Event<'e> {
 /// Nobody watches.
 impl Observer for () {
     fn on(&self, _: &Event<'_>) {}
+
+    fn is_watching(&self) -> bool {
+        false
+    }
 }
 
 impl Event<'_> {

@@ -11,6 +11,7 @@ use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cache, Cast, EdgeData, NodeData, Origin, State};
 use stave_exec::{Document, On, Retry};
 
+use crate::conditions::Condition;
 use crate::failure::Kind;
 use crate::port::CheckedPort;
 use crate::references;
@@ -54,6 +55,10 @@ pub struct Node {
     pub concurrency: Option<u32>,
     pub origin: Option<Origin>,
     pub text_origins: HashMap<String, Origin>,
+    /// The nodes that it may run itself: as tools, or for every item of a list.
+    pub tools: Vec<usize>,
+    /// The nodes that wait for the edges into this one, because they may run it.
+    pub runners: Vec<usize>,
     pub incoming: Vec<usize>,
     pub outgoing: Vec<usize>,
     /// In a workflow: the steps before it that its arguments name.
@@ -69,6 +74,8 @@ pub struct Edge {
     pub to_port: Option<String>,
     pub case: Option<String>,
     pub condition: Option<String>,
+    /// The condition, when it can be decided without the sandbox.
+    pub(crate) decided: Option<Condition>,
     pub transform: Option<String>,
     pub cast: Option<Cast>,
     pub origin: Option<Origin>,
@@ -110,6 +117,7 @@ impl Plan {
                 from_port: data.from_port,
                 to_port: data.to_port,
                 case: data.case,
+                decided: data.condition.as_deref().and_then(Condition::parse),
                 condition: data.condition,
                 transform: data.transform,
                 cast: data.cast,
@@ -117,11 +125,31 @@ impl Plan {
             });
         }
         let mut plan = Plan { document, nodes, edges, policy, is_workflow, by_id };
+        plan.find_tools();
         plan.refuse_cycle()?;
         if is_workflow {
             plan.find_named_steps();
         }
         Ok(plan)
+    }
+
+    /// Finds the nodes that others run themselves.
+    fn find_tools(&mut self) {
+        for index in 0..self.nodes.len() {
+            let Some(node) = self.nodes.get(index) else { continue };
+            let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+            let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
+            let each = node.with.get("node").filter(|_| node.kind == steps::EACH).and_then(Value::as_str);
+            let tools: Vec<usize> = tools.chain(each).filter_map(|id| self.index(id)).collect();
+            for tool in &tools {
+                if let Some(tool) = self.nodes.get_mut(*tool) {
+                    tool.runners.push(index);
+                }
+            }
+            if let Some(node) = self.nodes.get_mut(index) {
+                node.tools = tools;
+            }
+        }
     }
 
     /// Finds the steps that arguments name and that are done by then whatever the timing.
@@ -255,6 +283,8 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
         concurrency: data.concurrency,
         origin: data.origin,
         text_origins: data.text_origins.into_iter().collect(),
+        tools: Vec::new(),
+        runners: Vec::new(),
         incoming: Vec::new(),
         outgoing: Vec::new(),
         named_steps: Vec::new(),

@@ -151,6 +151,9 @@ impl Run<'_> {
 
     /// Tells whoever watches how a node stands.
     pub(crate) fn told(&self, index: usize) {
+        if !self.services.observer.is_watching() {
+            return;
+        }
         let report = {
             let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
             reports.get(index).cloned()

@@ -3,6 +3,7 @@
 //! Invariants: every node ends in exactly one of ok, error, skipped or cancelled; results do not depend
 //! on timing, because a node sees only settled edges; ties are broken by document order.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -15,10 +16,9 @@ use crate::Failure;
 use crate::edges::Signal;
 use crate::failure::Kind;
 use crate::journal::StepRecord;
-use crate::plan::{Node, OUTPUT};
+use crate::plan::{Node, OUTPUT, Plan};
 use crate::report::{NodeReport, RunFailure, Status};
 use crate::run::Run;
-use crate::steps::EACH;
 use crate::task::{Finished, Stop};
 
 /// How often a run looks whether someone wants it to end, besides after each step.
@@ -31,6 +31,10 @@ pub(crate) struct Progress {
     /// By node, in a workflow: what later steps can name.
     pub(crate) results: Vec<Option<Value>>,
     started: Vec<bool>,
+    /// By node: how many edges it still waits for, those of the nodes it may run included.
+    unsettled: Vec<usize>,
+    /// The nodes that wait for no edge any more and have not been looked at, in document order.
+    ready: BTreeSet<usize>,
     failed: Option<RunFailure>,
     /// The nodes that wait for a person.
     waiting: Vec<usize>,
@@ -42,10 +46,51 @@ pub(crate) struct Progress {
 
 /// The inputs of a node that can start, or why it never will.
 enum Readiness {
-    Waiting,
     Ready(Object),
     Skip(String),
     Conflict(Failure),
+}
+
+impl Progress {
+    fn new(plan: &Plan) -> Progress {
+        let incoming = |index: &usize| plan.nodes.get(*index).map_or(0, |node| node.incoming.len());
+        let unsettled: Vec<usize> = plan
+            .nodes
+            .iter()
+            .map(|node| node.incoming.len() + node.tools.iter().map(incoming).sum::<usize>())
+            .collect();
+        let free = unsettled.iter().enumerate().filter(|(_, left)| **left == 0);
+        Progress {
+            signals: vec![None; plan.edges.len()],
+            results: vec![None; plan.nodes.len()],
+            started: plan.nodes.iter().map(|node| node.tool).collect(),
+            ready: free.map(|(index, _)| index).collect(),
+            unsettled,
+            failed: None,
+            waiting: Vec::new(),
+            effects: Vec::new(),
+            stop: None,
+        }
+    }
+
+    /// Says what an edge carries. Nodes that wait for no further edge become ready.
+    fn settle(&mut self, plan: &Plan, edge: usize, signal: Signal) {
+        let Some(slot) = self.signals.get_mut(edge) else { return };
+        let is_first = slot.is_none();
+        *slot = Some(signal);
+        let target = plan.edges.get(edge).filter(|_| is_first).map(|edge| edge.to);
+        let Some((index, node)) = target.and_then(|index| Some((index, plan.nodes.get(index)?))) else {
+            return;
+        };
+        for waiting in std::iter::once(&index).chain(&node.runners) {
+            if let Some(left) = self.unsettled.get_mut(*waiting) {
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    self.ready.insert(*waiting);
+                }
+            }
+        }
+    }
 }
 
 impl Run<'_> {
@@ -53,15 +98,7 @@ impl Run<'_> {
     /// it.
     pub(crate) async fn drive(&self, known: Vec<StepRecord>) -> Result<Result<Value, RunFailure>, Stop> {
         let plan = self.plan;
-        let mut progress = Progress {
-            signals: vec![None; plan.edges.len()],
-            results: vec![None; plan.nodes.len()],
-            started: plan.nodes.iter().map(|node| node.tool).collect(),
-            failed: None,
-            waiting: Vec::new(),
-            effects: Vec::new(),
-            stop: None,
-        };
+        let mut progress = Progress::new(plan);
         self.restore(known, &mut progress);
         let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
         cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -69,18 +106,16 @@ impl Run<'_> {
         let mut stopping = self.stopping.clone();
         let mut tasks = FuturesUnordered::new();
         loop {
-            let mut settled = false;
-            for (index, node) in plan.nodes.iter().enumerate() {
+            while tasks.len() < self.services.limits.parallel_steps && progress.stop.is_none() {
+                // The first of the document comes first; a skip may make an earlier one ready.
+                let Some(index) = progress.ready.pop_first() else { break };
+                let Some(node) = plan.nodes.get(index) else { continue };
                 if progress.started.get(index) != Some(&false) || node.id == OUTPUT {
                     continue;
                 }
-                if tasks.len() >= self.services.limits.parallel_steps || progress.stop.is_some() {
-                    break;
-                }
+                mark(&mut progress.started, index);
                 match self.readiness(node, &progress) {
-                    Readiness::Waiting => {}
                     Readiness::Ready(inputs) => {
-                        mark(&mut progress.started, index);
                         let tool_inputs = self.tool_inputs(node, &progress);
                         if node.effects {
                             progress.effects.push(index);
@@ -88,21 +123,9 @@ impl Run<'_> {
                         let task = self.task(index, node, inputs, tool_inputs);
                         tasks.push(async move { (index, task.await) });
                     }
-                    Readiness::Skip(reason) => {
-                        mark(&mut progress.started, index);
-                        settled = true;
-                        self.skip(index, node, reason, &mut progress);
-                    }
-                    Readiness::Conflict(failure) => {
-                        mark(&mut progress.started, index);
-                        settled = true;
-                        self.conflict(index, node, failure, &mut progress);
-                    }
+                    Readiness::Skip(reason) => self.skip(index, node, reason, &mut progress),
+                    Readiness::Conflict(failure) => self.conflict(index, node, failure, &mut progress),
                 }
-            }
-            // A skip settles edges at once, so nodes earlier in the document may have become ready.
-            if settled {
-                continue;
             }
             let finished = loop {
                 tokio::select! {
@@ -180,7 +203,7 @@ impl Run<'_> {
             return;
         }
         for (edge, signal) in finished.signals {
-            settle(&mut progress.signals, edge, signal);
+            progress.settle(self.plan, edge, signal);
         }
         if let Some(slot) = progress.results.get_mut(finished.node) {
             *slot = finished.result;
@@ -198,13 +221,8 @@ impl Run<'_> {
         node.outgoing.iter().filter_map(|index| self.plan.edges.get(*index).map(|edge| (*index, edge)))
     }
 
-    /// Looks at the edges into a node, and at those into the nodes it may call as tools.
+    /// What follows from the edges into a node, all of which are settled.
     fn readiness(&self, node: &Node, progress: &Progress) -> Readiness {
-        let tools = self.tools_of(node).filter_map(|index| self.plan.nodes.get(index));
-        let settled = |node: &Node| node.incoming.iter().all(|edge| signal(progress, *edge).is_some());
-        if !settled(node) || !tools.into_iter().all(settled) {
-            return Readiness::Waiting;
-        }
         match self.gather(node, progress) {
             Err(failure) => Readiness::Conflict(failure),
             Ok((inputs, absent)) => match absent {
@@ -279,32 +297,22 @@ impl Run<'_> {
     /// The report of a node as it stands, and those of the nodes it may call as tools and has called.
     pub(crate) fn reports_with_tools(&self, index: usize, node: &Node) -> Vec<NodeReport> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        let tools = self.tools_of(node).filter_map(|tool| reports.get(tool));
+        let tools = node.tools.iter().filter_map(|tool| reports.get(*tool));
         let called = tools.filter(|report| report.status != Status::Waiting);
         reports.get(index).into_iter().chain(called).cloned().collect()
     }
 
-    /// The nodes that a node may run itself: as tools, or for every item of a list.
-    fn tools_of<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = usize> + 'n {
-        let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
-        let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
-        let each = node.with.get("node").filter(|_| node.kind == EACH).and_then(Value::as_str);
-        tools.chain(each).filter_map(|id| self.plan.index(id))
-    }
-
     fn tool_inputs(&self, node: &Node, progress: &Progress) -> Vec<(usize, Object)> {
-        let tools = self.tools_of(node);
-        tools
-            .filter_map(|index| {
-                let tool = self.plan.nodes.get(index)?;
-                Some((index, self.gather(tool, progress).ok()?.0))
-            })
-            .collect()
+        let inputs = node.tools.iter().filter_map(|index| {
+            let tool = self.plan.nodes.get(*index)?;
+            Some((*index, self.gather(tool, progress).ok()?.0))
+        });
+        inputs.collect()
     }
 
     fn skip(&self, index: usize, node: &Node, reason: String, progress: &mut Progress) {
         for edge in &node.outgoing {
-            settle(&mut progress.signals, *edge, Signal::Inactive(format!("`{}` was skipped", node.id)));
+            progress.settle(self.plan, *edge, Signal::Inactive(format!("`{}` was skipped", node.id)));
         }
         self.report(index, |report| {
             report.status = Status::Skipped;
@@ -315,7 +323,7 @@ impl Run<'_> {
 
     fn conflict(&self, index: usize, node: &Node, failure: Failure, progress: &mut Progress) {
         for edge in &node.outgoing {
-            settle(&mut progress.signals, *edge, Signal::Inactive(format!("`{}` failed", node.id)));
+            progress.settle(self.plan, *edge, Signal::Inactive(format!("`{}` failed", node.id)));
         }
         self.report(index, |report| {
             report.status = Status::Error;
@@ -355,7 +363,7 @@ impl Run<'_> {
                 mark(&mut progress.started, index);
                 for edge in &node.outgoing {
                     let reason = format!("`{}` was cancelled", node.id);
-                    settle(&mut progress.signals, *edge, Signal::Inactive(reason));
+                    progress.settle(self.plan, *edge, Signal::Inactive(reason));
                 }
                 self.report(index, |report| {
                     report.status = Status::Cancelled;
@@ -412,12 +420,6 @@ impl Run<'_> {
 
 fn signal(progress: &Progress, edge: usize) -> Option<&Signal> {
     progress.signals.get(edge).and_then(Option::as_ref)
-}
-
-fn settle(signals: &mut [Option<Signal>], edge: usize, signal: Signal) {
-    if let Some(slot) = signals.get_mut(edge) {
-        *slot = Some(signal);
-    }
 }
 
 fn mark(flags: &mut [bool], index: usize) {

@@ -1,6 +1,6 @@
 //! The runs that this process knows, and what a poll tells of each.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,6 +54,8 @@ struct State {
     events: Vec<Value>,
     /// How many of the events a poll has told.
     told: usize,
+    /// The steps that have begun and not ended.
+    going_on: HashSet<String>,
     summary: Object,
 }
 
@@ -104,7 +106,13 @@ impl Known {
 
 impl Run {
     fn new(id: &str, clock: Arc<dyn Clock>) -> Run {
-        let state = State { status: Status::Pending, events: Vec::new(), told: 0, summary: Object::new() };
+        let state = State {
+            status: Status::Pending,
+            events: Vec::new(),
+            told: 0,
+            going_on: HashSet::new(),
+            summary: Object::new(),
+        };
         Run {
             id: id.to_owned(),
             clock,
@@ -285,9 +293,7 @@ impl State {
 
     /// A step has begun. It may begin again, because another run changed its state, and is told once.
     fn started(&mut self, at: Timestamp, step: &str) {
-        let steps = self.events.iter().rev().filter(|event| event.get("state").is_some());
-        let last = steps.filter(|event| event.get("step_id").and_then(Value::as_str) == Some(step)).next();
-        if last.and_then(|event| event.get("state")?.as_str()) == Some("started") {
+        if !self.going_on.insert(step.to_owned()) {
             return;
         }
         let mut started = self.event("step", at);
@@ -298,6 +304,7 @@ impl State {
 
     /// A step has ended, and its result is written down.
     fn ended(&mut self, at: Timestamp, report: &NodeReport) {
+        self.going_on.remove(&report.id);
         let mut ended = self.event("step", at);
         ended.insert("step_id".into(), report.id.as_str().into());
         let is_ok = report.status == NodeStatus::Ok;

@@ -195,7 +195,7 @@ impl Sketch {
                 session: true,
                 key: "{node.id}".to_owned(),
                 ttl_seconds: None,
-                backend: "sqlite".to_owned(),
+                backend: "memory".to_owned(),
             }),
             concurrency: sketch.concurrency,
             ..NodeData::default()

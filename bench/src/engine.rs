@@ -1,0 +1,133 @@
+//! The engine of this repository, in memory and with its journal, as a contestant.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use stave_canon::{Clock, Ids, Timestamp, Value};
+use stave_exec::Document;
+use stave_llm::Transport;
+use stave_llm::prices::Prices;
+use stave_llm::recording::{Recording, Replayer};
+use stave_runtime::cache::MemoryCache;
+use stave_runtime::database::Database;
+use stave_runtime::features::EmbeddedFeatures;
+use stave_runtime::http::{AllowList, HttpClient};
+use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
+use stave_runtime::state::MemoryStore;
+use stave_runtime::{Call, EmbeddedEngine, Engine, Failure, Limits, Produced, Secrets, Services, Step};
+use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::contest::{Contestant, Error};
+use crate::cost::{Cost, Scope, measure};
+use crate::workload::graph::NOTHING;
+
+/// Hands its first input on.
+#[derive(Debug)]
+struct Nothing;
+
+#[async_trait]
+impl Step for Nothing {
+    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        Ok(Produced::Whole(call.inputs.values().next().cloned().unwrap_or_default()))
+    }
+}
+
+#[derive(Debug)]
+struct SystemClock(Instant);
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Numbers, which are quick to make and different over processes.
+#[derive(Debug)]
+struct Numbers(std::sync::atomic::AtomicU64, u64);
+
+impl Ids for Numbers {
+    fn uuid(&self) -> String {
+        format!("{:x}{:016x}", self.1, self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+/// An engine that runs one document.
+pub(crate) struct Runs {
+    runtime: Rc<Runtime>,
+    engine: EmbeddedEngine,
+    document: Arc<Document>,
+    request: Value,
+    /// How many runs go on at the same time.
+    at_once: usize,
+}
+
+impl Runs {
+    pub(crate) fn new(
+        document: Arc<Document>,
+        journal: Option<PathBuf>,
+        at_once: usize,
+    ) -> Result<Runs, Error> {
+        let failed = |error: &dyn std::fmt::Display| Error::Failed(error.to_string());
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
+        let journal: Arc<dyn Journal> = match journal {
+            None => Arc::new(Ephemeral),
+            Some(folder) => {
+                std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+                let database =
+                    Database::open(&folder.join("stave.sqlite"), "bench").map_err(|error| failed(&error))?;
+                Arc::new(SqliteJournal::new(database))
+            }
+        };
+        let command = WorkerCommand { program: PathBuf::new(), arguments: Vec::new() };
+        let models: Arc<dyn Transport> = Arc::new(Replayer::new(Recording::default()));
+        let services = Services {
+            clock: Arc::new(SystemClock(Instant::now())),
+            ids: Arc::new(Numbers(Default::default(), u64::from(std::process::id()))),
+            python: Arc::new(PythonPool::new(PoolOptions { command, size: 1 })),
+            templates: Arc::new(Renderer::new(RenderLimits::default())),
+            models,
+            prices: Arc::new(Prices::built_in()),
+            http: HttpClient::new(AllowList::public()).map_err(|error| failed(&error))?,
+            state: Arc::new(MemoryStore::new()),
+            journal,
+            cache: Arc::new(MemoryCache::default()),
+            observer: Arc::new(()),
+            prompt_plugins: Vec::new(),
+            features: Arc::new(EmbeddedFeatures::new()),
+            secrets: Secrets::default(),
+            limits: Limits::default(),
+        };
+        let engine = EmbeddedEngine::new(services).with_step(NOTHING, Arc::new(Nothing));
+        let request = Value::from_iter([("n", 7_i64)]);
+        Ok(Runs { runtime: Rc::new(runtime), engine, document, request, at_once })
+    }
+
+    fn run(&self) -> Result<Value, Error> {
+        let runs = (0..self.at_once).map(|_| self.engine.run(Arc::clone(&self.document), &self.request));
+        let mut output = Value::Null;
+        for report in self.runtime.block_on(futures_util::future::join_all(runs)) {
+            let report = report.map_err(|error| Error::Failed(error.to_string()))?;
+            output = report.result.map_err(|failed| Error::Failed(failed.failure.to_string()))?;
+        }
+        Ok(output)
+    }
+}
+
+impl Contestant for Runs {
+    fn answer(&mut self) -> Result<String, Error> {
+        Ok(self.run()?.get("n").map(Value::to_string).unwrap_or_default())
+    }
+
+    fn sample(&mut self, iterations: u64) -> Result<Cost, Error> {
+        let (done, cost) = measure(Scope::Family, || (0..iterations).try_for_each(|_| self.run().map(drop)));
+        done.map(|()| cost)
+    }
+}
