@@ -1,6 +1,7 @@
 //! A planner's memory in its stores: incremental, whole after a crash, capped and expiring.
 
-#![expect(clippy::unwrap_used, reason = "a store that does not answer is a failed test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a store that does not answer is a failed test")]
+#![expect(clippy::disallowed_methods, reason = "the test starts processes and waits for them")]
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;

@@ -25,6 +25,9 @@ struct Table {
     ages: String,
 }
 
+/// A key and its record, as bytes.
+type Packed = (Vec<u8>, Vec<u8>);
+
 /// How long a connection, a question or an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many records are read or dropped at a time.
@@ -111,11 +114,11 @@ impl Table {
         pipeline.cmd("ZADD").arg(&self.ages).arg(last_seen).arg(key).ignore();
     }
 
-    fn all(&self, connection: &mut Connection) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+    fn all(&self, connection: &mut Connection) -> Result<Vec<Packed>, StoreError> {
         let mut all = Vec::new();
         let mut cursor = 0_u64;
         loop {
-            let (next, records): (u64, Vec<(Vec<u8>, Vec<u8>)>) = redis::cmd("HSCAN")
+            let (next, records): (u64, Vec<Packed>) = redis::cmd("HSCAN")
                 .arg(&self.records)
                 .arg(cursor)
                 .arg("COUNT")
