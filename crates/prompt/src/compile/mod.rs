@@ -117,6 +117,13 @@ fn fit_whole(
     if let Some(at_most) = counter.at_most(bytes, sections.len()).filter(|at_most| *at_most <= budget) {
         return Ok((Fitted { sections, tokens: at_most, cuts: Vec::new() }, false));
     }
+    let cost = sections.iter().fold(0_u64, |sum, section| sum.saturating_add(counter.cost(&section.text)));
+    if cost <= budget {
+        let whole = counter.count(&written::join(&sections, adapter));
+        if whole <= budget {
+            return Ok((Fitted { sections, tokens: cost.max(whole), cuts: Vec::new() }, true));
+        }
+    }
     // Tokens may join or split where two sections meet, so that the whole may have a few more than its
     // parts; then the parts get that much less.
     let mut allowed = budget;

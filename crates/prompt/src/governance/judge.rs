@@ -63,14 +63,16 @@ impl Judge {
         };
 
         // Which texts have to be judged: the intent, the constraints and what is carried along …
-        let texts = self.held_back(self.texts.as_ref(), |push| {
+        let has_texts = has_intent || !constraints.is_empty() || looks_at_carried;
+        let texts = self.held_back(self.texts.as_ref(), has_texts, |push| {
             has_intent.then(|| push(&ir.intent, false));
             constraints.iter().for_each(|text| push(text, false));
             joined.iter().for_each(|(_, text)| push(text, false));
             carried(&mut |text, _| push(text, false));
         });
         // … and the references, with those that are carried along.
-        let mut held_references = self.held_back(self.references.as_ref(), |push| {
+        let has_references = !references.is_empty() || strict;
+        let mut held_references = self.held_back(self.references.as_ref(), has_references, |push| {
             references.iter().for_each(|text| push(text, true));
             if strict {
                 carried(&mut |text, is_reference| {
@@ -162,7 +164,15 @@ impl Judge {
 
     /// The numbers of the texts that the sieve holds back: all of them when there is no sieve. A reference has
     /// to be a plain one besides, since the sieve knows nothing of paths.
-    fn held_back(&self, sieve: Option<&Sieve>, texts: impl Fn(&mut dyn FnMut(&str, bool))) -> Vec<usize> {
+    fn held_back(
+        &self,
+        sieve: Option<&Sieve>,
+        has_texts: bool,
+        texts: impl Fn(&mut dyn FnMut(&str, bool)),
+    ) -> Vec<usize> {
+        if !has_texts {
+            return Vec::new();
+        }
         let Some(sieve) = sieve else {
             let mut count = 0;
             texts(&mut |_, _| count += 1);

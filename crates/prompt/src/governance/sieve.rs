@@ -39,7 +39,7 @@ pub(super) struct Sieve {
 /// A walk over texts.
 pub(super) struct Walk<'s> {
     sieve: &'s Sieve,
-    gathered: Option<Gathered>,
+    gathered: Gathered,
     /// The number of the next text.
     next: usize,
     held_back: Vec<usize>,
@@ -70,7 +70,7 @@ impl Sieve {
 
     /// Begins a walk over texts.
     pub(super) fn walk(&self) -> Walk<'_> {
-        Walk { sieve: self, gathered: None, next: 0, held_back: Vec::new() }
+        Walk { sieve: self, gathered: Gathered::new(), next: 0, held_back: Vec::new() }
     }
 
     /// Whether a text that is too long to be gathered has to be judged. Judging is a walk over it as well.
@@ -85,7 +85,7 @@ impl Sieve {
 
     /// Searches what was gathered, and empties it.
     fn search(&self, gathered: &mut Gathered, out: &mut Vec<usize>) {
-        let Some(automaton) = &self.automaton else { return };
+        let Some(automaton) = self.automaton.as_ref().filter(|_| gathered.count > 0) else { return };
         let haystack = gathered.bytes.get(..gathered.used).unwrap_or_default();
         let parts = gathered.parts.get(..gathered.count).unwrap_or_default();
         let mut at = 0;
@@ -128,7 +128,7 @@ impl Walk<'_> {
         if self.sieve.automaton.is_none() {
             return;
         }
-        let gathered = self.gathered.get_or_insert_with(Gathered::new);
+        let gathered = &mut self.gathered;
         if gathered.used + room > GATHERED || gathered.count + 2 > TEXTS {
             self.sieve.search(gathered, &mut self.held_back);
         }
@@ -148,13 +148,12 @@ impl Walk<'_> {
     }
 
     /// The numbers of the texts that have to be judged, in ascending order.
-    pub(super) fn finish(mut self) -> Vec<usize> {
-        if let Some(gathered) = &mut self.gathered {
-            self.sieve.search(gathered, &mut self.held_back);
-        }
-        self.held_back.sort_unstable();
-        self.held_back.dedup();
-        self.held_back
+    pub(super) fn finish(&mut self) -> Vec<usize> {
+        self.sieve.search(&mut self.gathered, &mut self.held_back);
+        let mut held_back = std::mem::take(&mut self.held_back);
+        held_back.sort_unstable();
+        held_back.dedup();
+        held_back
     }
 }
 
@@ -165,7 +164,8 @@ impl Gathered {
 
     fn add(&mut self, index: usize, text: &[u8], form: impl Fn(u8) -> u8) {
         let Some(room) = self.bytes.get_mut(self.used..self.used + text.len()) else { return };
-        room.iter_mut().zip(text).for_each(|(kept, byte)| *kept = form(*byte));
+        room.copy_from_slice(text);
+        room.iter_mut().for_each(|byte| *byte = form(*byte));
         self.used += text.len();
         self.end(index);
     }
