@@ -82,7 +82,7 @@ impl<'t, 'b> Positions<'t, 'b> {
             self.hash_tree(node, Some(node));
         }
         let blank = is_blank(inner);
-        self.finish(speaker, PositionKind::Text, node, inner.len(), !blank, bare);
+        self.finish(speaker, PositionKind::Text, node, shown_length(inner), !blank, bare);
     }
 
     /// Any other value.
@@ -206,6 +206,20 @@ impl<'t, 'b> Positions<'t, 'b> {
     }
 }
 
+/// How many bytes a text has that is still escaped. A character written as its number counts three, which most
+/// of those have that are written so.
+fn shown_length(inner: &str) -> usize {
+    let bytes = inner.as_bytes();
+    let mut length = bytes.len();
+    let mut at = 0;
+    while let Some(escape) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        let is_number = bytes.get(at + escape + 1) == Some(&b'u');
+        length = length.saturating_sub(if is_number { 3 } else { 1 });
+        at += escape + if is_number { 6 } else { 2 };
+    }
+    length
+}
+
 /// Whether a text, still escaped, has nothing but white space.
 fn is_blank(inner: &str) -> bool {
     let mut rest = inner.trim();
@@ -247,4 +261,18 @@ fn digest(hash: Sha256) -> PrefixHash {
     let mut first = [0; 16];
     first.copy_from_slice(&hash.finalize()[..16]);
     PrefixHash::from_be_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_count_as_what_they_stand_for() {
+        for (inner, length) in
+            [("", 0), ("abc", 3), (r"a\nb", 3), (r"\\n", 2), (r"\u4e2d\u6587", 6), (r#"\"q\""#, 3), ("é", 2)]
+        {
+            assert_eq!(shown_length(inner), length, "{inner}");
+        }
+    }
 }
