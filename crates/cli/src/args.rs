@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
+    /// Bring rows of features in, and read them as of a time
+    Features(crate::commands::Features),
     /// Serve an orchestrator that speaks REP, on stdin and stdout
     Rep(crate::commands::Rep),
     /// Make a project that runs
@@ -115,6 +117,7 @@ impl Command {
             Command::System(system) => system.is_json(),
             Command::Bundle(bundle) => bundle.is_json(),
             Command::Keys(keys) => keys.is_json(),
+            Command::Features(features) => features.is_json(),
             Command::Rep(_) => false,
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,

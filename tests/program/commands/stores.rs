@@ -225,3 +225,27 @@ edges:
     let weather = value.pointer("/output/weather").map(Value::to_string);
     assert_eq!(weather.as_deref(), Some(r#"{"city":"Oslo","degrees":7}"#), "{value}");
 }
+
+#[tokio::test]
+async fn a_table_is_imported_whole_or_not_at_all_and_read_as_of_a_time() {
+    let folder = Folder::new();
+    folder
+        .write("rows.csv", "id,seen,age,zip\n7,2026-01-01T00:00:00Z,30,007\n7,2026-03-01T00:00:00Z,31,007\n");
+    let import =
+        ["features", "import", "rows.csv", "--group", "customers", "--key", "id", "--event-time", "seen"];
+    let done = stave(&folder, import.iter().chain(&["--json"])).finish().await.exits(0);
+    assert_eq!(done.json().get("rows").and_then(Value::as_i64), Some(2), "{done}");
+    let read = async |as_of: &str, code: i32| {
+        stave(&folder, ["features", "read", "customers", "7", "--as-of", as_of]).finish().await.exits(code)
+    };
+    assert_eq!(read("2026-02-01T00:00:00Z", 0).await.stdout.trim(), r#"{"id":7,"age":30,"zip":"007"}"#);
+    assert_eq!(read("2026-03-01T00:00:00Z", 0).await.stdout.trim(), r#"{"id":7,"age":31,"zip":"007"}"#);
+    assert!(read("2025-12-31T00:00:00Z", 2).await.stderr.contains("has no row"));
+    folder.write("bad.csv", "id,seen,age\n8,2026-01-01T00:00:00Z,1\n9,yesterday,2\n");
+    let bad =
+        ["features", "import", "bad.csv", "--group", "customers", "--key", "id", "--event-time", "seen"];
+    let refused = stave(&folder, bad).finish().await.exits(2);
+    assert!(refused.stderr.contains("row 2") && refused.stderr.contains("timestamp"), "{refused}");
+    let absent = stave(&folder, ["features", "read", "customers", "8"]).finish().await.exits(2);
+    assert!(absent.stderr.contains("has no row"), "{absent}");
+}

@@ -8,6 +8,7 @@ mod diff;
 mod edit;
 mod exec;
 mod explain;
+mod features;
 mod fmt;
 mod graph;
 mod keys;
@@ -27,6 +28,7 @@ mod why;
 pub(crate) use cache::Cache;
 pub(crate) use diff::Diff;
 pub(crate) use edit::Edit;
+pub(crate) use features::Features;
 pub(crate) use lsp::Lsp;
 pub(crate) use merge::Merge;
 pub(crate) use prompt::Prompt;
@@ -62,6 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments),
+        Command::Features(arguments) => features::features(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
         Command::Rep(arguments) => rep::rep(&arguments),
