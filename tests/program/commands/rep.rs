@@ -71,7 +71,7 @@ impl Peer {
     }
 
     /// Polls until the end, like an orchestrator, and gives the last poll's result.
-    async fn to_the_end(&mut self, run: &str) -> Value {
+    async fn until_it_ends(&mut self, run: &str) -> Value {
         for _ in 0..200 {
             let reply = self.call("Runtime.Poll", &format!(r#"{{"run_id": "{run}"}}"#)).await;
             let result = reply.get("result").unwrap_or_else(|| panic!("{reply}")).clone();
@@ -133,7 +133,7 @@ async fn an_orchestrator_runs_a_document() {
     assert!(result.pointer("/limits/concurrency").and_then(Value::as_i64) > Some(0), "{result}");
     assert!(!folder.has(".stave"), "asking leaves nothing behind");
     let run = peer.start_run(&echo(), r#"{"word": "gr\u00fcn", "mode": "more"}"#).await;
-    let end = peer.to_the_end(&run).await;
+    let end = peer.until_it_ends(&run).await;
     assert_eq!(text(&end, "status"), Some("completed"), "{end}");
     let outputs = end.pointer("/summary/outputs").unwrap();
     assert_eq!(outputs.to_string(), r#"{"said":"grün","more":1}"#);
@@ -151,7 +151,7 @@ async fn an_orchestrator_runs_a_document() {
     let wanted: Vec<(&str, &str)> =
         wanted.iter().flat_map(|step| [(*step, "started"), (*step, "succeeded")]).collect();
     assert_eq!(steps, wanted);
-    assert_eq!(peer.to_the_end(&run).await, end, "a poll after the end tells the same");
+    assert_eq!(peer.until_it_ends(&run).await, end, "a poll after the end tells the same");
     let health = peer.call("Runtime.Health", "{}").await;
     assert_eq!(health.pointer("/result/ok"), Some(&Value::Bool(true)));
     // The run is in the journal like any other.
@@ -169,7 +169,7 @@ async fn a_compiled_workflow_decides_by_its_policy() {
     let mut peer = Peer::start(&folder);
     for (reading, hot) in [("80", true), ("20", false)] {
         let run = peer.start_run(&ir, &format!(r#"{{"v": {{"oven": {reading}}}}}"#)).await;
-        let end = peer.to_the_end(&run).await;
+        let end = peer.until_it_ends(&run).await;
         assert_eq!(end.pointer("/summary/outputs/hot"), Some(&Value::Bool(hot)), "{end}");
     }
 }
@@ -206,7 +206,7 @@ async fn what_can_not_run_is_refused_with_its_code() {
     assert_eq!(reply.pointer("/error/code").and_then(Value::as_i64), Some(3002), "{reply}");
     // Another minor release of the document is taken.
     let run = peer.start_run(&echo().replace("1.0.0", "1.7.0"), "{}").await;
-    assert_eq!(text(&peer.to_the_end(&run).await, "status"), Some("completed"));
+    assert_eq!(text(&peer.until_it_ends(&run).await, "status"), Some("completed"));
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn an_id_is_used_once_and_an_unknown_run_has_failed() {
         format!(r#"{{"ir": {}, "inputs": {{}}, "options": {{"run_id": "mine", "trace_id": "t"}}}}"#, echo());
     let first = peer.call("Runtime.StartRun", &params).await;
     assert_eq!(first.pointer("/result/run_id").and_then(Value::as_str), Some("mine"), "{first}");
-    peer.to_the_end("mine").await;
+    peer.until_it_ends("mine").await;
     let again = peer.call("Runtime.StartRun", &params).await;
     assert_eq!(again.pointer("/error/code").and_then(Value::as_i64), Some(1003), "{again}");
     let unknown = peer.call("Runtime.Poll", r#"{"run_id": "nobody"}"#).await;
@@ -235,7 +235,7 @@ async fn a_failed_step_is_told_with_its_code_and_its_step() {
     folder.write("stave.toml", LOOPBACK);
     let mut peer = Peer::start(&folder);
     let run = peer.start_run(&document(&[post("call", 1)], ""), "{}").await;
-    let end = peer.to_the_end(&run).await;
+    let end = peer.until_it_ends(&run).await;
     assert_eq!(text(&end, "status"), Some("failed"), "{end}");
     let error = end.pointer("/summary/error").unwrap();
     assert_eq!(error.get("code").and_then(Value::as_i64), Some(2001), "{end}");
@@ -274,7 +274,7 @@ async fn a_poll_waits_for_news_and_holds_nobody_up() {
     let poll = peer.receive().await;
     assert_eq!(poll.get("id").and_then(Value::as_i64), Some(100), "{poll}");
     assert!(begun.elapsed() > Duration::from_millis(200), "the poll did not wait");
-    assert_eq!(text(&peer.to_the_end(&run).await, "status"), Some("completed"));
+    assert_eq!(text(&peer.until_it_ends(&run).await, "status"), Some("completed"));
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn a_cancelled_run_has_failed_and_its_step_is_stopped() {
     let cancelled = peer.call("Runtime.Cancel", &format!(r#"{{"run_id": "{run}"}}"#)).await;
     assert_eq!(cancelled.pointer("/result/ok"), Some(&Value::Bool(true)), "{cancelled}");
     let begun = Instant::now();
-    let end = peer.to_the_end(&run).await;
+    let end = peer.until_it_ends(&run).await;
     assert!(begun.elapsed() < Duration::from_secs(4), "an orchestrator waits five seconds");
     assert_eq!(text(&end, "status"), Some("failed"), "{end}");
     assert_eq!(end.pointer("/summary/reason").and_then(Value::as_str), Some("cancelled"), "{end}");
@@ -390,7 +390,7 @@ async fn the_same_id_in_another_process_is_another_run() {
         );
         let started = peer.call("Runtime.StartRun", &params).await;
         assert_eq!(started.pointer("/result/run_id").and_then(Value::as_str), Some("mine"), "{started}");
-        let end = peer.to_the_end("mine").await;
+        let end = peer.until_it_ends("mine").await;
         assert_eq!(end.pointer("/summary/outputs/said").and_then(Value::as_str), Some(word), "{end}");
     }
     let listed = stave(&folder, ["runs", "list", "--json"]).finish().await.exits(0).json();

@@ -43,7 +43,7 @@ pub(super) fn call(name: &str, arguments: &[Value], random: &mut dyn Random) -> 
             Value::Object(object) => Ok(object.len().into()),
             other => Err(format!("{} has no length", other.kind())),
         },
-        ("round", [value]) => match numeric(value) {
+        ("round", [value] | [value, Value::Null]) => match numeric(value) {
             Some(Number::Float(float)) => whole(float.round_ties_even()),
             Some(number) => Ok(Value::Number(number)),
             None => Err(not_a_number("round", value)),
