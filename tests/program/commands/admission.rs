@@ -186,3 +186,16 @@ async fn bundles_are_shown_and_compared() {
     let validated = stave(&folder, ["system", "validate", &bundle]).finish().await.exits(2);
     assert!(validated.stderr.contains("stave bundle check"), "{validated}");
 }
+
+#[tokio::test]
+async fn a_document_without_an_intent_uses_the_network_only_when_it_is_let() {
+    let folder = Folder::new();
+    let document = r#"{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "nodes": [
+      {"id": "w", "tenant_id": "t", "kind": "workflow", "name": "n", "properties": {}, "effects": {"network": true}}]}"#;
+    folder.write("plan.json", document);
+    let refused = stave(&folder, ["system", "bundle", "plan.json", "--run-id", "r"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("--allow-network"), "{refused}");
+    let arguments = ["system", "bundle", "plan.json", "--run-id", "r", "--allow-network"];
+    let bundle = stave(&folder, arguments).finish().await.exits(0).json();
+    assert_eq!(bundle.pointer("/runtime_policy_envelope/allow_network"), Some(&true.into()), "{bundle}");
+}

@@ -140,6 +140,9 @@ pub(crate) struct SystemBundle {
     /// Take deployment targets from the document alone (version 4)
     #[arg(long)]
     pub(crate) deploy_targets_from_ir_only: bool,
+    /// Let the nodes of a document without an intent use the network that they declare
+    #[arg(long)]
+    pub(crate) allow_network: bool,
     /// Write here instead of printing
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -72,7 +72,7 @@ fn bundle(arguments: &SystemBundle) -> Result<Exit, Stop> {
     })?;
     let specifications = specifications(&arguments.run_id, &document);
     let intent = document.nodes.iter().any(|node| node.kind == NodeKind::Intent);
-    let intent = intent.then(|| stave_lower::system_intent(&document));
+    let intent = (intent || arguments.allow_network).then(|| stave_lower::system_intent(&document));
     let bundle = Bundle::emit(BundleSource {
         run_id: &arguments.run_id,
         document: &document,
@@ -88,7 +88,15 @@ fn bundle(arguments: &SystemBundle) -> Result<Exit, Stop> {
             deploy_targets_from_ir_only: arguments.deploy_targets_from_ir_only,
         },
     })
-    .map_err(|error| Stop::invalid(error.to_string()))?;
+    .map_err(|error| {
+        let stop = Stop::invalid(error.to_string());
+        match intent {
+            Some(_) => stop,
+            None => stop.help(
+                "the document has no intent; --allow-network lets its nodes use the network they declare",
+            ),
+        }
+    })?;
     let text = bundle.to_file_text();
     match &arguments.out {
         Some(path) => {
