@@ -21,6 +21,17 @@ const COMMANDS: &[&str] = &[
     r#"{"op": "unset", "path": "/nodes/generate_response/prompt"}"#,
     r#"{"op": "disconnect", "from": "_input.query", "to": "generate_response.query"}"#,
     r#"{"op": "set_prompt", "node": "generate_response", "append_to_system": "More."}"#,
+    r#"{"op": "add_node", "id": "extra", "node": {"type": "transform", "inputs": [], "outputs": [{"name": "y", "type": "object"}], "transform": {"mode": "declarative", "spec": {"op": "io.format_response", "args": {"template": {"a": 1}}}}}}"#,
+    r#"{"op": "connect", "from": "fetch_customer.customer_data", "to": "update_conversation.response", "condition": "value['age'] > 1"}"#,
+    r#"{"op": "add_port", "node": "fetch_customer", "direction": "input", "port": {"name": "z", "type": "number", "optional": true}}"#,
+    r#"{"op": "remove_port", "node": "generate_response", "direction": "error", "name": "generation_error"}"#,
+    r#"{"op": "add_context", "field": "locale", "optional": true}"#,
+    r#"{"op": "remove_context", "field": "auth_token"}"#,
+    r#"{"op": "rename_context", "from": "session_id", "to": "talk_id"}"#,
+    r#"{"op": "add_tool", "node": "generate_response", "tool": {"name": "look", "description": "looks", "parameters": {"type": "object"}}}"#,
+    r#"{"op": "remove_tool", "node": "generate_response", "name": "look"}"#,
+    r#"{"op": "set_position", "node": "fetch_customer", "x": 7, "y": -3.5}"#,
+    r#"{"op": "replace_text", "at": 0, "remove": "version", "insert": "x-mark: 1\nversion"}"#,
 ];
 
 /// The example with some bytes taken out and others put in.
@@ -46,13 +57,39 @@ fn command(index: usize) -> Command {
     Command::from_value(&stave_canon::parse(COMMANDS[index % COMMANDS.len()]).unwrap()).unwrap()
 }
 
+#[test]
+fn every_command_is_tried_and_its_inverse_restores_the_bytes() {
+    // A tool is there for the command that removes one.
+    let with_tool = |text: &str| {
+        let tool = EditRequest::new(vec![command(
+            COMMANDS.iter().position(|known| known.contains("add_tool")).unwrap(),
+        )]);
+        apply(text, &EditRequest { allow_errors: true, ..tool }, &Options::default()).unwrap().text
+    };
+    let mut tried: Vec<String> = Vec::new();
+    for (index, written) in COMMANDS.iter().enumerate() {
+        let text = if written.contains("remove_tool") { with_tool(EXAMPLE) } else { EXAMPLE.to_owned() };
+        let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![command(index)]) };
+        let edited = apply(&text, &request, &Options::default());
+        let edited = edited.unwrap_or_else(|error| panic!("{written}: {error}"));
+        assert_ne!(edited.text, text, "{written}");
+        let undo = EditRequest { allow_errors: true, ..edited.inverse };
+        assert_eq!(apply(&edited.text, &undo, &Options::default()).unwrap().text, text, "{written}");
+        let value = stave_canon::parse(written).unwrap();
+        tried.push(value.get("op").and_then(stave_canon::Value::as_str).unwrap().to_owned());
+    }
+    for shape in stave_flow::edit::COMMANDS {
+        assert!(tried.iter().any(|op| op == shape.name), "{} is not tried", shape.name);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn edits_of_broken_flows_are_refused_or_can_be_taken_back(
         at in 0_usize..6000, removed in 0_usize..30, inserted in "[a-z:\\- {}'\"é\n]{0,5}",
-        first in 0_usize..9, second in 0_usize..9,
+        first in 0..COMMANDS.len(), second in 0..COMMANDS.len(),
     ) {
         let text = mutated(at, removed, &inserted);
         there_and_back(&text, vec![command(first), command(second)]);
@@ -60,7 +97,7 @@ proptest! {
 
     #[test]
     fn any_text_can_be_edited_compared_and_merged(
-        text in "\\PC{0,60}|[a-z:\\- {}\\[\\]\"'|#&*\n]{0,60}", other in "[a-z:\\- {}\n]{0,40}", index in 0_usize..9,
+        text in "\\PC{0,60}|[a-z:\\- {}\\[\\]\"'|#&*\n]{0,60}", other in "[a-z:\\- {}\n]{0,40}", index in 0..COMMANDS.len(),
     ) {
         there_and_back(&text, vec![command(index)]);
         let _ = diff_texts(&text, &other);
