@@ -124,7 +124,7 @@ fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
 
 /// All rows of a table have the same columns, in any order.
 fn uniform(rows: &[Value]) -> Result<(), String> {
-    let columns = |row: &Value| row.as_object().map_or(0, |row| row.len());
+    let columns = |row: &Value| row.as_object().map_or(0, stave_canon::Object::len);
     let Some(first) = rows.first().and_then(Value::as_object) else { return Ok(()) };
     let differs = |row: &Value| columns(row) != first.len() || first.keys().any(|key| row.get(key).is_none());
     match rows.iter().position(differs) {

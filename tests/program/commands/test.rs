@@ -62,7 +62,7 @@ async fn the_tests_of_every_example_pass_and_come_to_every_node_and_edge() {
         for part in ["nodes", "edges"] {
             for (flow, coverage) in report.get("coverage").and_then(Value::as_object).into_iter().flatten() {
                 let missing = coverage.pointer(&format!("/{part}/missing")).and_then(Value::as_array);
-                assert!(missing.is_some_and(|missing| missing.is_empty()), "{flow} {part}: {coverage}");
+                assert!(missing.is_some_and(<[Value]>::is_empty), "{flow} {part}: {coverage}");
             }
         }
         let checked = stave(&folder, ["check"]).finish().await.exits(0);

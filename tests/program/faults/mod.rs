@@ -247,8 +247,9 @@ fn is_blamed(document: &Value, report: &Value, id: &str, fault: Fault) -> Vec<St
             });
             let is_about_shape =
                 matches!(fault, Fault::Call(Misbehaviour::BadJson | Misbehaviour::WrongShape));
-            let takes_text = id == "fetch_file" && is_about_shape;
-            if !degraded && !(plain_text && is_about_shape) && !takes_text {
+            // A text takes whatever it is, also what is no JSON.
+            let takes_text = plain_text || id == "fetch_file";
+            if !(degraded || (takes_text && is_about_shape)) {
                 problems.push(format!("{id} is ok although it met trouble"));
             }
         }

@@ -109,7 +109,7 @@ fn counts(expect: &Expectation, turns: &[RunReport], hosts_called: u64, problems
 
 fn over(budget: &Budget, turns: &[RunReport], calls: u64) -> Vec<String> {
     let mut problems = Vec::new();
-    let tokens: u64 = turns.iter().map(|turn| turn.usage()).map(|usage| usage.input + usage.output).sum();
+    let tokens: u64 = turns.iter().map(RunReport::usage).map(|usage| usage.input + usage.output).sum();
     let wall: u128 = turns.iter().map(|turn| turn.duration.as_millis()).sum();
     let wall = u64::try_from(wall).unwrap_or(u64::MAX);
     for (word, limit, got) in

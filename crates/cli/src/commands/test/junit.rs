@@ -49,7 +49,7 @@ fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\n' | '\t' | '\r' => escaped.push(character),
             control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}')
+                escaped.push('\u{fffd}');
             }
             other => escaped.push(other),
         }
