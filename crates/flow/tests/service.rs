@@ -224,7 +224,7 @@ fn renamed(ahead: &str, to: &str) -> Result<String, String> {
         .map(|found| found.message.as_str())
         .collect();
     assert_eq!(errors, [""; 0]);
-    let place = PROPERTIES.find(ahead).expect("the place") + ahead.len();
+    let place = PROPERTIES.find(ahead).map(|at| at + ahead.len()).unwrap_or_default();
     let mut edits = rename_at(&analysis, place, to, &Options::default())?;
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
     let mut text = PROPERTIES.to_owned();

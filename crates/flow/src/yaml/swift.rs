@@ -156,7 +156,7 @@ impl<'text> Swift<'text> {
                     self.at = start;
                     return self.mapping(scalar);
                 }
-                self.finish_scalar(scalar)
+                self.finish_scalar(&scalar)
             }
         }
     }
@@ -172,12 +172,12 @@ impl<'text> Swift<'text> {
             _ => {
                 let scalar = self.scalar(false)?;
                 self.at = scalar.end;
-                self.finish_scalar(scalar)
+                self.finish_scalar(&scalar)
             }
         }
     }
 
-    fn finish_scalar(&mut self, scalar: Scalar<'text>) -> Option<()> {
+    fn finish_scalar(&mut self, scalar: &Scalar<'text>) -> Option<()> {
         self.at = scalar.end;
         self.reader.finish_scalar(&scalar.value, scalar.style, scalar.start..scalar.end, 0, None);
         self.next_token()
