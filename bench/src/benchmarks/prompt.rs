@@ -168,7 +168,7 @@ fn processing(name: &'static str, ir: &Arc<PromptIr>, policies: PolicySet) -> En
     let outcome = pipeline.process(ir, &RandomIds, &SystemClock);
     let answer = format!("{} {} violations", outcome.ir.token_budget.tokens(), outcome.violations.len());
     let ir = Arc::clone(ir);
-    ours(name, answer, move || pipeline.process_shared(Arc::clone(black_box(&ir)), &RandomIds, &SystemClock))
+    ours(name, answer, move || pipeline.process_shared(black_box(&ir), &RandomIds, &SystemClock))
 }
 
 /// How tokens are counted.

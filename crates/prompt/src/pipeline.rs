@@ -191,14 +191,14 @@ impl Pipeline {
 
     /// Takes one prompt through governance and the plugins.
     pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
-        self.process_shared(Arc::new(ir.clone()), ids, clock)
+        self.process_shared(&Arc::new(ir.clone()), ids, clock)
     }
 
     /// The same for a prompt that the caller gives away or shares, which saves a copy.
-    pub fn process_shared(&self, ir: Arc<PromptIr>, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+    pub fn process_shared(&self, ir: &Arc<PromptIr>, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
         let mut clock = RunClock::start(clock);
-        let outcome = self.run(Arc::clone(&ir), ids, &mut clock);
-        self.record(&ir, &outcome, clock.now());
+        let outcome = self.run(Arc::clone(ir), ids, &mut clock);
+        self.record(ir, &outcome, clock.now());
         outcome
     }
 

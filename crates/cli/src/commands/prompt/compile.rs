@@ -67,7 +67,7 @@ fn one(
     ir: &Arc<PromptIr>,
     counter: &TokenCounter<'_>,
 ) -> Result<CompiledPrompt, Box<Answer>> {
-    let mut outcome = pipeline.process_shared(Arc::clone(ir), &RandomIds, &SystemClock);
+    let mut outcome = pipeline.process_shared(ir, &RandomIds, &SystemClock);
     if outcome.approved {
         let (resolution, verdict) = pipeline.resolve(&outcome.ir, source);
         outcome = outcome.judged(verdict, Stage::Resolution, ir);

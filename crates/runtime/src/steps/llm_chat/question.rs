@@ -137,7 +137,7 @@ fn govern(
     let pipeline = Pipeline::new(Some(policy.governance.clone()))
         .with_plugin(Box::new(BudgetOptimizer))
         .with_plugins(plugins.iter().cloned());
-    let process = || pipeline.process_shared(Arc::new(ir), ids, clock);
+    let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
     let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
     judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
     // A model that stands in is asked the same thing, so it must be one that may be asked.
