@@ -54,8 +54,9 @@ impl Clock for SystemClock {
 struct Numbers(std::sync::atomic::AtomicU64, u64);
 
 impl Ids for Numbers {
-    fn uuid(&self) -> String {
-        format!("{:x}{:016x}", self.1, self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    fn fresh(&self) -> u128 {
+        let count = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        (u128::from(self.1) << 64) | u128::from(count)
     }
 }
 
@@ -103,6 +104,7 @@ impl Runs {
             prompt_plugins: Vec::new(),
             features: Arc::new(EmbeddedFeatures::new()),
             secrets: Secrets::default(),
+            tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),
             limits: Limits::default(),
         };
         let engine = EmbeddedEngine::new(services).with_step(NOTHING, Arc::new(Nothing));
