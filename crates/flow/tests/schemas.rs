@@ -100,6 +100,15 @@ deployment:
   target: kserve
   kserve: {namespace: a, service_name: b, min_replicas: 1, max_replicas: 1, target_rps: 1, resources: {cpu: "1", memory: "1", gpu: "1"}}
   context: {locale: en}
+runtime: {timeout_ms: 1, budget: {tokens: 1, cost_usd: 0.5, calls: 1, wall_ms: 1}}
+tests:
+  - name: t
+    request: {session_id: s}
+    recording: replies.yaml
+    models: []
+    http: []
+    decisions: {n: approve}
+    expect: {status: ok, output: {}, contains: {}, error: e, path: [n], skipped: [n], model_calls: 0, http_calls: 0, budget: {tokens: 1, cost_usd: 0.5, calls: 1, wall_ms: 1}}
 "#;
 
 fn faults(text: &str) -> Vec<String> {
