@@ -66,8 +66,9 @@ impl Metrics {
         for (kind, count) in kinds {
             *series.tokens.entry((flow.to_owned(), kind)).or_default() += count;
         }
-        let micros = report.cost().map_or(0, |cost| cost.micros());
-        *series.cost_micros.entry(flow.to_owned()).or_default() += micros;
+        if let Some(cost) = report.cost() {
+            *series.cost_micros.entry(flow.to_owned()).or_default() += cost.micros();
+        }
     }
 
     /// Counts a run that was not started because there were too many.
