@@ -24,6 +24,9 @@ use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
 use crate::turns::Turns;
 
+/// How many plans an engine keeps.
+const KEPT_PLANS: usize = 32;
+
 /// Something that runs exec documents.
 ///
 /// A failed run is a report too. An error says that what happened could not be written down or read; the
@@ -60,6 +63,8 @@ pub struct EmbeddedEngine {
     active: Arc<Mutex<HashSet<String>>>,
     turns: Arc<Turns>,
     stopping: tokio::sync::watch::Sender<bool>,
+    /// The plans of the documents that were run last, the newest last.
+    plans: Arc<Mutex<Vec<Arc<Plan>>>>,
     /// What people have decided about every run that starts here.
     decided: HashMap<String, Decision>,
 }
@@ -81,8 +86,26 @@ impl EmbeddedEngine {
             active: Arc::default(),
             turns: Arc::default(),
             stopping: tokio::sync::watch::Sender::new(false),
+            plans: Arc::default(),
             decided: HashMap::new(),
         }
+    }
+
+    /// The plan of a document, made once for the runs that share it.
+    fn plan(&self, document: &Arc<Document>) -> Result<Arc<Plan>, Failure> {
+        let known = |plan: &Arc<Plan>| Arc::ptr_eq(&plan.document, document);
+        if let Some(plan) =
+            self.plans.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|plan| known(plan))
+        {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(Plan::new(Arc::clone(document), &self.kinds)?);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.len() >= KEPT_PLANS {
+            plans.remove(0);
+        }
+        plans.push(Arc::clone(&plan));
+        Ok(plan)
     }
 
     /// Lets every run come to rest: nothing further starts, what has effects is let finish, and what has a
@@ -102,6 +125,8 @@ impl EmbeddedEngine {
     #[must_use]
     pub fn with_step(mut self, kind: &str, step: Arc<dyn Step>) -> Self {
         self.kinds.add(kind, step);
+        // Plans are bound to the kinds that were there.
+        self.plans = Arc::default();
         self
     }
 
@@ -117,7 +142,7 @@ impl EmbeddedEngine {
     ) -> Result<RunReport, JournalError> {
         let original = stored.summary.id.clone();
         let request = with_auth(&original, stored.request.clone(), stored.had_auth, auth)?;
-        let plan = match Plan::new(Arc::clone(&stored.document), &self.kinds) {
+        let plan = match self.plan(&stored.document) {
             Ok(plan) => plan,
             Err(failure) => return Ok(self.refused(run_id, &stored.document, failure, Vec::new())),
         };
@@ -176,7 +201,7 @@ impl EmbeddedEngine {
     ) -> Result<RunReport, JournalError> {
         let services = &self.services;
         let started = services.clock.elapsed();
-        let plan = match Plan::new(Arc::clone(&document), &self.kinds) {
+        let plan = match self.plan(&document) {
             Ok(plan) => plan,
             Err(failure) => return Ok(self.refused(run_id, &document, failure, Vec::new())),
         };
