@@ -111,6 +111,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a lock file beside the database tells other processes which runs are being worked on",
     },
     Exception {
+        path: "crates/mcp/src/connection.rs",
+        what: &[Ambient::Spawning],
+        reason: "a tool server on standard streams is a program that the connection starts and ends",
+    },
+    Exception {
         path: "crates/pyworker/src/lib.rs",
         what: &[Ambient::Spawning],
         reason: "the interpreter needs a deeper stack than a process begins with, on a thread that is waited for",

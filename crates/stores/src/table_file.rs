@@ -1,9 +1,8 @@
 //! Tables in files, row by row: CSV with a header, and Parquet.
 
-use std::fs::File;
 use std::io::Read;
 
-use parquet::file::reader::SerializedFileReader;
+use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use stave_canon::{Object, Timestamp, Value};
@@ -45,10 +44,10 @@ fn cell(text: &str) -> Value {
 
 /// The rows of a Parquet file.
 pub fn parquet_rows(
-    file: File,
+    input: impl ChunkReader + 'static,
 ) -> Result<impl Iterator<Item = Result<Object, TableFault>> + 'static, TableFault> {
     let fault = |error: parquet::errors::ParquetError, row| TableFault { row, reason: error.to_string() };
-    let reader = SerializedFileReader::new(file).map_err(|error| fault(error, None))?;
+    let reader = SerializedFileReader::new(input).map_err(|error| fault(error, None))?;
     Ok(RowIter::from_file_into(Box::new(reader)).enumerate().map(move |(index, row)| {
         let row = row.map_err(|error| fault(error, Some(index + 1)))?;
         object(&row).map_err(|reason| TableFault { row: Some(index + 1), reason })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use stave_canon::{Object, Value};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::fault::Fault;
 use super::runs::Runs;
@@ -25,13 +25,10 @@ pub(super) fn poll<'h>(runs: &Runs, params: &Object) -> Result<BoxFuture<'h, Val
         return Ok(Box::pin(std::future::ready(unknown)));
     };
     Ok(Box::pin(async move {
-        let until = Instant::now() + LONGEST_WAIT;
         let mut changes = run.changes();
-        while !run.has_news() {
-            if !matches!(timeout_at(until, changes.changed()).await, Ok(Ok(()))) {
-                break;
-            }
-        }
+        let news = async { while !run.has_news() && changes.changed().await.is_ok() {} };
+        // Without news in time the answer is that there is none.
+        let _ = timeout(LONGEST_WAIT, news).await;
         run.tell()
     }))
 }
