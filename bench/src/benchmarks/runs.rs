@@ -63,6 +63,11 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
         work: Work::Calls(3200),
         entrants: vec![ours("EmbeddedEngine, journal synced", &shared, Some(folder.join("many")), 32)],
     });
+    comparisons.push(Comparison {
+        title: "10,000 runs of 10 steps at once, in memory",
+        work: Work::Calls(100_000),
+        entrants: vec![ours("EmbeddedEngine", &graph::linear(10, None), None, 10_000)],
+    });
     for (title, count) in
         [("10 steps", 10), ("100 steps", 100), ("1,000 steps", 1_000), ("10,000 steps", 10_000)]
     {
