@@ -42,13 +42,15 @@ impl CompileProgram {
         if !program.is_file() {
             return Err(Error::Missing("run `cargo build --release -p stave-cli`".to_owned()));
         }
-        let folder =
-            std::env::temp_dir().join(format!("stave-bench-{}-{task:?}-{}", std::process::id(), sources.len()));
+        let folder = std::env::temp_dir().join(format!(
+            "stave-bench-{}-{task:?}-{}",
+            std::process::id(),
+            sources.len()
+        ));
         let failed = |error: io::Error| Error::Failed(format!("{}: {error}", folder.display()));
         let first = sources.first().map(|(_, text)| text.clone()).unwrap_or_default();
         write(&folder, sources).map_err(failed)?;
-        let program =
-            CompileProgram { program, folder, task, changing: [first, changed], turn: 0 };
+        let program = CompileProgram { program, folder, task, changing: [first, changed], turn: 0 };
         program.compile(false)?;
         Ok(program)
     }

@@ -35,14 +35,23 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
     };
     let (workflows, flows) = (sources(WORKFLOW), sources(FLOW));
     let mut comparisons = vec![
-        comparison("1,000 workflows with policies", Work::Calls(1000), Rc::clone(&workflows), compile_workflow),
+        comparison(
+            "1,000 workflows with policies",
+            Work::Calls(1000),
+            Rc::clone(&workflows),
+            compile_workflow,
+        ),
         comparison("1,000 flows", Work::Calls(1000), Rc::clone(&flows), compile_flow),
     ];
     let with_policies = files(&workflows, "wdl", Some(POLICY));
     let changed = workflows.first().map(|text| text.replace("SHUTDOWN", "STOP")).unwrap_or_default();
     comparisons.push(program(
         machine,
-        ["stave compile: 1,000 workflows with policies", "one of 1,000 workflows changed", "no workflow changed"],
+        [
+            "stave compile: 1,000 workflows with policies",
+            "one of 1,000 workflows changed",
+            "no workflow changed",
+        ],
         &with_policies,
         &changed,
     ));
@@ -84,7 +93,11 @@ fn program(
     Comparison {
         title,
         work: Work::Calls(1000),
-        entrants: vec![entrant("all of them", Task::Whole), entrant(one, Task::OneChanged), entrant(none, Task::Nothing)],
+        entrants: vec![
+            entrant("all of them", Task::Whole),
+            entrant(one, Task::OneChanged),
+            entrant(none, Task::Nothing),
+        ],
     }
 }
 
