@@ -1,5 +1,7 @@
 //! The labels of a flow, as they are baked into the policy of its document.
 
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
 use stave_diag::Sources;
 use stave_lower::{ExecSettings, flow_to_exec};
 

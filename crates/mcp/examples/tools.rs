@@ -1,5 +1,10 @@
 //! The tests' own MCP server on standard streams.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program of its own, which tells what it sees and dies when it is told to"
+)]
+
 #[path = "../tests/tools/handler.rs"]
 mod handler;
 

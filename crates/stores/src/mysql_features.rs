@@ -44,7 +44,7 @@ impl MysqlFeatures {
         version: Option<i64>,
     ) -> Result<Table, FeatureError> {
         let time = self.groups.get(name).and_then(|group| group.event_time.as_deref());
-        let table = Table::find(connection, name, version, time).await.map_err(failed)?;
+        let table = Table::find(connection, name, version, time).await.map_err(|error| failed(&error))?;
         table.ok_or_else(|| FeatureError::UnknownName(name.to_owned()))
     }
 }
@@ -61,8 +61,10 @@ impl FeatureStore for MysqlFeatures {
             parameters.push(time.time_value(query.as_of));
         }
         statement.push_str(" LIMIT 1");
-        let row: Option<mysql_async::Row> =
-            connection.exec_first(statement, Params::Positional(parameters)).await.map_err(failed)?;
+        let row: Option<mysql_async::Row> = connection
+            .exec_first(statement, Params::Positional(parameters))
+            .await
+            .map_err(|error| failed(&error))?;
         let row = row.ok_or_else(|| query.no_row())?;
         query.select(table.read_row(row).map_err(FeatureError::Store)?)
     }
@@ -82,15 +84,19 @@ impl FeatureStore for MysqlFeatures {
         let mut statements = Vec::with_capacity(batch.rows.len());
         for (index, row) in batch.rows.into_iter().enumerate() {
             let row = group.row(row, Some(batch.event_time)).map_err(|reason| bad(index, reason))?;
-            statements.push(upsert(&table, row).map_err(|reason| bad(index, reason))?);
+            statements.push(upsert(&table, &row).map_err(|reason| bad(index, reason))?);
         }
-        let mut transaction = connection.start_transaction(TxOpts::default()).await.map_err(failed)?;
+        let mut transaction =
+            connection.start_transaction(TxOpts::default()).await.map_err(|error| failed(&error))?;
         let written = statements.len();
         for (statement, parameters) in statements {
             // An error drops the transaction, which undoes what it did.
-            transaction.exec_drop(statement, Params::Positional(parameters)).await.map_err(failed)?;
+            transaction
+                .exec_drop(statement, Params::Positional(parameters))
+                .await
+                .map_err(|error| failed(&error))?;
         }
-        transaction.commit().await.map_err(failed)?;
+        transaction.commit().await.map_err(|error| failed(&error))?;
         Ok(written)
     }
 
@@ -129,7 +135,7 @@ fn key_condition(
 }
 
 /// A row that takes the place of the one with the same key and time, and never that of a later one.
-fn upsert(table: &Table, row: FeatureRow) -> Result<(String, Vec<mysql_async::Value>), String> {
+fn upsert(table: &Table, row: &FeatureRow) -> Result<(String, Vec<mysql_async::Value>), String> {
     let mut columns = Vec::new();
     let mut values = Vec::new();
     for (name, value) in &row.features {
@@ -166,6 +172,6 @@ fn upsert(table: &Table, row: FeatureRow) -> Result<(String, Vec<mysql_async::Va
     Ok((statement, values))
 }
 
-fn failed(error: mysql_async::Error) -> FeatureError {
-    FeatureError::Store(words(&error))
+fn failed(error: &mysql_async::Error) -> FeatureError {
+    FeatureError::Store(words(error))
 }

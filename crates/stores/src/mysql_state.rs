@@ -43,7 +43,7 @@ impl MysqlState {
     async fn connection(&self) -> Result<Conn, StateError> {
         let mut connection = self.mysql.connection().await.map_err(StateError::Store)?;
         self.prepared
-            .get_or_try_init(|| async { connection.query_drop(TABLE).await.map_err(failed) })
+            .get_or_try_init(|| async { connection.query_drop(TABLE).await.map_err(|error| failed(&error)) })
             .await?;
         Ok(connection)
     }
@@ -53,14 +53,14 @@ impl MysqlState {
         let mut connection = self.connection().await?;
         let mut options = TxOpts::default();
         options.with_isolation_level(IsolationLevel::RepeatableRead);
-        let mut transaction = connection.start_transaction(options).await.map_err(failed)?;
+        let mut transaction = connection.start_transaction(options).await.map_err(|error| failed(&error))?;
         match write(&mut transaction, commit).await {
             Ok(()) => match transaction.commit().await {
                 Ok(()) => Ok(Some(())),
                 Err(error) => again(&error),
             },
             Err(Fault::State(error)) => {
-                transaction.rollback().await.map_err(failed)?;
+                transaction.rollback().await.map_err(|error| failed(&error))?;
                 Err(error)
             }
             Err(Fault::Server(error)) => {
@@ -92,7 +92,7 @@ impl StateStore for MysqlState {
                 (id(key),),
             )
             .await
-            .map_err(failed)?;
+            .map_err(|error| failed(&error))?;
         Ok(live(row, now)?.0)
     }
 
@@ -175,6 +175,6 @@ fn again(error: &mysql_async::Error) -> Result<Option<()>, StateError> {
     }
 }
 
-fn failed(error: mysql_async::Error) -> StateError {
-    StateError::Store(words(&error))
+fn failed(error: &mysql_async::Error) -> StateError {
+    StateError::Store(words(error))
 }

@@ -60,7 +60,7 @@ impl RedisState {
                 .set_response_timeout(Some(PATIENCE));
             self.client.get_connection_manager_with_config(config)
         };
-        self.connection.get_or_try_init(connect).await.cloned().map_err(failed)
+        self.connection.get_or_try_init(connect).await.cloned().map_err(|error| failed(&error))
     }
 
     fn place(&self, key: &RecordKey) -> String {
@@ -74,7 +74,7 @@ impl RedisState {
             .arg(&["fields", "version", "written_by", "expires_at"])
             .query_async(&mut connection)
             .await
-            .map_err(failed)?;
+            .map_err(|error| failed(&error))?;
         let (Some(text), Some(version), written_by, expires_at) = found else { return Ok(Kept::default()) };
         let end = expires_at.and_then(|end| end.parse::<i64>().ok());
         if end.is_some_and(|end| end <= now.as_millisecond()) {
@@ -108,7 +108,7 @@ impl StateStore for RedisState {
 
     async fn commit(&self, commit: Commit) -> Result<(), StateError> {
         let place = self.place(&commit.key);
-        let until = commit.expires_at.map(|end| end.as_millisecond());
+        let until = commit.expires_at.map(Timestamp::as_millisecond);
         let stay = until.map(|until| {
             let left = u64::try_from(until.saturating_sub(commit.at.as_millisecond())).unwrap_or_default();
             Duration::from_millis(left).saturating_add(GRACE).as_millis().to_string()
@@ -134,7 +134,7 @@ impl StateStore for RedisState {
                 .arg(stay.as_deref().unwrap_or_default())
                 .invoke_async(&mut connection)
                 .await
-                .map_err(failed)?;
+                .map_err(|error| failed(&error))?;
             if replaced {
                 return Ok(());
             }
@@ -150,7 +150,7 @@ impl std::fmt::Debug for RedisState {
 }
 
 /// The kind and the server's words, and not the address, which the library's own text may hold.
-fn failed(error: RedisError) -> StateError {
+fn failed(error: &RedisError) -> StateError {
     let words = error.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
     StateError::Store(format!("Redis: {:?}{words}", error.kind()))
 }

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use crate::exit::{Exit, Stop};
 use crate::project::{self, Project};
 use crate::services::{self, Models};
+use crate::storage;
 
 /// How many requests and replies may wait.
 const QUEUE: usize = 1024;
@@ -121,16 +122,16 @@ impl ProjectHost {
         if let Some(open) = &*database {
             return Ok(Arc::clone(open));
         }
-        let open = services::database(&self.state_dir)?;
+        let open = storage::database(&self.state_dir)?;
         *database = Some(Arc::clone(&open));
         Ok(open)
     }
 
     fn build(&self, document: &Document) -> Result<Services, Stop> {
         let storage = if self.ephemeral {
-            services::storage(&self.project, document, &self.state_dir, true)?
+            storage::storage(&self.project, document, &self.state_dir, true)?
         } else {
-            services::storage_of(&self.project, document, &self.database()?)
+            storage::storage_of(&self.project, document, &self.database()?)?
         };
         let models = match &self.project.settings.replay {
             Some(path) => Models::Replay(self.project.root.join(path)),

@@ -82,6 +82,6 @@ impl Settings {
         };
         let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
         providers.extend(self.accepts.providers.keys().cloned());
-        Options { strict, providers, scopes, ..Options::default() }
+        Options { strict, providers, scopes }
     }
 }

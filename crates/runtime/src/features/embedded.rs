@@ -75,7 +75,7 @@ impl EmbeddedFeatures {
         self.groups.get(name).cloned().unwrap_or_default()
     }
 
-    fn from_memory(&self, places: &[(String, i64)], query: &FeatureQuery) -> Found {
+    fn in_memory(&self, places: &[(String, i64)], query: &FeatureQuery) -> Found {
         let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
         let unversioned = places.iter().filter(|(_, version)| *version == UNVERSIONED);
         let Some(group) = unversioned.map(|(name, _)| name).find_map(|name| memory.get(name)) else {
@@ -105,7 +105,7 @@ struct Found {
 impl FeatureStore for EmbeddedFeatures {
     async fn read(&self, query: &FeatureQuery) -> Result<Object, FeatureError> {
         let places = places(query);
-        let file = self.from_memory(&places, query);
+        let file = self.in_memory(&places, query);
         let stored = match &self.database {
             None => Found::default(),
             Some(database) => {

@@ -24,7 +24,7 @@ impl Step for GetModel {
             }
         };
         let query = ModelQuery { name: text_argument(call, &scope, "name")?, version };
-        let entry = call.services.features.model(&query).await.map_err(feature_failure)?;
+        let entry = call.services.features.model(&query).await.map_err(|error| feature_failure(&error))?;
         Ok(Produced::Whole(Value::Object(entry)))
     }
 }

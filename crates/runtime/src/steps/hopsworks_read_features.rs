@@ -36,7 +36,7 @@ impl Step for ReadFeatures {
             as_of: time_argument(call, &scope, "as_of")?,
             features,
         };
-        let row = call.services.features.read(&query).await.map_err(feature_failure)?;
+        let row = call.services.features.read(&query).await.map_err(|error| feature_failure(&error))?;
         Ok(Produced::Whole(Value::Object(row)))
     }
 }
@@ -62,8 +62,8 @@ pub(super) fn version_argument(call: &Call<'_>, scope: &Scope<'_>) -> Result<Opt
 }
 
 /// What is not there will not be there in a moment; a store that failed may answer again.
-pub(super) fn feature_failure(error: FeatureError) -> Failure {
-    match &error {
+pub(super) fn feature_failure(error: &FeatureError) -> Failure {
+    match error {
         FeatureError::BadRow { .. } => Failure::new(codes::BAD_ARGUMENT, Kind::Value, error.to_string()),
         FeatureError::Store(_) => {
             Failure::new(codes::STATE_FAILED, Kind::Upstream, error.to_string()).retryable()

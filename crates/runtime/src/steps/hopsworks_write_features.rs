@@ -34,7 +34,7 @@ impl Step for WriteFeatures {
             // is repeated writes the same rows again and not later ones.
             event_time: time_argument(call, &scope, "event_time")?,
         };
-        let written = call.services.features.write(batch).await.map_err(feature_failure)?;
+        let written = call.services.features.write(batch).await.map_err(|error| feature_failure(&error))?;
         let answer: Object = [("written".to_owned(), Value::from(written))].into_iter().collect();
         Ok(Produced::Whole(Value::Object(answer)))
     }

@@ -2,7 +2,12 @@
 //!
 //! A server program that is missing fails the tests and says how it is installed.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "these tests start servers, wait for them, and stop at the first surprise"
+)]
 
 mod contract;
 mod features;

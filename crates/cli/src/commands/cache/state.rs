@@ -23,9 +23,11 @@ impl State {
         let store: Option<Box<dyn PlannerStore>> = match place {
             None => None,
             Some(url) if url.starts_with("redis://") => {
-                Some(Box::new(RedisPlannerStore::open(url, "stave").map_err(fault)?))
+                Some(Box::new(RedisPlannerStore::open(url, "stave").map_err(|error| fault(&error))?))
             }
-            Some(path) => Some(Box::new(SqlitePlannerStore::open(path.as_ref()).map_err(fault)?)),
+            Some(path) => {
+                Some(Box::new(SqlitePlannerStore::open(path.as_ref()).map_err(|error| fault(&error))?))
+            }
         };
         Ok(State { store, planner: None, waiting: 0, now: 0.0 })
     }
@@ -38,7 +40,8 @@ impl State {
             let planner = match &mut self.store {
                 None => Planner::new(settings),
                 Some(store) => {
-                    let mut planner = Planner::with_memory(settings, &store.load().map_err(fault)?, now);
+                    let mut planner =
+                        Planner::with_memory(settings, &store.load().map_err(|error| fault(&error))?, now);
                     planner.track_changes();
                     planner
                 }
@@ -55,13 +58,13 @@ impl State {
     pub(super) fn keep(&mut self) -> Result<(), Stop> {
         self.waiting = 0;
         if let (Some(store), Some(planner)) = (&mut self.store, &mut self.planner) {
-            store.record(&planner.changes(self.now)).map_err(fault)?;
-            store.forget(&StoreLimits::default(), self.now).map_err(fault)?;
+            store.record(&planner.changes(self.now)).map_err(|error| fault(&error))?;
+            store.forget(&StoreLimits::default(), self.now).map_err(|error| fault(&error))?;
         }
         Ok(())
     }
 }
 
-fn fault(error: StoreError) -> Stop {
+fn fault(error: &StoreError) -> Stop {
     Stop::internal(error.to_string())
 }
