@@ -3,6 +3,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use stave_diag::codes::yaml::YAML_SYNTAX;
+use stave_diag::{Diagnostic, SourceId, Span};
+
 use crate::exit::Stop;
 use crate::source_kind::SourceKind;
 
@@ -16,6 +19,33 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
         let offset = error.utf8_error().valid_up_to();
         Stop::invalid(format!("{name} is not UTF-8 text: byte {offset} does not belong to a character"))
     })
+}
+
+/// A text that is checked: what is wrong with its bytes is a finding like any other.
+#[derive(Debug)]
+pub(crate) struct SourceText {
+    /// Readable throughout; bytes that belong to no character are replaced.
+    pub(crate) text: String,
+    /// Where the first such byte stands.
+    pub(crate) broken_at: Option<usize>,
+}
+
+/// The text of a source file, or of stdin for `-`.
+pub(crate) fn read_source(path: &Path) -> Result<SourceText, Stop> {
+    Ok(match String::from_utf8(read_bytes(path)?) {
+        Ok(text) => SourceText { text, broken_at: None },
+        Err(error) => SourceText {
+            broken_at: Some(error.utf8_error().valid_up_to()),
+            text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        },
+    })
+}
+
+/// The finding about bytes that belong to no character.
+pub(crate) fn not_text(source: SourceId, broken_at: usize) -> Diagnostic {
+    let span = Span::new(source, broken_at, broken_at + char::REPLACEMENT_CHARACTER.len_utf8());
+    Diagnostic::new(YAML_SYNTAX, span, "the file is not UTF-8 text: a byte here belongs to no character")
+        .help("save the file as UTF-8")
 }
 
 /// The bytes of a file, or of stdin for `-`.

@@ -270,3 +270,25 @@ async fn a_watched_flow_is_checked_again_when_it_changes() {
     let seen = watching.wait_for_stderr("2 errors").await;
     assert!(seen.contains("dangling-edge"), "{seen}");
 }
+
+#[tokio::test]
+async fn a_file_that_is_not_text_is_a_finding_at_its_place_and_hides_no_other_file() {
+    let folder = Folder::new();
+    folder.write("flows/bad.yaml", b"version: \"1.0\"\nmetadata: {name: \xff}\n");
+    folder.write("flows/broken.yaml", broken());
+    let finished = stave(&folder, ["check", "--format", "json", "flows"]).finish().await.exits(2);
+    let value = finished.json();
+    let found = items(&value, "diagnostics");
+    let bad: Vec<&Value> =
+        found.iter().filter(|one| text(one, "file").is_some_and(|file| file.ends_with("bad.yaml"))).collect();
+    assert_eq!(bad.len(), 1, "{value}");
+    assert_eq!(text(bad[0], "code"), Some("yaml-syntax"));
+    let number = |key: &str| bad[0].get(key).and_then(Value::as_i64);
+    assert_eq!((number("line"), number("column")), (Some(2), Some(18)), "{value}");
+    assert!(found.len() > 1, "{value}");
+    stave(&folder, ["check", "--fix", "flows"]).finish().await.exits(2);
+    let kept = std::fs::read(folder.path().join("flows/bad.yaml")).unwrap();
+    assert_eq!(kept, b"version: \"1.0\"\nmetadata: {name: \xff}\n");
+    let compiled = stave(&folder, ["compile", "flows", "--out", "out"]).finish().await.exits(2);
+    assert!(compiled.stderr.contains("yaml-syntax") && !folder.has("out"), "{compiled}");
+}

@@ -97,7 +97,7 @@ async fn a_sentence_for_the_model_passes_governance_first() {
     let before = folder.read("flow.yaml");
     folder.write(
         "policies/default.yaml",
-        "extends: default\npolicies:\n  - name: no_tongues\n    type: intent\n    action: deny\n    forbidden_patterns: [translate]\n",
+        "extends: default\npolicies:\n  - name: no_tongues\n    type: intent\n    action: deny\n    forbidden_keywords: [translate]\n",
     );
     let refused = stave(&folder, edit("translate every answer into French")).finish().await.exits(3);
     assert!(refused.stderr.contains("governance refused the prompt: DENY: no_tongues"), "{refused}");

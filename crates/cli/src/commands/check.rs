@@ -12,7 +12,7 @@ use stave_flow::Options;
 use crate::args::{Check, Format};
 use crate::changes::Changes;
 use crate::exit::{Exit, Stop};
-use crate::files;
+use crate::files::{self, SourceText};
 use crate::project::{self, Project};
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
@@ -26,6 +26,8 @@ struct Checked {
     /// What it is called, and where its project is looked for.
     file: PathBuf,
     text: String,
+    /// Where its bytes stop being text.
+    broken_at: Option<usize>,
     from_stdin: bool,
     options: Options,
 }
@@ -91,7 +93,7 @@ fn read(
         let from_stdin = path.as_os_str() == "-";
         let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
         for file in named {
-            let text = files::read_text(&file)?;
+            let SourceText { text, broken_at } = files::read_source(&file)?;
             let file = match &arguments.stdin_name {
                 Some(name) if from_stdin => name.clone(),
                 _ => file,
@@ -103,7 +105,7 @@ fn read(
                 diagnostics.append(&mut from_project);
             }
             let options = project.settings.check_options(arguments.strict);
-            subjects.push(Checked { file, text, from_stdin, options });
+            subjects.push(Checked { file, text, broken_at, from_stdin, options });
         }
     }
     Ok(subjects)
@@ -113,6 +115,9 @@ fn read(
 fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<(SourceId, Vec<Diagnostic>), Stop> {
     let Checked { file, text, options, .. } = checked;
     let source = sources.add(file.display().to_string(), text.as_str());
+    if let Some(broken_at) = checked.broken_at {
+        return Ok((source, vec![files::not_text(source, broken_at)]));
+    }
     let mut diagnostics = Vec::new();
     if file.file_name().is_some_and(|name| name == project::FILE) {
         project::read(source, text, &mut diagnostics);
@@ -143,6 +148,10 @@ fn fix(subject: &mut Checked, format: Format) -> Result<usize, Stop> {
     if subject.from_stdin && format != Format::Human {
         return Err(Stop::invalid("`--fix -` prints the fixed text on stdout, where no findings can go")
             .help("leave `--format` out: findings are then shown on stderr"));
+    }
+    // What is not text can not be written back as it was.
+    if subject.broken_at.is_some() {
+        return Ok(0);
     }
     let count = fix::apply(subject)?;
     if subject.from_stdin {

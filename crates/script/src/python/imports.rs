@@ -12,10 +12,6 @@ use super::modules::{MODULES, members};
 use super::parse::bytes;
 use crate::suggest::nearest;
 
-/// Modules that the interpreter has and that only reach for what the sandbox does not give: files, the
-/// environment, the process.
-const OUTSIDE: [&str; 2] = ["os", "pathlib"];
-
 pub(super) fn check(code: &Embedded, body: &[Stmt], diagnostics: &mut Vec<Diagnostic>) {
     let mut bound = Bound::default();
     bound.visit_body(body);
@@ -78,10 +74,10 @@ impl Imports<'_, '_> {
 
     /// Reports a module that is not there. True when it is.
     fn module(&mut self, name: &str, range: TextRange) -> bool {
-        let known = MODULES.iter().map(|(name, _)| *name).filter(|known| !OUTSIDE.contains(known));
-        if known.clone().any(|known| known == name) {
+        if members(name).is_some() {
             return true;
         }
+        let known = MODULES.iter().map(|(name, _)| *name);
         let help = match nearest(name, known.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("available are {}", known.collect::<Vec<_>>().join(", ")),
@@ -91,7 +87,7 @@ impl Imports<'_, '_> {
     }
 
     fn member(&mut self, module: &str, name: &str, range: TextRange) {
-        let Some(members) = members(module).filter(|_| !OUTSIDE.contains(&module)) else { return };
+        let Some(members) = members(module) else { return };
         if name == "*" || members.contains(&name) {
             return;
         }

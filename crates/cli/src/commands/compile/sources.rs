@@ -8,7 +8,7 @@ use stave_diag::{Diagnostic, SourceId, Sources};
 
 use crate::args::SourcePaths;
 use crate::exit::Stop;
-use crate::files;
+use crate::files::{self, SourceText};
 use crate::project::Project;
 use crate::source_kind::{SourceKind, paired_policies, stem};
 
@@ -59,8 +59,13 @@ pub(crate) fn read(
             SourcePaths::Absolute => with_slashes(&path),
             SourcePaths::Relative => relative(&path, &project, &common),
         };
-        let text: Arc<str> = files::read_text(&path)?.into();
+        let SourceText { text, broken_at } = files::read_source(&path)?;
+        let text: Arc<str> = text.into();
         let id = sources.add(files::shown(&path).display().to_string(), Arc::clone(&text));
+        if let Some(broken_at) = broken_at {
+            diagnostics.push(files::not_text(id, broken_at));
+            continue;
+        }
         read.push(SourceFile { kind, name, path, text, id, project });
     }
     Ok(read)
