@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use stave_canon::{Object, Value};
 
 use super::fields::{Fields, merge, object, put};
-use super::openai::note_what_is_left_out;
+use super::openai::{decode_nested_tool, encode_nested_tool, note_what_is_left_out};
 use super::{Codec, Encoded, Framing, Note, Progress, StreamDecoder, stream};
 use crate::{
-    ErrorKind, FunctionTool, Media, Message, Part, PartKind, Request, Response, ResponseSchema, Role, Source,
-    StopReason, StreamEvent, Thinking, Tool, ToolResult, ToolUse, Usage,
+    ErrorKind, Media, Message, Part, PartKind, Request, Response, ResponseSchema, Role, Source, StopReason,
+    StreamEvent, Thinking, ToolResult, ToolUse, Usage,
 };
 
 /// The media type of an image whose type the wire does not carry.
@@ -35,7 +35,10 @@ impl Codec for Ollama {
         let mut body =
             object([("model", request.model.as_str().into()), ("messages", Value::Array(messages))]);
         if !request.tools.is_empty() {
-            body.insert("tools".to_owned(), request.tools.iter().map(encode_tool).collect::<Vec<_>>().into());
+            body.insert(
+                "tools".to_owned(),
+                request.tools.iter().map(encode_nested_tool).collect::<Vec<_>>().into(),
+            );
         }
         if request.tool_choice.is_some() || request.parallel_tool_calls.is_some() {
             notes.push(Note::new("tool_choice", "left out: this interface leaves the choice to the model"));
@@ -67,7 +70,7 @@ impl Codec for Ollama {
             .enumerate()
             .map(|(index, turn)| decode_message(index, turn))
             .collect::<Result<_, _>>()?;
-        let tools = fields.array("tools").unwrap_or_default().into_iter().map(decode_tool).collect();
+        let tools = fields.array("tools").unwrap_or_default().into_iter().map(decode_nested_tool).collect();
         let schema = fields.object("format").map(|schema| ResponseSchema {
             name: String::new(),
             schema: Value::Object(schema),
@@ -194,19 +197,6 @@ fn encode_call(call: &ToolUse, extra: &Object, notes: &mut Vec<Note>) -> Value {
     Value::Object(out)
 }
 
-fn encode_tool(tool: &Tool) -> Value {
-    let function = match tool {
-        Tool::Provider(value) => return value.clone(),
-        Tool::Function(function) => function,
-    };
-    let mut inner = object([("name", function.name.as_str().into())]);
-    put(&mut inner, "description", function.description.as_deref());
-    inner.insert("parameters".to_owned(), function.parameters.clone());
-    let mut out = object([("type", "function".into()), ("function", inner.into())]);
-    merge(&mut out, &function.extra);
-    Value::Object(out)
-}
-
 fn decode_message(index: usize, turn: Value) -> Result<Message, ErrorKind> {
     let mut fields = Fields::required(turn, &format!("messages[{index}]"))?;
     let word = fields.string("role").unwrap_or_default();
@@ -256,27 +246,6 @@ fn decode_call(number: usize, call: Value) -> Part {
         })
     };
     read().unwrap_or_else(|| Part::new(PartKind::Other(whole)))
-}
-
-fn decode_tool(tool: Value) -> Tool {
-    let whole = tool.clone();
-    let read = || {
-        let mut fields = Fields::of(tool).ok()?;
-        let mut function = fields.nested("function")?;
-        fields.drop_if("type", "function");
-        let mut read = FunctionTool {
-            name: function.string("name")?,
-            description: function.string("description"),
-            parameters: function.value("parameters")?,
-            strict: None,
-            cache: None,
-            extra: Object::new(),
-        };
-        fields.give_back("function", function);
-        read.extra = fields.rest();
-        Some(Tool::Function(read))
-    };
-    read().unwrap_or(Tool::Provider(whole))
 }
 
 fn stop_reason(word: &str, calls: bool) -> StopReason {

@@ -1,12 +1,12 @@
 //! What OpenAI's two interfaces share: data URLs, schema names, usage, strict schemas.
 
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 
 use super::Note;
 use super::answer::AnswerFault;
-use super::fields::{Fields, object, put};
+use super::fields::{Fields, merge, object, put};
 use super::strict_schema::{StrictMode, strict_copy};
-use crate::{Media, Message, PartKind, Request, ResponseSchema, Source, Usage};
+use crate::{FunctionTool, Media, Message, PartKind, Request, ResponseSchema, Source, Tool, Usage};
 
 /// The longest name of a schema that OpenAI accepts.
 const LONGEST_NAME: usize = 64;
@@ -95,8 +95,7 @@ pub(super) fn is_reasoning_family(model: &str) -> bool {
 /// Says once per request which marks and flags this wire has no place for.
 pub(super) fn note_what_is_left_out(request: &Request, notes: &mut Vec<Note>) {
     let parts = || request.messages.iter().flat_map(|message: &Message| &message.content);
-    let tool_marked =
-        |tool: &crate::Tool| matches!(tool, crate::Tool::Function(function) if function.cache.is_some());
+    let tool_marked = |tool: &Tool| matches!(tool, Tool::Function(function) if function.cache.is_some());
     if parts().any(|part| part.cache.is_some()) || request.tools.iter().any(tool_marked) {
         notes.push(Note::new("cache", "cache marks are left out: this provider caches prefixes by itself"));
     }
@@ -166,4 +165,41 @@ pub(super) fn error_body(fault: &AnswerFault) -> Value {
         ("code", fault.code.as_deref().map_or(Value::Null, Value::from)),
     ]);
     Value::Object(object([("error", error.into())]))
+}
+
+/// A tool whose definition stands under `function`, as chat completions and the servers after them have it.
+pub(super) fn decode_nested_tool(tool: Value) -> Tool {
+    let whole = tool.clone();
+    let read = || {
+        let mut fields = Fields::of(tool).ok()?;
+        let mut function = fields.nested("function")?;
+        fields.drop_if("type", "function");
+        let mut read = FunctionTool {
+            name: function.string("name")?,
+            description: function.string("description"),
+            parameters: function.value("parameters")?,
+            strict: function.bool("strict"),
+            cache: None,
+            extra: Object::new(),
+        };
+        fields.give_back("function", function);
+        read.extra = fields.rest();
+        Some(Tool::Function(read))
+    };
+    read().unwrap_or(Tool::Provider(whole))
+}
+
+/// Writes what [`decode_nested_tool`] reads.
+pub(super) fn encode_nested_tool(tool: &Tool) -> Value {
+    let function = match tool {
+        Tool::Provider(value) => return value.clone(),
+        Tool::Function(function) => function,
+    };
+    let mut inner = object([("name", function.name.as_str().into())]);
+    put(&mut inner, "description", function.description.as_deref());
+    inner.insert("parameters".to_owned(), function.parameters.clone());
+    put(&mut inner, "strict", function.strict);
+    let mut out = object([("type", "function".into()), ("function", inner.into())]);
+    merge(&mut out, &function.extra);
+    Value::Object(out)
 }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use stave_block::{Replay, Served, Traced};
 
+use crate::markup::escaped;
+
 const WIDTH: f64 = 960.0;
 const PANEL: f64 = 170.0;
 const GAP: f64 = 42.0;
@@ -107,8 +109,4 @@ pub(super) fn html(
     }
     page.push_str("</body></html>\n");
     page
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

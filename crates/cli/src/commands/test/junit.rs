@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Suite, TestResult};
+use crate::markup::escaped;
 
 pub(super) fn render(suites: &[Suite]) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
@@ -36,33 +37,4 @@ fn case(xml: &mut String, flow: &str, result: &TestResult) {
     let all = escaped(&result.problems.join("\n"));
     let _ =
         writeln!(xml, ">\n      <failure message=\"{}\">{all}</failure>\n    </testcase>", escaped(first));
-}
-
-/// Text without what XML gives a meaning, and without what it can not hold.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' | '\t' | '\r' => escaped.push(character),
-            control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}');
-            }
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn nothing_in_a_text_can_end_its_element() {
-        assert_eq!(escaped("a<b>&\"c\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\n");
-    }
 }

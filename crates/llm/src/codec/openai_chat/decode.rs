@@ -1,13 +1,12 @@
 //! Requests of chat completions, read.
 
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 
 use super::super::fields::Fields;
-use super::super::openai::{file_media, parse_media_url};
+use super::super::openai::{decode_nested_tool, file_media, parse_media_url};
 
 use crate::{
-    ErrorKind, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Tool, ToolChoice,
-    ToolResult, ToolUse,
+    ErrorKind, Media, Message, Part, PartKind, Request, ResponseSchema, Role, ToolChoice, ToolResult, ToolUse,
 };
 
 pub(super) fn decode_request(body: Value) -> Result<Request, ErrorKind> {
@@ -20,7 +19,7 @@ pub(super) fn decode_request(body: Value) -> Result<Request, ErrorKind> {
         .enumerate()
         .map(|(index, message)| decode_message(index, message))
         .collect::<Result<_, _>>()?;
-    let tools = fields.array("tools").unwrap_or_default().into_iter().map(decode_tool).collect();
+    let tools = fields.array("tools").unwrap_or_default().into_iter().map(decode_nested_tool).collect();
     let tool_choice = fields.value("tool_choice").map(decode_tool_choice);
     let stream = fields.bool("stream").unwrap_or_default();
     if stream && let Some(mut options) = fields.nested("stream_options") {
@@ -122,27 +121,6 @@ pub(super) fn decode_tool_call(call: Value) -> Part {
         })
     };
     read().unwrap_or_else(|| Part::new(PartKind::Other(whole)))
-}
-
-fn decode_tool(tool: Value) -> Tool {
-    let whole = tool.clone();
-    let read = || {
-        let mut fields = Fields::of(tool).ok()?;
-        let mut function = fields.nested("function")?;
-        fields.drop_if("type", "function");
-        let mut read = FunctionTool {
-            name: function.string("name")?,
-            description: function.string("description"),
-            parameters: function.value("parameters")?,
-            strict: function.bool("strict"),
-            cache: None,
-            extra: Object::new(),
-        };
-        fields.give_back("function", function);
-        read.extra = fields.rest();
-        Some(Tool::Function(read))
-    };
-    read().unwrap_or(Tool::Provider(whole))
 }
 
 fn decode_tool_choice(choice: Value) -> ToolChoice {

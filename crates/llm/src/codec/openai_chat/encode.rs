@@ -3,10 +3,12 @@
 use stave_canon::{Object, Value};
 
 use super::super::fields::{merge, object, put};
-use super::super::openai::{file_fields, is_reasoning_family, media_url, note_what_is_left_out, wire_schema};
+use super::super::openai::{
+    encode_nested_tool, file_fields, is_reasoning_family, media_url, note_what_is_left_out, wire_schema,
+};
 use super::super::{Encoded, Note};
 use crate::tokens::encoding_of;
-use crate::{Media, Message, Part, PartKind, Request, Role, Source, Tool, ToolChoice, ToolResult, ToolUse};
+use crate::{Media, Message, Part, PartKind, Request, Role, Source, ToolChoice, ToolResult, ToolUse};
 
 pub(super) fn encode_request(request: &Request) -> Encoded {
     let mut notes = Vec::new();
@@ -20,7 +22,10 @@ pub(super) fn encode_request(request: &Request) -> Encoded {
         .collect();
     body.insert("messages".to_owned(), Value::Array(messages));
     if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), request.tools.iter().map(encode_tool).collect::<Vec<_>>().into());
+        body.insert(
+            "tools".to_owned(),
+            request.tools.iter().map(encode_nested_tool).collect::<Vec<_>>().into(),
+        );
     }
     put(&mut body, "tool_choice", request.tool_choice.as_ref().map(encode_tool_choice));
     put(&mut body, "parallel_tool_calls", request.parallel_tool_calls);
@@ -149,20 +154,6 @@ pub(super) fn encode_tool_call(call: &ToolUse, extra: &Object) -> Value {
     let mut out =
         object([("id", call.id.as_str().into()), ("type", "function".into()), ("function", function.into())]);
     merge(&mut out, extra);
-    Value::Object(out)
-}
-
-fn encode_tool(tool: &Tool) -> Value {
-    let function = match tool {
-        Tool::Provider(value) => return value.clone(),
-        Tool::Function(function) => function,
-    };
-    let mut inner = object([("name", function.name.as_str().into())]);
-    put(&mut inner, "description", function.description.as_deref());
-    inner.insert("parameters".to_owned(), function.parameters.clone());
-    put(&mut inner, "strict", function.strict);
-    let mut out = object([("type", "function".into()), ("function", inner.into())]);
-    merge(&mut out, &function.extra);
     Value::Object(out)
 }
 
