@@ -69,6 +69,8 @@ pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     line_starts: Vec<u32>,
+    /// Whether bytes are columns, so that a place on a line of megabytes is found without reading the line.
+    is_ascii: bool,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -86,7 +88,8 @@ impl Source {
                 line_starts.push(u32::try_from(index + 1).unwrap_or(u32::MAX));
             }
         }
-        Source { name: name.into(), text, line_starts }
+        let is_ascii = text.is_ascii();
+        Source { name: name.into(), text, line_starts, is_ascii }
     }
 
     #[must_use]
@@ -114,7 +117,8 @@ impl Source {
         let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let range = self.line_range(line).unwrap_or_default();
         let before = self.text.get(range.start..offset.min(range.end)).unwrap_or_default();
-        let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
+        let characters = if self.is_ascii { before.len() } else { before.chars().count() };
+        let column = u32::try_from(characters + 1).unwrap_or(u32::MAX);
         LineColumn { line, column }
     }
 
