@@ -65,6 +65,17 @@ fn people_see_one_layout() {
 }
 
 #[test]
+fn a_comment_between_a_dash_and_its_item_stands_ahead_of_the_dash() {
+    let once = formatted("a:\n  -\n    ?\n    # c\n    : 1\n").unwrap();
+    assert_eq!(once, "a:\n  # c\n  - : 1\n");
+    for text in
+        [":\r-\r#-\r ?\r#-\u{dc}\r##*\n", ":\r-\r#-\r ?\r#-\r##*\n", "a:\n  - &x\n    # c\n    b: 1\n"]
+    {
+        assert_lawful(text);
+    }
+}
+
+#[test]
 fn json_stays_json() {
     let text = r#"{"edges":[],"version":"1.0","nodes":{"a":{"id":"a","outputs":[],"type":"transform","inputs":[]}}}"#;
     let once = formatted(text).unwrap();

@@ -24,6 +24,20 @@ pub(super) fn attach(text: &str, root: &mut Node, comments: &[Range<usize>]) {
             container.closing.push(homeless.remark());
         }
     }
+    settle(container);
+}
+
+/// Moves comments between a bare dash and what is in its item ahead of the dash, which is where they are found
+/// when the printed text is read again.
+fn settle(container: &mut Container) {
+    for child in &mut container.children {
+        let is_bare = child.key.is_none() && child.value.properties.is_empty();
+        let Some(inner) = child.value.container_mut() else { continue };
+        settle(inner);
+        if is_bare && let Some(first) = inner.children.first_mut() {
+            child.leading.append(&mut first.leading);
+        }
+    }
 }
 
 struct Comment {

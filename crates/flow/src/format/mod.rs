@@ -39,6 +39,22 @@ pub enum FormatError {
 
 /// The text in its canonical layout.
 pub fn format(source: SourceId, text: &str, options: FormatOptions) -> Result<String, FormatError> {
+    let mut formatted = lay_out(source, text, options)?;
+    // A comment in an odd place may find its home only in the printed text.
+    for _ in 0..ROUNDS {
+        let again = lay_out(source, &formatted, options)?;
+        if again == formatted {
+            return Ok(formatted);
+        }
+        formatted = again;
+    }
+    Err(FormatError::Unfaithful)
+}
+
+/// How often a text is laid out until it stays as it is. Ordinary texts stay after the first time.
+const ROUNDS: usize = 4;
+
+fn lay_out(source: SourceId, text: &str, options: FormatOptions) -> Result<String, FormatError> {
     let document = yaml::read(source, text);
     if document.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(FormatError::Invalid(document.diagnostics));
