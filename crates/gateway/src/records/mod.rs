@@ -1,0 +1,1 @@
+//! Evidence: one record for every request, and what can be learned from all of them.
