@@ -111,6 +111,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a lock file beside the database tells other processes which runs are being worked on",
     },
     Exception {
+        path: "crates/gateway/src/database/writer.rs",
+        what: &[Ambient::Spawning],
+        reason: "records and spending are written in groups on one thread, which its owner joins",
+    },
+    Exception {
         path: "crates/mcp/src/connection.rs",
         what: &[Ambient::Spawning],
         reason: "a tool server on standard streams is a program that the connection starts and ends",

@@ -42,7 +42,13 @@ impl Sha256 {
     /// The digest as 64 lowercase hexadecimal digits.
     #[must_use]
     pub fn finish_hex(self) -> String {
-        hex::encode(self.hash.chain_update(self.gathered).finalize())
+        hex::encode(self.finish())
+    }
+
+    /// The digest itself.
+    #[must_use]
+    pub fn finish(self) -> [u8; 32] {
+        self.hash.chain_update(self.gathered).finalize().into()
     }
 }
 
@@ -58,6 +64,12 @@ impl Sink for Sha256 {
     fn put(&mut self, text: &str) {
         self.update(text.as_bytes());
     }
+}
+
+/// SHA-256 of `bytes`.
+#[must_use]
+pub fn sha256(bytes: impl AsRef<[u8]>) -> [u8; 32] {
+    sha2::Sha256::digest(bytes).into()
 }
 
 /// SHA-256 of `bytes` as 64 lowercase hexadecimal digits.

@@ -26,7 +26,7 @@ mod write;
 pub use clock::{Clock, FixedClock, Timestamp};
 pub use convert::LossyNumber;
 pub use float::{js_float, python_float};
-pub use hash::{Sha256, prefixed_sha256, sha256_hex, sha256_of};
+pub use hash::{Sha256, prefixed_sha256, sha256, sha256_hex, sha256_of};
 pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
 pub use number::Number;
 pub use parse::{

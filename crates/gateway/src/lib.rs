@@ -1,5 +1,6 @@
 //! LLM proxy: governance and cache planning for any client that speaks OpenAI's or Anthropic's interfaces.
 
-mod keys;
+pub mod database;
+pub mod keys;
 mod proxy;
-mod records;
+pub mod records;

@@ -1,1 +1,16 @@
 //! Evidence: one record for every request, and what can be learned from all of them.
+//!
+//! Invariant: a record holds hashes, counts, names and reasons, never content and never a secret. What a client
+//! sends reaches it only as the name of a model, which is bounded.
+
+pub(crate) mod insert;
+mod model;
+mod retention;
+mod sink;
+mod stats;
+
+pub use self::model::{Breakpoint, Digest, Durations, GateDecision, Miss, Money, Outcome, RequestRecord};
+pub use self::retention::Retention;
+pub(crate) use self::retention::retain;
+pub use self::sink::{RecordSink, SinkCounts};
+pub use self::stats::{Bucket, By, Group, MissGroup, Stats, StatsQuery, Sums};

@@ -1,0 +1,110 @@
+//! The tables of the gateway's file, and the version by which a file says which tables it has.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::EvidenceError;
+
+/// The version of the tables below.
+const VERSION: i64 = 1;
+
+/// Times are microseconds since 1970 in UTC, days are counted from 1970, money is in billionths of a dollar.
+///
+/// `request` has one index only: every further one would cost each request more than a scan costs the few
+/// who ask.
+const TABLES: &str = "
+CREATE TABLE virtual_key (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    models TEXT NOT NULL,
+    requests_per_minute INTEGER,
+    tokens_per_minute INTEGER,
+    day_budget INTEGER,
+    month_budget INTEGER,
+    is_admin INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE key_secret (
+    key TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    ends_at INTEGER,
+    PRIMARY KEY (key, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE key_spend (
+    key TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    money INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    PRIMARY KEY (key, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE request (
+    number INTEGER PRIMARY KEY,
+    time INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    key TEXT,
+    tenant TEXT NOT NULL,
+    session TEXT,
+    surface TEXT NOT NULL,
+    model_asked TEXT NOT NULL,
+    upstream TEXT,
+    model_used TEXT,
+    status INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    streamed INTEGER NOT NULL,
+    request_hash BLOB,
+    sent_hash BLOB,
+    response_hash BLOB,
+    request_bytes INTEGER NOT NULL,
+    response_bytes INTEGER NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    cache_written INTEGER NOT NULL,
+    cache_written_1h INTEGER NOT NULL,
+    money INTEGER,
+    money_as_sent INTEGER,
+    breakpoints TEXT,
+    not_planned TEXT,
+    miss_place TEXT,
+    miss_variable TEXT,
+    miss_common INTEGER,
+    miss_lost INTEGER,
+    gates TEXT,
+    failed_open TEXT,
+    total_us INTEGER NOT NULL,
+    waited_us INTEGER NOT NULL,
+    own_us INTEGER NOT NULL,
+    first_byte_us INTEGER
+) STRICT;
+CREATE INDEX request_by_time ON request (time);
+";
+
+/// Makes the tables of an empty file, and refuses a file of a later version.
+pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
+    let version = |connection: &Connection| {
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+    };
+    if version(connection)? == VERSION {
+        return Ok(());
+    }
+    // Two processes may find an empty file at the same time; the second one looks again under the lock.
+    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    match version(&transaction)? {
+        0 => {
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+            transaction.commit()?;
+            Ok(())
+        }
+        VERSION => Ok(()),
+        found => Err(EvidenceError::Version { found, known: VERSION }),
+    }
+}

@@ -1,0 +1,103 @@
+//! What a key has used: its two rates and its money, under one lock.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use stave_canon::Timestamp;
+
+use super::Limits;
+use super::admission::{Refusal, RefusalKind};
+use super::bucket::Bucket;
+use super::ledger::{Calendar, Ledger};
+
+#[derive(Debug, Default)]
+pub(crate) struct Meter(Mutex<Used>);
+
+#[derive(Debug, Default)]
+struct Used {
+    requests: Bucket,
+    tokens: Bucket,
+    money: Ledger,
+}
+
+/// What is set aside for a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reservation {
+    pub(super) day: i32,
+    /// Zero when the key has no limit of that kind.
+    pub(super) tokens: u64,
+    pub(super) money: i64,
+}
+
+impl Meter {
+    /// Sets everything aside, or nothing.
+    pub(super) fn reserve(
+        &self,
+        limits: &Limits,
+        tokens: u64,
+        money: i64,
+        now: Timestamp,
+    ) -> Result<Reservation, Refusal> {
+        let calendar = Calendar::of(now);
+        let mut used = self.lock();
+        let refuse = |kind, retry_after| Err(Refusal { kind, retry_after });
+        if let Some(limit) = limits.day_budget
+            && used.money.day(calendar).saturating_add(money) > limit
+        {
+            return refuse(RefusalKind::DayBudget, Some(calendar.until_tomorrow(now)));
+        }
+        if let Some(limit) = limits.month_budget
+            && used.money.month(calendar).saturating_add(money) > limit
+        {
+            return refuse(RefusalKind::MonthBudget, Some(calendar.until_next_month(now)));
+        }
+        if let Some(limit) = limits.requests_per_minute {
+            let wait = used.requests.wait(limit, 1, now);
+            if wait != Some(Duration::ZERO) {
+                return refuse(RefusalKind::RequestRate, wait);
+            }
+        }
+        if let Some(limit) = limits.tokens_per_minute {
+            let wait = used.tokens.wait(limit, tokens, now);
+            if wait != Some(Duration::ZERO) {
+                return refuse(RefusalKind::TokenRate, wait);
+            }
+            used.tokens.take(tokens as f64);
+        }
+        if limits.requests_per_minute.is_some() {
+            used.requests.take(1.0);
+        }
+        used.money.reserve(calendar.day, money);
+        let tokens = if limits.tokens_per_minute.is_some() { tokens } else { 0 };
+        Ok(Reservation { day: calendar.day, tokens, money })
+    }
+
+    /// Replaces what was set aside by what came of it.
+    pub(super) fn settle(&self, reservation: Reservation, tokens: u64, money: i64) {
+        let mut used = self.lock();
+        used.tokens.take(tokens as f64 - reservation.tokens as f64);
+        used.money.reserve(reservation.day, reservation.money.saturating_neg());
+        used.money.spend(reservation.day, money);
+    }
+
+    pub(super) fn give_back(&self, reservation: Reservation) {
+        let mut used = self.lock();
+        used.tokens.take(-(reservation.tokens as f64));
+        used.money.reserve(reservation.day, reservation.money.saturating_neg());
+    }
+
+    /// What was spent on a day is in the file.
+    pub(crate) fn committed(&self, day: i32, money: i64, total: i64) {
+        self.lock().money.committed(day, money, total);
+    }
+
+    /// What the file has of the month.
+    pub(super) fn replace_committed(&self, committed: BTreeMap<i32, i64>) {
+        self.lock().money.replace_committed(committed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

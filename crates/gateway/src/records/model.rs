@@ -1,0 +1,186 @@
+//! What is kept of a request.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stave_canon::Timestamp;
+use stave_llm::Usage;
+use stave_llm::prices::Cost;
+
+/// One request, from its arrival to the last byte of its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestRecord {
+    /// When it arrived.
+    pub time: Timestamp,
+    /// The id that the client is told.
+    pub id: String,
+    /// The virtual key's id; `None` when no key was presented that is one of ours.
+    pub key: Option<Arc<str>>,
+    pub tenant: Arc<str>,
+    /// The hash of what the client calls the conversation, when it says.
+    pub session: Option<String>,
+    /// The interface, such as `anthropic_messages`.
+    pub surface: Cow<'static, str>,
+    pub model_asked: String,
+    pub upstream: Option<Arc<str>>,
+    pub model_used: Option<Arc<str>>,
+    /// The status that the client got; 499 when it went away before there was one.
+    pub status: u16,
+    pub outcome: Outcome,
+    /// How often an upstream was asked.
+    pub attempts: u32,
+    pub streamed: bool,
+    /// Of the body as it came, of the body as it was sent on, and of the answer's body as it was passed on.
+    pub request_hash: Option<Digest>,
+    pub sent_hash: Option<Digest>,
+    pub response_hash: Option<Digest>,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub usage: Usage,
+    pub money: Money,
+    /// The marks that the request was sent with, the client's own included.
+    pub breakpoints: Vec<Breakpoint>,
+    /// Why the cache was not planned for.
+    pub not_planned: Option<Cow<'static, str>>,
+    pub miss: Option<Miss>,
+    pub gates: Vec<GateDecision>,
+    /// Which of our own parts failed, when the request was sent on unchanged because of it.
+    pub failed_open: Option<Cow<'static, str>>,
+    pub durations: Durations,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The upstream's answer was passed on to its end.
+    Answered,
+    /// We did not send it.
+    Refused,
+    /// No upstream answered it well, or the answer broke off.
+    Failed,
+    /// The client went away.
+    Cancelled,
+}
+
+impl Outcome {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Answered => "answered",
+            Outcome::Refused => "refused",
+            Outcome::Failed => "failed",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The SHA-256 of something that is not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(stave_canon::sha256(bytes))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({self})")
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&hex::encode(self.0))
+    }
+}
+
+/// What a request cost, and what it would have cost as the client sent it. `None` when there is no price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Money {
+    pub spent: Option<Cost>,
+    pub as_sent: Option<Cost>,
+}
+
+/// A mark of a request, by its position in wire order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breakpoint {
+    pub position: u32,
+    /// Kept for an hour, and not for five minutes.
+    pub long: bool,
+}
+
+/// Where a request parted from the one before it whose beginning a cache may have held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// The place in wire order in words of structure, such as `system[0]` or `messages[12]`.
+    pub place: Cow<'static, str>,
+    /// The pattern of the clock, date or id that differs, when it is one.
+    pub variable: Option<&'static str>,
+    /// Tokens that both begin with.
+    pub common_tokens: u64,
+    /// Tokens behind the difference that had to be paid for again.
+    pub lost_tokens: u64,
+}
+
+/// What a gate decided about a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateDecision {
+    /// `redact`, `route` or `refuse`.
+    pub action: Cow<'static, str>,
+    /// The rule's or the label's name.
+    pub rule: Cow<'static, str>,
+    /// How many places it was applied to.
+    pub places: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Durations {
+    /// From the request's arrival to the end of its answer.
+    pub total: Duration,
+    /// How long it waited for its turn.
+    pub waited: Duration,
+    /// What our own work took: reading, gates, plan, splices.
+    pub own: Duration,
+    /// From its arrival to the first byte of the answer.
+    pub first_byte: Option<Duration>,
+}
+
+impl RequestRecord {
+    /// A record in which nothing has happened yet.
+    #[must_use]
+    pub fn new(time: Timestamp, id: String) -> RequestRecord {
+        RequestRecord {
+            time,
+            id,
+            key: None,
+            tenant: Arc::default(),
+            session: None,
+            surface: Cow::Borrowed(""),
+            model_asked: String::new(),
+            upstream: None,
+            model_used: None,
+            status: 0,
+            outcome: Outcome::Failed,
+            attempts: 0,
+            streamed: false,
+            request_hash: None,
+            sent_hash: None,
+            response_hash: None,
+            request_bytes: 0,
+            response_bytes: 0,
+            usage: Usage::default(),
+            money: Money::default(),
+            breakpoints: Vec::new(),
+            not_planned: None,
+            miss: None,
+            gates: Vec::new(),
+            failed_open: None,
+            durations: Durations::default(),
+        }
+    }
+}

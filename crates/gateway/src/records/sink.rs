@@ -1,0 +1,59 @@
+//! Where requests leave their records.
+
+use std::sync::Arc;
+
+use super::RequestRecord;
+use crate::database::{Entry, Queue};
+
+/// Takes records and never loses one: not when many come at once, and not when the disk is slow or full.
+///
+/// Appending is a push onto a list in memory and never waits for the file. When the writer falls behind by more
+/// than the queue's length, [`RecordSink::has_room`] says so, and no further request should be taken in until
+/// there is room: a request that could leave no record is not sent.
+#[derive(Debug, Clone)]
+pub struct RecordSink(Arc<Queue>);
+
+/// What became of records, for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SinkCounts {
+    /// Entries that are not in the file yet.
+    pub waiting: usize,
+    /// Records that are in the file.
+    pub written: u64,
+    /// Groups that could not be written when they were tried.
+    pub failed_writes: u64,
+    /// How often the queue became full.
+    pub times_full: u64,
+}
+
+impl RecordSink {
+    pub(crate) fn new(queue: Arc<Queue>) -> RecordSink {
+        RecordSink(queue)
+    }
+
+    /// Leaves a record. Whoever answered a request does this exactly once.
+    pub fn append(&self, record: RequestRecord) {
+        self.0.append(Entry::Record(Box::new(record)));
+    }
+
+    /// Whether another request may be taken in.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.0.has_room()
+    }
+
+    /// Waits until another request may be taken in.
+    pub async fn room(&self) {
+        self.0.room().await;
+    }
+
+    #[must_use]
+    pub fn counts(&self) -> SinkCounts {
+        SinkCounts {
+            waiting: self.0.held(),
+            written: self.0.records_written(),
+            failed_writes: self.0.failed_writes(),
+            times_full: self.0.times_full(),
+        }
+    }
+}
