@@ -1,0 +1,39 @@
+// The edge under the pointer while it is drawn: whether it may end there, and if not, why.
+import { getBezierPath, type ConnectionLineComponentProps } from "@xyflow/react";
+import { use } from "react";
+import { useStore } from "../document/store";
+import { castText, ConnectingContext } from "./connecting";
+import type { CanvasNode } from "./elements";
+import { portOf } from "./names";
+
+export function DrawnEdge(props: ConnectionLineComponentProps<CanvasNode>) {
+  const { fromX, fromY, toX, toY, fromPosition, toPosition, toNode, toHandle } = props;
+  const store = use(ConnectingContext);
+  const targets = useStore(store, (state) => state.targets);
+  const [path] = getBezierPath({
+    sourceX: fromX,
+    sourceY: fromY,
+    targetX: toX,
+    targetY: toY,
+    sourcePosition: fromPosition,
+    targetPosition: toPosition,
+  });
+  const port = portOf(toHandle?.id);
+  const end = toNode === null ? null : port === null || port === "" ? toNode.id : `${toNode.id}.${port}`;
+  const target = end === null ? undefined : targets.get(end);
+  const note = target === undefined ? null : (target.reason ?? castText(target.cast));
+  const state = target === undefined ? "open" : target.allowed ? "allowed" : "refused";
+  return (
+    <g className={`drawn-edge ${state}`}>
+      <path d={path} />
+      <circle cx={toX} cy={toY} r={4} />
+      {note !== null && (
+        <foreignObject x={toX + 12} y={toY + 8} width={300} height={90} className="drawn-note">
+          <div>
+            <span role="status">{note}</span>
+          </div>
+        </foreignObject>
+      )}
+    </g>
+  );
+}

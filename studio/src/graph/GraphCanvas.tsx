@@ -1,0 +1,275 @@
+// The canvas: nodes and edges of a graph, moved about, selected and drawn by pointer or by keys.
+//
+// It knows nothing of files: what a person does is told to `edit`, and the graph that comes back is drawn.
+import {
+  applyEdgeChanges,
+  applyNodeChanges,
+  Background,
+  BackgroundVariant,
+  MiniMap,
+  Panel,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore as useFlowStore,
+  type Connection,
+  type EdgeChange,
+  type FinalConnectionState,
+  type NodeChange,
+  type OnConnectStartParams,
+} from "@xyflow/react";
+import "@xyflow/react/dist/base.css";
+import { use, useCallback, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import type { Graph, Point } from "../api/types";
+import { IconButton } from "../design/Button";
+import { ConnectingContext, IDLE } from "./connecting";
+import { DrawnEdge } from "./DrawnEdge";
+import { edgesOf, nodesOf, type CanvasEdge, type CanvasNode, type RunOverlay } from "./elements";
+import { FlowEdge } from "./FlowEdge";
+import { NODE_WIDTH, toFile } from "./geometry";
+import "./graph.css";
+import { isArrow, neighbour } from "./navigation";
+import { portOf } from "./names";
+import { NodeCard } from "./NodeCard";
+
+const NODE_TYPES = { flow: NodeCard };
+const EDGE_TYPES = { flow: FlowEdge };
+const MANY = 300;
+const STEP = 10;
+const SMALL = 600;
+const READABLE = 0.7;
+const MAP = { width: 140, height: 90 };
+
+export interface Moved {
+  node: string;
+  to: Point;
+}
+
+/** What can be done to a graph. */
+export interface GraphEditing {
+  move: (moved: Moved[]) => void;
+  remove: (nodes: string[], edges: { from: string; to: string }[]) => void;
+  connect: (from: string, to: string) => void;
+  startDrawing: (from: string) => void;
+  /** An edge was let go over nothing. */
+  dropped: (from: string, at: Point) => void;
+  refused: (reason: string) => void;
+  arrange: () => void;
+}
+
+export interface GraphCanvasProps {
+  graph: Graph;
+  label: string;
+  overlay?: RunOverlay | null;
+  selected: readonly string[];
+  onSelect: (nodes: string[]) => void;
+  onOpen: (node: string) => void;
+  editing?: GraphEditing | null;
+  tools?: ReactNode;
+}
+
+export function GraphCanvas(props: GraphCanvasProps) {
+  return (
+    <ReactFlowProvider>
+      <Canvas {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+const isFar = (state: { transform: [number, number, number] }) => state.transform[2] < 0.62;
+
+function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, editing = null, tools }: GraphCanvasProps) {
+  const editable = editing !== null;
+  const { nodes, edges, setNodes, setEdges } = useElements(graph, overlay, editable, selected);
+  const flow = useReactFlow<CanvasNode, CanvasEdge>();
+  const far = useFlowStore(isFar);
+  const connecting = use(ConnectingContext);
+  const frame = useRef<HTMLDivElement>(null);
+
+  const onNodesChange = useCallback(
+    (changes: NodeChange<CanvasNode>[]) => {
+      const next = applyNodeChanges(changes, nodes);
+      setNodes(next);
+      if (changes.some((change) => change.type === "select")) {
+        onSelect(next.filter((node) => node.selected).map((node) => node.id));
+      }
+    },
+    [nodes, setNodes, onSelect],
+  );
+  const onEdgesChange = useCallback(
+    (changes: EdgeChange<CanvasEdge>[]) => setEdges((current) => applyEdgeChanges(changes, current)),
+    [setEdges],
+  );
+
+  const begin = (_: unknown, { nodeId, handleId }: OnConnectStartParams) => {
+    const from = nodeId === null ? null : end(nodeId, portOf(handleId));
+    if (from !== null) editing?.startDrawing(from);
+  };
+  const isValid = (connection: Connection | CanvasEdge) => {
+    const { targets } = connecting.state;
+    if (targets.size === 0) return true;
+    return targets.get(end(connection.target, portOf(connection.targetHandle)))?.allowed ?? false;
+  };
+  const connect = (connection: Connection) => {
+    const from = end(connection.source, portOf(connection.sourceHandle));
+    editing?.connect(from, end(connection.target, portOf(connection.targetHandle)));
+  };
+  const finish = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+    const { from, targets } = connecting.state;
+    connecting.update(IDLE);
+    if (from === null || state.isValid === true) return;
+    if (state.toNode !== null && state.toHandle !== null) {
+      const target = targets.get(end(state.toNode.id, portOf(state.toHandle.id)));
+      if (target !== undefined && !target.allowed) editing?.refused(target.reason ?? "It can not be connected.");
+    } else if (state.toNode === null) {
+      const at = "changedTouches" in event ? event.changedTouches[0] : event;
+      if (at !== undefined) editing?.dropped(from, flow.screenToFlowPosition({ x: at.clientX, y: at.clientY }));
+    }
+  };
+
+  const go = (id: string) => {
+    onSelect([id]);
+    requestAnimationFrame(() => {
+      const element = frame.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`);
+      element?.focus({ preventScroll: true });
+      if (element !== null && element !== undefined && isOutside(element, frame.current)) {
+        const node = flow.getNode(id);
+        const zoom = flow.getZoom();
+        if (node !== undefined) void flow.setCenter(node.position.x + NODE_WIDTH / 2, node.position.y + 50, { zoom, duration: 120 });
+      }
+    });
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog, .panel")) return;
+    if (event.altKey || event.metaKey || event.ctrlKey) return;
+    const current = selected.at(-1);
+    if (isArrow(event.key)) {
+      event.preventDefault();
+      if (event.shiftKey) shift(event.key);
+      else {
+        const placed = nodes.map((node) => ({ id: node.id, ...node.position }));
+        const next = neighbour(placed, current ?? "", event.key);
+        if (next !== null) go(next);
+      }
+    } else if (event.key === "Enter" && current !== undefined) {
+      event.preventDefault();
+      onOpen(current);
+    } else if (event.key === "Escape") {
+      onSelect([]);
+    } else if ((event.key === "Delete" || event.key === "Backspace") && editing !== null) {
+      const gone = nodes.filter((node) => node.selected === true && node.deletable !== false);
+      const cut = edges.filter((edge) => edge.selected === true).flatMap((edge) => edge.data?.edge.written ?? []);
+      if (gone.length + cut.length > 0) editing.remove(gone.map((node) => node.id), cut);
+    }
+  };
+
+  const shift = (arrow: string) => {
+    const by = { x: arrow === "ArrowLeft" ? -STEP : arrow === "ArrowRight" ? STEP : 0, y: 0 };
+    by.y = arrow === "ArrowUp" ? -STEP : arrow === "ArrowDown" ? STEP : 0;
+    const moved = nodes
+      .filter((node) => node.selected === true && node.draggable !== false)
+      .map((node) => {
+        const at = toFile(node.position);
+        return { node: node.id, to: { x: at.x + by.x, y: at.y + by.y } };
+      });
+    if (moved.length > 0) editing?.move(moved);
+  };
+
+  return (
+    <div className={`canvas${far ? " far" : ""}`} ref={frame} onKeyDown={onKeyDown} role="group" aria-label={label}>
+      <ReactFlow<CanvasNode, CanvasEdge>
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onNodeDragStop={(_, __, moved) =>
+          editing?.move(moved.map((node) => ({ node: node.id, to: toFile(node.position) })))
+        }
+        onNodeDoubleClick={(_, node) => onOpen(node.id)}
+        onConnectStart={begin}
+        onConnect={connect}
+        onConnectEnd={finish}
+        isValidConnection={isValid}
+        connectionLineComponent={DrawnEdge}
+        connectionRadius={24}
+        nodesConnectable={editable}
+        nodesDraggable={editable}
+        nodeDragThreshold={3}
+        elevateNodesOnSelect
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        minZoom={0.05}
+        maxZoom={2}
+        fitView
+        onInit={(instance) => {
+          // On a small screen a whole flow is too small to read: begin at its beginning.
+          const box = frame.current?.getBoundingClientRect();
+          if (box === undefined || box.width > SMALL || instance.getZoom() >= READABLE) return;
+          const { x, y, height } = instance.getNodesBounds(nodes);
+          const middle = box.height / 2 - (y + height / 2) * READABLE;
+          void instance.setViewport({ x: 16 - x * READABLE, y: middle, zoom: READABLE });
+        }}
+        fitViewOptions={{ padding: 0.06, minZoom: 0.05, maxZoom: 1 }}
+        onlyRenderVisibleElements={nodes.length > MANY}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
+        <MiniMap pannable zoomable ariaLabel="Map of the flow" nodeClassName={mapClass} style={MAP} />
+        <Panel position="bottom-left" className="panel zooming">
+          <IconButton icon="add" label="Zoom in" onClick={() => void flow.zoomIn()} />
+          <IconButton icon="less" label="Zoom out" onClick={() => void flow.zoomOut()} />
+          <IconButton icon="fit" label="Fit the view" onClick={() => void flow.fitView({ padding: 0.06, maxZoom: 1, duration: 150 })} />
+          {editing !== null && <IconButton icon="arrange" label="Arrange all nodes" onClick={editing.arrange} />}
+        </Panel>
+        {tools !== undefined && (
+          <Panel position="top-left" className="panel">
+            {tools}
+          </Panel>
+        )}
+      </ReactFlow>
+    </div>
+  );
+}
+
+function end(node: string, port: string | null): string {
+  return port === null || port === "" ? node : `${node}.${port}`;
+}
+
+function mapClass(node: CanvasNode): string {
+  return node.data.run === null ? `kind-${node.data.node.kind}` : `status-${node.data.run.status}`;
+}
+
+function isOutside(element: Element, frame: Element | null): boolean {
+  if (frame === null) return false;
+  const [inner, outer] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+  return inner.left < outer.left || inner.right > outer.right || inner.top < outer.top || inner.bottom > outer.bottom;
+}
+
+/** The drawn elements. They follow the graph, and between two graphs the pointer. */
+function useElements(graph: Graph, overlay: RunOverlay | null, editable: boolean, selected: readonly string[]) {
+  const [nodes, setNodes] = useState<CanvasNode[]>([]);
+  const [edges, setEdges] = useState<CanvasEdge[]>([]);
+  const [seen, setSeen] = useState<{ graph: Graph | null; overlay: RunOverlay | null; selected: readonly string[] }>({
+    graph: null,
+    overlay: null,
+    selected: [],
+  });
+  if (seen.graph !== graph || seen.overlay !== overlay || seen.selected !== selected) {
+    setSeen({ graph, overlay, selected });
+    const drawn = nodesOf(graph, overlay, editable, nodes);
+    // One node takes part in the order of focus: the one that is selected, or the first.
+    const stop = selected.at(-1) ?? graph.nodes[0]?.id;
+    const chosen = new Set(selected);
+    setNodes(drawn.map((node) => marked(node, chosen.has(node.id), node.id === stop)));
+    setEdges(edgesOf(graph, overlay, edges));
+  }
+  return { nodes, edges, setNodes, setEdges };
+}
+
+function marked(node: CanvasNode, selected: boolean, focusable: boolean): CanvasNode {
+  if ((node.selected ?? false) === selected && node.focusable === focusable) return node;
+  return { ...node, selected, focusable };
+}

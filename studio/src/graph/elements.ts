@@ -1,0 +1,128 @@
+// The graph as the canvas draws it. What did not change keeps its identity, so that it is not drawn again.
+import type { Edge, Node } from "@xyflow/react";
+import type { EdgeRun, NodeRun } from "../api/runs";
+import type { Graph, GraphEdge, GraphNode, Point } from "../api/types";
+import { NODE_WIDTH, nodeHeight, toCanvas } from "./geometry";
+import { arrange } from "./layout";
+import { handleId, spoken } from "./names";
+
+export interface NodeData extends Record<string, unknown> {
+  node: GraphNode;
+  run: NodeRun | null;
+  editable: boolean;
+}
+
+export interface EdgeData extends Record<string, unknown> {
+  edge: GraphEdge;
+}
+
+export type CanvasNode = Node<NodeData, "flow">;
+export type CanvasEdge = Edge<EdgeData>;
+
+/** What a run did, by node and by edge. */
+export interface RunOverlay {
+  nodes: ReadonlyMap<string, NodeRun>;
+  edges: ReadonlyMap<string, EdgeRun["state"]>;
+}
+
+/** Where every node is drawn. */
+export function placesOf(graph: Graph): Map<string, Point> {
+  const written = graph.nodes.some((node) => node.position !== null);
+  if (!written) return arrange(graph);
+  return new Map(graph.nodes.map((node) => [node.id, toCanvas(node.layout)]));
+}
+
+export function nodesOf(
+  graph: Graph,
+  overlay: RunOverlay | null,
+  editable: boolean,
+  before: readonly CanvasNode[],
+): CanvasNode[] {
+  const places = placesOf(graph);
+  const known = new Map(before.map((node) => [node.id, node]));
+  return graph.nodes.map((node) => {
+    const position = places.get(node.id) ?? { x: 0, y: 0 };
+    const run = overlay?.nodes.get(node.id) ?? null;
+    const old = known.get(node.id);
+    const isEnd = node.kind === "input" || node.kind === "output";
+    const data = old !== undefined && same(old.data, node, run, editable) ? old.data : { node, run, editable };
+    if (old?.data === data && old.dragging === true) return old;
+    if (old?.data === data && old.position.x === position.x && old.position.y === position.y) return old;
+    return {
+      ...(old ?? {}),
+      id: node.id,
+      type: "flow",
+      position,
+      data,
+      width: NODE_WIDTH,
+      height: nodeHeight(node),
+      draggable: editable && !isEnd,
+      deletable: editable && !isEnd,
+      connectable: editable,
+      ariaLabel: spoken(node),
+    };
+  });
+}
+
+function same(data: NodeData, node: GraphNode, run: NodeRun | null, editable: boolean): boolean {
+  return data.run === run && data.editable === editable && JSON.stringify(data.node) === JSON.stringify(node);
+}
+
+export function edgesOf(graph: Graph, overlay: RunOverlay | null, before: readonly CanvasEdge[]): CanvasEdge[] {
+  const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
+  const known = new Map(before.map((edge) => [edge.id, edge]));
+  return graph.edges.flatMap((edge) => {
+    const sourceHandle = outHandle(nodes.get(edge.from.node), edge);
+    const targetHandle = inHandle(nodes.get(edge.to.node), edge);
+    if (sourceHandle === null || targetHandle === null) return [];
+    const state = overlay?.edges.get(runKey(edge)) ?? null;
+    const className = classOf(edge, state);
+    const old = known.get(edge.id);
+    if (old?.className === className && JSON.stringify(old.data?.edge) === JSON.stringify(edge)) return [old];
+    return [
+      {
+        id: edge.id,
+        source: edge.from.node,
+        target: edge.to.node,
+        sourceHandle,
+        targetHandle,
+        className,
+        data: { edge },
+        type: "flow",
+        deletable: edge.written !== null,
+        selected: old?.selected ?? false,
+        ariaLabel: `from ${edge.from.node} to ${edge.to.node}`,
+      },
+    ];
+  });
+}
+
+/** The key by which a run names an edge. */
+export function runKey(edge: Pick<GraphEdge, "from" | "to">): string {
+  return `${edge.from.node}.${edge.from.port ?? ""}>${edge.to.node}.${edge.to.port ?? ""}`;
+}
+
+function classOf(edge: GraphEdge, state: EdgeRun["state"] | null): string {
+  const words = [`edge-${edge.kind}`];
+  if (edge.error) words.push("edge-failure");
+  if (edge.condition !== null) words.push("edge-conditional");
+  if (edge.errors > 0 || edge.broken !== null) words.push("edge-broken");
+  if (state !== null) words.push(`edge-${state.replace("_", "-")}`);
+  return words.join(" ");
+}
+
+function outHandle(node: GraphNode | undefined, edge: GraphEdge): string | null {
+  if (node === undefined) return null;
+  if (edge.kind !== "data") return handleId("out", "");
+  const port = edge.from.port ?? "";
+  const found = [...node.outputs, ...(node.error === null ? [] : [node.error])].some((each) => each.name === port);
+  return found ? handleId("out", port) : null;
+}
+
+function inHandle(node: GraphNode | undefined, edge: GraphEdge): string | null {
+  if (node === undefined) return null;
+  if (edge.kind !== "data") return handleId("in", "");
+  const port = edge.to.port ?? "";
+  if (node.inputs.some((each) => each.name === port)) return handleId("in", port);
+  return null;
+}

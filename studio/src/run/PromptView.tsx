@@ -1,0 +1,243 @@
+// What a model was asked, as blocks: where each part comes from, who may see it, whether it was cached; and what the
+// rules said about it.
+import { useState } from "react";
+import type { Block, Question, RunView, Turn } from "../api/runs";
+import type { Place } from "../api/types";
+import { Icon } from "../design/Icon";
+import { Notice } from "../design/States";
+import { grouped } from "./amounts";
+import { colourings, shareOf, toneOf, type Colouring } from "./blocks";
+import { OriginLink } from "./OriginLink";
+import "./prompt.css";
+
+type Source = RunView["source"];
+
+interface PromptViewProps {
+  questions: readonly Question[];
+  source: Source;
+  places: Record<string, Place>;
+}
+
+export function PromptView({ questions, source }: PromptViewProps) {
+  const [colouring, setColouring] = useState<Colouring>("provenance");
+  if (questions.length === 0) {
+    return (
+      <p className="soft">
+        No prompts were kept for this step. The project&apos;s journal settings say whether they are.
+      </p>
+    );
+  }
+  return (
+    <div className="stack">
+      <Legend questions={questions} colouring={colouring} onColouring={setColouring} />
+      {questions.map((question, index) => (
+        <QuestionView key={index} question={question} source={source} colouring={colouring} numbered={questions.length > 1} />
+      ))}
+    </div>
+  );
+}
+
+interface LegendProps {
+  questions: readonly Question[];
+  colouring: Colouring;
+  onColouring: (colouring: Colouring) => void;
+}
+
+function Legend({ questions, colouring, onColouring }: LegendProps) {
+  const used = new Set(questions.flatMap((question) => question.blocks.map((block) => toneOf(block, colouring))));
+  const { tones } = colourings[colouring];
+  return (
+    <div className="legend">
+      <div className="segments" role="radiogroup" aria-label="Colour blocks by">
+        {(Object.keys(colourings) as Colouring[]).map((each) => (
+          <button
+            key={each}
+            type="button"
+            role="radio"
+            className="segment"
+            aria-checked={each === colouring}
+            onClick={() => onColouring(each)}
+          >
+            {colourings[each].title}
+          </button>
+        ))}
+      </div>
+      <ul className="row wrap">
+        {Object.entries(tones)
+          .filter(([tone]) => used.has(tone))
+          .map(([tone, title]) => (
+            <li key={tone} className={`key tone-${tone}`}>
+              <span className="swatch" aria-hidden="true" />
+              {title}
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}
+
+interface QuestionViewProps {
+  question: Question;
+  source: Source;
+  colouring: Colouring;
+  numbered: boolean;
+}
+
+function QuestionView({ question, source, colouring, numbered }: QuestionViewProps) {
+  return (
+    <article className="question stack">
+      <header className="row wrap">
+        {numbered && <code>{question.path}</code>}
+        <strong>
+          {question.provider}/{question.model}
+        </strong>
+        {question.tokens !== null && (
+          <span className="soft">
+            {grouped(question.tokens)} tokens
+            {question.budget === null ? "" : ` of ${grouped(question.budget)}`}
+          </span>
+        )}
+        <Verdict question={question} />
+      </header>
+      {question.verdict.violations.map((violation, index) => (
+        <Notice key={index} tone={violation.denies ? "bad" : "warn"}>
+          {violation.policy !== null && <span className="badge">{violation.policy}</span>} {violation.text}
+        </Notice>
+      ))}
+      <Shares blocks={question.blocks} colouring={colouring} />
+      <ol className="blocks">
+        {question.blocks.map((block) => (
+          <BlockView
+            key={block.index}
+            block={block}
+            source={source}
+            colouring={colouring}
+            gate={question.gate.filter((each) => each.block === block.index)}
+          />
+        ))}
+      </ol>
+      <Chain question={question} />
+      {question.turns.map((turn) => (
+        <TurnView key={turn.number} turn={turn} />
+      ))}
+    </article>
+  );
+}
+
+function Verdict({ question }: { question: Question }) {
+  const { approved, stage } = question.verdict;
+  return (
+    <span className={`badge ${approved ? "good" : "bad"}`}>
+      <Icon name={approved ? "check" : "lock"} />
+      {approved ? "approved by governance" : `refused${stage === null ? "" : ` at ${stage}`}`}
+    </span>
+  );
+}
+
+/** The blocks as one bar, each as wide as its share of the tokens. */
+function Shares({ blocks, colouring }: { blocks: readonly Block[]; colouring: Colouring }) {
+  return (
+    <div className="shares" aria-hidden="true">
+      {blocks.map((block) => (
+        <div
+          key={block.index}
+          className={`tone-${toneOf(block, colouring)}`}
+          style={{ flexGrow: shareOf(block) }}
+          title={`${block.name ?? block.type}: ${block.tokens ?? "?"} tokens`}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface BlockViewProps {
+  block: Block;
+  source: Source;
+  colouring: Colouring;
+  gate: Question["gate"];
+}
+
+function BlockView({ block, source, colouring, gate }: BlockViewProps) {
+  return (
+    <li className={`block tone-${toneOf(block, colouring)}`}>
+      <header>
+        <strong>{block.name ?? block.type}</strong>
+        <span className="faint">{block.role}</span>
+        <span className="badge tinted">{block.provenance}</span>
+        {block.sensitivity !== "public" && (
+          <span className={`badge ${block.sensitivity === "restricted" ? "bad" : "warn"}`}>{block.sensitivity}</span>
+        )}
+        {block.cache !== "none" && <span className="badge info">cache {block.cache}</span>}
+        {block.stable && <span className="badge">stable</span>}
+        {gate.map((each) => (
+          <span key={each.rule} className="badge warn" title={each.rule}>
+            {each.action}: {each.label}
+          </span>
+        ))}
+        <span className="grow" />
+        {block.tokens !== null && <span className="faint">{grouped(block.tokens)} tokens</span>}
+        <OriginLink source={source} place={block.origin} />
+      </header>
+      {block.withheld ? (
+        <p className="soft">Not kept: a rule forbids it.</p>
+      ) : (
+        <pre className="block-text">{block.content}</pre>
+      )}
+      {block.truncated && <p className="faint">The rest is not kept.</p>}
+    </li>
+  );
+}
+
+function Chain({ question }: { question: Question }) {
+  const { transformations, cuts } = question;
+  if (transformations.length + cuts.length === 0) return null;
+  return (
+    <section>
+      <h3>What was done to it</h3>
+      <ol className="chain">
+        {transformations.map((step, index) => (
+          <li key={index}>
+            <code>{step.plugin}</code> {step.what}
+            {step.detail !== null && <span className="soft"> {step.detail}</span>}
+          </li>
+        ))}
+        {cuts.map((cut, index) => (
+          <li key={`cut${index}`}>
+            <span className="badge warn">cut</span> <code>{cut.section}</code>, {grouped(cut.tokens)} tokens: {cut.reason}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function TurnView({ turn }: { turn: Turn }) {
+  return (
+    <section className="turn">
+      <header className="row wrap">
+        <h3>Reply {turn.number}</h3>
+        {turn.stop !== null && <span className="faint">{turn.stop}</span>}
+        <span className="grow" />
+        {turn.usage !== null && (
+          <span className="faint">
+            {grouped(turn.usage.input_tokens)} in, {grouped(turn.usage.output_tokens)} out
+            {turn.usage.cache_read_tokens > 0 && `, ${grouped(turn.usage.cache_read_tokens)} from cache`}
+          </span>
+        )}
+      </header>
+      {turn.text !== null && turn.text !== "" && <pre className="block-text">{turn.text}</pre>}
+      {turn.tool_calls.map((call, index) => (
+        <div key={index} className="tool">
+          <Icon name="tool" /> calls <code>{call.name}</code>
+          <pre className="block-text">{call.arguments}</pre>
+        </div>
+      ))}
+      {turn.tool_results.map((result, index) => (
+        <div key={index} className="tool">
+          <Icon name="back" /> <code>{result.name}</code> {result.is_error ? "failed" : "answers"}
+          <pre className="block-text">{result.text}</pre>
+        </div>
+      ))}
+    </section>
+  );
+}

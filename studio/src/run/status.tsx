@@ -1,0 +1,28 @@
+// The state of a run or a node, as a badge.
+import type { NodeStatus, RunStatus } from "../api/runs";
+
+const TONE: Record<RunStatus | NodeStatus, string> = {
+  ok: "good",
+  error: "bad",
+  running: "busy",
+  waiting: "",
+  asks: "warn",
+  interrupted: "warn",
+  skipped: "",
+  cancelled: "",
+};
+
+const WORD: Partial<Record<RunStatus | NodeStatus, string>> = { asks: "asks for a decision" };
+
+export function StatusBadge({ status }: { status: RunStatus | NodeStatus }) {
+  return (
+    <span className={`badge ${TONE[status]}`}>
+      <span className="dot" aria-hidden="true" />
+      {WORD[status] ?? status}
+    </span>
+  );
+}
+
+export function hasEnded(status: RunStatus): boolean {
+  return status === "ok" || status === "error" || status === "cancelled";
+}

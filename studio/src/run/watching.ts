@@ -1,0 +1,56 @@
+// A run as it goes: its view is fetched anew whenever something happened in it.
+import { useCallback, useEffect, useState } from "react";
+import { api } from "../api/client";
+import { watchRun } from "../api/events";
+import type { RunView } from "../api/runs";
+import { hasEnded } from "./status";
+
+const REST_MS = 120;
+
+export interface Watched {
+  view: RunView | null;
+  error: unknown;
+  reload: () => void;
+}
+
+export function useRun(id: string): Watched {
+  const [view, setView] = useState<RunView | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [round, setRound] = useState(0);
+
+  useEffect(() => {
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const isWanted = () => !controller.signal.aborted;
+    const fetchView = async (): Promise<RunView | null> => {
+      try {
+        const next = await api.runView(id);
+        if (!isWanted()) return null;
+        setView(next);
+        setError(null);
+        return next;
+      } catch (failure) {
+        if (isWanted()) setError(failure);
+        return null;
+      }
+    };
+    // Events come in bursts; one look after each burst is enough.
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void fetchView();
+      }, REST_MS);
+    };
+    void fetchView().then((first) => {
+      if (first === null || hasEnded(first.status) || !isWanted()) return;
+      void watchRun(id, controller.signal, soon).then(() => isWanted() && void fetchView());
+    });
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
+  }, [id, round]);
+
+  const reload = useCallback(() => setRound((current) => current + 1), []);
+  return { view, error, reload };
+}
