@@ -21,12 +21,12 @@ pub mod schema;
 pub mod service;
 pub mod shape;
 pub mod types;
-pub mod yaml;
 
 pub use check::{Options, Scopes, check, deployment_faults};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
+pub use stave_yaml as yaml;
 
 use stave_diag::{Diagnostic, SourceId};
 

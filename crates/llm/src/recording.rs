@@ -16,6 +16,8 @@ mod yaml;
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
+use stave_diag::{Diagnostic, Source, SourceId, Span};
+use stave_yaml::{Tree, TreeValue};
 use thiserror::Error;
 
 pub use fingerprint::{request_hash, stable_request};
@@ -24,10 +26,12 @@ pub use redact::Redactor;
 pub use replayer::Replayer;
 
 use crate::{ErrorKind, Message, Request, Response};
-use yaml::{Kind, Tree};
 
 /// The version of the file format.
 const VERSION: i64 = 1;
+
+/// The longest recording.
+const MAX_BYTES: usize = 64 << 20;
 
 const HEADER: &str = "# Recorded model exchanges. A request matches by its hash; see docs/llm.md for how to write one by hand.\n";
 
@@ -91,33 +95,46 @@ pub struct RecordingError {
 impl Recording {
     /// Reads the text of a recording.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
-        let tree = yaml::read(text)?;
-        let (line, column) = (tree.line, tree.column);
-        let fault = |message: &str| RecordingError { message: message.to_owned(), line, column };
-        let Kind::Map(members) = tree.kind else {
-            return Err(fault("a recording is a mapping with `version` and `exchanges`"));
+        let fault = |span: Span, message: String| {
+            let place = Source::new("recording", text).line_column(span.range().start);
+            RecordingError { message, line: place.line as usize, column: place.column as usize }
+        };
+        let document = stave_yaml::read_up_to(MAX_BYTES, SourceId(0), text);
+        if let Some(found) = document.diagnostics.into_iter().find(Diagnostic::is_error) {
+            return Err(fault(found.primary, found.message));
+        }
+        let root = document.root.as_ref();
+        let start = root.map_or(Span::at(SourceId(0), 0), |root| root.span);
+        let whole = |message: &str| fault(start, message.to_owned());
+        let entries = root.and_then(Tree::entries);
+        let Some(entries) = entries else {
+            return Err(whole("a recording is a mapping with `version` and `exchanges`"));
         };
         let mut version = None;
         let mut exchanges = Vec::new();
-        for (key, member) in members {
-            match (key.as_str(), member.kind) {
-                ("version", Kind::Scalar(Value::Number(number))) => version = number.as_i64(),
-                ("exchanges", Kind::Scalar(Value::Null)) => {}
-                ("exchanges", Kind::List(items)) => {
-                    exchanges = items.into_iter().map(Exchange::read).collect::<Result<_, _>>()?;
+        for entry in entries {
+            let key = entry.key.value.as_str();
+            match (key, &entry.value.value) {
+                ("version", TreeValue::Number(number)) => version = number.as_i64(),
+                ("exchanges", TreeValue::Null) => {}
+                ("exchanges", TreeValue::Sequence(items)) => {
+                    let read = |tree: &Tree| {
+                        Exchange::read(tree.to_value()).map_err(|message| fault(tree.span, message))
+                    };
+                    exchanges = items.iter().map(read).collect::<Result<_, _>>()?;
                 }
                 _ => {
                     let message = format!("`{key}` is unknown here or has the wrong type");
-                    return Err(RecordingError { message, line: member.line, column: member.column });
+                    return Err(fault(entry.value.span, message));
                 }
             }
         }
         match version {
             Some(VERSION) => Ok(Recording { exchanges }),
             Some(other) => {
-                Err(fault(&format!("version {other} is not known; this program reads version {VERSION}")))
+                Err(whole(&format!("version {other} is not known; this program reads version {VERSION}")))
             }
-            None => Err(fault("`version: 1` is missing")),
+            None => Err(whole("`version: 1` is missing")),
         }
     }
 
@@ -148,14 +165,10 @@ impl Exchange {
         }
     }
 
-    fn read(tree: Tree) -> Result<Self, RecordingError> {
-        let (line, column) = (tree.line, tree.column);
-        Exchange::from_value(tree.into_value()).map_err(|kind| {
-            let message = match kind {
-                ErrorKind::Decode(message) => message,
-                other => other.to_string(),
-            };
-            RecordingError { message, line, column }
+    fn read(value: Value) -> Result<Self, String> {
+        Exchange::from_value(value).map_err(|kind| match kind {
+            ErrorKind::Decode(message) => message,
+            other => other.to_string(),
         })
     }
 

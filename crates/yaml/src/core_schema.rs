@@ -4,7 +4,7 @@ use stave_canon::Number;
 
 /// A plain scalar's meaning.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Plain {
+pub(crate) enum Plain {
     Null,
     Bool(bool),
     Number(Number),
@@ -13,7 +13,7 @@ pub(super) enum Plain {
     String,
 }
 
-pub(super) fn resolve(text: &str) -> Plain {
+pub(crate) fn resolve(text: &str) -> Plain {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Plain::Null,
         "true" | "True" | "TRUE" => return Plain::Bool(true),
@@ -27,7 +27,7 @@ pub(super) fn resolve(text: &str) -> Plain {
     integer(text).map(Plain::Number).or_else(|| float(text)).unwrap_or(Plain::String)
 }
 
-pub(super) fn integer(text: &str) -> Option<Number> {
+pub(crate) fn integer(text: &str) -> Option<Number> {
     let radix = |digits: &str, radix: u32| {
         let all = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
         all.then(|| u64::from_str_radix(digits, radix).ok()).flatten().map(Number::from)
@@ -52,7 +52,7 @@ pub(super) fn integer(text: &str) -> Option<Number> {
     }
 }
 
-pub(super) fn float(text: &str) -> Option<Plain> {
+pub(crate) fn float(text: &str) -> Option<Plain> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Some(Plain::NotJson);

@@ -4,12 +4,12 @@ use granit_parser::{ErrorKind, ScanError, StructureStyle};
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, Span};
 
-use super::MAX_DEPTH;
-use super::read::{Content, Reader};
+use crate::MAX_DEPTH;
+use crate::read::{Content, Reader};
 
 impl Reader<'_> {
     /// Reports the fault that ends the reading, with the bracket that is still open.
-    pub(super) fn syntax_error(&mut self, error: &ScanError) {
+    pub(crate) fn syntax_error(&mut self, error: &ScanError) {
         let at = error.marker().byte_offset().unwrap_or(self.text.len());
         let next = self.text.get(at..).and_then(|rest| rest.chars().next());
         let width = next.filter(|next| !matches!(next, '\n' | '\r')).map_or(0, char::len_utf8);
@@ -49,7 +49,7 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn too_deep(span: Span) -> Diagnostic {
+pub(crate) fn too_deep(span: Span) -> Diagnostic {
     let message = format!("containers nest deeper than {MAX_DEPTH} levels");
     Diagnostic::new(codes::YAML_TOO_LARGE, span, message)
 }

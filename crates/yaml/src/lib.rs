@@ -11,10 +11,11 @@ mod mapping;
 mod pieces;
 mod read;
 mod scalars;
+mod spanned;
 mod swift;
 mod tree;
 
-pub(crate) use scalars::block_header_start;
-
-pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read};
+pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read, read_up_to};
+pub use scalars::block_header_start;
+pub use spanned::{Spanned, Text};
 pub use tree::{Entry, Tree, TreeValue};

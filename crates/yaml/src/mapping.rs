@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, Span};
 
-use super::read::{Content, Frame, Reader};
-use super::{Entry, Tree, TreeValue};
-use crate::model::Spanned;
+use crate::Spanned;
+use crate::read::{Content, Frame, Reader};
+use crate::{Entry, Tree, TreeValue};
 
 #[derive(Default)]
-pub(super) struct Mapping {
-    pub(super) entries: Vec<Entry>,
+pub(crate) struct Mapping {
+    pub(crate) entries: Vec<Entry>,
     /// The names of a long mapping; a short one is searched.
     names: HashSet<String>,
-    pub(super) pending: Option<Key>,
+    pub(crate) pending: Option<Key>,
     /// Values of `<<` with the number of entries ahead of them.
-    pub(super) merges: Vec<(usize, Tree)>,
+    pub(crate) merges: Vec<(usize, Tree)>,
 }
 
 /// How many entries are searched one by one.
@@ -38,7 +38,7 @@ impl Mapping {
     }
 }
 
-pub(super) enum Key {
+pub(crate) enum Key {
     Name(Spanned<String>),
     Merge,
     /// Reported already; its value is read and dropped.
@@ -47,7 +47,7 @@ pub(super) enum Key {
 
 impl Reader<'_> {
     /// A finished node in a key's place.
-    pub(super) fn key(&mut self, tree: Tree, plain: bool) -> Key {
+    pub(crate) fn key(&mut self, tree: Tree, plain: bool) -> Key {
         let span = tree.span;
         let name = match tree.value {
             TreeValue::String(text) => text.as_str().to_owned(),
@@ -63,7 +63,7 @@ impl Reader<'_> {
     }
 
     /// A key by its name.
-    pub(super) fn named_key(&mut self, name: String, span: Span, plain: bool) -> Key {
+    pub(crate) fn named_key(&mut self, name: String, span: Span, plain: bool) -> Key {
         if plain && name == "<<" {
             return Key::Merge;
         }
@@ -83,7 +83,7 @@ impl Reader<'_> {
 
     /// The entries of a mapping with its merge keys expanded: what the mapping says itself wins, then
     /// what is merged first.
-    pub(super) fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
+    pub(crate) fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
         let Mapping { entries, merges, .. } = mapping;
         if merges.is_empty() {
             return entries;

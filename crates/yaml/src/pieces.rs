@@ -11,7 +11,7 @@ use stave_diag::Piece;
 
 /// The pieces of `text`, which was decoded from `range` of `source`. For block scalars the range begins
 /// at the first content character, so that its column is the indentation.
-pub(super) fn pieces(source: &str, range: Range<usize>, style: ScalarStyle, text: &str) -> Vec<Piece> {
+pub(crate) fn pieces(source: &str, range: Range<usize>, style: ScalarStyle, text: &str) -> Vec<Piece> {
     let mut runs = Runs { text, cursor: 0, pieces: Vec::new(), end: range.start, last_verbatim: false };
     let slice = source.get(range.clone()).unwrap_or_default();
     match style {

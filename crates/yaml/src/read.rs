@@ -8,9 +8,9 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
 
-use super::faults::too_deep;
-use super::mapping::{Key, Mapping};
-use super::{Entry, Tree, TreeValue, swift};
+use crate::faults::too_deep;
+use crate::mapping::{Key, Mapping};
+use crate::{Entry, Tree, TreeValue, swift};
 
 /// A text past this many bytes is refused.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -43,9 +43,15 @@ pub struct Comment {
 /// reading goes on.
 #[must_use]
 pub fn read(source: SourceId, text: &str) -> Document {
-    if text.len() > MAX_BYTES {
+    read_up_to(MAX_BYTES, source, text)
+}
+
+/// The same for texts that may be as long as this.
+#[must_use]
+pub fn read_up_to(max_bytes: usize, source: SourceId, text: &str) -> Document {
+    if text.len() > max_bytes {
         let mut reader = Reader::new(source, text);
-        let message = format!("the file has {} bytes, more than the {MAX_BYTES} that are read", text.len());
+        let message = format!("the file has {} bytes, more than the {max_bytes} that are read", text.len());
         reader.report(Diagnostic::new(codes::YAML_TOO_LARGE, reader.span(0..0), message));
         return reader.document;
     }
@@ -53,34 +59,34 @@ pub fn read(source: SourceId, text: &str) -> Document {
 }
 
 /// Reads one YAML document with the full parser.
-pub(super) fn read_fully(source: SourceId, text: &str) -> Document {
+pub(crate) fn read_fully(source: SourceId, text: &str) -> Document {
     let mut reader = Reader::new(source, text);
     reader.run();
     reader.document
 }
 
-pub(super) struct Reader<'text> {
-    pub(super) source: SourceId,
-    pub(super) text: &'text str,
+pub(crate) struct Reader<'text> {
+    pub(crate) source: SourceId,
+    pub(crate) text: &'text str,
     document: Document,
     /// The containers that are open, outermost first.
-    pub(super) frames: Vec<Frame>,
+    pub(crate) frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
-    pub(super) weight: usize,
+    pub(crate) weight: usize,
     root: Option<Tree>,
 }
 
-pub(super) struct Frame {
-    pub(super) start: usize,
-    pub(super) style: StructureStyle,
+pub(crate) struct Frame {
+    pub(crate) start: usize,
+    pub(crate) style: StructureStyle,
     anchor: usize,
-    pub(super) content: Content,
+    pub(crate) content: Content,
     /// How deep the containers inside reach.
     height: usize,
     weight: usize,
 }
 
-pub(super) enum Content {
+pub(crate) enum Content {
     Sequence(Vec<Tree>),
     Mapping(Mapping),
 }
@@ -94,15 +100,15 @@ struct Anchored {
 }
 
 /// A finished node on its way into its container.
-pub(super) struct Finished {
-    pub(super) tree: Tree,
-    pub(super) height: usize,
-    pub(super) weight: usize,
-    pub(super) plain: bool,
+pub(crate) struct Finished {
+    pub(crate) tree: Tree,
+    pub(crate) height: usize,
+    pub(crate) weight: usize,
+    pub(crate) plain: bool,
 }
 
 impl<'text> Reader<'text> {
-    pub(super) fn new(source: SourceId, text: &'text str) -> Self {
+    pub(crate) fn new(source: SourceId, text: &'text str) -> Self {
         Reader {
             source,
             text,
@@ -114,7 +120,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    pub(super) fn into_document(self) -> Document {
+    pub(crate) fn into_document(self) -> Document {
         Document { root: self.root, ..self.document }
     }
 
@@ -138,7 +144,7 @@ impl<'text> Reader<'text> {
                 Event::DocumentStart(..) => {
                     documents += 1;
                     if documents > 1 {
-                        let message = "a flow file holds one document, and a second one begins here";
+                        let message = "a file holds one document, and a second one begins here";
                         let diagnostic = Diagnostic::new(codes::SEVERAL_DOCUMENTS, self.span(range), message)
                             .help("move it to a file of its own, or remove the `---`");
                         return self.report(diagnostic);
@@ -193,7 +199,7 @@ impl<'text> Reader<'text> {
         matches!(self.frames.last(), Some(Frame { content: Content::Mapping(mapping), .. }) if mapping.pending.is_none())
     }
 
-    pub(super) fn span(&self, range: Range<usize>) -> Span {
+    pub(crate) fn span(&self, range: Range<usize>) -> Span {
         let floor = |offset: usize| {
             let mut offset = offset.min(self.text.len());
             while !self.text.is_char_boundary(offset) {
@@ -204,16 +210,16 @@ impl<'text> Reader<'text> {
         Span::new(self.source, floor(range.start), floor(range.end))
     }
 
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         self.document.diagnostics.push(diagnostic);
     }
 
-    pub(super) fn comment(&mut self, comment: Comment) {
+    pub(crate) fn comment(&mut self, comment: Comment) {
         self.document.comments.push(comment);
     }
 
     /// A scalar in the place of a key of the innermost mapping.
-    pub(super) fn scalar_key(&mut self, value: Cow<'_, str>, style: ScalarStyle, range: Range<usize>) {
+    pub(crate) fn scalar_key(&mut self, value: Cow<'_, str>, style: ScalarStyle, range: Range<usize>) {
         let weight = 1 + value.len() / BYTES_PER_NODE;
         self.weight += weight;
         let span = self.span(range);
@@ -227,7 +233,7 @@ impl<'text> Reader<'text> {
     }
 
     /// A scalar that is a value, or a key with a property of its own.
-    pub(super) fn finish_scalar(
+    pub(crate) fn finish_scalar(
         &mut self,
         value: &str,
         style: ScalarStyle,
@@ -241,7 +247,7 @@ impl<'text> Reader<'text> {
         self.finish(Finished { tree, height: 0, weight, plain }, anchor);
     }
 
-    pub(super) fn open(
+    pub(crate) fn open(
         &mut self,
         style: StructureStyle,
         anchor: usize,
@@ -252,7 +258,7 @@ impl<'text> Reader<'text> {
         self.frames.push(Frame { start: range.start, style, anchor, content, height: 0, weight: 1 });
     }
 
-    pub(super) fn close(&mut self, range: Range<usize>) {
+    pub(crate) fn close(&mut self, range: Range<usize>) {
         let Some(frame) = self.frames.pop() else { return };
         let Frame { start, style, anchor, content, height, weight } = frame;
         let mut last = start;
@@ -294,7 +300,7 @@ impl<'text> Reader<'text> {
     }
 
     /// Puts a finished node where it belongs.
-    pub(super) fn finish(&mut self, finished: Finished, anchor: usize) {
+    pub(crate) fn finish(&mut self, finished: Finished, anchor: usize) {
         let Finished { tree, height, weight, plain } = finished;
         if anchor > 0 {
             self.anchors.insert(anchor, Anchored { tree: tree.clone(), height, weight, plain });

@@ -6,15 +6,15 @@ use granit_parser::{ScalarStyle, Tag};
 use stave_diag::codes::yaml as codes;
 use stave_diag::{Diagnostic, Embedded, Span};
 
-use super::core_schema::{self, Plain};
-use super::pieces::pieces;
-use super::read::Reader;
-use super::{Tree, TreeValue};
-use crate::model::Text;
+use crate::Text;
+use crate::core_schema::{self, Plain};
+use crate::pieces::pieces;
+use crate::read::Reader;
+use crate::{Tree, TreeValue};
 
 impl Reader<'_> {
     /// The scalar, and whether it was written plainly.
-    pub(super) fn scalar(
+    pub(crate) fn scalar(
         &mut self,
         value: &str,
         style: ScalarStyle,
@@ -78,7 +78,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn container_tag(&mut self, tag: Option<&Tag>, expected: &str, range: &Range<usize>) {
+    pub(crate) fn container_tag(&mut self, tag: Option<&Tag>, expected: &str, range: &Range<usize>) {
         if let Some(tag) = tag
             && tag.core_suffix() != Some(expected)
         {
@@ -88,7 +88,7 @@ impl Reader<'_> {
     }
 
     fn unknown_tag(&mut self, tag: &Tag, span: Span) {
-        let message = format!("the tag `{}` has no meaning in a flow", tag.original());
+        let message = format!("the tag `{}` has no meaning here", tag.original());
         self.report(Diagnostic::new(codes::UNKNOWN_TAG, span, message).help("remove the tag"));
     }
 
@@ -106,7 +106,7 @@ impl Reader<'_> {
 }
 
 /// Where the `|` or `>` of the block scalar stands whose content begins at an offset.
-pub(crate) fn block_header_start(text: &str, content: usize) -> Option<usize> {
+pub fn block_header_start(text: &str, content: usize) -> Option<usize> {
     let mut line_end = content;
     loop {
         let before = text.get(..line_end)?;

@@ -10,15 +10,15 @@ use std::borrow::Cow;
 use granit_parser::{ScalarStyle, StructureStyle};
 use stave_diag::SourceId;
 
-use super::mapping::Mapping;
-use super::read::{Comment, Content, Document, Finished, MAX_DEPTH, MAX_NODES, Reader};
-use super::{Tree, TreeValue};
+use crate::mapping::Mapping;
+use crate::read::{Comment, Content, Document, Finished, MAX_DEPTH, MAX_NODES, Reader};
+use crate::{Tree, TreeValue};
 
 /// A key up to this long is read here; the full parser knows what a longer one is.
 const LONGEST_KEY: usize = 1000;
 
 /// The document, or `None` when the text has something in it that only the full parser knows.
-pub(super) fn read(source: SourceId, text: &str) -> Option<Document> {
+pub(crate) fn read(source: SourceId, text: &str) -> Option<Document> {
     if !is_ordinary(text.as_bytes()) {
         return None;
     }

@@ -3,7 +3,7 @@
 use stave_canon::{Number, Value};
 use stave_diag::Span;
 
-use crate::model::{Spanned, Text};
+use crate::{Spanned, Text};
 
 /// A value and where it was written. An alias has the span of the alias; what is inside it has the
 /// span of the anchored text.

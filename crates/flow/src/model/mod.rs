@@ -7,11 +7,11 @@
 mod deployment;
 mod each;
 mod edge;
+mod extra;
 mod limits;
 mod node;
 mod prompt;
 mod runtime;
-mod spanned;
 mod test;
 mod transform;
 
@@ -21,12 +21,13 @@ use stave_diag::{SourceId, Span};
 pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
 pub use each::{EACH, Each};
 pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
+pub use extra::Extra;
 pub use limits::{Budget, FlowRuntime};
 pub use node::{Node, NodeType, Port, PortType, Position, Sensitivity};
 pub use prompt::{Fallback, Model, PROVIDERS, Prompt, Tool, Trigger};
 pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
 pub use runtime::{DEFAULT_STATE_KEY, Runtime, Scope, State};
-pub use spanned::{Extra, Spanned, Text};
+pub use stave_yaml::{Spanned, Text};
 pub use test::{Expectation, ExpectedStatus, FlowTest};
 pub use transform::{Mode, Operation, Transform, TransformSpec};
 

@@ -1,148 +1,8 @@
-//! The YAML of recordings: a reader into a tree with places, and a writer that shows long texts as blocks.
+//! Values written as YAML that shows long texts as blocks.
 //!
-//! Only what JSON can hold is read: anchors, aliases, tags and second documents are refused.
+//! Invariant: what is written reads back as the same value.
 
-use std::collections::HashSet;
-
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span};
-use stave_canon::{Number, Object, Value};
-
-use super::RecordingError;
-
-/// How deep a recording may nest.
-const MAX_DEPTH: usize = 100;
-
-/// The longest key; the standard's own limit is for readers that can not look far ahead.
-const LONGEST_KEY: usize = 64 << 10;
-
-/// A value and where it starts, counted from 1.
-#[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) kind: Kind,
-    pub(super) line: usize,
-    pub(super) column: usize,
-}
-
-#[derive(Debug)]
-pub(super) enum Kind {
-    Scalar(Value),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
-}
-
-impl Tree {
-    pub(super) fn into_value(self) -> Value {
-        match self.kind {
-            Kind::Scalar(value) => value,
-            Kind::List(items) => Value::Array(items.into_iter().map(Tree::into_value).collect()),
-            Kind::Map(members) => {
-                Value::Object(members.into_iter().map(|(key, member)| (key, member.into_value())).collect())
-            }
-        }
-    }
-}
-
-pub(super) fn read(text: &str) -> Result<Tree, RecordingError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut options = Options::default();
-    options.simple_key_max_lookahead = LONGEST_KEY;
-    let mut reader = Reader { parser: Parser::new_from_str_with_options(text, options) };
-    let (event, span) = reader.next_node()?;
-    let tree = reader.tree(event, span, 0)?;
-    match reader.next_node()? {
-        (Event::StreamEnd, _) => Ok(tree),
-        (_, span) => Err(fault(&span, "a recording is one YAML document")),
-    }
-}
-
-struct Reader<'t> {
-    parser: Parser<'t, granit_parser::StrInput<'t>>,
-}
-
-impl<'t> Reader<'t> {
-    /// The next event that is part of the data.
-    fn next_node(&mut self) -> Result<(Event<'t>, Span), RecordingError> {
-        loop {
-            match self.parser.next_event() {
-                None => return Ok((Event::StreamEnd, Span::default())),
-                Some(Err(error)) => {
-                    let marker = error.marker();
-                    let (line, column) = (marker.line(), marker.col() + 1);
-                    return Err(RecordingError { message: error.info(), line, column });
-                }
-                Some(Ok((
-                    Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd | Event::Comment(..),
-                    _,
-                ))) => {}
-                Some(Ok(node)) => return Ok(node),
-            }
-        }
-    }
-
-    fn tree(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Tree, RecordingError> {
-        if depth > MAX_DEPTH {
-            return Err(fault(&span, "a recording nests too deep"));
-        }
-        let kind = match event {
-            Event::Scalar(text, style, 0, None) => Kind::Scalar(scalar(&text, style)),
-            Event::SequenceStart(_, 0, None) => {
-                let mut items = Vec::new();
-                loop {
-                    match self.next_node()? {
-                        (Event::SequenceEnd, _) => break Kind::List(items),
-                        (event, span) => items.push(self.tree(event, span, depth + 1)?),
-                    }
-                }
-            }
-            Event::MappingStart(_, 0, None) => {
-                let mut members: Vec<(String, Tree)> = Vec::new();
-                let mut names = HashSet::new();
-                loop {
-                    let key = match self.next_node()? {
-                        (Event::MappingEnd, _) => break Kind::Map(members),
-                        (Event::Scalar(key, _, 0, None), span) => {
-                            if !names.insert(key.clone()) {
-                                return Err(fault(&span, &format!("the key `{key}` stands here twice")));
-                            }
-                            key.into_owned()
-                        }
-                        (_, span) => return Err(fault(&span, "a key is a text")),
-                    };
-                    let (event, span) = self.next_node()?;
-                    members.push((key, self.tree(event, span, depth + 1)?));
-                }
-            }
-            Event::StreamEnd => Kind::Scalar(Value::Null),
-            _ => return Err(fault(&span, "anchors, aliases and tags have no place in a recording")),
-        };
-        Ok(Tree { kind, line: span.start.line(), column: span.start.col() + 1 })
-    }
-}
-
-fn fault(span: &Span, message: &str) -> RecordingError {
-    RecordingError { message: message.to_owned(), line: span.start.line(), column: span.start.col() + 1 }
-}
-
-/// YAML 1.2's core rules: only a plain scalar can be anything but text.
-fn scalar(text: &str, style: ScalarStyle) -> Value {
-    if !matches!(style, ScalarStyle::Plain) {
-        return text.into();
-    }
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-        "true" | "True" | "TRUE" => return true.into(),
-        "false" | "False" | "FALSE" => return false.into(),
-        _ => {}
-    }
-    if let Some(integer) = Number::integer(text.strip_prefix('+').unwrap_or(text)) {
-        return integer.into();
-    }
-    let numeric = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    match text.parse::<f64>() {
-        Ok(float) if numeric && float.is_finite() => float.into(),
-        _ => text.into(),
-    }
-}
+use stave_canon::{Object, Value};
 
 /// The value as a block of YAML that starts in column 1.
 pub(super) fn write(value: &Value) -> String {
@@ -275,6 +135,7 @@ fn pad(indent: usize, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use stave_diag::SourceId;
 
     use super::*;
 
@@ -311,13 +172,9 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(value in any_value()) {
             let text = write(&value);
-            let read = read(&text).map(Tree::into_value);
-            prop_assert_eq!(read, Ok(value), "{}", text);
-        }
-
-        #[test]
-        fn no_text_panics_the_reader(text in "\\PC*") {
-            let _ = read(&text);
+            let read = stave_yaml::read(SourceId(0), &text);
+            prop_assert!(read.diagnostics.is_empty(), "{:?} {}", read.diagnostics, text);
+            prop_assert_eq!(read.root.map(|root| root.to_value()), Some(value), "{}", text);
         }
     }
 }

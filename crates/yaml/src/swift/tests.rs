@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::super::read::read_fully;
 use super::*;
+use crate::read::read_fully;
 
-const EXAMPLE: &str = include_str!("../../../../../tests/program/data/complete_example.yaml");
+const EXAMPLE: &str = include_str!("../../../../tests/program/data/complete_example.yaml");
 
 /// Fails when the swift reader made something else than the full parser. Says whether it made anything.
 fn compare(text: &str) -> Result<bool, TestCaseError> {
