@@ -15,9 +15,8 @@ pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use serve::Serve;
 pub(crate) use system::{
-    Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Keys, KeysAction, KeysNew,
-    KeysShow, Level, PolicyFlags, System, SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate,
-    SystemShow, SystemValidate,
+    Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,
+    SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate, SystemShow, SystemValidate,
 };
 
 /// Checks, compiles and runs agent flows.
@@ -75,8 +74,8 @@ pub(crate) enum Command {
     System(System),
     /// Check, sign and verify runtime bundles
     Bundle(Bundle),
-    /// Make and look at signing keys
-    Keys(Keys),
+    /// Issue, list, revoke and rotate keys of the gateway; make signing keys
+    Keys(crate::commands::Keys),
     /// Simulate, analyse, rewrite and explain traces of model requests
     Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents

@@ -15,6 +15,7 @@ mod features;
 mod files;
 mod governance;
 mod markup;
+mod period;
 mod ports;
 mod progress;
 mod project;

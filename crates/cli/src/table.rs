@@ -51,7 +51,8 @@ pub(crate) fn runs(runs: &[RunSummary], colour: Colour) -> String {
     table.to_string()
 }
 
-fn empty(colour: Colour) -> Table {
+/// A table without rows.
+pub(crate) fn empty(colour: Colour) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_BORDERS_ONLY);
     match colour {

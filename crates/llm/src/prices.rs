@@ -198,6 +198,15 @@ impl fmt::Display for Cost {
     }
 }
 
+/// Dollars with at most six digits after the point, such as `2.50`.
+impl std::str::FromStr for Cost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cost, String> {
+        decimal(text).map(Cost::from_micros)
+    }
+}
+
 /// Reads a decimal as millionths, exactly.
 fn decimal(text: &str) -> Result<u64, String> {
     let fault =

@@ -1,10 +1,13 @@
 //! Pictures of graphs, for every line that is one: a neutral [`Diagram`] drawn as SVG, Mermaid or DOT.
 //!
+//! Numbers are drawn by [`chart`].
+//!
 //! Whoever has a graph makes a [`Diagram`] of it; how it is laid out and drawn is known here only.
 //!
 //! Invariant: the same diagram gives the same bytes, and no text of a diagram can leave its place in the
 //! output: everything is escaped for the language it is written into.
 
+pub mod chart;
 mod diagram;
 mod dot;
 mod layout;
@@ -14,4 +17,4 @@ mod svg;
 pub use diagram::{Arrow, Box, Diagram, Style, Tone};
 pub use dot::dot;
 pub use mermaid::mermaid;
-pub use svg::svg;
+pub use svg::{escaped, svg};

@@ -166,7 +166,7 @@ fn columns(text: &str) -> usize {
 }
 
 /// A text that fits into some columns; what is cut is shown as cut.
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let line: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     if columns(&line) <= most {
@@ -186,7 +186,8 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// XML text: marked-up characters as entities, characters that XML does not allow left out.
-fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -41,7 +41,7 @@ struct Signed {
 async fn asking() -> Signed {
     let folder = project("redis");
     folder.write("flows/echo.yaml", ECHO);
-    let key = stave(&folder, ["keys", "new", "release", "--json"]).finish().await.exits(0).json();
+    let key = stave(&folder, ["keys", "signing", "new", "release", "--json"]).finish().await.exits(0).json();
     let public = text(&key, "public_key").expect("a public key").to_owned();
     let run_id = compiled(&folder).await;
     folder.write(

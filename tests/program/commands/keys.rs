@@ -1,121 +1,96 @@
-//! `stave keys` and `stave bundle sign|verify`: who may be trusted, and what is refused.
+//! `stave keys issue|list|revoke|rotate`: keys for clients of the gateway.
 
 use crate::folder::Folder;
 use crate::json::{items, text};
 use crate::process::stave;
 
-use super::system::{compiled, project};
-
-async fn key(folder: &Folder, name: &str) -> String {
-    let made = stave(folder, ["keys", "new", name, "--json"]).finish().await.exits(0).json();
-    text(&made, "public_key").expect("a public key").to_owned()
-}
-
-#[cfg(unix)]
 #[tokio::test]
-async fn a_secret_key_is_its_owners_alone_and_never_shown() {
-    use std::os::unix::fs::PermissionsExt;
+async fn a_key_is_shown_once_listed_without_its_text_and_ends_when_revoked() {
     let folder = Folder::new();
-    let made = stave(&folder, ["keys", "new", "release"]).finish().await.exits(0);
-    let path = folder.path().join("release.key");
-    let mode = std::fs::metadata(&path).expect("the key is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    let secret = folder.read("release.key");
-    let body = secret.lines().nth(1).expect("a PEM body");
-    let shown = stave(&folder, ["keys", "show", "release.key"]).finish().await.exits(0);
-    for said in [&made.stdout, &made.stderr, &shown.stdout, &shown.stderr] {
-        assert!(!said.contains(body), "{said}");
+    folder.write("stave.toml", "[project]\ntenant = \"acme\"\n");
+    let arguments = [
+        "keys",
+        "issue",
+        "ada",
+        "--models",
+        "claude-*,gpt-4o",
+        "--budget-day",
+        "2.50",
+        "--budget-month",
+        "50",
+        "--requests-per-minute",
+        "60",
+        "--tokens-per-minute",
+        "200000",
+        "--expires",
+        "90d",
+        "--json",
+    ];
+    let issued = stave(&folder, arguments).finish().await.exits(0).json();
+    let key = text(&issued, "key").expect("the key's text").to_owned();
+    assert!(key.starts_with("stave_"), "{key}");
+
+    let listed = stave(&folder, ["keys", "list", "--json"]).finish().await.exits(0);
+    assert!(!listed.stdout.contains(&key));
+    let listed = listed.json();
+    let [one] = items(&listed, "keys") else { panic!("one key: {listed}") };
+    let told = ["id", "name", "tenant", "budget_day_usd", "budget_month_usd", "spent_today_usd", "state"]
+        .map(|member| text(one, member));
+    let expected = [
+        text(&issued, "id"),
+        Some("ada"),
+        Some("acme"),
+        Some("2.500000"),
+        Some("50.000000"),
+        Some("0.000000"),
+        Some("good"),
+    ];
+    assert_eq!(told, expected);
+    let people = stave(&folder, ["keys", "list"]).finish().await.exits(0);
+    for part in ["ada", "claude-* gpt-4o", "60 requests, 200000 tokens", "$0.00 of $2.50", "good"] {
+        assert!(people.stdout.contains(part), "{part} in {people}");
     }
-    let again = stave(&folder, ["keys", "new", "release"]).finish().await.exits(2);
-    assert!(again.stderr.contains("never replaced"), "{again}");
-    assert_eq!(folder.read("release.key"), secret);
 
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).expect("the mode can be set");
-    folder.write("m.json", r#"{"schema_kind": "run_manifest", "tenant_id": "t", "repo_id": "r"}"#);
-    let shared = stave(&folder, ["bundle", "sign", "m.json", "--key", "release.key"]).finish().await.exits(3);
-    assert!(shared.stderr.contains("chmod 600"), "{shared}");
+    let again = stave(&folder, ["keys", "issue", "ada"]).finish().await.exits(2);
+    assert!(again.stderr.contains("stave keys rotate ada"), "{again}");
+    let rotated =
+        stave(&folder, ["keys", "rotate", "ada", "--grace", "1h", "--json"]).finish().await.exits(0).json();
+    assert_eq!(text(&rotated, "id"), text(&issued, "id"));
+    assert_ne!(text(&rotated, "key"), Some(key.as_str()));
+    let listed = stave(&folder, ["keys", "list", "--json"]).finish().await.exits(0).json();
+    assert_eq!(text(&items(&listed, "keys")[0], "state"), Some("rotating"));
+
+    stave(&folder, ["keys", "revoke", "ada"]).finish().await.exits(0);
+    let listed = stave(&folder, ["keys", "list", "--json"]).finish().await.exits(0).json();
+    assert!(items(&listed, "keys").is_empty(), "{listed}");
+    let all = stave(&folder, ["keys", "list", "--all", "--json"]).finish().await.exits(0).json();
+    assert_eq!(text(&items(&all, "keys")[0], "state"), Some("revoked"));
+    stave(&folder, ["keys", "revoke", "ada"]).finish().await.exits(2);
 }
 
 #[tokio::test]
-async fn an_artefact_is_taken_as_signed_and_refused_otherwise() {
-    let folder = project("redis");
-    let public = key(&folder, "release").await;
-    let run_id = compiled(&folder).await;
-    folder.write(
-        "stave.toml",
-        format!("[project]\ntenant = \"acme\"\nrepo = \"shop\"\n[signing]\nrequired = true\ntrusted = [\"{public}\"]\nkey = \"release.key\"\n"),
-    );
-    let bundle = format!("build/.akc/runtime/{run_id}.runtime_bundle.json");
-    let manifest = format!("build/.akc/run/{run_id}.manifest.json");
-    let check = async |code: i32| stave(&folder, ["bundle", "check", &bundle]).finish().await.exits(code);
-    let unsigned = check(3).await;
-    assert!(unsigned.stderr.contains("not signed"), "{unsigned}");
-
-    stave(&folder, ["bundle", "sign", &bundle, &manifest]).finish().await.exits(0);
-    check(0).await;
-    let verified =
-        stave(&folder, ["bundle", "verify", &bundle, &manifest, "--json"]).finish().await.exits(0).json();
-    assert!(
-        items(&verified, "artefacts").iter().all(|one| one.get("verified") == Some(&true.into())),
-        "{verified}"
-    );
-
-    // A compile of the same source keeps the signature; it vouches for the same bytes.
-    compiled(&folder).await;
-    check(0).await;
-
-    let signed = folder.read(&bundle);
-    folder.write(&bundle, signed.replacen("observe_only", "enforce_now_", 1));
-    let tampered = check(3).await;
-    assert!(tampered.stderr.contains("not the ones that were signed"), "{tampered}");
-    stave(&folder, ["bundle", "verify", &bundle]).finish().await.exits(3);
-    folder.write(&bundle, format!("{signed} "));
-    check(3).await;
-
-    folder.write(&bundle, &signed);
-    key(&folder, "stranger").await;
-    stave(&folder, ["bundle", "sign", &bundle, "--key", "stranger.key"]).finish().await.exits(0);
-    let untrusted = check(3).await;
-    assert!(untrusted.stderr.contains("does not trust"), "{untrusted}");
+async fn people_get_the_key_alone_on_stdout() {
+    let folder = Folder::new();
+    let issued = stave(&folder, ["keys", "issue", "ada"]).finish().await.exits(0);
+    assert_eq!(issued.stdout.lines().count(), 1, "{issued}");
+    assert!(!issued.stderr.contains(issued.stdout.trim()), "{issued}");
 }
 
 #[tokio::test]
-async fn another_tenants_bundle_is_refused_whoever_signed_it() {
-    let folder = project("redis");
-    let public = key(&folder, "release").await;
-    let run_id = compiled(&folder).await;
-    let bundle = format!("build/.akc/runtime/{run_id}.runtime_bundle.json");
-    stave(&folder, ["bundle", "sign", &bundle, "--key", "release.key"]).finish().await.exits(0);
-    let settings = "[project]\ntenant = \"globex\"\nrepo = \"shop\"\n";
-    folder.write("stave.toml", format!("{settings}[signing]\nrequired = true\ntrusted = [\"{public}\"]\n"));
-    let foreign = stave(&folder, ["bundle", "check", &bundle]).finish().await.exits(3);
-    assert!(foreign.stderr.contains("acme"), "{foreign}");
-    folder.write("stave.toml", settings);
-    stave(&folder, ["bundle", "check", &bundle]).finish().await.exits(3);
-}
-
-#[tokio::test]
-async fn a_changed_bundle_is_told_what_drifted() {
-    let folder = project("redis");
-    let run_id = compiled(&folder).await;
-    let bundle = format!("build/.akc/runtime/{run_id}.runtime_bundle.json");
-    let text_before = folder.read(&bundle);
-    let changed = text_before.replacen("\"retries\": 2", "\"retries\": 9", 1).replacen(
-        "\"network\": true",
-        "\"network\": false",
-        1,
-    );
-    assert_ne!(changed, text_before);
-    folder.write(&bundle, changed);
-    let report = stave(&folder, ["bundle", "check", "--json", &bundle]).finish().await.exits(2).json();
-    let codes: Vec<Option<&str>> =
-        items(&report, "diagnostics").iter().map(|one| text(one, "code")).collect();
-    assert!(codes.contains(&Some("bundle-content-drift")), "{report}");
-    // A space means nothing to any rule, and is not what the run manifest lists.
-    folder.write(&bundle, format!("{text_before} "));
-    let report = stave(&folder, ["bundle", "check", "--json", &bundle]).finish().await.exits(2).json();
-    assert_eq!(items(&report, "diagnostics").len(), 1, "{report}");
-    let off = ["--artifact-consistency-policy", "off", "--deployment-intents-ir-alignment-policy", "off"];
-    let arguments = ["bundle", "check", "--json", &bundle].into_iter().chain(off);
-    stave(&folder, arguments).finish().await.exits(0);
+async fn what_is_no_key_is_refused_with_a_cure() {
+    let folder = Folder::new();
+    let none = stave(&folder, ["keys", "rotate", "nobody"]).finish().await.exits(2);
+    assert!(none.stderr.contains("there is no key `nobody`"), "{none}");
+    for arguments in [
+        &["keys", "issue", "a\nb"][..],
+        &["keys", "issue", "ada", "--models", "gpt 4"],
+        &["keys", "issue", "ada", "--budget-day", "-1"],
+        &["keys", "issue", "ada", "--budget-day", "0.0000001"],
+        &["keys", "issue", "ada", "--expires", "soon"],
+        &["keys", "issue", "ada", "--requests-per-minute", "0"],
+    ] {
+        stave(&folder, arguments).finish().await.exits(2);
+    }
+    let empty = stave(&folder, ["keys", "list"]).finish().await.exits(0);
+    assert!(empty.stderr.contains("stave keys issue"), "{empty}");
 }

@@ -26,6 +26,7 @@ mod runs_alive;
 mod sample;
 mod schema;
 mod secrets;
+mod signing;
 mod stores;
 mod system;
 mod test;

@@ -235,49 +235,6 @@ pub(crate) struct BundleVerify {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Keys {
-    #[command(subcommand)]
-    pub(crate) action: KeysAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeysAction {
-    /// Make a signing key: NAME.key, which only you can read, and NAME.pub
-    New(KeysNew),
-    /// Say which key a file holds, without showing the secret part
-    Show(KeysShow),
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  stave keys new release                 makes release.key and release.pub
-  stave keys new release --out ~/keys")]
-pub(crate) struct KeysNew {
-    /// The name of the two files
-    pub(crate) name: String,
-    /// The folder to make them in
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) out: PathBuf,
-    /// Print one JSON object on stdout and nothing else there
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  stave keys show release.pub
-  stave keys show release.key --json")]
-pub(crate) struct KeysShow {
-    /// A public or a secret key
-    pub(crate) file: PathBuf,
-    /// Print one JSON object on stdout and nothing else there
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 impl System {
     pub(crate) fn is_json(&self) -> bool {
         match &self.action {
@@ -296,15 +253,6 @@ impl Bundle {
             BundleAction::Check(check) => check.json,
             BundleAction::Sign(sign) => sign.json,
             BundleAction::Verify(verify) => verify.json,
-        }
-    }
-}
-
-impl Keys {
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.action {
-            KeysAction::New(new) => new.json,
-            KeysAction::Show(show) => show.json,
         }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) use cache::Cache;
 pub(crate) use diff::Diff;
 pub(crate) use edit::Edit;
 pub(crate) use features::Features;
+pub(crate) use keys::Keys;
 pub(crate) use lsp::Lsp;
 pub(crate) use merge::Merge;
 pub(crate) use prompt::Prompt;
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Serve(arguments) => serve::serve(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
-        Command::Keys(arguments) => keys::keys(&arguments),
+        Command::Keys(arguments) => keys::keys(&arguments, terminal),
         Command::Features(arguments) => features::features(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),

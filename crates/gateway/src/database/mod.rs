@@ -106,7 +106,7 @@ impl Evidence {
 
     /// What the records come to. Reads the file on a connection of its own, and blocks the thread.
     pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EvidenceError> {
-        Stats::read(&connect(&self.path)?, query)
+        Stats::of_file(&self.path, query)
     }
 }
 

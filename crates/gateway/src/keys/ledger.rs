@@ -49,6 +49,11 @@ pub(crate) fn nanodollars(cost: Cost) -> i64 {
     i64::try_from(cost.picodollars().div_ceil(1_000)).unwrap_or(i64::MAX)
 }
 
+/// What the file has as billionths of a dollar.
+pub(crate) fn from_nanodollars(nanodollars: i64) -> Cost {
+    Cost::from_picodollars(u128::from(nanodollars.max(0).unsigned_abs()) * 1_000)
+}
+
 /// The money of a key, in billionths of a dollar.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {

@@ -9,7 +9,7 @@ use stave_canon::Timestamp;
 use super::Limits;
 use super::admission::{Refusal, RefusalKind};
 use super::bucket::Bucket;
-use super::ledger::{Calendar, Ledger};
+use super::ledger::{Calendar, Ledger, nanodollars};
 
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Used>);
@@ -42,12 +42,12 @@ impl Meter {
         let calendar = Calendar::of(now);
         let mut used = self.lock();
         let refuse = |kind, retry_after| Err(Refusal { kind, retry_after });
-        if let Some(limit) = limits.day_budget
+        if let Some(limit) = limits.day_budget.map(nanodollars)
             && used.money.day(calendar).saturating_add(money) > limit
         {
             return refuse(RefusalKind::DayBudget, Some(calendar.until_tomorrow(now)));
         }
-        if let Some(limit) = limits.month_budget
+        if let Some(limit) = limits.month_budget.map(nanodollars)
             && used.money.month(calendar).saturating_add(money) > limit
         {
             return refuse(RefusalKind::MonthBudget, Some(calendar.until_next_month(now)));

@@ -17,6 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rusqlite::Connection;
 use stave_canon::{Clock, Timestamp};
+use stave_llm::prices::Cost;
 use subtle::{Choice, ConstantTimeEq};
 
 pub use self::admission::{Admission, Estimate, Refusal, RefusalKind};
@@ -48,9 +49,9 @@ pub struct VirtualKey {
 pub struct Limits {
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
-    /// Billionths of a dollar per day and per month, in UTC.
-    pub day_budget: Option<i64>,
-    pub month_budget: Option<i64>,
+    /// Per day and per month, in UTC.
+    pub day_budget: Option<Cost>,
+    pub month_budget: Option<Cost>,
 }
 
 /// All keys, with what they have used.

@@ -6,8 +6,9 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use stave_canon::{Ids, Timestamp};
 use stave_llm::Secret;
+use stave_llm::prices::Cost;
 
-use super::ledger::Calendar;
+use super::ledger::{Calendar, from_nanodollars, nanodollars};
 use super::text::{self, KeyText};
 use super::{Limits, ModelPattern, StoredSecret};
 use crate::database::{EvidenceError, connect};
@@ -47,9 +48,8 @@ pub struct ListedKey {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// Billionths of a dollar.
-    pub spent_today: i64,
-    pub spent_this_month: i64,
+    pub spent_today: Cost,
+    pub spent_this_month: Cost,
     /// How many texts it can be presented with at the moment: two while a rotation has not ended.
     pub secrets: usize,
 }
@@ -113,8 +113,8 @@ impl KeyStore {
                 models.join(","),
                 new.limits.requests_per_minute.map(signed),
                 new.limits.tokens_per_minute.map(signed),
-                new.limits.day_budget,
-                new.limits.month_budget,
+                new.limits.day_budget.map(nanodollars),
+                new.limits.month_budget.map(nanodollars),
                 new.is_admin,
                 now.as_microsecond(),
                 new.expires_at.map(Timestamp::as_microsecond),
@@ -132,8 +132,8 @@ impl KeyStore {
         let listed = read_keys(&self.0)?.into_iter().map(|row| {
             let days = spent.remove(&row.id).unwrap_or_default();
             ListedKey {
-                spent_today: days.get(&calendar.day).copied().unwrap_or(0),
-                spent_this_month: days.values().sum(),
+                spent_today: from_nanodollars(days.get(&calendar.day).copied().unwrap_or(0)),
+                spent_this_month: from_nanodollars(days.values().sum()),
                 secrets: row.secrets.iter().filter(|one| one.ends_at.is_none_or(|end| now < end)).count(),
                 id: row.id,
                 name: row.name,
@@ -277,8 +277,8 @@ fn key_row(row: &Row<'_>) -> Result<KeyRow, EvidenceError> {
         limits: Limits {
             requests_per_minute: rate(4)?,
             tokens_per_minute: rate(5)?,
-            day_budget: row.get(6)?,
-            month_budget: row.get(7)?,
+            day_budget: row.get::<_, Option<i64>>(6)?.map(from_nanodollars),
+            month_budget: row.get::<_, Option<i64>>(7)?.map(from_nanodollars),
         },
         is_admin: row.get(8)?,
         created_at: time(row.get(9)?)?.unwrap_or_default(),

@@ -5,12 +5,15 @@
 
 pub(crate) mod insert;
 mod model;
+mod page;
 mod retention;
+pub mod shown;
 mod sink;
 mod stats;
 
 pub use self::model::{Breakpoint, Digest, Durations, GateDecision, Miss, Money, Outcome, RequestRecord};
+pub use self::page::page;
 pub use self::retention::Retention;
 pub(crate) use self::retention::retain;
 pub use self::sink::{RecordSink, SinkCounts};
-pub use self::stats::{Bucket, By, Group, MissGroup, Stats, StatsQuery, Sums};
+pub use self::stats::{Bucket, By, Group, Latency, MissGroup, Stats, StatsQuery, Sums};

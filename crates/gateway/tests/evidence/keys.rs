@@ -171,7 +171,7 @@ fn a_budget_holds_when_requests_run_at_once() {
     assert_eq!(refused(&keys, &key, money(1, 2), NOON).kind, RefusalKind::DayBudget);
     keys.admit(&key, "m", money(1, 1), time(NOON)).expect("one cent is left").settle(1, cents(0));
     evidence.flush();
-    assert_eq!(place.store().list(time(NOON)).expect("listed")[0].spent_today, 99 * 10_000_000);
+    assert_eq!(place.store().list(time(NOON)).expect("listed")[0].spent_today, cents(99));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn budgets_survive_a_restart_and_end_with_their_day_and_month() {
         .settle(1, cents(1));
     evidence.flush();
     let listed = place.store().list(time(tuesday)).expect("listed");
-    assert_eq!((listed[0].spent_today, listed[0].spent_this_month), (600_000_000, 1_400_000_000));
+    assert_eq!((listed[0].spent_today, listed[0].spent_this_month), (cents(60), cents(140)));
 }
 
 #[test]

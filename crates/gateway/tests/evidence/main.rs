@@ -7,5 +7,6 @@
 )]
 
 mod keys;
+mod page;
 mod records;
 mod sample;

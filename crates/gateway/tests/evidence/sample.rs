@@ -104,7 +104,7 @@ pub(crate) fn cents(cents: u64) -> Cost {
     Cost::from_micros(cents * 10_000)
 }
 
-/// A budget of so many cents, in the file's unit.
-pub(crate) fn budget(cents: i64) -> Option<i64> {
-    Some(cents * 10_000_000)
+/// A budget of so many cents.
+pub(crate) fn budget(amount: u64) -> Option<Cost> {
+    Some(cents(amount))
 }

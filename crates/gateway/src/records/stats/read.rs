@@ -1,10 +1,12 @@
 //! Reading statistics out of the file.
 
+use std::path::Path;
+
 use rusqlite::{Connection, Row, params};
 use stave_canon::Timestamp;
 
 use super::{Bucket, By, Group, Latency, MissGroup, Stats, StatsQuery, Sums};
-use crate::database::EvidenceError;
+use crate::database::{EvidenceError, connect};
 
 /// Columns of [`Sums`], in their order.
 const SUMS: &str = "
@@ -24,7 +26,12 @@ const MOST_BUCKETS: i64 = 72;
 const PERIOD: &str = "time >= ?1 AND time < ?2";
 
 impl Stats {
-    pub(crate) fn read(connection: &Connection, query: &StatsQuery) -> Result<Stats, EvidenceError> {
+    /// Reads them out of a file, whether a gateway writes to it or not.
+    pub fn of_file(path: &Path, query: &StatsQuery) -> Result<Stats, EvidenceError> {
+        Stats::read(&connect(path)?, query)
+    }
+
+    fn read(connection: &Connection, query: &StatsQuery) -> Result<Stats, EvidenceError> {
         // One transaction, so that all numbers are of the same moment.
         let transaction =
             rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Deferred)?;

@@ -1,4 +1,4 @@
-//! `stave keys`: signing keys. The secret part is written once, readable by its owner only, and shown never.
+//! `stave keys signing`: keys that sign bundles and manifests. The secret part is written once, readable by its owner only, and shown never.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,18 +7,18 @@ use stave_canon::Value;
 use stave_system::sign::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
-use crate::args::{Keys, KeysAction, KeysNew, KeysShow};
+use super::arguments::{Signing, SigningAction, SigningNew, SigningShow};
 use crate::exit::{Exit, Stop};
 use crate::{files, terminal};
 
-pub(crate) fn keys(arguments: &Keys) -> Result<Exit, Stop> {
+pub(super) fn signing(arguments: &Signing) -> Result<Exit, Stop> {
     match &arguments.action {
-        KeysAction::New(arguments) => new(arguments),
-        KeysAction::Show(arguments) => show(arguments),
+        SigningAction::New(arguments) => new(arguments),
+        SigningAction::Show(arguments) => show(arguments),
     }
 }
 
-fn new(arguments: &KeysNew) -> Result<Exit, Stop> {
+fn new(arguments: &SigningNew) -> Result<Exit, Stop> {
     let name = arguments.name.as_str();
     if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
         return Err(Stop::invalid(format!("{name:?} is not a name for a key")));
@@ -52,7 +52,7 @@ fn new(arguments: &KeysNew) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-fn show(arguments: &KeysShow) -> Result<Exit, Stop> {
+fn show(arguments: &SigningShow) -> Result<Exit, Stop> {
     let text = Zeroizing::new(files::read_text(&arguments.file)?);
     let (public, is_secret) = match SecretKey::from_pem(&text) {
         Ok(secret) => (secret.public(), true),
@@ -77,7 +77,8 @@ pub(crate) fn read_secret(path: &Path) -> Result<SecretKey, Stop> {
     refuse_shared(path)?;
     let text = Zeroizing::new(files::read_text(path)?);
     SecretKey::from_pem(&text).map_err(|error| {
-        Stop::invalid(format!("{}: {error}", path.display())).help("make one with `stave keys new NAME`")
+        Stop::invalid(format!("{}: {error}", path.display()))
+            .help("make one with `stave keys signing new NAME`")
     })
 }
 

@@ -1,0 +1,230 @@
+//! `stave keys`: virtual keys of the gateway, and signing keys.
+
+mod arguments;
+mod signing;
+
+use std::path::{Path, PathBuf};
+
+use comfy_table::{Cell, CellAlignment, Color};
+use stave_canon::{Clock, Timestamp, Value};
+use stave_diag::Sources;
+use stave_gateway::database;
+use stave_gateway::keys::{IssuedKey, KeyError, KeyStore, Limits, ListedKey, ModelPattern, NewKey};
+use stave_llm::prices::Cost;
+
+pub(crate) use self::arguments::Keys;
+use self::arguments::{Issue, KeysAction, List, Revoke, Rotate};
+pub(crate) use self::signing::{read_public, read_secret};
+use crate::commands::runs::Place;
+use crate::exit::{Exit, Stop};
+use crate::ports::{RandomIds, SystemClock};
+use crate::project::{self, Project};
+use crate::table;
+use crate::terminal::{self, Terminal};
+
+pub(crate) fn keys(arguments: &Keys, terminal: Terminal) -> Result<Exit, Stop> {
+    match &arguments.action {
+        KeysAction::Issue(arguments) => issue(arguments),
+        KeysAction::List(arguments) => list(arguments, terminal),
+        KeysAction::Revoke(arguments) => revoke(arguments),
+        KeysAction::Rotate(arguments) => rotate(arguments),
+        KeysAction::Signing(arguments) => signing::signing(arguments),
+    }
+}
+
+/// The gateway's file and the project that it belongs to.
+pub(in crate::commands) fn evidence_file(place: &Place) -> Result<(PathBuf, Project), Stop> {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+    let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    Ok((folder.join(database::FILE), project))
+}
+
+fn issue(arguments: &Issue) -> Result<Exit, Stop> {
+    let (path, project) = evidence_file(&arguments.place)?;
+    let models = arguments.models.iter().map(|model| ModelPattern::new(model.trim()));
+    let models: Result<Vec<ModelPattern>, _> = models.collect();
+    let now = SystemClock.now();
+    let new = NewKey {
+        name: arguments.name.clone(),
+        tenant: arguments.tenant.clone().unwrap_or_else(|| project.tenant().to_owned()),
+        models: models.map_err(|error| Stop::invalid(error.to_string()))?,
+        limits: Limits {
+            requests_per_minute: arguments.requests_per_minute,
+            tokens_per_minute: arguments.tokens_per_minute,
+            day_budget: arguments.budget_day,
+            month_budget: arguments.budget_month,
+        },
+        is_admin: arguments.admin,
+        expires_at: arguments.expires.map(|period| period.after(now)).transpose()?,
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
+    }
+    let issued = store(&path)?.issue(&new, &RandomIds, now).map_err(|error| stop(&error))?;
+    say(&issued, "issued", arguments.place.json);
+    Ok(Exit::Fine)
+}
+
+fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
+    let (path, _) = evidence_file(&arguments.place)?;
+    let now = SystemClock.now();
+    let mut keys = if path.is_file() {
+        store(&path)?.list(now).map_err(|error| Stop::internal(error.to_string()))?
+    } else {
+        Vec::new()
+    };
+    keys.retain(|key| arguments.all || key.revoked_at.is_none());
+    if arguments.place.json {
+        let keys = keys.iter().map(|key| value(key, now)).collect();
+        terminal::out(&Value::from_iter([("keys", Value::Array(keys))]).to_string());
+        return Ok(Exit::Fine);
+    }
+    if keys.is_empty() {
+        terminal::error("no keys; `stave keys issue NAME` makes one");
+        return Ok(Exit::Fine);
+    }
+    let mut table = table::empty(terminal.stdout);
+    table.set_header(["id", "name", "tenant", "models", "per minute", "today", "this month", "state"]);
+    for key in &keys {
+        table.add_row(row(key, now));
+    }
+    terminal::out(&table.to_string());
+    Ok(Exit::Fine)
+}
+
+fn revoke(arguments: &Revoke) -> Result<Exit, Stop> {
+    let mut store = existing(&arguments.place, &arguments.key)?;
+    let id = store.revoke(&arguments.key, SystemClock.now()).map_err(|error| stop(&error))?;
+    if arguments.place.json {
+        terminal::out(&Value::from_iter([("id", Value::from(id)), ("revoked", true.into())]).to_string());
+    } else {
+        terminal::error(&format!("revoked {id}"));
+    }
+    Ok(Exit::Fine)
+}
+
+fn rotate(arguments: &Rotate) -> Result<Exit, Stop> {
+    let mut store = existing(&arguments.place, &arguments.key)?;
+    let now = SystemClock.now();
+    let old_ends_at = arguments.grace.map_or(Ok(now), |period| period.after(now))?;
+    let issued = store.rotate(&arguments.key, old_ends_at, &RandomIds, now).map_err(|error| stop(&error))?;
+    say(&issued, "rotated", arguments.place.json);
+    Ok(Exit::Fine)
+}
+
+/// Shows the text of a key, this once.
+fn say(issued: &IssuedKey, what: &str, json: bool) {
+    if json {
+        let members = [
+            ("id", Value::from(issued.id.as_str())),
+            ("name", issued.name.as_str().into()),
+            ("key", issued.text.expose().into()),
+        ];
+        terminal::out(&Value::from_iter(members).to_string());
+    } else {
+        terminal::error(&format!("{what} {} ({}); the key is shown this once:", issued.id, issued.name));
+        terminal::out(issued.text.expose());
+    }
+}
+
+fn store(path: &Path) -> Result<KeyStore, Stop> {
+    KeyStore::open(path)
+        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
+}
+
+fn existing(place: &Place, key: &str) -> Result<KeyStore, Stop> {
+    let (path, _) = evidence_file(place)?;
+    if path.is_file() { store(&path) } else { Err(stop(&KeyError::Unknown(key.to_owned()))) }
+}
+
+fn stop(error: &KeyError) -> Stop {
+    let message = error.to_string();
+    match error {
+        KeyError::Unknown(_) | KeyError::Revoked(_) => {
+            Stop::invalid(message).help("`stave keys list --all` shows the keys")
+        }
+        KeyError::NameTaken(name) => Stop::invalid(message).help(format!(
+            "`stave keys rotate {name}` gives it a new text, `stave keys revoke {name}` ends it"
+        )),
+        KeyError::BadName(_) => Stop::invalid(message),
+        KeyError::Evidence(_) => Stop::internal(message),
+    }
+}
+
+fn state(key: &ListedKey, now: Timestamp) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.expires_at.is_some_and(|end| end <= now) {
+        "expired"
+    } else if key.secrets > 1 {
+        "rotating"
+    } else {
+        "good"
+    }
+}
+
+fn row(key: &ListedKey, now: Timestamp) -> Vec<Cell> {
+    let models: Vec<&str> = key.models.iter().map(ModelPattern::as_str).collect();
+    let rate = |limit: Option<u64>, unit: &str| limit.map(|limit| format!("{limit} {unit}"));
+    let rates: Vec<String> =
+        [rate(key.limits.requests_per_minute, "requests"), rate(key.limits.tokens_per_minute, "tokens")]
+            .into_iter()
+            .flatten()
+            .collect();
+    let of = |spent: Cost, limit: Option<Cost>| {
+        let text = match limit {
+            Some(limit) => format!("{} of {}", cents(spent), cents(limit)),
+            None => cents(spent),
+        };
+        Cell::new(text).set_alignment(CellAlignment::Right)
+    };
+    let state = state(key, now);
+    let colour = match state {
+        "good" => Color::Green,
+        "revoked" | "expired" => Color::Red,
+        _ => Color::Yellow,
+    };
+    let name = if key.is_admin { format!("{} (admin)", key.name) } else { key.name.clone() };
+    vec![
+        Cell::new(&key.id),
+        Cell::new(name),
+        Cell::new(&key.tenant),
+        Cell::new(if models.is_empty() { "all".to_owned() } else { models.join(" ") }),
+        Cell::new(rates.join(", ")),
+        of(key.spent_today, key.limits.day_budget),
+        of(key.spent_this_month, key.limits.month_budget),
+        Cell::new(state).fg(colour),
+    ]
+}
+
+/// Dollars and cents, rounded up.
+fn cents(cost: Cost) -> String {
+    let cents = cost.micros().div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+fn value(key: &ListedKey, now: Timestamp) -> Value {
+    let models = key.models.iter().map(|model| Value::from(model.as_str())).collect();
+    let time = |time: Option<Timestamp>| Value::from(time.map(|time| time.to_string()));
+    let dollars = |cost: Cost| Value::from(cost.to_string().trim_start_matches('$').to_owned());
+    let budget = |cost: Option<Cost>| cost.map_or(Value::Null, dollars);
+    Value::from_iter([
+        ("id", Value::from(key.id.as_str())),
+        ("name", key.name.as_str().into()),
+        ("tenant", key.tenant.as_str().into()),
+        ("admin", key.is_admin.into()),
+        ("models", Value::Array(models)),
+        ("requests_per_minute", key.limits.requests_per_minute.map_or(Value::Null, Value::from)),
+        ("tokens_per_minute", key.limits.tokens_per_minute.map_or(Value::Null, Value::from)),
+        ("budget_day_usd", budget(key.limits.day_budget)),
+        ("budget_month_usd", budget(key.limits.month_budget)),
+        ("spent_today_usd", dollars(key.spent_today)),
+        ("spent_this_month_usd", dollars(key.spent_this_month)),
+        ("created_at", key.created_at.to_string().into()),
+        ("expires_at", time(key.expires_at)),
+        ("revoked_at", time(key.revoked_at)),
+        ("state", state(key, now).into()),
+    ])
+}
