@@ -32,8 +32,8 @@ pub fn count(number: u64) -> String {
 #[must_use]
 pub fn tokens(number: u64) -> String {
     match number {
-        10_000_000.. => format!("{:.1} M", number as f64 / 1e6),
-        100_000.. => format!("{:.0} k", number as f64 / 1e3),
+        10_000_000.. => format!("{:.1}\u{202f}M", number as f64 / 1e6),
+        100_000.. => format!("{:.0}\u{202f}k", number as f64 / 1e3),
         _ => count(number),
     }
 }
@@ -41,7 +41,7 @@ pub fn tokens(number: u64) -> String {
 /// A part of one, in percent.
 #[must_use]
 pub fn percent(part: f64) -> String {
-    let percent = part * 100.0;
+    let percent = (part * 1000.0).round() / 10.0;
     if percent.fract() == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
@@ -79,9 +79,9 @@ mod tests {
         );
         assert_eq!(
             [tokens(99_999), tokens(123_456), tokens(12_345_678)],
-            ["99\u{202f}999", "123 k", "12.3 M"]
+            ["99\u{202f}999", "123\u{202f}k", "12.3\u{202f}M"]
         );
-        assert_eq!([percent(0.5), percent(0.1234), percent(1.0)], ["50 %", "12.3 %", "100 %"]);
+        assert_eq!([percent(0.5), percent(0.1234), percent(3.0 * 0.2)], ["50 %", "12.3 %", "60 %"]);
         assert_eq!(
             [milliseconds(42), milliseconds(12_345), milliseconds(12_345_678)],
             ["0.04 ms", "12 ms", "12.3 s"]
