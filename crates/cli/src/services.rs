@@ -91,6 +91,11 @@ pub(crate) fn build(
             .map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.limits.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.limits.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        kept_prompt_bytes: if settings.journal.prompts == Some(false) {
+            0
+        } else {
+            defaults.kept_prompt_bytes
+        },
         ..defaults
     };
     let services = Services {

@@ -229,6 +229,7 @@ impl EmbeddedEngine {
             calls: known.calls,
             decisions: known.decisions,
             spending: Spending::new(plan.policy.budget, started),
+            started,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
             unwritten: Mutex::new(None),

@@ -46,4 +46,5 @@ pub use report::{NodeReport, RunFailure, RunReport, Status};
 pub use request::Request;
 pub use run::Call;
 pub use services::{Limits, Secrets, Services};
+pub use stave_llm::Usage;
 pub use steps::{Produced, Step, StepKinds, argument_schema, kinds};

@@ -45,6 +45,8 @@ pub struct Run<'r> {
     pub calls: Calls,
     pub decisions: Decisions,
     pub(crate) spending: Spending,
+    /// When this process took the run up, by the steady clock.
+    pub(crate) started: Duration,
     pub turns: &'r Turns,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
@@ -122,6 +124,7 @@ impl Run<'_> {
             self.report(index, |report| {
                 report.attempts += attempts;
                 report.duration += took;
+                report.started.get_or_insert(started.saturating_sub(self.started));
                 match &result {
                     Ok(_) => report.status = Status::Ok,
                     Err(failure) if failure.kind == Kind::Waiting => {

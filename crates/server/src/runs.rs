@@ -5,14 +5,18 @@ use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_runtime::journal::JournalError;
+use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::access::Principal;
 use crate::catalog::{Archive, Model};
 use crate::events::{RunLog, grown};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
+
+/// The most runs of one project that are gone on with at the beginning.
+const MOST_RESUMED: usize = 1000;
 
 /// What goes with a run until it ends.
 struct Task {
@@ -61,6 +65,46 @@ impl Shared {
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
         let (log, done) = self.spawn(task, run_id, engine, work);
         begun(&log, Started { run_id: run_id.to_owned(), done }).await
+    }
+
+    /// Goes on with the runs that nobody works on, one after the other.
+    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
+        let catalog = self.catalog();
+        for archive in catalog.archives(&Principal::Anyone) {
+            let status = Some(RunStatus::Interrupted);
+            let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
+            // The newest come first in a list; those that wait longest go first here.
+            for run in archive.journal.list(filter).await.unwrap_or_default().into_iter().rev() {
+                if self.is_draining() {
+                    return;
+                }
+                let Ok(stored) = archive.journal.show(&run.id).await else { continue };
+                let Ok(engine) = archive.engine(&stored.document) else { continue };
+                if stored.had_auth {
+                    continue;
+                }
+                // One that can not be resumed stays as it is, for people to look at.
+                let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
+            }
+        }
+    }
+
+    /// Runs the document of an earlier run again, taking over what it already came to.
+    pub(crate) async fn replay(
+        self: &Arc<Self>,
+        archive: &Arc<Archive>,
+        engine: EmbeddedEngine,
+        stored: StoredRun,
+        from: Option<String>,
+        auth: Option<Value>,
+    ) -> Result<Started, Problem> {
+        let turn = self.turn().await?;
+        let run_id = engine.new_run_id();
+        let (id, driving, flow) = (run_id.clone(), engine.clone(), stored.summary.flow.clone());
+        let work = async move { driving.replay(&id, stored, from.as_deref(), auth).await };
+        let task = Task { archive: Arc::clone(archive), flow, turn };
+        let (log, done) = self.spawn(task, &run_id, engine, work);
+        begun(&log, Started { run_id, done }).await
     }
 
     /// A turn to run. Beyond those that go on, only so many may wait.

@@ -39,6 +39,18 @@ pub(crate) struct Serve {
     /// Serve flows as they are now, whatever becomes of their files
     #[arg(long)]
     pub(crate) no_reload: bool,
+    /// Serve no page: only the protocols and the run API
+    #[arg(long)]
+    pub(crate) no_studio: bool,
+    /// Let the studio look at files and change none
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Leave runs alone that a process before this one did not bring to their end
+    #[arg(long)]
+    pub(crate) no_resume: bool,
+    /// The most that the bodies of all requests in progress may take together, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 256 * 1024 * 1024)]
+    pub(crate) max_held_bodies: usize,
     /// Answer model calls from this recording instead of asking a model
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,

@@ -2,15 +2,17 @@
 
 mod engines;
 mod flows;
+mod workspace;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use stave_server::{Keys, Limits, Server, ServerOptions};
+use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 
 use self::flows::Flows;
+use self::workspace::ProjectWorkspace;
 use super::run::asked_to_end;
 use crate::args::Serve;
 use crate::changes::Changes;
@@ -52,16 +54,27 @@ fn keys(arguments: &Serve) -> Result<Keys, Stop> {
 
 async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = paths(arguments)?;
-    let mut flows = Flows::new(arguments, paths.clone());
+    // At this machine somebody may sit in front of the studio, to cure what is wrong.
+    let is_tolerant = !arguments.no_studio && arguments.host.is_loopback() && keys.is_empty();
+    let mut flows = Flows::new(arguments, paths.clone(), is_tolerant);
     let loaded = flows.load(None, terminal)?;
-    if !loaded.is_whole {
+    if !loaded.is_whole && !is_tolerant {
         return Err(Stop::invalid("nothing is served, because a flow has mistakes")
             .help("`stave check` shows all of them"));
     }
+    let files = flows.files()?;
+    let flows = Arc::new(Mutex::new(flows));
+    let from = (arguments.tenant.clone(), arguments.replay.clone());
+    let workspace = Arc::new(ProjectWorkspace::new(&files, Arc::clone(&flows), from, terminal));
+    let studio = (!arguments.no_studio).then(|| {
+        Studio::new(Arc::clone(&workspace) as Arc<dyn stave_server::Workspace>, arguments.read_only)
+    });
     let options = ServerOptions {
         keys,
+        studio,
         limits: Limits {
             body_bytes: arguments.max_body,
+            held_body_bytes: arguments.max_held_bodies,
             request: Duration::from_secs(arguments.request_seconds),
             runs: arguments.max_runs as usize,
             waiting_runs: arguments.max_waiting as usize,
@@ -79,9 +92,14 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
         .map_err(|error| Stop::internal(format!("{address} can not be listened on: {error}")))?;
     let address = listener.local_addr().unwrap_or(address);
     if !arguments.no_reload {
+        let _ = workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
         watch(&paths, server.clone(), flows, terminal)?;
     }
+    let names = if names.is_empty() { "no flow" } else { names.as_str() };
     terminal::error(&format!("serving {names} on http://{address}"));
+    if !arguments.no_resume {
+        server.resume_interrupted();
+    }
     let left = server
         .serve(listener, async {
             asked_to_end().await;
@@ -105,13 +123,19 @@ fn paths(arguments: &Serve) -> Result<Vec<PathBuf>, Stop> {
 }
 
 /// Serves flows anew when their files change.
-fn watch(paths: &[PathBuf], server: Server, mut flows: Flows, terminal: Terminal) -> Result<(), Stop> {
+fn watch(
+    paths: &[PathBuf],
+    server: Server,
+    flows: Arc<Mutex<Flows>>,
+    terminal: Terminal,
+) -> Result<(), Stop> {
     let changes = Changes::watch(paths)?;
     let runtime = tokio::runtime::Handle::current();
     let waiting = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
         // Clients are made inside the asynchronous runtime.
         let _inside = runtime.enter();
         while changes.wait() {
+            let mut flows = flows.lock().unwrap_or_else(PoisonError::into_inner);
             match flows.load(Some(&server.catalog()), terminal) {
                 Ok(loaded) if loaded.is_changed => {
                     let names = loaded.names.join(", ");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
+use stave_runtime::EmbeddedEngine;
 use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
 
 use super::Call;
@@ -89,7 +90,7 @@ fn summary(run: &RunSummary) -> Value {
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
-pub(super) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
         match archive.journal.show(run).await {
             Ok(stored) => return Ok((Arc::clone(archive), stored)),
@@ -155,12 +156,47 @@ async fn go_on(
     if status == RunStatus::Running {
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
-    let engine = archive.engine(&stored.document).map_err(|reason| {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason).of_run(run)
-    })?;
+    let engine = engine(archive, stored)?;
     shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
     let members = Value::from_iter([("run_id", run), ("status", "running")]);
     Ok(json_of_run(StatusCode::ACCEPTED, &members, run))
+}
+
+/// Runs the document of a run that has ended again, from a node on or from what failed.
+pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (archive, stored) = find(&call, run).await?;
+    let shared = call.shared;
+    let (_, body) = call.json().await?;
+    let node = match body.get("node") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(node)) => Some(node.clone()),
+        Some(_) => return Err(Problem::bad_request("`node` must name a node")),
+    };
+    if !stored.summary.status.is_terminal() {
+        let detail = format!("the run has not ended: {}", stored.summary.status);
+        return Err(Problem::new(StatusCode::CONFLICT, "run-busy", detail).of_run(run));
+    }
+    if node.as_deref().is_some_and(|node| stored.document.node(node).is_none()) {
+        return Err(Problem::not_found("node", &node.unwrap_or_default()).of_run(run));
+    }
+    let engine = engine(&archive, &stored)?;
+    let flow = stored.summary.flow.clone();
+    let started = shared.replay(&archive, engine, stored, node, body.get("auth").cloned()).await?;
+    let members = Value::from_iter([
+        ("run_id", started.run_id.as_str()),
+        ("flow", flow.as_str()),
+        ("status", "running"),
+        ("replay_of", run),
+    ]);
+    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
+}
+
+/// An engine for the document that a run began with.
+pub(crate) fn engine(archive: &Archive, stored: &StoredRun) -> Result<EmbeddedEngine, Problem> {
+    archive.engine(&stored.document).map_err(|reason| {
+        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason);
+        problem.of_run(&stored.summary.id)
+    })
 }
 
 /// Writes a person's decision down and lets the run go on.

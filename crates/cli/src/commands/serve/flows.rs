@@ -20,12 +20,15 @@ use crate::source_kind::SourceKind;
 use crate::storage;
 use crate::terminal::{self, Terminal};
 
+#[derive(Debug)]
 pub(super) struct Flows {
     paths: Vec<PathBuf>,
     state_dir: Option<PathBuf>,
     tenant: Option<String>,
     replay: Option<PathBuf>,
     live: bool,
+    /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
+    is_tolerant: bool,
     /// Where the runs of each project are kept, by its folder.
     archives: BTreeMap<PathBuf, Arc<Archive>>,
     /// What each file was last served as.
@@ -42,14 +45,36 @@ pub(super) struct Loaded {
     pub(super) is_changed: bool,
 }
 
+/// A flow that was made from a text.
+pub(super) enum Made {
+    Model(Arc<Model>),
+    /// What is wrong with it.
+    Invalid(Vec<Diagnostic>),
+}
+
 impl Flows {
-    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>) -> Flows {
+    #[cfg(test)]
+    pub(super) fn none() -> Flows {
+        Flows {
+            paths: Vec::new(),
+            state_dir: None,
+            tenant: None,
+            replay: None,
+            live: false,
+            is_tolerant: true,
+            archives: BTreeMap::new(),
+            served: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>, is_tolerant: bool) -> Flows {
         Flows {
             paths,
             state_dir: arguments.state_dir.clone(),
             tenant: arguments.tenant.clone(),
             replay: arguments.replay.clone(),
             live: arguments.live,
+            is_tolerant,
             archives: BTreeMap::new(),
             served: BTreeMap::new(),
         }
@@ -76,7 +101,9 @@ impl Flows {
                             terminal::error(&format!("{} is served as it was before", file.display()));
                             served.insert(file, known);
                         }
-                        None if before.is_some() => terminal.stop(&stop),
+                        None if before.is_some() || self.is_tolerant && is_flow(&file) => {
+                            terminal.stop(&stop)
+                        }
                         None => return Err(stop),
                     }
                 }
@@ -93,6 +120,48 @@ impl Flows {
         Ok(Loaded { catalog, names, is_whole, is_changed })
     }
 
+    /// The flow in a text that stands in a file or is to stand there.
+    pub(super) fn made(&mut self, file: &Path, text: &str) -> Result<Made, Stop> {
+        let mut sources = Sources::new();
+        let mut diagnostics = Vec::new();
+        let project = self.project(file, &mut sources, &mut diagnostics)?;
+        let source = sources.add(file.display().to_string(), text);
+        let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
+        diagnostics.retain(Diagnostic::is_error);
+        match lowered.filter(|_| diagnostics.is_empty()) {
+            Some((_, document)) => Ok(Made::Model(self.served_as(project, document)?)),
+            None => Ok(Made::Invalid(diagnostics)),
+        }
+    }
+
+    fn project(
+        &self,
+        file: &Path,
+        sources: &mut Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Project, Stop> {
+        let mut project = Project::of(file, sources, diagnostics)?;
+        if !project.has_file {
+            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
+        }
+        Ok(project)
+    }
+
+    /// A document as it is served.
+    fn served_as(&mut self, project: Project, document: Document) -> Result<Arc<Model>, Stop> {
+        let archive = self.archive(project)?;
+        let name = document.flow.name.clone();
+        let alias = service_name(&document);
+        let context = context(&document);
+        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
+        Ok(Arc::new(model.alias(alias)))
+    }
+
+    /// The files that the paths stand for.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Stop> {
+        documents(&self.paths)
+    }
+
     /// The flow in a file; the one that is served, when it is still the same.
     fn model(
         &mut self,
@@ -102,10 +171,7 @@ impl Flows {
     ) -> Result<Arc<Model>, Stop> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
-        let mut project = Project::of(file, &mut sources, &mut diagnostics)?;
-        if !project.has_file {
-            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
-        }
+        let project = self.project(file, &mut sources, &mut diagnostics)?;
         let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
@@ -116,12 +182,7 @@ impl Flows {
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
-        let archive = self.archive(project)?;
-        let name = document.flow.name.clone();
-        let alias = service_name(&document);
-        let context = context(&document);
-        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias)))
+        self.served_as(project, document)
     }
 
     /// Where the runs of a project are kept.
@@ -168,6 +229,10 @@ fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut seen = HashSet::new();
     files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     Ok(files)
+}
+
+fn is_flow(file: &Path) -> bool {
+    SourceKind::of(file) == Some(SourceKind::Flow)
 }
 
 /// The exec documents directly in a folder.
