@@ -22,7 +22,9 @@ mod folder;
 mod json;
 mod mask;
 mod process;
+mod python;
 mod scripted;
 mod serve;
 #[path = "../../crates/stores/tests/stores/server.rs"]
 mod server;
+mod studio;

@@ -64,8 +64,10 @@ pub(crate) enum Command {
     Why(crate::commands::Why),
     /// Run the tests that flows hold
     Test(crate::commands::Test),
-    /// Serve flows over HTTP: KServe protocols, runs, events
+    /// Serve flows over HTTP: KServe protocols, runs, events, and the studio
     Serve(Serve),
+    /// Offer flows as tools to other agents, by the Model Context Protocol
+    Mcp(crate::commands::Mcp),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
@@ -121,6 +123,7 @@ impl Command {
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
             Command::Serve(_) => false,
+            Command::Mcp(_) => false,
             Command::PyWorker => false,
         }
     }

@@ -16,6 +16,7 @@ mod context;
 mod decoded_path;
 mod events;
 mod handlers;
+mod mcp;
 mod message;
 mod metrics;
 mod observed;

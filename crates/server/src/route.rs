@@ -27,6 +27,8 @@ pub(crate) enum Route {
     Replay(String),
     OpenApi,
     Metrics,
+    /// Messages of the Model Context Protocol.
+    Mcp,
     /// The page at the root.
     Page,
     /// A file of the page, by its path.
@@ -67,6 +69,7 @@ impl Route {
             ["runs", run, "replay"] => Route::Replay(owned(run)),
             ["openapi.json"] => Route::OpenApi,
             ["metrics"] => Route::Metrics,
+            ["mcp"] => Route::Mcp,
             ["studio", rest @ ..] => Route::Studio(StudioRoute::of(rest)?),
             _ => {
                 studio::find(path)?;
@@ -83,6 +86,7 @@ impl Route {
             | Route::Cancel(_)
             | Route::Resume(_)
             | Route::Replay(_)
+            | Route::Mcp
             | Route::Decide(..) => "POST",
             Route::Studio(route) => route.allow(),
             Route::Runs => "GET, HEAD, POST",
@@ -121,6 +125,7 @@ impl Route {
             Route::Replay(_) => "/runs/{run}/replay",
             Route::OpenApi => "/openapi.json",
             Route::Metrics => "/metrics",
+            Route::Mcp => "/mcp",
             Route::Page => "/",
             Route::Asset(_) => "/assets/{file}",
             Route::Studio(route) => route.template(),

@@ -116,6 +116,10 @@ impl Server {
         }))
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
     /// The flows that are served at the moment.
     #[must_use]
     pub fn catalog(&self) -> Arc<Catalog> {

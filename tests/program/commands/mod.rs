@@ -33,4 +33,3 @@ mod test;
 mod workflows;
 
 pub(crate) use admission::signed;
-pub(crate) use deploy::python_with_kserve;

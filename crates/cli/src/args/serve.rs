@@ -1,9 +1,9 @@
 //! The grammar of `stave serve`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   stave serve                                        the flows of this project, on 127.0.0.1:8080
@@ -72,4 +72,31 @@ pub(crate) struct Serve {
     /// How long runs are waited for at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
+}
+
+/// What a server does when nothing is said, for commands that serve in other ways.
+impl Default for Serve {
+    fn default() -> Self {
+        Serve {
+            paths: Vec::new(),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 8080,
+            state_dir: None,
+            api_keys: None,
+            without_keys: false,
+            tenant: None,
+            no_reload: false,
+            no_studio: false,
+            read_only: false,
+            no_resume: false,
+            max_held_bodies: 256 * 1024 * 1024,
+            replay: None,
+            live: false,
+            max_body: 8 * 1024 * 1024,
+            max_runs: 64,
+            max_waiting: 1024,
+            request_seconds: 300,
+            drain_seconds: 30,
+        }
+    }
 }

@@ -15,6 +15,7 @@ use stave_canon::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
+use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
 use crate::problem::Problem;
@@ -89,6 +90,9 @@ pub(crate) async fn answer(
         _ => {}
     }
     let principal = shared.options.keys.principal(&parts.headers)?;
+    if route == Route::Mcp {
+        return Ok(mcp::answer(shared, principal, Request::from_parts(parts, body)).await);
+    }
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());
     let call = Call { shared, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };
@@ -114,7 +118,7 @@ pub(crate) async fn answer(
             Ok(message::reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
         }
         Route::Studio(route) => studio::answer(call, route, &parts.method).await,
-        Route::Live | Route::Ready | Route::Server | Route::Page | Route::Asset(_) => {
+        Route::Live | Route::Ready | Route::Server | Route::Page | Route::Asset(_) | Route::Mcp => {
             Ok(health::answer(shared, &route))
         }
     }

@@ -21,12 +21,19 @@ const MOST: usize = 1000;
 /// Begins a run and answers at once; with `wait` when it has ended.
 pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let (shared, principal) = (call.shared, call.principal.clone());
-    let waits = call.parameter("wait").is_some_and(|value| value != "false");
+    let waits = match call.parameter("wait") {
+        None | Some("false") => false,
+        Some("" | "true") => true,
+        Some(_) => return Err(Problem::bad_request("`wait` must be true or false")),
+    };
     let (headers, body) = call.json().await?;
     let flow = body.get("flow").and_then(Value::as_str);
     let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
     let model = shared.catalog().find(&principal, flow)?;
     let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    if input.as_object().is_none() {
+        return Err(Problem::bad_request("`input` must be an object"));
+    }
     let started = shared.start(&model, fill(input, &model.context, &headers)).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
@@ -138,7 +145,19 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
-    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+    go_on(shared, &archive, &stored, auth(&body)?).await
+}
+
+/// The `auth` of the original request, which is never stored.
+fn auth(body: &Value) -> Result<Option<Value>, Problem> {
+    if body.as_object().is_none() {
+        return Err(Problem::bad_request("the body must be an object"));
+    }
+    match body.get("auth") {
+        None => Ok(None),
+        Some(auth @ Value::Object(_)) => Ok(Some(auth.clone())),
+        Some(_) => Err(Problem::bad_request("`auth` must be an object")),
+    }
 }
 
 /// Goes on with a run on the document that it began with.
@@ -172,6 +191,7 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
         Some(Value::String(node)) => Some(node.clone()),
         Some(_) => return Err(Problem::bad_request("`node` must name a node")),
     };
+    let auth = auth(&body)?;
     if !stored.summary.status.is_terminal() {
         let detail = format!("the run has not ended: {}", stored.summary.status);
         return Err(Problem::new(StatusCode::CONFLICT, "run-busy", detail).of_run(run));
@@ -181,7 +201,7 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     }
     let engine = engine(&archive, &stored)?;
     let flow = stored.summary.flow.clone();
-    let started = shared.replay(&archive, engine, stored, node, body.get("auth").cloned()).await?;
+    let started = shared.replay(&archive, engine, stored, node, auth).await?;
     let members = Value::from_iter([
         ("run_id", started.run_id.as_str()),
         ("flow", flow.as_str()),
@@ -206,6 +226,10 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let (_, body) = call.json().await?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
+    let auth = auth(&body)?;
+    if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
+        return Err(Problem::bad_request("`comment` must be a text"));
+    }
     let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
     if !asks {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
@@ -227,5 +251,5 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         let word = stored.summary.status.word();
         return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
     }
-    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+    go_on(shared, &archive, &stored, auth).await
 }

@@ -36,7 +36,7 @@ pub(super) fn analysis(text: &str, options: &Options) -> Value {
             "graph",
             flow.map(|flow| Graph::new(flow, &read.diagnostics, &places).to_value()).unwrap_or_default(),
         ),
-        ("request", flow.map(form).unwrap_or_else(|| Value::Array(Vec::new()))),
+        ("request", flow.map_or_else(|| Value::Array(Vec::new()), form)),
     ])
 }
 

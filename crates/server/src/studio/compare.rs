@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{Pointer, Value};
-use stave_runtime::NodeReport;
 use stave_runtime::journal::StoredRun;
+use stave_runtime::{Cost, NodeReport};
 
 use super::object;
 use super::run_view::{RunView, place, usage};
@@ -87,7 +87,7 @@ fn side(node: &NodeReport) -> Value {
         ("attempts", node.attempts.into()),
         ("model", node.model.clone().into()),
         ("usage", node.usage.as_ref().map(usage).unwrap_or_default()),
-        ("cost_micros", node.cost.map(|cost| cost.micros()).into()),
+        ("cost_micros", node.cost.map(Cost::micros).into()),
         (
             "error",
             node.failure

@@ -12,6 +12,12 @@ use super::findings::node_of;
 use super::layout;
 use super::places::Places;
 
+/// A node and perhaps a port of it.
+type End = (String, Option<String>);
+
+/// Where an edge begins and ends.
+type Ends = (End, End);
+
 /// A flow with what was found in it.
 pub(super) struct Graph<'f> {
     flow: &'f Flow,
@@ -205,12 +211,12 @@ impl<'f> Graph<'f> {
         let mut edges = Vec::new();
         for edge in &self.flow.edges {
             let connected = by_index.get(&edge.index).copied();
-            let (from, to) = match connected {
+            let ends = match connected {
                 Some(connected) => ends(connected),
                 None => (written(edge.from.as_ref()), written(edge.to.as_ref())),
             };
-            let id = unique(format!("{}>{}", end_text(&from), end_text(&to)));
-            edges.push(self.edge(edge, connected, id, from, to));
+            let id = unique(format!("{}>{}", end_text(&ends.0), end_text(&ends.1)));
+            edges.push(self.edge(edge, connected, id, &ends));
         }
         for (from, to, kind, name, span) in calls(self.flow) {
             let id = unique(format!("{from}>{to}:{kind}:{name}"));
@@ -222,15 +228,8 @@ impl<'f> Graph<'f> {
         edges
     }
 
-    fn edge(
-        &self,
-        edge: &Edge,
-        connected: Option<&Connected<'_>>,
-        id: String,
-        from: (String, Option<String>),
-        to: (String, Option<String>),
-    ) -> Value {
-        let mut members = edge_members(id, "data", &from, &to);
+    fn edge(&self, edge: &Edge, connected: Option<&Connected<'_>>, id: String, (from, to): &Ends) -> Value {
+        let mut members = edge_members(id, "data", from, to);
         let mut put = |key: &str, value: Value| {
             members.insert(key.to_owned(), value);
         };
@@ -358,13 +357,8 @@ fn border(
 }
 
 /// What every edge has, with the values of an edge that is written nowhere.
-fn edge_members(
-    id: String,
-    kind: &str,
-    from: &(String, Option<String>),
-    to: &(String, Option<String>),
-) -> Object {
-    let end = |(node, port): &(String, Option<String>)| {
+fn edge_members(id: String, kind: &str, from: &End, to: &End) -> Object {
+    let end = |(node, port): &End| {
         Value::from_iter([("node", Value::from(node.as_str())), ("port", port.clone().into())])
     };
     Object::from_iter([
@@ -385,7 +379,7 @@ fn edge_members(
     ])
 }
 
-fn ends(connected: &Connected<'_>) -> ((String, Option<String>), (String, Option<String>)) {
+fn ends(connected: &Connected<'_>) -> Ends {
     let owned = |node: &str, port: &str| (node.to_owned(), Some(port.to_owned()));
     let from = match connected.origin {
         Origin::Request(field) => owned(INPUT, field),
@@ -399,14 +393,14 @@ fn ends(connected: &Connected<'_>) -> ((String, Option<String>), (String, Option
     (from, to)
 }
 
-fn written(end: Option<&Endpoint>) -> (String, Option<String>) {
+fn written(end: Option<&Endpoint>) -> End {
     match end {
         Some(end) => (end.node.value.clone(), end.port.as_ref().map(|port| port.value.clone())),
         None => (String::new(), None),
     }
 }
 
-fn end_text((node, port): &(String, Option<String>)) -> String {
+fn end_text((node, port): &End) -> String {
     match port.as_deref() {
         Some("") | None => node.clone(),
         Some(port) => format!("{node}.{port}"),

@@ -102,14 +102,19 @@ fn pseudo_rows(flow: &Flow, id: &str) -> f64 {
 
 /// How far the written positions lie from the automatic ones, on the whole.
 fn offset(written: &HashMap<&str, (f64, f64)>, automatic: &HashMap<&str, (f64, f64)>) -> (f64, f64) {
-    let pairs: Vec<((f64, f64), (f64, f64))> =
-        written.iter().filter_map(|(id, place)| Some((*place, *automatic.get(id)?))).collect();
-    if pairs.is_empty() {
+    let moved: Vec<(f64, f64)> = written
+        .iter()
+        .filter_map(|(id, place)| {
+            let from = automatic.get(id)?;
+            Some((place.0 - from.0, place.1 - from.1))
+        })
+        .collect();
+    if moved.is_empty() {
         return (0.0, 0.0);
     }
-    let count = pairs.len() as f64;
-    let sum = |pick: &dyn Fn(&((f64, f64), (f64, f64))) -> f64| pairs.iter().map(pick).sum::<f64>() / count;
-    (sum(&|(place, from)| place.0 - from.0), sum(&|(place, from)| place.1 - from.1))
+    let count = moved.len() as f64;
+    let sum = moved.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (sum.0 / count, sum.1 / count)
 }
 
 /// The place nearest below that touches nothing.

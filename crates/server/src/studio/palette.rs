@@ -172,7 +172,7 @@ fn item(blank: &Blank, operation: Option<&OperationSchema>) -> Value {
         ("summary", summary.into()),
         ("op", blank.op.into()),
         ("effects", operation.is_some_and(|operation| operation.effects).into()),
-        ("arguments", operation.map(schema::operation).unwrap_or_else(|| Value::Object(Default::default()))),
+        ("arguments", operation.map_or_else(|| Value::Object(Default::default()), schema::operation)),
         ("id_hint", blank.id.into()),
         ("node", typed(node)),
     ])
@@ -253,12 +253,7 @@ edges:
             // What a loop runs can not be known before somebody says so.
             let is_loop = text("id") == "op:transform.each";
             let is_open = |code: &&str| *code == "unconnected-input" || is_loop && *code == "tool-parameter";
-            assert!(
-                errors.iter().all(is_open),
-                "{}: {errors:?}\n{:?}",
-                text("id"),
-                edited.diagnostics
-            );
+            assert!(errors.iter().all(is_open), "{}: {errors:?}\n{:?}", text("id"), edited.diagnostics);
         }
     }
 }

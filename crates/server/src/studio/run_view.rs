@@ -7,7 +7,7 @@ use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, Origin};
 use stave_exec::{Document, Edge};
 use stave_runtime::journal::{RunStatus, StoredRun};
-use stave_runtime::{NodeReport, Signal, Status};
+use stave_runtime::{Cost, NodeReport, Signal, Status};
 
 use super::request::TEXT_TIME;
 use super::{Studio, object};
@@ -143,7 +143,7 @@ impl<'r> RunView<'r> {
             ("error", error.unwrap_or_default()),
             ("model", node.model.clone().into()),
             ("usage", node.usage.as_ref().map(usage).unwrap_or_default()),
-            ("cost_micros", node.cost.map(|cost| cost.micros()).into()),
+            ("cost_micros", node.cost.map(Cost::micros).into()),
             ("calls", node.calls.into()),
             ("cached", node.cached.into()),
             ("degraded", node.degraded.into()),

@@ -102,7 +102,7 @@ impl Flows {
                             served.insert(file, known);
                         }
                         None if before.is_some() || self.is_tolerant && is_flow(&file) => {
-                            terminal.stop(&stop)
+                            terminal.stop(&stop);
                         }
                         None => return Err(stop),
                     }
@@ -129,7 +129,10 @@ impl Flows {
         let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
         diagnostics.retain(Diagnostic::is_error);
         match lowered.filter(|_| diagnostics.is_empty()) {
-            Some((_, document)) => Ok(Made::Model(self.served_as(project, document)?)),
+            Some((flow, document)) => {
+                let about = flow.metadata.description.map(|about| about.as_str().to_owned());
+                Ok(Made::Model(self.served_as(project, document, about)?))
+            }
             None => Ok(Made::Invalid(diagnostics)),
         }
     }
@@ -148,13 +151,18 @@ impl Flows {
     }
 
     /// A document as it is served.
-    fn served_as(&mut self, project: Project, document: Document) -> Result<Arc<Model>, Stop> {
+    fn served_as(
+        &mut self,
+        project: Project,
+        document: Document,
+        about: Option<String>,
+    ) -> Result<Arc<Model>, Stop> {
         let archive = self.archive(project)?;
         let name = document.flow.name.clone();
         let alias = service_name(&document);
         let context = context(&document);
         let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias)))
+        Ok(Arc::new(model.alias(alias).about(about)))
     }
 
     /// The files that the paths stand for.
@@ -182,7 +190,8 @@ impl Flows {
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
-        self.served_as(project, document)
+        let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
+        self.served_as(project, document, about)
     }
 
     /// Where the runs of a project are kept.
@@ -229,6 +238,12 @@ fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut seen = HashSet::new();
     files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     Ok(files)
+}
+
+/// What the author of a flow says that it is for.
+fn description(text: &str) -> Option<String> {
+    let flow = stave_flow::parse(stave_diag::SourceId(0), text).flow?;
+    flow.metadata.description.map(|about| about.as_str().to_owned())
 }
 
 fn is_flow(file: &Path) -> bool {
