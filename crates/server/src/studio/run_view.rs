@@ -18,6 +18,9 @@ use crate::problem::Problem;
 /// The longest value that a whole run shows; a node on its own shows all of it.
 const VALUE_BYTES: usize = 16 * 1024;
 
+/// The longest request and output that it shows; the run API shows all of them.
+const WHOLE_BYTES: usize = 64 * 1024;
+
 /// The extra property of a document's metadata with the hash of the flow's text.
 const SOURCE_HASH: &str = "source_sha256";
 
@@ -79,6 +82,8 @@ impl<'r> RunView<'r> {
         let report = self.report.to_value();
         let member = |key: &str| report.get(key).cloned().unwrap_or_default();
         let is_over = self.stored.ending.is_some();
+        let (request, is_cut) = cut(Some(self.stored.request.clone()), WHOLE_BYTES);
+        let (output, is_cut_too) = cut(Some(member("output")).filter(|_| is_over), WHOLE_BYTES);
         let nodes = self.nodes().map(|node| self.node(node, VALUE_BYTES).into());
         let decisions = self.stored.decisions.iter().map(|(node, decision)| {
             object([
@@ -96,8 +101,9 @@ impl<'r> RunView<'r> {
             ("ended_at", summary.ended_at.map(|at| at.to_string()).into()),
             ("duration_ms", member("duration_ms")),
             ("replay_of", summary.replay_of.clone().into()),
-            ("request", self.stored.request.clone()),
-            ("output", if is_over { member("output") } else { Value::Null }),
+            ("request", request),
+            ("output", output),
+            ("truncated", (is_cut || is_cut_too).into()),
             ("error", if is_over { member("error") } else { Value::Null }),
             ("usage", member("usage")),
             ("source", source),
