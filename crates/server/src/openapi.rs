@@ -130,9 +130,10 @@ pub(crate) fn document(call: &Call<'_>) -> Value {
         let batch = Value::from_iter([
             ("type", Value::from("object")),
             ("required", vec!["instances"].into()),
-            ("properties", Value::from_iter([("instances", array_of(request.clone()))])),
+            // A request of a batch that does not fit is answered in its place, so it is taken.
+            ("properties", Value::from_iter([("instances", array_of(Value::Object(Object::new())))])),
         ]);
-        let body = Value::from_iter([("oneOf", Value::Array(vec![request, batch]))]);
+        let body = Value::from_iter([("anyOf", Value::Array(vec![request, batch]))]);
         let about = |text: &str| format!("{text} `{}`", model.name);
         let show = |id: &str| operation(&each(id), &about("The flow"), Vec::new(), None, "Object", false);
         add(&format!("/v1/models/{name}"), "get", show("v1Model"));

@@ -13,29 +13,29 @@ from mcp.client.stdio import stdio_client
 
 async def talk(session, told):
     about = await session.initialize()
-    assert about.serverInfo.name == "stave", about
+    assert about.server_info.name == "stave", about
     tools = {tool.name: tool for tool in (await session.list_tools()).tools}
     assert set(tools) == {"echo", "careful"}, tools
-    schema = tools["echo"].inputSchema
+    schema = tools["echo"].input_schema
     assert schema["required"] == ["query"] and schema["properties"]["query"]["type"] == "string", schema
     steps = []
     async def progress(done, total, message):
         steps.append((done, total))
     answer = await session.call_tool("echo", {"query": "hi"}, progress_callback=progress)
-    assert not answer.isError and answer.structuredContent == {"reply": "hi"}, answer
+    assert not answer.is_error and answer.structured_content == {"reply": "hi"}, answer
     failed = await session.call_tool("echo", {"query": "fail"})
-    assert failed.isError and "asked to fail" in failed.content[0].text, failed
+    assert failed.is_error and "asked to fail" in failed.content[0].text, failed
     missing = await session.call_tool("echo", {})
-    assert missing.isError and "query" in missing.content[0].text, missing
+    assert missing.is_error and "query" in missing.content[0].text, missing
     waits = await session.call_tool("careful", {"amount": 1})
-    assert not waits.isError and waits.structuredContent["status"] == "waiting", waits
+    assert not waits.is_error and waits.structured_content["status"] == "waiting", waits
     try:
         unknown = await session.call_tool("nothing", {})
-        assert unknown.isError, unknown
+        assert unknown.is_error, unknown
     except Exception as error:
         assert "nothing" in str(error), error
     many = await asyncio.gather(*(session.call_tool("echo", {"query": str(n)}) for n in range(20)))
-    assert [one.structuredContent["reply"] for one in many] == [str(n) for n in range(20)]
+    assert [one.structured_content["reply"] for one in many] == [str(n) for n in range(20)]
     if told:
         assert steps and [step[0] for step in steps] == sorted(step[0] for step in steps), steps
     print("understood")
@@ -47,11 +47,10 @@ async def main():
             async with ClientSession(reads, writes) as session:
                 await talk(session, True)
     else:
-        from mcp.client.streamable_http import streamablehttp_client
-        headers = {"X-API-Key": sys.argv[3]} if len(sys.argv) > 3 else None
-        async with streamablehttp_client(sys.argv[2], headers=headers) as (reads, writes, _):
-            async with ClientSession(reads, writes) as session:
-                await talk(session, False)
+        from mcp.client.streamable_http import streamable_http_client
+        async with streamable_http_client(sys.argv[2]) as streams:
+            async with ClientSession(streams[0], streams[1]) as session:
+                await talk(session, True)
 
 asyncio.run(main())
 "#;
@@ -72,7 +71,7 @@ async fn understood(python: &std::path::Path, arguments: &[&str]) {
 
 #[tokio::test]
 async fn the_official_client_calls_flows_over_standard_streams() {
-    let Some(python) = python_with("mcp", "mcp").await else { return };
+    let Some(python) = python_with("mcp>=2,<3", "mcp").await else { return };
     let folder = project();
     let folder_path = folder.path().display().to_string();
     understood(&python, &["stdio", env!("CARGO_BIN_EXE_stave"), &folder_path]).await;
@@ -80,7 +79,7 @@ async fn the_official_client_calls_flows_over_standard_streams() {
 
 #[tokio::test]
 async fn the_official_client_calls_flows_over_http() {
-    let Some(python) = python_with("mcp", "mcp").await else { return };
+    let Some(python) = python_with("mcp>=2,<3", "mcp").await else { return };
     let folder = project();
     let served = Served::start(&folder, &[]).await;
     understood(&python, &["http", &format!("http://127.0.0.1:{}/mcp", served.port)]).await;
