@@ -1,6 +1,7 @@
 //! The command line's grammar.
 
 mod compile;
+mod engine;
 pub(crate) mod exec;
 mod flow;
 mod serve;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use compile::{Compile, SourcePaths};
+pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use serve::Serve;
@@ -64,10 +66,8 @@ pub(crate) enum Command {
     Why(crate::commands::Why),
     /// Run the tests that flows hold
     Test(crate::commands::Test),
-    /// Serve flows over HTTP: KServe protocols, runs, events, and the studio
+    /// Serve flows over HTTP: KServe protocols, runs, events
     Serve(Serve),
-    /// Offer flows as tools to other agents, by the Model Context Protocol
-    Mcp(crate::commands::Mcp),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
@@ -123,7 +123,6 @@ impl Command {
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
             Command::Serve(_) => false,
-            Command::Mcp(_) => false,
             Command::PyWorker => false,
         }
     }

@@ -20,6 +20,7 @@ mod ports;
 mod progress;
 mod project;
 mod prompt_plugins;
+mod restate;
 mod services;
 mod source_kind;
 mod storage;

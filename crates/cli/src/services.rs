@@ -83,21 +83,7 @@ pub(crate) fn build(
         Some(hosts) => AllowList::hosts(hosts.clone()),
         None => AllowList::public(),
     };
-    let defaults = Limits::default();
-    let limits = Limits {
-        parallel_steps: settings
-            .limits
-            .parallel_steps
-            .map_or(defaults.parallel_steps, |steps| steps as usize),
-        run: settings.limits.run_seconds.map_or(defaults.run, Duration::from_secs),
-        tool_rounds: settings.limits.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
-        kept_prompt_bytes: if settings.journal.prompts == Some(false) {
-            0
-        } else {
-            defaults.kept_prompt_bytes
-        },
-        ..defaults
-    };
+    let limits = limits(project);
     let services = Services {
         clock,
         ids: Arc::new(RandomIds),
@@ -117,6 +103,17 @@ pub(crate) fn build(
         limits,
     };
     Ok((services, recorder))
+}
+
+/// The bounds of a project's runs.
+pub(crate) fn limits(project: &Project) -> Limits {
+    let (settings, defaults) = (&project.settings.limits, Limits::default());
+    Limits {
+        parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
+        run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
+        tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        ..defaults
+    }
 }
 
 pub(crate) fn transport(

@@ -77,6 +77,22 @@ pub(crate) fn storage_of(
     })
 }
 
+/// The same for runs that an engine keeps elsewhere, together with what they remember.
+pub(crate) fn storage_elsewhere(
+    project: &Project,
+    document: &Document,
+    database: &Arc<Database>,
+    journal: Arc<dyn Journal>,
+    own: Arc<dyn StateStore>,
+) -> Result<Storage, Stop> {
+    Ok(Storage {
+        journal,
+        state: state(project, document, own)?,
+        cache: Arc::new(SqliteCache::new(Arc::clone(database))),
+        database: Some(Arc::clone(database)),
+    })
+}
+
 /// The journal of a project.
 pub(crate) fn journal(project: &Project, database: &Arc<Database>) -> SqliteJournal {
     let journal = SqliteJournal::new(Arc::clone(database));

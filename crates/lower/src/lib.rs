@@ -27,7 +27,7 @@ pub use flow_to_system::{
     read_knowledge, system_intent,
 };
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
-pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
+pub use prompt_to_block::{PromptBlocks, prompt_to_block};
 pub use request_to_block::{
     BlockPlace, RequestBlocks, RequestFault, TapeFault, detect_surface, read_wire, request_to_block,
 };

@@ -16,6 +16,5 @@ mod svg;
 
 pub use diagram::{Arrow, Box, Diagram, Style, Tone};
 pub use dot::dot;
-pub use layout::{Place, places};
 pub use mermaid::mermaid;
 pub use svg::{escaped, svg};

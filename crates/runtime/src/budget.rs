@@ -12,6 +12,7 @@ use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
 use crate::failure::{Failure, Kind};
+use crate::report::NodeReport;
 
 /// Bounds on a whole run; what is absent is not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +40,8 @@ pub(crate) struct Spending {
     budget: Budget,
     /// The reading of the clock when this process took the run up.
     started: Duration,
+    /// The time that the run had taken by then and that counts.
+    before: Duration,
     spent: Mutex<Spent>,
 }
 
@@ -52,6 +55,11 @@ pub(crate) struct Reserved {
 }
 
 impl Budget {
+    /// Whether anything is bounded that steps use up together.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.tokens.is_some() || self.cost.is_some() || self.calls.is_some()
+    }
+
     /// Reads a budget from a document.
     pub(crate) fn read(value: &Value) -> Result<Budget, String> {
         let object = value.as_object().ok_or("`limits.budget` is not an object")?;
@@ -81,7 +89,23 @@ impl Budget {
 impl Spending {
     pub(crate) fn new(budget: Budget, started: Duration) -> Self {
         let spent = Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0 };
-        Spending { budget, started, spent: Mutex::new(spent) }
+        Spending { budget, started, before: Duration::ZERO, spent: Mutex::new(spent) }
+    }
+
+    /// Of a run that has used something up elsewhere and has gone on for a while.
+    pub(crate) fn going_on(budget: Budget, started: Duration, before: Duration, spent: Spent) -> Self {
+        Spending { budget, started, before, spent: Mutex::new(spent) }
+    }
+
+    /// Adds what the nodes of a run used before it was interrupted.
+    pub(crate) fn add_all(&self, reports: &[NodeReport]) {
+        for report in reports {
+            self.add(report.usage, report.cost, report.calls.into());
+        }
+    }
+
+    pub(crate) fn spent(&self) -> Spent {
+        *self.lock()
     }
 
     /// Adds what was used before the run was interrupted.
@@ -132,7 +156,7 @@ impl Spending {
         } else {
             None
         };
-        let wall = now.saturating_sub(self.started);
+        let wall = self.before.saturating_add(now.saturating_sub(self.started));
         let failure = failure.or_else(|| {
             let limit = budget.wall.filter(|limit| wall >= *limit)?;
             let limit = format!("{} ms", limit.as_millis());

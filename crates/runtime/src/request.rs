@@ -111,7 +111,7 @@ fn context(fields: &Object, body: &Object, event_time: Timestamp, run_id: &str) 
 
 /// The request as it may be stored, and whether it had an `auth`.
 #[must_use]
-pub(crate) fn without_auth(request: &Value) -> (Value, bool) {
+pub fn without_auth(request: &Value) -> (Value, bool) {
     let mut stored = request.clone();
     let auth = stored.as_object_mut().and_then(|body| body.shift_remove(AUTH));
     (stored, auth.is_some())

@@ -45,8 +45,6 @@ pub struct Run<'r> {
     pub calls: Calls,
     pub decisions: Decisions,
     pub(crate) spending: Spending,
-    /// When this process took the run up, by the steady clock.
-    pub(crate) started: Duration,
     pub turns: &'r Turns,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
@@ -124,9 +122,11 @@ impl Run<'_> {
             self.report(index, |report| {
                 report.attempts += attempts;
                 report.duration += took;
-                report.started.get_or_insert(started.saturating_sub(self.started));
                 match &result {
-                    Ok(_) => report.status = Status::Ok,
+                    Ok(_) => {
+                        report.status = Status::Ok;
+                        report.failure = None;
+                    }
                     Err(failure) if failure.kind == Kind::Waiting => {
                         report.reason = Some(failure.message.clone());
                     }

@@ -25,6 +25,7 @@ use crate::task::{Finished, Stop};
 const CANCELLATION_CHECKS: Duration = Duration::from_secs(1);
 
 /// The state of the graph while a run goes on.
+#[derive(Debug)]
 pub(crate) struct Progress {
     /// By edge: `None` until its source is done.
     pub(crate) signals: Vec<Option<Signal>>,
@@ -37,11 +38,20 @@ pub(crate) struct Progress {
     ready: BTreeSet<usize>,
     failed: Option<RunFailure>,
     /// The nodes that wait for a person.
-    waiting: Vec<usize>,
+    pub(crate) waiting: Vec<usize>,
     /// The nodes with effects that are at work.
     effects: Vec<usize>,
     /// Why no further node starts.
     stop: Option<Stop>,
+}
+
+/// A node that can start, and what reaches it.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) node: usize,
+    pub(crate) inputs: Object,
+    /// The inputs that edges bring to the nodes it may call as tools.
+    pub(crate) tool_inputs: Vec<(usize, Object)>,
 }
 
 /// The inputs of a node that can start, or why it never will.
@@ -52,7 +62,7 @@ enum Readiness {
 }
 
 impl Progress {
-    fn new(plan: &Plan) -> Progress {
+    pub(crate) fn new(plan: &Plan) -> Progress {
         let incoming = |index: &usize| plan.nodes.get(*index).map_or(0, |node| node.incoming.len());
         let unsettled: Vec<usize> = plan
             .nodes
@@ -107,25 +117,13 @@ impl Run<'_> {
         let mut tasks = FuturesUnordered::new();
         loop {
             while tasks.len() < self.services.limits.parallel_steps && progress.stop.is_none() {
-                // The first of the document comes first; a skip may make an earlier one ready.
-                let Some(index) = progress.ready.pop_first() else { break };
-                let Some(node) = plan.nodes.get(index) else { continue };
-                if progress.started.get(index) != Some(&false) || node.id == OUTPUT {
-                    continue;
+                let Some(ready) = self.next_ready(&mut progress) else { break };
+                let Some(node) = plan.nodes.get(ready.node) else { continue };
+                if node.effects {
+                    progress.effects.push(ready.node);
                 }
-                mark(&mut progress.started, index);
-                match self.readiness(node, &progress) {
-                    Readiness::Ready(inputs) => {
-                        let tool_inputs = self.tool_inputs(node, &progress);
-                        if node.effects {
-                            progress.effects.push(index);
-                        }
-                        let task = self.task(index, node, inputs, tool_inputs);
-                        tasks.push(async move { (index, task.await) });
-                    }
-                    Readiness::Skip(reason) => self.skip(index, node, reason, &mut progress),
-                    Readiness::Conflict(failure) => self.conflict(index, node, failure, &mut progress),
-                }
+                let task = self.task(ready.node, node, ready.inputs, ready.tool_inputs);
+                tasks.push(async move { (ready.node, task.await) });
             }
             let finished = loop {
                 tokio::select! {
@@ -162,19 +160,46 @@ impl Run<'_> {
         if let Some(stop) = progress.stop.take() {
             return Err(stop);
         }
+        self.conclude(&mut progress).map_err(Stop::Waiting)
+    }
+
+    /// The next node that can start, with what reaches it. The first of the document comes first. Nodes that
+    /// never will are skipped on the way, which may make an earlier one ready.
+    pub(crate) fn next_ready(&self, progress: &mut Progress) -> Option<Ready> {
+        while let Some(index) = progress.ready.pop_first() {
+            let Some(node) = self.plan.nodes.get(index) else { continue };
+            if progress.started.get(index) != Some(&false) || node.id == OUTPUT {
+                continue;
+            }
+            mark(&mut progress.started, index);
+            match self.readiness(node, progress) {
+                Readiness::Ready(inputs) => {
+                    let tool_inputs = self.tool_inputs(node, progress);
+                    return Some(Ready { node: index, inputs, tool_inputs });
+                }
+                Readiness::Skip(reason) => self.skip(index, node, reason, progress),
+                Readiness::Conflict(failure) => self.conflict(index, node, failure, progress),
+            }
+        }
+        None
+    }
+
+    /// What the run came to once nothing is at work and nothing can start; the nodes that wait for a person,
+    /// when some do.
+    pub(crate) fn conclude(&self, progress: &mut Progress) -> Result<Result<Value, RunFailure>, Vec<String>> {
         if !progress.waiting.is_empty() && progress.failed.is_none() {
             progress.waiting.sort_unstable();
             let nodes = progress.waiting.iter().filter_map(|index| self.plan.nodes.get(*index));
-            return Err(Stop::Waiting(nodes.map(|node| node.id.clone()).collect()));
+            return Err(nodes.map(|node| node.id.clone()).collect());
         }
         Ok(match progress.failed.take() {
             Some(failed) => Err(failed),
-            None => self.response(&progress),
+            None => self.response(progress),
         })
     }
 
     /// Takes up what the journal knows: every step with a result is done, and its edges are settled.
-    fn restore(&self, known: Vec<StepRecord>, progress: &mut Progress) {
+    pub(crate) fn restore(&self, known: Vec<StepRecord>, progress: &mut Progress) {
         let known: Vec<(usize, StepRecord)> =
             known.into_iter().filter_map(|record| Some((self.plan.index(&record.node)?, record))).collect();
         // All are marked first, so that the failure of one does not cancel another that is done.
@@ -182,22 +207,27 @@ impl Run<'_> {
             mark(&mut progress.started, *index);
         }
         for (index, record) in known {
-            let Some(node) = self.plan.nodes.get(index) else { continue };
-            for report in record.reports {
-                self.spending.add(report.usage, report.cost, report.calls.into());
-                if let Some(index) = self.plan.index(&report.id) {
-                    self.report(index, |known| *known = report);
-                }
-            }
-            let result = self.result(node, &record.outputs, record.attempts);
-            let unhandled = record.unhandled.map(|failure| self.run_failure(node, failure, record.attempts));
-            let finished = Finished { node: index, signals: record.signals, result, unhandled, waits: false };
-            self.take(finished, progress);
+            self.take_record(index, record, progress);
         }
+        self.spending.add_all(&self.reports.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Takes up the result of one step.
+    pub(crate) fn take_record(&self, index: usize, record: StepRecord, progress: &mut Progress) {
+        let Some(node) = self.plan.nodes.get(index) else { return };
+        let StepRecord { outputs, signals, unhandled, attempts, reports, .. } = record;
+        for report in reports {
+            if let Some(index) = self.plan.index(&report.id) {
+                self.report(index, |known| *known = report);
+            }
+        }
+        let result = self.result(node, &outputs, attempts);
+        let unhandled = unhandled.map(|failure| self.run_failure(node, failure, attempts));
+        self.take(Finished { node: index, signals, result, unhandled, waits: false }, progress);
     }
 
     /// Settles the edges of a finished node, and cancels what its failure makes pointless.
-    fn take(&self, finished: Finished, progress: &mut Progress) {
+    pub(crate) fn take(&self, finished: Finished, progress: &mut Progress) {
         if finished.waits {
             progress.waiting.push(finished.node);
             return;

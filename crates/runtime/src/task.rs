@@ -18,7 +18,7 @@ use crate::state::{Commit, StateError};
 use crate::transitions;
 
 /// How often a step is done again because another run changed its record in the meantime.
-pub(crate) const STATE_CONFLICTS: u32 = 64;
+pub const STATE_CONFLICTS: u32 = 64;
 
 /// What a node's task hands back: its signals, and the failure that nothing handled.
 #[derive(Debug)]
@@ -53,6 +53,14 @@ enum Unwritten {
     Stop(Stop),
 }
 
+/// What a node's work came to, before it is written down.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// It waits for a person, and the step says for what.
+    Waits,
+    Done(Box<StepRecord>, Option<Commit>),
+}
+
 impl Run<'_> {
     pub(crate) async fn task(
         &self,
@@ -63,43 +71,61 @@ impl Run<'_> {
     ) -> Result<Finished, Stop> {
         let mut conflicts = 0;
         loop {
-            let mut outcome = self.execute(index, node, &inputs, &tool_inputs, &node.id).await;
-            if let Some(error) = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                return Err(Stop::Journal(error));
-            }
-            if matches!(&outcome.outputs, Err(failure) if failure.kind == Kind::Waiting) {
-                return Ok(Finished {
-                    node: index,
-                    signals: Vec::new(),
-                    result: None,
-                    unhandled: None,
-                    waits: true,
-                });
-            }
-            let commit = outcome.commit.take();
-            match self.settle_and_record(index, node, outcome, commit).await {
+            let (record, commit) = match self.work(index, node, &inputs, &tool_inputs).await? {
+                Work::Done(record, commit) => (*record, commit),
+                Work::Waits => {
+                    return Ok(Finished {
+                        node: index,
+                        signals: Vec::new(),
+                        result: None,
+                        unhandled: None,
+                        waits: true,
+                    });
+                }
+            };
+            match self.write(index, node, record, commit).await {
                 Ok(finished) => return Ok(finished),
                 Err(Unwritten::Conflict) if conflicts < STATE_CONFLICTS => conflicts += 1,
-                Err(Unwritten::Conflict) => {
-                    let message = format!("other runs changed the record {STATE_CONFLICTS} times in a row");
-                    return self.fail(index, node, state_failure(message)).await;
-                }
+                Err(Unwritten::Conflict) => return self.fail(index, node, too_many_conflicts()).await,
                 Err(Unwritten::Failed(failure)) => return self.fail(index, node, failure).await,
                 Err(Unwritten::Stop(stop)) => return Err(stop),
             }
         }
     }
 
-    /// Lets a node fail whose own work was done.
-    async fn fail(&self, index: usize, node: &Node, failure: Failure) -> Result<Finished, Stop> {
+    /// Does a node's work once and settles its edges. Nothing of it is written down.
+    pub(crate) async fn work(
+        &self,
+        index: usize,
+        node: &Node,
+        inputs: &Object,
+        tool_inputs: &[(usize, Object)],
+    ) -> Result<Work, Stop> {
+        let mut outcome = self.execute(index, node, inputs, tool_inputs, &node.id).await;
+        if let Some(error) = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(Stop::Journal(error));
+        }
+        if matches!(&outcome.outputs, Err(failure) if failure.kind == Kind::Waiting) {
+            return Ok(Work::Waits);
+        }
+        let commit = outcome.commit.take();
+        Ok(Work::Done(Box::new(self.settled(index, node, outcome).await), commit))
+    }
+
+    /// The record of a node whose own work was done and that fails after all.
+    pub(crate) async fn failed(&self, index: usize, node: &Node, failure: Failure) -> StepRecord {
         let failure = failure.at(node.origin);
         self.report(index, |report| {
             report.status = Status::Error;
             report.failure = Some(failure.clone());
         });
         let attempts = self.attempts(index);
-        let outcome = Outcome { outputs: Err(failure), attempts, commit: None };
-        self.settle_and_record(index, node, outcome, None).await.map_err(|unwritten| match unwritten {
+        self.settled(index, node, Outcome { outputs: Err(failure), attempts, commit: None }).await
+    }
+
+    async fn fail(&self, index: usize, node: &Node, failure: Failure) -> Result<Finished, Stop> {
+        let record = self.failed(index, node, failure).await;
+        self.write(index, node, record, None).await.map_err(|unwritten| match unwritten {
             Unwritten::Stop(stop) => stop,
             // A failure is small and remembers nothing.
             Unwritten::Conflict => Stop::Journal(JournalError::StateConflict),
@@ -107,44 +133,47 @@ impl Run<'_> {
         })
     }
 
-    async fn settle_and_record(
+    /// What a node came to, with everything that follows from it.
+    async fn settled(&self, index: usize, node: &Node, outcome: Outcome) -> StepRecord {
+        let (signals, unhandled) = self.settle_edges(index, node, &outcome).await;
+        let reports = if self.keeps(node) { self.reports_with_tools(index, node) } else { Vec::new() };
+        let Outcome { outputs, attempts, .. } = outcome;
+        StepRecord { node: node.id.clone(), outputs, signals, unhandled, attempts, reports }
+    }
+
+    /// Whether the journal keeps what a node comes to. The request is written down with the run's beginning,
+    /// and its fields follow from it.
+    fn keeps(&self, node: &Node) -> bool {
+        node.id != INPUT && self.services.journal.is_durable()
+    }
+
+    /// Writes a record down, with the state that belongs to it.
+    async fn write(
         &self,
         index: usize,
         node: &Node,
-        outcome: Outcome,
+        record: StepRecord,
         commit: Option<Commit>,
     ) -> Result<Finished, Unwritten> {
         let commit = self.commit_apart(commit).await.map_err(|error| match error {
             StateError::Conflict => Unwritten::Conflict,
             other => Unwritten::Failed(state_failure(other.to_string())),
         })?;
-        let (signals, unhandled) = self.settle_edges(index, node, &outcome).await;
-        let finished = |signals, unhandled: Option<Failure>| {
-            let unhandled = unhandled.map(|failure| self.run_failure(node, failure, outcome.attempts));
-            let result = self.result(node, &outcome.outputs, outcome.attempts);
-            Finished { node: index, signals, result, unhandled, waits: false }
-        };
-        // The request is written down with the run's beginning, and its fields follow from it.
-        if node.id == INPUT || !self.services.journal.is_durable() {
-            return Ok(finished(signals, unhandled));
+        if self.keeps(node) {
+            match self.services.journal.record(&self.id, &record, commit).await {
+                Ok(Going::On) => {}
+                Ok(Going::Cancelled) => return Err(Unwritten::Stop(Stop::Cancelled)),
+                Err(JournalError::StateConflict) => return Err(Unwritten::Conflict),
+                Err(error @ JournalError::TooLarge { .. }) => {
+                    return Err(Unwritten::Failed(too_large(&error)));
+                }
+                Err(error) => return Err(Unwritten::Stop(Stop::Journal(error))),
+            }
         }
-        let record = StepRecord {
-            node: node.id.clone(),
-            outputs: outcome.outputs.clone(),
-            signals,
-            unhandled,
-            attempts: outcome.attempts,
-            reports: self.reports_with_tools(index, node),
-        };
-        match self.services.journal.record(&self.id, &record, commit).await {
-            Ok(Going::On) => Ok(finished(record.signals, record.unhandled)),
-            Ok(Going::Cancelled) => Err(Unwritten::Stop(Stop::Cancelled)),
-            Err(JournalError::StateConflict) => Err(Unwritten::Conflict),
-            Err(error @ JournalError::TooLarge { .. }) => Err(Unwritten::Failed(
-                Failure::new(codes::RESULT_TOO_LARGE, Kind::Value, error.to_string()).at(node.origin),
-            )),
-            Err(error) => Err(Unwritten::Stop(Stop::Journal(error))),
-        }
+        let StepRecord { outputs, signals, unhandled, attempts, .. } = record;
+        let unhandled = unhandled.map(|failure| self.run_failure(node, failure, attempts));
+        let result = self.result(node, &outputs, attempts);
+        Ok(Finished { node: index, signals, result, unhandled, waits: false })
     }
 
     /// What the edges out of a node carry, and the failure that none of them took.
@@ -235,6 +264,16 @@ impl Run<'_> {
     }
 }
 
-fn state_failure(message: String) -> Failure {
+/// A step whose record others changed again and again.
+pub(crate) fn too_many_conflicts() -> Failure {
+    state_failure(format!("other runs changed the record {STATE_CONFLICTS} times in a row"))
+}
+
+/// A step whose result is more than may be kept.
+pub(crate) fn too_large(error: &JournalError) -> Failure {
+    Failure::new(codes::RESULT_TOO_LARGE, Kind::Value, error.to_string())
+}
+
+pub(crate) fn state_failure(message: String) -> Failure {
     Failure::new(codes::STATE_FAILED, Kind::Upstream, message)
 }

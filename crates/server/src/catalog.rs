@@ -5,14 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use stave_exec::Document;
-use stave_runtime::EmbeddedEngine;
-use stave_runtime::journal::{Journal, SqliteJournal};
+use stave_runtime::Engine;
+use stave_runtime::journal::Runs;
 use thiserror::Error;
 
 use crate::access::Principal;
 use crate::context::ContextSource;
 use crate::events::Hub;
-use crate::observed::Observed;
+use crate::observed::Watched;
 use crate::problem::Problem;
 
 /// How many digits of a document's fingerprint name its version.
@@ -20,15 +20,16 @@ const VERSION_DIGITS: usize = 12;
 
 /// Fills the ports of runs of one project.
 pub trait Engines: Send + Sync + fmt::Debug {
-    /// An engine for runs of a document, which writes to this journal. The error is for the operator.
-    fn engine(&self, document: &Document, journal: Arc<dyn Journal>) -> Result<EmbeddedEngine, String>;
+    /// An engine for runs of a document. One that writes a journal in this process lets it be watched. The error
+    /// is for the operator.
+    fn engine(&self, document: &Document, watched: Watched) -> Result<Arc<dyn Engine>, String>;
 }
 
 /// Where the runs of one project of a tenant are kept.
 #[derive(Debug)]
 pub struct Archive {
     pub(crate) tenant: String,
-    pub(crate) journal: SqliteJournal,
+    pub(crate) runs: Arc<dyn Runs>,
     pub(crate) hub: Arc<Hub>,
     engines: Arc<dyn Engines>,
 }
@@ -39,12 +40,10 @@ pub struct Model {
     pub(crate) name: String,
     /// Another name that it is asked for by: that of its service.
     pub(crate) alias: Option<String>,
-    /// What it is for, in its author's words.
-    pub(crate) about: Option<String>,
     pub(crate) version: String,
     pub(crate) document: Arc<Document>,
     pub(crate) archive: Arc<Archive>,
-    pub(crate) engine: EmbeddedEngine,
+    pub(crate) engine: Arc<dyn Engine>,
     pub(crate) context: Vec<(String, ContextSource)>,
 }
 
@@ -62,14 +61,13 @@ pub struct SharedName(pub String);
 
 impl Archive {
     #[must_use]
-    pub fn new(tenant: impl Into<String>, journal: SqliteJournal, engines: Arc<dyn Engines>) -> Arc<Archive> {
-        Arc::new(Archive { tenant: tenant.into(), journal, hub: Arc::default(), engines })
+    pub fn new(tenant: impl Into<String>, runs: Arc<dyn Runs>, engines: Arc<dyn Engines>) -> Arc<Archive> {
+        Arc::new(Archive { tenant: tenant.into(), runs, hub: Arc::default(), engines })
     }
 
     /// An engine whose runs can be watched.
-    pub(crate) fn engine(&self, document: &Document) -> Result<EmbeddedEngine, String> {
-        let observed = Observed::new(self.journal.clone(), Arc::clone(&self.hub));
-        self.engines.engine(document, Arc::new(observed))
+    pub(crate) fn engine(&self, document: &Document) -> Result<Arc<dyn Engine>, String> {
+        self.engines.engine(document, Watched::new(Arc::clone(&self.hub)))
     }
 }
 
@@ -86,7 +84,6 @@ impl Model {
         Ok(Model {
             name: name.into(),
             alias: None,
-            about: None,
             version,
             engine: archive.engine(&document)?,
             document: Arc::new(document),
@@ -99,12 +96,6 @@ impl Model {
     #[must_use]
     pub fn alias(self, alias: impl Into<String>) -> Model {
         Model { alias: Some(alias.into()), ..self }
-    }
-
-    /// With what its author says that it is for.
-    #[must_use]
-    pub fn about(self, about: Option<String>) -> Model {
-        Model { about, ..self }
     }
 
     #[must_use]

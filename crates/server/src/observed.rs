@@ -13,15 +13,25 @@ use stave_runtime::state::Commit;
 
 use crate::events::{Event, Hub};
 
+/// Those who watch the runs of one project.
+#[derive(Debug, Clone)]
+pub struct Watched(Arc<Hub>);
+
 #[derive(Debug)]
-pub(crate) struct Observed {
+struct Observed {
     journal: SqliteJournal,
     hub: Arc<Hub>,
 }
 
-impl Observed {
-    pub(crate) fn new(journal: SqliteJournal, hub: Arc<Hub>) -> Observed {
-        Observed { journal, hub }
+impl Watched {
+    pub(crate) fn new(hub: Arc<Hub>) -> Watched {
+        Watched(hub)
+    }
+
+    /// The journal, with everything that is written to it told to those who watch.
+    #[must_use]
+    pub fn journal(self, journal: SqliteJournal) -> Arc<dyn Journal> {
+        Arc::new(Observed { journal, hub: self.0 })
     }
 }
 

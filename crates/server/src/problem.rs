@@ -25,8 +25,6 @@ struct Facts {
     /// The run that failed.
     run_id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// What this problem has beside the members that all have.
-    members: Vec<(&'static str, Value)>,
 }
 
 impl Problem {
@@ -39,7 +37,6 @@ impl Problem {
             node: None,
             run_id: None,
             header: None,
-            members: Vec::new(),
         }))
     }
 
@@ -77,8 +74,11 @@ impl Problem {
             JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
             JournalError::Busy(_) => (StatusCode::CONFLICT, "run-busy"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
+            JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),
+            JournalError::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
             JournalError::StateConflict => (StatusCode::CONFLICT, "state-conflict"),
             JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
+            JournalError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "engine-unreachable"),
             JournalError::Damaged(_) | JournalError::Database(_) => {
                 // What the database says can name files of the machine.
                 let detail = "what happened could not be read or written down";
@@ -98,11 +98,6 @@ impl Problem {
         self
     }
 
-    pub(crate) fn with_member(mut self, name: &'static str, value: Value) -> Problem {
-        self.0.members.push((name, value));
-        self
-    }
-
     #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
@@ -117,7 +112,6 @@ impl Problem {
         members.insert("detail".into(), facts.detail.as_str().into());
         members.insert("node".into(), facts.node.clone().into());
         members.insert("trace_id".into(), facts.run_id.clone().into());
-        members.extend(facts.members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         members.into()
     }
 

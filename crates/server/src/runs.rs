@@ -5,18 +5,13 @@ use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
-use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport};
+use stave_runtime::journal::JournalError;
+use stave_runtime::{Begun, Engine, Kind, RunReport};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::access::Principal;
 use crate::catalog::{Archive, Model};
-use crate::events::{RunLog, grown};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
-
-/// The most runs of one project that are gone on with at the beginning.
-const MOST_RESUMED: usize = 1000;
 
 /// What goes with a run until it ends.
 struct Task {
@@ -34,7 +29,7 @@ pub(crate) struct Started {
 }
 
 impl Shared {
-    /// Begins a run of a model once it has its turn. The run is in the journal when this returns.
+    /// Begins a run of a model once it has its turn. The run is written down when this returns.
     pub(crate) async fn start(
         self: &Arc<Self>,
         model: &Arc<Model>,
@@ -42,12 +37,11 @@ impl Shared {
     ) -> Result<Started, Problem> {
         let turn = self.turn().await?;
         let run_id = model.engine.new_run_id();
-        let (engine, document) = (model.engine.clone(), Arc::clone(&model.document));
+        let (engine, document) = (Arc::clone(&model.engine), Arc::clone(&model.document));
         let id = run_id.clone();
-        let work = async move { engine.start(&id, document, &request).await };
+        let begin = async move { engine.begin(&id, document, &request).await };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
-        let (log, done) = self.spawn(task, &run_id, model.engine.clone(), work);
-        begun(&log, Started { run_id, done }).await
+        self.spawn(task, run_id, Arc::clone(&model.engine), begin).await
     }
 
     /// Goes on with a run that was interrupted or waited.
@@ -55,56 +49,15 @@ impl Shared {
         self: &Arc<Self>,
         archive: &Arc<Archive>,
         flow: &str,
-        engine: EmbeddedEngine,
+        engine: Arc<dyn Engine>,
         run_id: &str,
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
         let turn = self.turn().await?;
-        let (id, driving) = (run_id.to_owned(), engine.clone());
-        let work = async move { driving.resume(&id, auth).await };
+        let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
+        let begin = async move { driving.take_up(&id, auth).await };
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
-        let (log, done) = self.spawn(task, run_id, engine, work);
-        begun(&log, Started { run_id: run_id.to_owned(), done }).await
-    }
-
-    /// Goes on with the runs that nobody works on, one after the other.
-    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
-        let catalog = self.catalog();
-        for archive in catalog.archives(&Principal::Anyone) {
-            let status = Some(RunStatus::Interrupted);
-            let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
-            // The newest come first in a list; those that wait longest go first here.
-            for run in archive.journal.list(filter).await.unwrap_or_default().into_iter().rev() {
-                if self.is_draining() {
-                    return;
-                }
-                let Ok(stored) = archive.journal.show(&run.id).await else { continue };
-                let Ok(engine) = archive.engine(&stored.document) else { continue };
-                if stored.had_auth {
-                    continue;
-                }
-                // One that can not be resumed stays as it is, for people to look at.
-                let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
-            }
-        }
-    }
-
-    /// Runs the document of an earlier run again, taking over what it already came to.
-    pub(crate) async fn replay(
-        self: &Arc<Self>,
-        archive: &Arc<Archive>,
-        engine: EmbeddedEngine,
-        stored: StoredRun,
-        from: Option<String>,
-        auth: Option<Value>,
-    ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
-        let run_id = engine.new_run_id();
-        let (id, driving, flow) = (run_id.clone(), engine.clone(), stored.summary.flow.clone());
-        let work = async move { driving.replay(&id, stored, from.as_deref(), auth).await };
-        let task = Task { archive: Arc::clone(archive), flow, turn };
-        let (log, done) = self.spawn(task, &run_id, engine, work);
-        begun(&log, Started { run_id, done }).await
+        self.spawn(task, run_id.to_owned(), engine, begin).await
     }
 
     /// A turn to run. Beyond those that go on, only so many may wait.
@@ -130,39 +83,56 @@ impl Shared {
         Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-runs", detail)
     }
 
-    fn spawn(
+    /// Begins a run in a task of its own, which goes on when whoever asked is gone.
+    async fn spawn(
         self: &Arc<Self>,
         task: Task,
-        run_id: &str,
-        engine: EmbeddedEngine,
-        work: impl Future<Output = Result<RunReport, JournalError>> + Send + 'static,
-    ) -> (Arc<RunLog>, oneshot::Receiver<Result<RunReport, JournalError>>) {
-        let log = task.archive.hub.open(run_id);
+        run_id: String,
+        engine: Arc<dyn Engine>,
+        begin: impl Future<Output = Result<Begun, JournalError>> + Send + 'static,
+    ) -> Result<Started, Problem> {
+        let (begun, has_begun) = oneshot::channel();
         let (sender, done) = oneshot::channel();
-        let (shared, run_id) = (Arc::clone(self), run_id.to_owned());
+        let (shared, id) = (Arc::clone(self), run_id.clone());
         let mut phase = self.phase();
         let running = async move {
-            let mut work = std::pin::pin!(work);
-            let outcome = tokio::select! {
-                outcome = work.as_mut() => outcome,
-                () = reach(&mut phase, Phase::Ending) => {
-                    engine.shut_down();
-                    work.await
+            match begin.await {
+                Err(error) => {
+                    // Whoever asked may be gone.
+                    let _ = begun.send(Err(error));
                 }
-            };
-            if let Ok(report) = &outcome {
-                shared.metrics.run(&task.flow, word(report), report);
+                Ok(mut work) => {
+                    let _ = begun.send(Ok(()));
+                    let outcome = tokio::select! {
+                        outcome = &mut work => outcome,
+                        () = reach(&mut phase, Phase::Ending) => {
+                            engine.shut_down();
+                            work.await
+                        }
+                    };
+                    if let Ok(report) = &outcome {
+                        shared.metrics.run(&task.flow, word(report), report);
+                    }
+                    let _ = sender.send(outcome);
+                }
             }
             // A run that was interrupted or could not be written down has no end in its log.
-            task.archive.hub.close(&run_id);
-            // Whoever asked may be gone.
-            let _ = sender.send(outcome);
+            task.archive.hub.close(&id);
             drop(task.turn);
         };
-        let mut runs = self.runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        while runs.try_join_next().is_some() {}
-        runs.spawn(running);
-        (log, done)
+        {
+            let mut runs = self.runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            while runs.try_join_next().is_some() {}
+            runs.spawn(running);
+        }
+        match has_begun.await {
+            Ok(Ok(())) => Ok(Started { run_id, done }),
+            Ok(Err(error)) => Err(Problem::journal(&error).of_run(&run_id)),
+            Err(_) => {
+                let detail = "the server ended before the run began";
+                Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail))
+            }
+        }
     }
 
     /// The report of a run, or why it did not come in time. A run that nobody waits for any more is asked
@@ -178,45 +148,11 @@ impl Shared {
                 Err(problem.of_run(&started.run_id))
             }
             Err(_) => {
-                let cancelled = archive.journal.cancel(&started.run_id, self.options.clock.now()).await;
+                let cancelled = archive.runs.cancel(&started.run_id, self.options.clock.now()).await;
                 let left = if cancelled.is_ok() { "and was cancelled" } else { "and ends by itself" };
                 let detail = format!("the run took longer than {} s {left}", limit.as_secs());
                 Err(Problem::timeout(&started.run_id, detail))
             }
-        }
-    }
-}
-
-/// Waits until the journal has the run, or there is none.
-async fn begun(log: &RunLog, mut started: Started) -> Result<Started, Problem> {
-    let mut seen = log.watch();
-    tokio::select! {
-        () = grown(&mut seen, 0) => {}
-        outcome = &mut started.done => return ended_at_once(started.run_id, outcome),
-    }
-    let has_begun = seen.borrow().events > 0;
-    if has_begun {
-        return Ok(started);
-    }
-    // The log was closed before anything was written, so the outcome says why.
-    let outcome = (&mut started.done).await;
-    ended_at_once(started.run_id, outcome)
-}
-
-fn ended_at_once(
-    run_id: String,
-    outcome: Result<Result<RunReport, JournalError>, oneshot::error::RecvError>,
-) -> Result<Started, Problem> {
-    match outcome {
-        Ok(Err(error)) => Err(Problem::journal(&error).of_run(&run_id)),
-        Ok(outcome) => {
-            let (sender, done) = oneshot::channel();
-            let _ = sender.send(outcome);
-            Ok(Started { run_id, done })
-        }
-        Err(_) => {
-            let detail = "the server ended before the run began";
-            Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail))
         }
     }
 }

@@ -1,14 +1,17 @@
 //! The grammar of `stave serve`.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-#[derive(Debug, Clone, clap::Args)]
+use super::EngineChoice;
+
+#[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   stave serve                                        the flows of this project, on 127.0.0.1:8080
   stave serve flows/support.yaml --port 9000
   stave serve build/flows/support.ir.json --host 0.0.0.0 --api-keys keys.txt
+  stave serve --engine restate --restate-url http://127.0.0.1:9070
 
   curl -s localhost:8080/v1/models/support:predict -H 'content-type: application/json' -d '{\"query\": \"hello\"}'
 
@@ -27,6 +30,16 @@ pub(crate) struct Serve {
     /// Where runs and session state live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineChoice,
+    /// With Restate: where this worker listens for it; port 0 takes a free one. `engine.worker_listen` of stave.toml
+    /// when absent, else 127.0.0.1:9080. Workers of one machine may share a port
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) worker_listen: Option<String>,
+    /// With Restate: the address under which it finds this worker, or all of them. `engine.worker_url` of stave.toml
+    /// when absent, else the address this worker listens on
+    #[arg(long, value_name = "URL", env = "STAVE_WORKER_URL")]
+    pub(crate) worker_url: Option<String>,
     /// A file with `TENANT KEY` on each line
     #[arg(long, value_name = "FILE", env = "STAVE_API_KEYS_FILE", conflicts_with = "without_keys")]
     pub(crate) api_keys: Option<PathBuf>,
@@ -39,18 +52,6 @@ pub(crate) struct Serve {
     /// Serve flows as they are now, whatever becomes of their files
     #[arg(long)]
     pub(crate) no_reload: bool,
-    /// Serve no page: only the protocols and the run API
-    #[arg(long)]
-    pub(crate) no_studio: bool,
-    /// Let the studio look at files and change none
-    #[arg(long)]
-    pub(crate) read_only: bool,
-    /// Leave runs alone that a process before this one did not bring to their end
-    #[arg(long)]
-    pub(crate) no_resume: bool,
-    /// The most that the bodies of all requests in progress may take together, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 256 * 1024 * 1024)]
-    pub(crate) max_held_bodies: usize,
     /// Answer model calls from this recording instead of asking a model
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
@@ -72,31 +73,4 @@ pub(crate) struct Serve {
     /// How long runs are waited for at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
-}
-
-/// What a server does when nothing is said, for commands that serve in other ways.
-impl Default for Serve {
-    fn default() -> Self {
-        Serve {
-            paths: Vec::new(),
-            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            port: 8080,
-            state_dir: None,
-            api_keys: None,
-            without_keys: false,
-            tenant: None,
-            no_reload: false,
-            no_studio: false,
-            read_only: false,
-            no_resume: false,
-            max_held_bodies: 256 * 1024 * 1024,
-            replay: None,
-            live: false,
-            max_body: 8 * 1024 * 1024,
-            max_runs: 64,
-            max_waiting: 1024,
-            request_seconds: 300,
-            drain_seconds: 30,
-        }
-    }
 }

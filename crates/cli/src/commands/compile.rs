@@ -8,7 +8,6 @@ mod clean;
 mod compilation;
 pub(crate) mod emit;
 mod flow_source;
-pub(crate) mod preview;
 mod publish;
 mod report;
 mod sources;

@@ -3,6 +3,7 @@
 mod arguments;
 mod end;
 mod go_on;
+mod hand_over;
 mod list;
 mod report;
 mod show;
@@ -12,15 +13,16 @@ use std::sync::Arc;
 
 use stave_diag::Sources;
 use stave_runtime::database::Database;
-use stave_runtime::journal::{JournalError, SqliteJournal, StoredRun};
+use stave_runtime::journal::{JournalError, Runs as Kept, SqliteJournal, StoredRun};
+use stave_scale::Client;
 
 pub(crate) use arguments::{Place, Runs};
 
 use self::arguments::RunsCommand;
 use crate::exit::{Exit, Stop};
 use crate::project::{self, Project};
-use crate::storage;
 use crate::terminal::Terminal;
+use crate::{restate, storage};
 
 pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -37,30 +39,54 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
             RunsCommand::Approve(approve) => go_on::approve(approve, terminal).await,
             RunsCommand::Cancel(cancel) => end::cancel(cancel).await,
             RunsCommand::Gc(gc) => end::gc(gc).await,
+            RunsCommand::Export(export) => hand_over::export(export).await,
+            RunsCommand::Handover(arguments) => hand_over::hand_over(arguments).await,
         }
     })
 }
 
-/// The project and its database.
+/// The project and its runs.
 pub(in crate::commands) struct Archive {
     pub(super) project: Project,
-    pub(super) database: Arc<Database>,
-    pub(super) journal: SqliteJournal,
+    pub(super) runs: Arc<dyn Kept>,
+    pub(super) keeper: Keeper,
+}
+
+/// Who keeps the runs.
+pub(super) enum Keeper {
+    Embedded { database: Arc<Database>, journal: SqliteJournal },
+    Restate(Arc<Client>),
 }
 
 impl Archive {
-    /// Opens the database of the project that the current folder belongs to; `None` when nothing was ever
-    /// kept there.
+    /// Opens the runs of the project that the current folder belongs to; `None` when nothing was ever kept
+    /// there.
     pub(super) fn open(place: &Place) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+        if let Some(client) = restate::client(&place.engine, &project)? {
+            let runs = Arc::new(restate::runs(&client, &project));
+            return Ok(Some(Archive { project, runs, keeper: Keeper::Restate(client) }));
+        }
+        Archive::embedded(project, place)
+    }
+
+    /// The same for the runs that the project's own file keeps, whichever engine the project has.
+    pub(super) fn open_embedded(place: &Place) -> Result<Option<Archive>, Stop> {
+        let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+        let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+        Archive::embedded(project, place)
+    }
+
+    fn embedded(project: Project, place: &Place) -> Result<Option<Archive>, Stop> {
         let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
         if !folder.join(storage::DATABASE).is_file() {
             return Ok(None);
         }
         let database = storage::database(&folder)?;
         let journal = storage::journal(&project, &database);
-        Ok(Some(Archive { project, database, journal }))
+        let runs = Arc::new(journal.clone());
+        Ok(Some(Archive { project, runs, keeper: Keeper::Embedded { database, journal } }))
     }
 
     /// The same, when there is no answer without it.
@@ -72,8 +98,8 @@ impl Archive {
 
     /// A run by its id or the beginning of it.
     pub(super) async fn run(&self, id: &str) -> Result<StoredRun, Stop> {
-        let id = self.journal.find(id).await.map_err(|error| stop(&error))?;
-        self.journal.show(&id).await.map_err(|error| stop(&error))
+        let id = self.runs.find(id).await.map_err(|error| stop(&error))?;
+        self.runs.show(&id).await.map_err(|error| stop(&error))
     }
 }
 
@@ -89,10 +115,14 @@ pub(super) fn stop(error: &JournalError) -> Stop {
         JournalError::Busy(run) => {
             Stop::invalid(message).help(format!("`stave runs cancel {run}` asks that process to end it"))
         }
-        JournalError::NoSuchNode { .. } => Stop::invalid(message),
+        JournalError::AuthRefused(_) => {
+            Stop::refused(message).help("the embedded engine runs it, and keeps nothing of `auth`")
+        }
+        JournalError::NotAsked { .. } | JournalError::NoSuchNode { .. } => Stop::invalid(message),
         JournalError::TooLarge { .. }
         | JournalError::StateConflict
         | JournalError::Damaged(_)
+        | JournalError::Unreachable(_)
         | JournalError::Database(_) => Stop::internal(message),
     }
 }

@@ -36,6 +36,7 @@ impl Why {
 
 pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     let archive = Archive::existing(&arguments.place)?;

@@ -1,6 +1,7 @@
 //! A project: the folder with `stave.toml`, and what the file sets. Nothing needs the file to run.
 
 mod accepts;
+mod engine;
 mod governance;
 mod journal;
 mod mcp;
@@ -19,6 +20,7 @@ use stave_system::policy::CheckPolicies;
 use crate::exit::Stop;
 use crate::files;
 
+pub(crate) use engine::EngineSettings;
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use journal::JournalSettings;
 pub(crate) use mcp::McpServer;
@@ -47,6 +49,7 @@ pub(crate) struct Settings {
     /// What a run may use up.
     pub(crate) budget: stave_canon::Object,
     pub(crate) journal: JournalSettings,
+    pub(crate) engine: EngineSettings,
     /// The whole file, when it has a `[prices]` table for the price table to read.
     pub(crate) prices: Option<String>,
     /// What receivers outside a flow may be given.

@@ -51,6 +51,7 @@ impl Reader<'_> {
                 "limits",
                 "budget",
                 "journal",
+                "engine",
                 "prices",
                 "accepts",
                 "checks",
@@ -92,6 +93,7 @@ impl Reader<'_> {
         }
         settings.budget = self.budget(root);
         settings.journal = self.journal(root);
+        settings.engine = self.engine(root);
         settings.prices = self.prices(root);
         settings.accepts = self.accepts(root);
         settings.restricted = self.restricted(root);

@@ -11,13 +11,15 @@ use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
-use super::{Decision, Ending, JournalError, RunStatus, StepRecord};
+use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
 use crate::edges::Signal;
 use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, Status};
+use crate::state::{Commit, RecordKey, Write};
 
 /// A step as text. An edge that carries an output as it is names the output.
-pub(super) fn encode_step(record: &StepRecord) -> String {
+#[must_use]
+pub fn encode_step(record: &StepRecord) -> String {
     let mut object = Object::new();
     match &record.outputs {
         Ok(outputs) => object.insert("outputs".into(), outputs.clone().into()),
@@ -46,7 +48,7 @@ pub(super) fn encode_step(record: &StepRecord) -> String {
     Value::Object(object).to_string()
 }
 
-pub(super) fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalError> {
+pub fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalError> {
     let value = parse(text)?;
     let outputs = match (value.get("outputs"), value.get("failure")) {
         (Some(Value::Object(outputs)), None) => Ok(outputs.clone()),
@@ -79,7 +81,8 @@ pub(super) fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalE
     })
 }
 
-pub(super) fn encode_ending(ending: &Ending) -> String {
+#[must_use]
+pub fn encode_ending(ending: &Ending) -> String {
     match ending {
         Ending::Ok(output) => output.to_string(),
         Ending::Failed(failed) => {
@@ -93,7 +96,7 @@ pub(super) fn encode_ending(ending: &Ending) -> String {
     }
 }
 
-pub(super) fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, JournalError> {
+pub fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, JournalError> {
     let value = parse(text)?;
     Ok(match status {
         RunStatus::Ok => Some(Ending::Ok(value)),
@@ -110,17 +113,19 @@ pub(super) fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Endi
     })
 }
 
-pub(super) fn encode_reports(reports: &[NodeReport]) -> String {
+#[must_use]
+pub fn encode_reports(reports: &[NodeReport]) -> String {
     Value::Array(reports.iter().map(report_value).collect()).to_string()
 }
 
-pub(super) fn decode_reports(text: &str) -> Result<Vec<NodeReport>, JournalError> {
+pub fn decode_reports(text: &str) -> Result<Vec<NodeReport>, JournalError> {
     let value = parse(text)?;
     let reports = value.as_array().ok_or_else(|| damaged("the reports are no list"))?;
     reports.iter().map(report_of).collect()
 }
 
-pub(super) fn encode_decision(decision: &Decision) -> String {
+#[must_use]
+pub fn encode_decision(decision: &Decision) -> String {
     Value::from_iter([
         ("approved", Value::from(decision.approved)),
         ("comment", decision.comment.clone().into()),
@@ -129,7 +134,7 @@ pub(super) fn encode_decision(decision: &Decision) -> String {
     .to_string()
 }
 
-pub(super) fn decode_decision(text: &str) -> Result<Decision, JournalError> {
+pub fn decode_decision(text: &str) -> Result<Decision, JournalError> {
     let value = parse(text)?;
     let approved = value.get("approved").and_then(Value::as_bool);
     let decided_at = value.get("decided_at").and_then(Value::as_str).and_then(|at| at.parse().ok());
@@ -137,6 +142,75 @@ pub(super) fn decode_decision(text: &str) -> Result<Decision, JournalError> {
         approved: approved.ok_or_else(|| damaged("a decision does not say what was decided"))?,
         comment: value.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: decided_at.ok_or_else(|| damaged("a decision does not say when"))?,
+    })
+}
+
+#[must_use]
+pub fn encode_call(call: &CallRecord) -> String {
+    Value::from_iter([
+        ("node", Value::from(call.node.as_str())),
+        ("number", call.number.into()),
+        ("fingerprint", call.fingerprint.as_str().into()),
+        ("result", call.result.clone()),
+    ])
+    .to_string()
+}
+
+pub fn decode_call(text_of_call: &str) -> Result<CallRecord, JournalError> {
+    let value = parse(text_of_call)?;
+    Ok(CallRecord {
+        node: text(&value, "node")?.to_owned(),
+        number: small(&value, "number")?,
+        fingerprint: text(&value, "fingerprint")?.to_owned(),
+        result: value.get("result").cloned().unwrap_or_default(),
+    })
+}
+
+#[must_use]
+pub fn encode_commit(commit: &Commit) -> String {
+    let writes = commit.writes.iter().map(|write| match write {
+        Write::Set(field, value) => {
+            Value::from_iter([("set", Value::from(field.as_str())), ("to", value.clone())])
+        }
+        Write::Delete(field) => Value::from_iter([("delete", field.as_str())]),
+    });
+    Value::from_iter([
+        ("key", Value::from(commit.key.as_str())),
+        ("backend", commit.key.backend().map(str::to_owned).into()),
+        ("writes", Value::Array(writes.collect())),
+        ("read", commit.read.map_or(Value::Null, Value::from)),
+        ("by", commit.by.as_str().into()),
+        ("at", commit.at.to_string().into()),
+        ("expires_at", commit.expires_at.map(|at| at.to_string()).into()),
+    ])
+    .to_string()
+}
+
+pub fn decode_commit(text_of_commit: &str) -> Result<Commit, JournalError> {
+    let value = parse(text_of_commit)?;
+    let time = |key: &str| match value.get(key).and_then(Value::as_str) {
+        None => Ok(None),
+        Some(at) => at.parse().map(Some).map_err(|_| damaged(&format!("`{key}` is no time"))),
+    };
+    let writes = list(&value, "writes")?.iter().map(|write| match (write.get("set"), write.get("delete")) {
+        (Some(Value::String(field)), None) => {
+            Ok(Write::Set(field.clone(), write.get("to").cloned().unwrap_or_default()))
+        }
+        (None, Some(Value::String(field))) => Ok(Write::Delete(field.clone())),
+        _ => Err(damaged("a write says neither what it sets nor what it deletes")),
+    });
+    let writes = writes.collect::<Result<_, _>>()?;
+    let mut key = RecordKey::of_text(text(&value, "key")?);
+    if let Some(backend) = value.get("backend").and_then(Value::as_str) {
+        key = key.in_backend(backend);
+    }
+    Ok(Commit {
+        key,
+        writes,
+        read: value.get("read").and_then(Value::as_i64),
+        by: text(&value, "by")?.to_owned(),
+        at: time("at")?.ok_or_else(|| damaged("a commit does not say when"))?,
+        expires_at: time("expires_at")?,
     })
 }
 
@@ -207,15 +281,6 @@ fn report_value(report: &NodeReport) -> Value {
     if !report.flagged.is_empty() {
         object.insert("flagged".into(), report.flagged.clone().into());
     }
-    if let Some(started) = report.started {
-        object.insert("started_us".into(), micros(started));
-    }
-    if !report.logs.is_empty() {
-        object.insert("logs".into(), report.logs.clone().into());
-    }
-    if !report.questions.is_empty() {
-        object.insert("questions".into(), report.questions.clone().into());
-    }
     insert_origin(&mut object, report.origin);
     Value::Object(object)
 }
@@ -244,9 +309,6 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),
-        started: value.get("started_us").and_then(as_count).map(Duration::from_micros),
-        logs: texts("logs"),
-        questions: value.get("questions").and_then(Value::as_array).unwrap_or_default().to_vec(),
         ..NodeReport::waiting(text(value, "id")?, text(value, "kind")?, origin_of(value)?)
     })
 }

@@ -3,9 +3,10 @@
 //! Invariants: a step's result is durable before anything that depends on it starts; a step's state and
 //! its result become durable together; a run's end is written once; `context.auth` is never written.
 
-mod codec;
+pub mod codec;
 mod ephemeral;
 mod retention;
+mod runs;
 mod sqlite;
 
 use std::fmt;
@@ -27,7 +28,8 @@ use crate::state::{Commit, StateError};
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
 pub use retention::{Removed, Retention};
-pub use sqlite::{RunFilter, SqliteJournal};
+pub use runs::{RunFilter, Runs};
+pub use sqlite::SqliteJournal;
 
 /// A run as it begins.
 #[derive(Debug, Clone)]
@@ -147,6 +149,10 @@ pub enum JournalError {
     Busy(String),
     #[error("the request of run `{0}` had `auth`, which is never stored; it has to be given again")]
     AuthNeeded(String),
+    #[error("the request of run `{0}` has `auth`, and this engine would have to store it")]
+    AuthRefused(String),
+    #[error("node `{node}` of run `{run}` does not ask for a decision")]
+    NotAsked { run: String, node: String },
     #[error("run `{run}` has no node `{node}`")]
     NoSuchNode { run: String, node: String },
     #[error("the result takes {bytes} bytes, and {limit} may be kept")]
@@ -155,6 +161,8 @@ pub enum JournalError {
     StateConflict,
     #[error("a record of the journal is damaged: {0}")]
     Damaged(String),
+    #[error("the engine that keeps the runs can not be used: {0}")]
+    Unreachable(String),
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -227,7 +235,8 @@ impl RunStatus {
         }
     }
 
-    fn from_word(word: &str) -> Option<RunStatus> {
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<RunStatus> {
         use RunStatus::{Cancelled, Error, Interrupted, Ok, Running, Waiting};
         [Running, Interrupted, Waiting, Ok, Error, Cancelled].into_iter().find(|status| status.word() == word)
     }

@@ -85,6 +85,12 @@ impl SqliteJournal {
             .await
     }
 
+    /// Takes one run away that somebody else has taken over.
+    pub async fn forget(&self, run: &str) -> Result<(), JournalError> {
+        let run = run.to_owned();
+        self.database.write(move |connection| forget(connection, &run)).await
+    }
+
     /// Takes away runs that ended before `before`, except the newest `keep`, and the documents that no
     /// run needs any more. At most `limit` runs go at once, the oldest first.
     pub async fn remove(
@@ -116,12 +122,7 @@ fn remove(
         .query_map(params![nanoseconds(before), keep, limit, ended[0], ended[1], ended[2]], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &ids {
-        for table in ["step", "call", "decision"] {
-            connection
-                .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
-                .execute(params![id])?;
-        }
-        connection.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![id])?;
+        forget(connection, id)?;
     }
     let documents = if ids.is_empty() {
         0
@@ -131,4 +132,13 @@ fn remove(
             .execute([])?
     };
     Ok(Removed { runs: ids.len(), documents })
+}
+
+/// Takes away everything that is kept of a run, but for its document.
+fn forget(connection: &Connection, run: &str) -> Result<(), JournalError> {
+    for table in ["step", "call", "decision"] {
+        connection.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute(params![run])?;
+    }
+    connection.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![run])?;
+    Ok(())
 }

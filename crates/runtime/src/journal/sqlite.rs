@@ -9,8 +9,8 @@ use stave_canon::{Timestamp, Value};
 use stave_exec::{Acceptance, Document};
 
 use super::{
-    CallRecord, Decision, Ending, Going, Journal, JournalError, NewRun, RunStatus, RunSummary, StepRecord,
-    StoredRun, codec,
+    CallRecord, Decision, Ending, Going, Journal, JournalError, NewRun, RunFilter, RunStatus, RunSummary,
+    Runs, StepRecord, StoredRun, codec,
 };
 use crate::database::Database;
 use crate::report::NodeReport;
@@ -30,15 +30,6 @@ pub struct SqliteJournal {
     record_bytes: usize,
 }
 
-/// Which runs a list shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    pub flow: Option<String>,
-    pub status: Option<RunStatus>,
-    /// The newest ones; `None` gives all.
-    pub limit: Option<usize>,
-}
-
 impl SqliteJournal {
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
@@ -51,8 +42,15 @@ impl SqliteJournal {
         SqliteJournal { record_bytes, ..self }
     }
 
-    /// The runs that fit, the newest first.
-    pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, JournalError> {
+    fn bounded(&self, text: String) -> Result<String, JournalError> {
+        let (bytes, limit) = (text.len(), self.record_bytes);
+        if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(text) }
+    }
+}
+
+#[async_trait]
+impl Runs for SqliteJournal {
+    async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, JournalError> {
         let database = Arc::clone(&self.database);
         self.database
             .read(move |connection| {
@@ -75,14 +73,12 @@ impl SqliteJournal {
             .await
     }
 
-    /// Everything that is known of a run.
-    pub async fn show(&self, run: &str) -> Result<StoredRun, JournalError> {
+    async fn show(&self, run: &str) -> Result<StoredRun, JournalError> {
         let (run, database) = (run.to_owned(), Arc::clone(&self.database));
         self.database.read(move |connection| stored(connection, &run, &database)).await
     }
 
-    /// The one run whose id begins with these letters.
-    pub async fn find(&self, beginning: &str) -> Result<String, JournalError> {
+    async fn find(&self, beginning: &str) -> Result<String, JournalError> {
         let beginning = beginning.to_owned();
         self.database
             .read(move |connection| {
@@ -98,8 +94,7 @@ impl SqliteJournal {
             .await
     }
 
-    /// Ends a run that no process works on, or asks the process that does to end it.
-    pub async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError> {
+    async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError> {
         let (run, database) = (run.to_owned(), Arc::clone(&self.database));
         self.database
             .write(move |connection| {
@@ -119,8 +114,7 @@ impl SqliteJournal {
             .await
     }
 
-    /// Writes a person's decision. The first one stands.
-    pub async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError> {
+    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError> {
         let (run, node, database) = (run.to_owned(), node.to_owned(), Arc::clone(&self.database));
         self.database
             .write(move |connection| {
@@ -139,11 +133,6 @@ impl SqliteJournal {
                 codec::decode_decision(&text)
             })
             .await
-    }
-
-    fn bounded(&self, text: String) -> Result<String, JournalError> {
-        let (bytes, limit) = (text.len(), self.record_bytes);
-        if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(text) }
     }
 }
 
@@ -230,11 +219,7 @@ impl Journal for SqliteJournal {
         step: &StepRecord,
         state: Option<Commit>,
     ) -> Result<Going, JournalError> {
-        let record = match self.bounded(codec::encode_step(step)) {
-            // What is kept for people only must not be the reason why a result can not be kept.
-            Err(_) => self.bounded(codec::encode_step(&without_questions(step)))?,
-            Ok(record) => record,
-        };
+        let record = self.bounded(codec::encode_step(step))?;
         let (run, node) = (run.to_owned(), step.node.clone());
         self.database
             .write(move |connection| {
@@ -318,15 +303,6 @@ impl Journal for SqliteJournal {
             })
             .await
     }
-}
-
-/// The step without what its models were asked.
-fn without_questions(step: &StepRecord) -> StepRecord {
-    let mut step = step.clone();
-    for report in &mut step.reports {
-        report.questions.clear();
-    }
-    step
 }
 
 fn end(

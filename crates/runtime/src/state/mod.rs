@@ -36,6 +36,20 @@ impl RecordKey {
         RecordKey { text: stave_canon::compact_utf8(&Value::Array(parts)), backend: None }
     }
 
+    /// The key that has this text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        RecordKey { text: text.to_owned(), backend: None }
+    }
+
+    /// The flow, the scope and the session or run that a record belongs to.
+    #[must_use]
+    pub fn owner(&self) -> Option<(String, String, String)> {
+        let parts = stave_canon::parse(&self.text).ok()?;
+        let text = |index: usize| parts.as_array()?.get(index)?.as_str().map(str::to_owned);
+        Some((text(0)?, text(1)?, text(2)?))
+    }
+
     /// The same record in a backend of its own.
     #[must_use]
     pub fn in_backend(mut self, backend: &str) -> Self {

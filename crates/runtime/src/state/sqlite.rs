@@ -19,6 +19,31 @@ impl SqliteStore {
     pub fn new(database: Arc<Database>) -> Self {
         SqliteStore(database)
     }
+
+    /// Every record that has not ended, and when it does.
+    pub async fn records(
+        &self,
+        now: Timestamp,
+    ) -> Result<Vec<(RecordKey, Record, Option<Timestamp>)>, StateError> {
+        self.0
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT key, expires_at FROM state_record WHERE expires_at IS NULL OR expires_at > ?1 ORDER BY key",
+                )?;
+                let mut rows = statement.query(params![now.as_millisecond()])?;
+                let mut records = Vec::new();
+                while let Some(row) = rows.next()? {
+                    let key = RecordKey::of_text(&row.get::<_, String>(0)?);
+                    let end = row.get::<_, Option<i64>>(1)?;
+                    let end = end.and_then(|end| Timestamp::from_millisecond(end).ok());
+                    if let Some(kept) = kept(connection, &key, now)? {
+                        records.push((key, kept.record, end));
+                    }
+                }
+                Ok(records)
+            })
+            .await
+    }
 }
 
 #[async_trait]

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use stave_canon::{Timestamp, Value};
 use stave_exec::Document;
 use stave_runtime::database::Database;
-use stave_runtime::journal::{JournalError, SqliteJournal};
+use stave_runtime::journal::{JournalError, Runs, SqliteJournal};
 use stave_runtime::state::{RecordKey, SqliteStore, StateStore};
 use stave_runtime::{EmbeddedEngine, Engine, RunReport, Status};
 use stave_script::PythonPool;

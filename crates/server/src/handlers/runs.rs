@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
-use stave_runtime::EmbeddedEngine;
 use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
 
 use super::Call;
@@ -21,19 +20,12 @@ const MOST: usize = 1000;
 /// Begins a run and answers at once; with `wait` when it has ended.
 pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let (shared, principal) = (call.shared, call.principal.clone());
-    let waits = match call.parameter("wait") {
-        None | Some("false") => false,
-        Some("" | "true") => true,
-        Some(_) => return Err(Problem::bad_request("`wait` must be true or false")),
-    };
+    let waits = call.parameter("wait").is_some_and(|value| value != "false");
     let (headers, body) = call.json().await?;
     let flow = body.get("flow").and_then(Value::as_str);
     let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
     let model = shared.catalog().find(&principal, flow)?;
     let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
-    if input.as_object().is_none() {
-        return Err(Problem::bad_request("`input` must be an object"));
-    }
     let started = shared.start(&model, fill(input, &model.context, &headers)).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
@@ -66,7 +58,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
     let catalog = call.shared.catalog();
     let mut runs: Vec<RunSummary> = Vec::new();
     for archive in catalog.archives(&call.principal) {
-        runs.extend(archive.journal.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+        runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
     }
     runs.sort_by_key(|run| std::cmp::Reverse(run.started_at));
     runs.truncate(limit);
@@ -97,9 +89,9 @@ fn summary(run: &RunSummary) -> Value {
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
-pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+pub(super) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
-        match archive.journal.show(run).await {
+        match archive.runs.show(run).await {
             Ok(stored) => return Ok((Arc::clone(archive), stored)),
             Err(JournalError::UnknownRun(_)) => {}
             Err(error) => return Err(Problem::journal(&error)),
@@ -133,7 +125,7 @@ fn put(value: &mut Value, key: &str, member: Value) {
 
 pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, _) = find(call, run).await?;
-    let status = archive.journal.cancel(run, call.shared.options.clock.now()).await;
+    let status = archive.runs.cancel(run, call.shared.options.clock.now()).await;
     let status = status.map_err(|error| Problem::journal(&error).of_run(run))?;
     // One that goes on ends with the step that it is at.
     let code = if status == RunStatus::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -145,19 +137,7 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
-    go_on(shared, &archive, &stored, auth(&body)?).await
-}
-
-/// The `auth` of the original request, which is never stored.
-fn auth(body: &Value) -> Result<Option<Value>, Problem> {
-    if body.as_object().is_none() {
-        return Err(Problem::bad_request("the body must be an object"));
-    }
-    match body.get("auth") {
-        None => Ok(None),
-        Some(auth @ Value::Object(_)) => Ok(Some(auth.clone())),
-        Some(_) => Err(Problem::bad_request("`auth` must be an object")),
-    }
+    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
 }
 
 /// Goes on with a run on the document that it began with.
@@ -175,48 +155,12 @@ async fn go_on(
     if status == RunStatus::Running {
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
-    let engine = engine(archive, stored)?;
+    let engine = archive.engine(&stored.document).map_err(|reason| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason).of_run(run)
+    })?;
     shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
     let members = Value::from_iter([("run_id", run), ("status", "running")]);
     Ok(json_of_run(StatusCode::ACCEPTED, &members, run))
-}
-
-/// Runs the document of a run that has ended again, from a node on or from what failed.
-pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
-    let (archive, stored) = find(&call, run).await?;
-    let shared = call.shared;
-    let (_, body) = call.json().await?;
-    let node = match body.get("node") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(node)) => Some(node.clone()),
-        Some(_) => return Err(Problem::bad_request("`node` must name a node")),
-    };
-    let auth = auth(&body)?;
-    if !stored.summary.status.is_terminal() {
-        let detail = format!("the run has not ended: {}", stored.summary.status);
-        return Err(Problem::new(StatusCode::CONFLICT, "run-busy", detail).of_run(run));
-    }
-    if node.as_deref().is_some_and(|node| stored.document.node(node).is_none()) {
-        return Err(Problem::not_found("node", &node.unwrap_or_default()).of_run(run));
-    }
-    let engine = engine(&archive, &stored)?;
-    let flow = stored.summary.flow.clone();
-    let started = shared.replay(&archive, engine, stored, node, auth).await?;
-    let members = Value::from_iter([
-        ("run_id", started.run_id.as_str()),
-        ("flow", flow.as_str()),
-        ("status", "running"),
-        ("replay_of", run),
-    ]);
-    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
-}
-
-/// An engine for the document that a run began with.
-pub(crate) fn engine(archive: &Archive, stored: &StoredRun) -> Result<EmbeddedEngine, Problem> {
-    archive.engine(&stored.document).map_err(|reason| {
-        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason);
-        problem.of_run(&stored.summary.id)
-    })
 }
 
 /// Writes a person's decision down and lets the run go on.
@@ -226,10 +170,6 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let (_, body) = call.json().await?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
-    let auth = auth(&body)?;
-    if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
-        return Err(Problem::bad_request("`comment` must be a text"));
-    }
     let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
     if !asks {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
@@ -239,7 +179,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: shared.options.clock.now(),
     };
-    let decided = archive.journal.decide(run, node, decision).await;
+    let decided = archive.runs.decide(run, node, decision).await;
     let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
     if decided.approved != approved {
         let word = if decided.approved { "approved" } else { "denied" };
@@ -251,5 +191,5 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         let word = stored.summary.status.word();
         return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
     }
-    go_on(shared, &archive, &stored, auth).await
+    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
 }

@@ -124,7 +124,7 @@ impl Watching {
                 }
                 Waited::Quiet => return Some((": still here\n\n".to_owned(), Some(self))),
                 Waited::Over => return None,
-                Waited::Look => match self.archive.journal.show(&self.run).await {
+                Waited::Look => match self.archive.runs.show(&self.run).await {
                     Ok(stored) => self.place = Place::of(&self.archive, &stored),
                     Err(_) => return None,
                 },

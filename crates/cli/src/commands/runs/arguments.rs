@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::args::EngineChoice;
+
 /// Looks at the runs that were kept, and goes on with them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -14,7 +16,9 @@ Examples:
   stave runs resume run_4f2a              after a crash, a kill or a restart
   stave runs replay run_4f2a answer       again, from the node `answer` on
   stave runs approve run_4f2a ask_boss --comment \"within budget\"
-  stave runs gc --older-than 7            days")]
+  stave runs gc --older-than 7            days
+  stave runs export --all -o runs.jsonl
+  stave runs handover --all --restate-url http://127.0.0.1:9070")]
 pub(crate) struct Runs {
     #[command(subcommand)]
     pub(super) command: RunsCommand,
@@ -38,6 +42,10 @@ pub(super) enum RunsCommand {
     Cancel(Cancel),
     /// Take away runs that ended long ago
     Gc(Gc),
+    /// Write runs as JSON, one on each line, with everything that is kept of them
+    Export(Export),
+    /// Hand runs that have not ended to Restate, with what their sessions remember
+    Handover(HandOver),
 }
 
 #[derive(Debug, Args)]
@@ -45,6 +53,8 @@ pub(crate) struct Place {
     /// Where runs are kept; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineChoice,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,
@@ -167,6 +177,33 @@ pub(super) struct Gc {
     pub(super) place: Place,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The ids of the runs, or the beginnings of them
+    #[arg(required_unless_present = "all")]
+    pub(super) runs: Vec<String>,
+    /// Every run that is kept
+    #[arg(long, conflicts_with = "runs")]
+    pub(super) all: bool,
+    /// The file to write; stdout when absent
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct HandOver {
+    /// The ids of the runs, or the beginnings of them
+    #[arg(required_unless_present = "all")]
+    pub(super) runs: Vec<String>,
+    /// Every run that has not ended
+    #[arg(long, conflicts_with = "runs")]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
 impl Runs {
     pub(crate) fn is_json(&self) -> bool {
         let place = match &self.command {
@@ -178,6 +215,8 @@ impl Runs {
             RunsCommand::Approve(approve) => &approve.with.place,
             RunsCommand::Cancel(cancel) => &cancel.place,
             RunsCommand::Gc(gc) => &gc.place,
+            RunsCommand::Export(export) => &export.place,
+            RunsCommand::Handover(hand_over) => &hand_over.place,
         };
         place.json
     }

@@ -6,7 +6,7 @@ use stave_canon::{Clock, Value};
 use stave_runtime::journal::{Removed, Retention, RunStatus};
 
 use super::arguments::{Cancel, Gc};
-use super::{Archive, stop};
+use super::{Archive, Keeper, stop};
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
 use crate::terminal;
@@ -19,7 +19,7 @@ const OLDER_THAN: u32 = 30;
 pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
     let run = archive.run(&arguments.run).await?.summary.id;
-    let status = archive.journal.cancel(&run, SystemClock.now()).await.map_err(|error| stop(&error))?;
+    let status = archive.runs.cancel(&run, SystemClock.now()).await.map_err(|error| stop(&error))?;
     if arguments.place.json {
         let value = Value::from_iter([("run_id", run.as_str()), ("status", status.word())]);
         terminal::out(&value.to_string());
@@ -34,6 +34,10 @@ pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let mut removed = Removed::default();
     if let Some(archive) = Archive::open(&arguments.place)? {
+        let Keeper::Embedded { journal, .. } = &archive.keeper else {
+            return Err(Stop::invalid("Restate takes runs away by itself")
+                .help("`journal.keep_days` of stave.toml says how long after their end"));
+        };
         let settings = &archive.project.settings.journal;
         let days = arguments.older_than.or(settings.keep_days.and_then(|days| u32::try_from(days).ok()));
         let keep = settings.keep_runs.and_then(|runs| usize::try_from(runs).ok());
@@ -42,8 +46,8 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
             keep: arguments.keep.or(keep).unwrap_or(0),
             max_bytes: settings.max_bytes,
         };
-        removed = archive.journal.retain(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
-        archive.journal.shrink().await.map_err(|error| stop(&error))?;
+        removed = journal.retain(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
+        journal.shrink().await.map_err(|error| stop(&error))?;
     }
     if arguments.place.json {
         let value = Value::from_iter([("runs", removed.runs), ("documents", removed.documents)]);

@@ -1,18 +1,20 @@
 //! `stave runs resume`, `replay` and `approve`: a run that was kept, driven on.
 
+use std::sync::Arc;
+
 use stave_canon::{Clock, Value};
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun};
 use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
 use super::arguments::{Approve, GoOn, Replay, With};
-use super::{Archive, stop};
+use super::{Archive, Keeper, stop};
 use crate::commands::run::{exit_of, print};
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::SystemClock;
 use crate::services::{self, Models};
-use crate::storage;
 use crate::terminal::{self, Terminal};
+use crate::{restate, storage};
 
 pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.with.place)?;
@@ -65,7 +67,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         comment: arguments.comment.clone(),
         decided_at: SystemClock.now(),
     };
-    let decided = archive.journal.decide(&run.summary.id, &arguments.node, decision.clone()).await;
+    let decided = archive.runs.decide(&run.summary.id, &arguments.node, decision.clone()).await;
     let decided = decided.map_err(|error| stop(&error))?;
     if decided.approved != decision.approved {
         let word = if decided.approved { "approved" } else { "denied" };
@@ -106,7 +108,7 @@ async fn drive<W, F>(
     work: W,
 ) -> Result<Exit, Stop>
 where
-    W: FnOnce(EmbeddedEngine, Option<Value>) -> F,
+    W: FnOnce(Arc<dyn Engine>, Option<Value>) -> F,
     F: Future<Output = Result<RunReport, JournalError>>,
 {
     let auth = with.auth.as_ref().map(|path| {
@@ -115,16 +117,23 @@ where
             .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))
     });
     let auth = auth.transpose()?;
-    let models = match (&with.replay, &archive.project.settings.replay) {
-        (Some(path), _) => Models::Replay(path.clone()),
-        (None, Some(path)) if !with.live => Models::Replay(archive.project.root.join(path)),
-        _ => Models::Live,
+    let report = match &archive.keeper {
+        Keeper::Restate(client) => work(Arc::new(restate::engine(client, &archive.project)), auth).await,
+        Keeper::Embedded { database, .. } => {
+            let models = match (&with.replay, &archive.project.settings.replay) {
+                (Some(path), _) => Models::Replay(path.clone()),
+                (None, Some(path)) if !with.live => Models::Replay(archive.project.root.join(path)),
+                _ => Models::Live,
+            };
+            let storage = storage::storage_of(&archive.project, &run.document, database)?;
+            let (services, _) = services::build(&archive.project, &run.document, storage, &models)?;
+            let python = Arc::clone(&services.python);
+            let report = work(Arc::new(EmbeddedEngine::new(services)), auth).await;
+            python.shutdown().await;
+            report
+        }
     };
-    let storage = storage::storage_of(&archive.project, &run.document, &archive.database)?;
-    let (services, _) = services::build(&archive.project, &run.document, storage, &models)?;
-    let python = std::sync::Arc::clone(&services.python);
-    let report = work(EmbeddedEngine::new(services), auth).await.map_err(|error| stop(&error));
-    python.shutdown().await;
+    let report = report.map_err(|error| stop(&error));
     let report = report?;
     if with.place.json {
         terminal::out(&report.to_value().to_string());

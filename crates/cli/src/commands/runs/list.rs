@@ -16,7 +16,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
         limit: Some(arguments.limit),
     };
     let runs = match Archive::open(&arguments.place)? {
-        Some(archive) => archive.journal.list(filter).await.map_err(|error| stop(&error))?,
+        Some(archive) => archive.runs.list(filter).await.map_err(|error| stop(&error))?,
         None => Vec::new(),
     };
     if arguments.place.json {

@@ -1,45 +1,89 @@
 //! Engines of one project, which share its database and its Python workers.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use stave_exec::Document;
-use stave_runtime::EmbeddedEngine;
 use stave_runtime::database::Database;
-use stave_runtime::journal::Journal;
+use stave_runtime::{EmbeddedEngine, Engine, Services};
+use stave_scale::{Client, Kept, ProjectKey, Projects};
 use stave_script::{PoolOptions, PythonPool};
-use stave_server::Engines;
+use stave_server::{Engines, Watched};
 
 use crate::exit::Stop;
 use crate::project::Project;
+use crate::restate;
 use crate::services::{self, Models};
-use crate::storage;
+use crate::storage::{self, Storage};
 
-/// How many Python workers the flows of a project share.
+/// How many Python workers the flows that are served share.
 const PYTHON_WORKERS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct ProjectEngines {
-    project: Project,
-    database: Arc<Database>,
+    pub(super) project: Project,
+    pub(super) database: Arc<Database>,
     models: Models,
     python: Arc<PythonPool>,
+    /// The Restate that keeps and drives the runs; without one this process does.
+    restate: Option<Arc<Client>>,
+}
+
+/// The projects whose runs this process does for Restate.
+#[derive(Debug, Default)]
+pub(super) struct ServedProjects(Mutex<HashMap<ProjectKey, Arc<ProjectEngines>>>);
+
+pub(super) fn python() -> Result<Arc<PythonPool>, Stop> {
+    let options = PoolOptions { command: services::worker()?, size: PYTHON_WORKERS };
+    Ok(Arc::new(PythonPool::new(options)))
 }
 
 impl ProjectEngines {
-    pub(super) fn new(project: Project, database: Arc<Database>, models: Models) -> Result<Self, Stop> {
-        let options = PoolOptions { command: services::worker()?, size: PYTHON_WORKERS };
-        Ok(ProjectEngines { project, database, models, python: Arc::new(PythonPool::new(options)) })
+    pub(super) fn new(
+        project: Project,
+        database: Arc<Database>,
+        models: Models,
+        python: Arc<PythonPool>,
+        restate: Option<Arc<Client>>,
+    ) -> Self {
+        ProjectEngines { project, database, models, python, restate }
+    }
+
+    fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
+        let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
+        services.python = Arc::clone(&self.python);
+        Ok(services)
     }
 }
 
 impl Engines for ProjectEngines {
-    fn engine(&self, document: &Document, journal: Arc<dyn Journal>) -> Result<EmbeddedEngine, String> {
-        let built = storage::storage_of(&self.project, document, &self.database).and_then(|storage| {
-            let storage = storage::Storage { journal, ..storage };
-            services::build(&self.project, document, storage, &self.models)
-        });
-        let (mut services, _) = built.map_err(|stop| stop.to_string())?;
-        services.python = Arc::clone(&self.python);
-        Ok(EmbeddedEngine::new(services))
+    fn engine(&self, document: &Document, watched: Watched) -> Result<Arc<dyn Engine>, String> {
+        if let Some(client) = &self.restate {
+            return Ok(Arc::new(restate::engine(client, &self.project)));
+        }
+        let journal = watched.journal(storage::journal(&self.project, &self.database));
+        let built = storage::storage_of(&self.project, document, &self.database)
+            .and_then(|storage| self.services(document, Storage { journal, ..storage }));
+        Ok(Arc::new(EmbeddedEngine::new(built.map_err(|stop| stop.to_string())?)))
+    }
+}
+
+impl ServedProjects {
+    pub(super) fn add(&self, engines: &Arc<ProjectEngines>) {
+        let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        served.insert(restate::key(&engines.project), Arc::clone(engines));
+    }
+}
+
+impl Projects for ServedProjects {
+    fn services(&self, project: &ProjectKey, document: &Document, kept: Kept) -> Result<Services, String> {
+        let engines = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(project).cloned();
+        let engines = engines.ok_or_else(|| {
+            format!("this worker has no project `{}` of `{}`", project.repo, project.tenant)
+        })?;
+        let Kept { state, journal } = kept;
+        storage::storage_elsewhere(&engines.project, document, &engines.database, journal, state)
+            .and_then(|storage| engines.services(document, storage))
+            .map_err(|stop| stop.to_string())
     }
 }

@@ -7,28 +7,31 @@ use std::sync::Arc;
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
+use stave_runtime::journal::Runs;
+use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, ContextSource, Model};
 
-use super::engines::ProjectEngines;
-use crate::args::Serve;
+use super::engines::{ProjectEngines, ServedProjects, python};
+use crate::args::{EngineChoice, Serve};
 use crate::commands::run;
 use crate::exit::Stop;
 use crate::files;
 use crate::project::Project;
 use crate::services::Models;
 use crate::source_kind::SourceKind;
-use crate::storage;
 use crate::terminal::{self, Terminal};
+use crate::{restate, storage};
 
-#[derive(Debug)]
 pub(super) struct Flows {
     paths: Vec<PathBuf>,
     state_dir: Option<PathBuf>,
     tenant: Option<String>,
     replay: Option<PathBuf>,
     live: bool,
-    /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
-    is_tolerant: bool,
+    engine: EngineChoice,
+    python: Arc<PythonPool>,
+    /// The projects whose runs Restate hands out.
+    projects: Arc<ServedProjects>,
     /// Where the runs of each project are kept, by its folder.
     archives: BTreeMap<PathBuf, Arc<Archive>>,
     /// What each file was last served as.
@@ -45,39 +48,25 @@ pub(super) struct Loaded {
     pub(super) is_changed: bool,
 }
 
-/// A flow that was made from a text.
-pub(super) enum Made {
-    Model(Arc<Model>),
-    /// What is wrong with it.
-    Invalid(Vec<Diagnostic>),
-}
-
 impl Flows {
-    #[cfg(test)]
-    pub(super) fn none() -> Flows {
-        Flows {
-            paths: Vec::new(),
-            state_dir: None,
-            tenant: None,
-            replay: None,
-            live: false,
-            is_tolerant: true,
-            archives: BTreeMap::new(),
-            served: BTreeMap::new(),
-        }
-    }
-
-    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>, is_tolerant: bool) -> Flows {
-        Flows {
+    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>) -> Result<Flows, Stop> {
+        Ok(Flows {
             paths,
             state_dir: arguments.state_dir.clone(),
             tenant: arguments.tenant.clone(),
             replay: arguments.replay.clone(),
             live: arguments.live,
-            is_tolerant,
+            engine: arguments.engine.clone(),
+            python: python()?,
+            projects: Arc::default(),
             archives: BTreeMap::new(),
             served: BTreeMap::new(),
-        }
+        })
+    }
+
+    /// The projects that are served.
+    pub(super) fn projects(&self) -> Arc<ServedProjects> {
+        Arc::clone(&self.projects)
     }
 
     /// Reads every file. A flow that has mistakes is served as it was before it had them.
@@ -101,9 +90,7 @@ impl Flows {
                             terminal::error(&format!("{} is served as it was before", file.display()));
                             served.insert(file, known);
                         }
-                        None if before.is_some() || self.is_tolerant && is_flow(&file) => {
-                            terminal.stop(&stop);
-                        }
+                        None if before.is_some() => terminal.stop(&stop),
                         None => return Err(stop),
                     }
                 }
@@ -120,56 +107,6 @@ impl Flows {
         Ok(Loaded { catalog, names, is_whole, is_changed })
     }
 
-    /// The flow in a text that stands in a file or is to stand there.
-    pub(super) fn made(&mut self, file: &Path, text: &str) -> Result<Made, Stop> {
-        let mut sources = Sources::new();
-        let mut diagnostics = Vec::new();
-        let project = self.project(file, &mut sources, &mut diagnostics)?;
-        let source = sources.add(file.display().to_string(), text);
-        let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
-        diagnostics.retain(Diagnostic::is_error);
-        match lowered.filter(|_| diagnostics.is_empty()) {
-            Some((flow, document)) => {
-                let about = flow.metadata.description.map(|about| about.as_str().to_owned());
-                Ok(Made::Model(self.served_as(project, document, about)?))
-            }
-            None => Ok(Made::Invalid(diagnostics)),
-        }
-    }
-
-    fn project(
-        &self,
-        file: &Path,
-        sources: &mut Sources,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Result<Project, Stop> {
-        let mut project = Project::of(file, sources, diagnostics)?;
-        if !project.has_file {
-            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
-        }
-        Ok(project)
-    }
-
-    /// A document as it is served.
-    fn served_as(
-        &mut self,
-        project: Project,
-        document: Document,
-        about: Option<String>,
-    ) -> Result<Arc<Model>, Stop> {
-        let archive = self.archive(project)?;
-        let name = document.flow.name.clone();
-        let alias = service_name(&document);
-        let context = context(&document);
-        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias).about(about)))
-    }
-
-    /// The files that the paths stand for.
-    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Stop> {
-        documents(&self.paths)
-    }
-
     /// The flow in a file; the one that is served, when it is still the same.
     fn model(
         &mut self,
@@ -179,7 +116,10 @@ impl Flows {
     ) -> Result<Arc<Model>, Stop> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
-        let project = self.project(file, &mut sources, &mut diagnostics)?;
+        let mut project = Project::of(file, &mut sources, &mut diagnostics)?;
+        if !project.has_file {
+            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
+        }
         let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
@@ -190,8 +130,12 @@ impl Flows {
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
-        let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
-        self.served_as(project, document, about)
+        let archive = self.archive(project)?;
+        let name = document.flow.name.clone();
+        let alias = service_name(&document);
+        let context = context(&document);
+        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
+        Ok(Arc::new(model.alias(alias)))
     }
 
     /// Where the runs of a project are kept.
@@ -206,15 +150,21 @@ impl Flows {
             Some(folder) => folder.join(plain(project.tenant())).join(plain(&project.repo())),
         };
         let database = storage::database(&folder)?;
-        let journal = storage::journal(&project, &database);
+        let client = restate::client(&self.engine, &project)?;
+        let runs: Arc<dyn Runs> = match &client {
+            Some(client) => Arc::new(restate::runs(client, &project)),
+            None => Arc::new(storage::journal(&project, &database)),
+        };
         let models = match (&self.replay, &project.settings.replay) {
             (Some(path), _) => Models::Replay(path.clone()),
             (None, Some(path)) if !self.live => Models::Replay(project.root.join(path)),
             _ => Models::Live,
         };
         let (root, tenant) = (project.root.clone(), project.tenant().to_owned());
-        let engines = ProjectEngines::new(project, database, models)?;
-        let archive = Archive::new(tenant, journal, Arc::new(engines));
+        let python = Arc::clone(&self.python);
+        let engines = Arc::new(ProjectEngines::new(project, database, models, python, client));
+        self.projects.add(&engines);
+        let archive = Archive::new(tenant, runs, engines);
         self.archives.insert(root, Arc::clone(&archive));
         Ok(archive)
     }
@@ -238,16 +188,6 @@ fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut seen = HashSet::new();
     files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     Ok(files)
-}
-
-/// What the author of a flow says that it is for.
-fn description(text: &str) -> Option<String> {
-    let flow = stave_flow::parse(stave_diag::SourceId(0), text).flow?;
-    flow.metadata.description.map(|about| about.as_str().to_owned())
-}
-
-fn is_flow(file: &Path) -> bool {
-    SourceKind::of(file) == Some(SourceKind::Flow)
 }
 
 /// The exec documents directly in a folder.

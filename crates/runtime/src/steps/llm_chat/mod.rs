@@ -5,7 +5,6 @@
 
 mod arguments;
 mod conversation;
-mod evidence;
 mod gate;
 mod question;
 mod reply;

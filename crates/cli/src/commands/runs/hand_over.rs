@@ -1,0 +1,159 @@
+//! `stave runs export` and `stave runs handover`: what the embedded journal has kept, for others to go on with.
+
+use std::sync::Arc;
+
+use stave_canon::{Clock, Value};
+use stave_runtime::journal::{
+    Journal as _, JournalError, RunFilter, RunStatus, Runs as _, SqliteJournal, StoredRun, codec,
+};
+use stave_runtime::state::{Commit, SqliteStore, StateError, Write};
+use stave_scale::RestateEngine;
+
+use super::arguments::{Export, HandOver};
+use super::list::summary_value;
+use super::{Archive, Keeper, stop};
+use crate::args::EngineKind;
+use crate::exit::{Exit, Stop};
+use crate::ports::SystemClock;
+use crate::{files, restate, terminal};
+
+/// Whose writes the records are that were handed over.
+const BY: &str = "handover";
+
+/// Writes runs as one JSON object on each line.
+pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
+    let archive = Archive::existing(&arguments.place)?;
+    let mut ids = arguments.runs.clone();
+    if arguments.all {
+        let all = archive.runs.list(RunFilter::default()).await.map_err(|error| stop(&error))?;
+        ids = all.into_iter().map(|run| run.id).collect();
+    }
+    let mut lines = String::new();
+    for id in &ids {
+        lines.push_str(&exported(&archive.run(id).await?).to_string());
+        lines.push('\n');
+    }
+    if let Some(path) = &arguments.out {
+        files::write_atomic(path, &lines)?;
+    }
+    match (&arguments.out, arguments.place.json) {
+        (Some(path), true) => {
+            let out = path.display().to_string();
+            let members = [("runs", Value::from(ids.len())), ("out", out.into())];
+            terminal::out(&Value::from_iter(members).to_string());
+        }
+        (Some(path), false) => terminal::error(&format!("wrote {} runs to {}", ids.len(), path.display())),
+        (None, true) => {
+            let runs: Vec<Value> = lines.lines().filter_map(|line| stave_canon::parse(line).ok()).collect();
+            terminal::out(&Value::from_iter([("runs", runs)]).to_string());
+        }
+        (None, false) => terminal::out(lines.trim_end()),
+    }
+    Ok(Exit::Fine)
+}
+
+/// Everything that is known of a run.
+fn exported(run: &StoredRun) -> Value {
+    let parsed = |text: String| stave_canon::parse(&text).unwrap_or_default();
+    let mut value = summary_value(&run.summary);
+    let Some(members) = value.as_object_mut() else { return value };
+    members.insert("document_hash".into(), run.document_hash.as_str().into());
+    members.insert("document".into(), stave_exec::to_value(&run.document));
+    members.insert("request".into(), run.request.clone());
+    members.insert("had_auth".into(), run.had_auth.into());
+    let steps = run.steps.iter().map(|step| {
+        Value::from_iter([
+            ("node", Value::from(step.node.as_str())),
+            ("record", parsed(codec::encode_step(step))),
+        ])
+    });
+    members.insert("steps".into(), Value::Array(steps.collect()));
+    let calls = run.calls.iter().map(|call| parsed(codec::encode_call(call)));
+    members.insert("calls".into(), Value::Array(calls.collect()));
+    let decisions =
+        run.decisions.iter().map(|(node, decision)| (node.clone(), parsed(codec::encode_decision(decision))));
+    members.insert("decisions".into(), decisions.collect());
+    members.insert("report".into(), run.report().to_value());
+    value
+}
+
+/// Hands runs that have not ended to Restate, with what their sessions remember.
+pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
+    let archive = Archive::open_embedded(&arguments.place)?.ok_or_else(|| {
+        Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
+    })?;
+    let Keeper::Embedded { database, journal } = &archive.keeper else {
+        return Err(Stop::internal("the embedded journal is not there"));
+    };
+    let mut choice = arguments.place.engine.clone();
+    choice.engine = Some(EngineKind::Restate);
+    let client = restate::client(&choice, &archive.project)?
+        .ok_or_else(|| Stop::invalid("runs are handed over to Restate, and it has no address"))?;
+    let engine = restate::engine(&client, &archive.project);
+    let ids = if arguments.all {
+        let all = archive.runs.list(RunFilter::default()).await.map_err(|error| stop(&error))?;
+        all.into_iter().filter(|run| !run.status.is_terminal()).map(|run| run.id).collect()
+    } else {
+        let mut ids = Vec::new();
+        for id in &arguments.runs {
+            ids.push(archive.run(id).await?.summary.id);
+        }
+        ids
+    };
+    let records = remembered(&SqliteStore::new(Arc::clone(database)), &engine).await?;
+    let (mut handed_over, mut left) = (Vec::new(), Vec::new());
+    for id in ids {
+        match move_run(journal, &engine, &id).await {
+            Ok(()) => handed_over.push(id),
+            Err(error) => left.push((id, error.to_string())),
+        }
+    }
+    if arguments.place.json {
+        let left = left.iter().map(|(id, why)| (id.clone(), Value::from(why.as_str())));
+        let answer = Value::from_iter([
+            ("handed_over", Value::from(handed_over)),
+            ("left", left.clone().collect()),
+            ("records", records.into()),
+        ]);
+        terminal::out(&answer.to_string());
+    } else {
+        terminal::error(&format!("{} runs and {records} state records were handed over", handed_over.len()));
+        for (id, why) in &left {
+            terminal::error(&format!("{id} stays here: {why}"));
+        }
+    }
+    Ok(if left.is_empty() { Exit::Fine } else { Exit::Failed })
+}
+
+/// Moves one run. Restate has it before the journal forgets it, and knows it when it is handed over again.
+async fn move_run(journal: &SqliteJournal, engine: &RestateEngine, id: &str) -> Result<(), JournalError> {
+    let is_waiting = journal.show(id).await?.summary.status == RunStatus::Waiting;
+    let stored = journal.claim(id).await?;
+    match engine.adopt(stored).await {
+        Ok(()) => journal.forget(id).await,
+        Err(error) => {
+            // Whoever resumes it finds it as it was.
+            if is_waiting {
+                journal.suspend(id).await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Hands over what sessions and runs remember, but for what Restate has already.
+async fn remembered(store: &SqliteStore, engine: &RestateEngine) -> Result<usize, Stop> {
+    let failed = |error: StateError| Stop::internal(error.to_string());
+    let now = SystemClock.now();
+    let (state, mut count) = (engine.state(), 0);
+    for (key, record, expires_at) in store.records(now).await.map_err(failed)? {
+        let writes = record.fields.into_iter().map(|(field, value)| Write::Set(field, value)).collect();
+        let commit = Commit { key, writes, read: Some(0), by: BY.to_owned(), at: now, expires_at };
+        match state.commit(commit).await {
+            Ok(()) => count += 1,
+            Err(StateError::Conflict) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(count)
+}

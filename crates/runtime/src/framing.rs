@@ -1,0 +1,171 @@
+//! How every run begins and ends, whichever engine drives it.
+
+use std::time::Duration;
+
+use stave_canon::{Timestamp, Value};
+use stave_diag::codes::run as codes;
+use stave_exec::Document;
+
+use crate::failure::{Failure, Kind};
+use crate::journal::{Ending, JournalError, StepRecord};
+use crate::plan::Plan;
+use crate::report::{NodeReport, RunFailure, RunReport, Status};
+use crate::request::Request;
+use crate::run::Run;
+use crate::services::Limits;
+
+/// The nodes as they stand before anything has happened.
+pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
+    plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin)).collect()
+}
+
+/// The request as the document wants it.
+pub(crate) fn request_of(
+    plan: &Plan,
+    request: &Value,
+    run_id: &str,
+    arrived_at: Timestamp,
+) -> Result<Request, Failure> {
+    let schema = &plan.document.inputs_schema;
+    if plan.is_workflow {
+        Request::of_workflow(request, schema, run_id, arrived_at)
+    } else {
+        Request::new(request, schema, run_id, arrived_at)
+    }
+}
+
+/// The longest that a run may take.
+pub(crate) fn time_limit(document: &Document, limits: &Limits) -> Duration {
+    match document.flow.timeout_ms {
+        0 => limits.run,
+        limit => limits.run.min(Duration::from_millis(limit.into())),
+    }
+}
+
+/// The results that a replay takes over.
+pub(crate) fn kept_steps(
+    plan: &Plan,
+    run: &str,
+    steps: Vec<StepRecord>,
+    from: Option<&str>,
+) -> Result<Vec<StepRecord>, JournalError> {
+    let index = |node: &str| {
+        plan.index(node)
+            .ok_or_else(|| JournalError::NoSuchNode { run: run.to_owned(), node: node.to_owned() })
+    };
+    let mut again = vec![false; plan.nodes.len()];
+    let mut waiting = match from {
+        Some(node) => vec![index(node)?],
+        None => {
+            let failed = steps.iter().filter(|step| step.outputs.is_err() || step.unhandled.is_some());
+            failed.map(|step| index(&step.node)).collect::<Result<_, _>>()?
+        }
+    };
+    while let Some(node) = waiting.pop() {
+        if let Some(again) = again.get_mut(node).filter(|again| !**again) {
+            *again = true;
+            let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
+            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.edges.get(*edge)?.to)));
+        }
+    }
+    Ok(steps
+        .into_iter()
+        .filter(|step| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false)))
+        .collect())
+}
+
+/// The report of a run that nothing was done for.
+pub(crate) fn refused(
+    run_id: &str,
+    document: &Document,
+    failure: Failure,
+    nodes: Vec<NodeReport>,
+) -> RunReport {
+    RunReport {
+        run_id: run_id.to_owned(),
+        flow: document.flow.name.clone(),
+        result: Err(whole_run(failure)),
+        nodes,
+        duration: Duration::ZERO,
+    }
+}
+
+/// The report of a run that came to a result.
+pub(crate) fn report_of(
+    run: &Run<'_>,
+    mut nodes: Vec<NodeReport>,
+    result: Result<Value, RunFailure>,
+    duration: Duration,
+) -> RunReport {
+    let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == Kind::Waiting);
+    for (node, report) in run.plan.nodes.iter().zip(&mut nodes) {
+        if node.tool && report.status == Status::Waiting {
+            report.status = Status::Skipped;
+            report.reason = Some("nothing called it".to_owned());
+        }
+    }
+    let nodes = if is_waiting { nodes } else { finish(nodes, "the run ended before it") };
+    let flow = run.plan.document.flow.name.clone();
+    RunReport { run_id: run.id.clone(), flow, result, nodes, duration }
+}
+
+/// Nodes that the run did not come to were cancelled by its end.
+pub(crate) fn finish(mut nodes: Vec<NodeReport>, reason: &str) -> Vec<NodeReport> {
+    for node in nodes.iter_mut().filter(|node| node.status == Status::Waiting) {
+        node.status = Status::Cancelled;
+        node.reason = Some(reason.to_owned());
+    }
+    nodes
+}
+
+/// Someone wanted the run to end.
+pub(crate) fn cancelled() -> RunFailure {
+    unfinished(Kind::Cancelled, "the run was cancelled".to_owned())
+}
+
+pub(crate) fn timed_out(limit: Duration) -> RunFailure {
+    let message = format!("the run took longer than {} ms", limit.as_millis());
+    whole_run(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
+}
+
+/// These nodes wait for a person.
+pub(crate) fn waits_at(nodes: Vec<String>) -> RunFailure {
+    let names: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
+    let message = format!("the run waits for a decision at {}", names.join(", "));
+    RunFailure { node: nodes.into_iter().next(), ..unfinished(Kind::Waiting, message) }
+}
+
+pub(crate) fn unfinished(kind: Kind, message: String) -> RunFailure {
+    whole_run(Failure::new(codes::RUN_STOPPED, kind, message))
+}
+
+fn whole_run(failure: Failure) -> RunFailure {
+    RunFailure { failure, node: None, attempts: 0 }
+}
+
+impl RunReport {
+    /// How the run ended; nothing when it goes on later.
+    #[must_use]
+    pub fn ending(&self) -> Option<Ending> {
+        match &self.result {
+            Ok(output) => Some(Ending::Ok(output.clone())),
+            Err(failed) => match failed.failure.kind {
+                Kind::Waiting | Kind::Interrupted => None,
+                Kind::Cancelled => Some(Ending::Cancelled),
+                _ => Some(Ending::Failed(failed.clone())),
+            },
+        }
+    }
+
+    /// Whether the run waits for a person.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        matches!(&self.result, Err(failed) if failed.failure.kind == Kind::Waiting)
+    }
+
+    /// The nodes that have no result, and why.
+    #[must_use]
+    pub fn idle(&self) -> Vec<NodeReport> {
+        self.nodes.iter().filter(|node| node.is_idle()).cloned().collect()
+    }
+}

@@ -1,0 +1,319 @@
+//! A run taken apart, for engines that keep its journal elsewhere: the graph is driven in one place, and each
+//! step is done in another, perhaps on another machine.
+//!
+//! Invariants: what can start, what is skipped and what follows from a result is decided by the code that the
+//! embedded engine runs; a graph that is given the same results in the same order starts the same steps in
+//! the same order, because it reads no clock and waits for nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use stave_canon::{Object, Timestamp, Value};
+use stave_exec::Document;
+
+use crate::budget::{Spending, Spent};
+use crate::calls::Calls;
+use crate::failure::Failure;
+use crate::framing;
+use crate::journal::{CallRecord, Decision, JournalError, StepRecord};
+use crate::plan::{INPUT, Plan};
+use crate::report::{NodeReport, RunFailure, RunReport, Status};
+use crate::request::Request;
+use crate::run::{Decisions, Run};
+use crate::scheduler::{self, Progress};
+use crate::services::Services;
+use crate::state::Commit;
+use crate::steps::StepKinds;
+use crate::task::{self, Stop};
+use crate::turns::Turns;
+
+pub use crate::task::STATE_CONFLICTS;
+
+/// What one run is a run of.
+#[derive(Debug)]
+pub struct Interpreter {
+    run_id: String,
+    plan: Arc<Plan>,
+    request: Request,
+    arrived_at: Timestamp,
+    services: Services,
+    turns: Arc<Turns>,
+}
+
+/// The graph of a run, and how far it has come.
+#[derive(Debug)]
+pub struct Graph<'i> {
+    run: Run<'i>,
+    progress: Progress,
+}
+
+/// A step that can be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepCall {
+    pub node: String,
+    pub inputs: Object,
+    /// The inputs that edges bring to the nodes it may call as tools.
+    pub tool_inputs: Vec<(String, Object)>,
+    /// How those nodes stand.
+    pub tool_reports: Vec<NodeReport>,
+    /// What the run has used up.
+    pub spent: Spent,
+    /// Whether it may change something outside the run.
+    pub effects: bool,
+}
+
+/// What a step came to.
+#[derive(Debug)]
+pub enum StepOutcome {
+    /// It waits for a person, as its report says.
+    Waits(Box<NodeReport>),
+    /// Its result, and what it wants remembered. Neither is written down yet.
+    Done(Box<StepRecord>, Option<Commit>),
+}
+
+impl Interpreter {
+    /// Makes a run of a plan ready; the report of one that is refused.
+    pub fn new(
+        services: Services,
+        turns: Arc<Turns>,
+        plan: Arc<Plan>,
+        run_id: &str,
+        request: &Value,
+        arrived_at: Timestamp,
+    ) -> Result<Interpreter, Box<RunReport>> {
+        match framing::request_of(&plan, request, run_id, arrived_at) {
+            Ok(request) => {
+                Ok(Interpreter { run_id: run_id.to_owned(), plan, request, arrived_at, services, turns })
+            }
+            Err(failure) => {
+                let nodes = framing::finish(framing::waiting(&plan), "the request was refused");
+                Err(Box::new(framing::refused(run_id, &plan.document, failure, nodes)))
+            }
+        }
+    }
+
+    /// The session whose state the run may change.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        let remembers =
+            self.plan.nodes.iter().any(|node| node.state.as_ref().is_some_and(|state| state.session));
+        self.request.session_id().filter(|_| remembers)
+    }
+
+    /// Whether steps remember something that ends with the run.
+    #[must_use]
+    pub fn has_run_state(&self) -> bool {
+        self.plan.nodes.iter().any(|node| node.state.as_ref().is_some_and(|state| !state.session))
+    }
+
+    /// The longest that the run may take.
+    #[must_use]
+    pub fn time_limit(&self) -> Duration {
+        framing::time_limit(&self.plan.document, &self.services.limits)
+    }
+
+    /// How many steps may be done at the same time. Steps that share a budget are done one after the other, so
+    /// that each knows what those before it have left.
+    #[must_use]
+    pub fn parallel_steps(&self) -> usize {
+        if self.plan.policy.budget.is_shared() { 1 } else { self.services.limits.parallel_steps }
+    }
+
+    /// The graph as it is after these results.
+    #[must_use]
+    pub fn graph(&self, known: Vec<StepRecord>) -> Graph<'_> {
+        let run =
+            self.run(framing::waiting(&self.plan), Spending::new(self.plan.policy.budget, Duration::ZERO));
+        let mut progress = Progress::new(&self.plan);
+        run.restore(known, &mut progress);
+        Graph { run, progress }
+    }
+
+    /// Does a step once. An error says that it has to be done again.
+    pub async fn step(
+        &self,
+        call: &StepCall,
+        calls: Vec<CallRecord>,
+        decisions: HashMap<String, Decision>,
+    ) -> Result<StepOutcome, JournalError> {
+        let (run, index) = self.run_of_step(call)?;
+        let run = Run { calls: Calls::new(calls), decisions: Decisions(decisions), ..run };
+        let Some(node) = self.plan.nodes.get(index) else { return Err(self.unknown(&call.node)) };
+        let tool_inputs: Vec<(usize, Object)> = call
+            .tool_inputs
+            .iter()
+            .filter_map(|(tool, inputs)| Some((self.plan.index(tool)?, inputs.clone())))
+            .collect();
+        match run.work(index, node, &call.inputs, &tool_inputs).await {
+            Ok(task::Work::Waits) => {
+                let mut reports = run.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+                Ok(StepOutcome::Waits(Box::new(reports.swap_remove(index))))
+            }
+            Ok(task::Work::Done(record, commit)) => Ok(StepOutcome::Done(record, commit)),
+            Err(Stop::Journal(error)) => Err(error),
+            Err(Stop::Cancelled | Stop::Interrupted | Stop::Waiting(_)) => {
+                Err(JournalError::Unreachable("the step was stopped".to_owned()))
+            }
+        }
+    }
+
+    /// The record of a step that is given up: what it wanted remembered could not be kept.
+    pub async fn give_up(&self, call: &StepCall, why: GivenUp) -> Result<StepRecord, JournalError> {
+        let (run, index) = self.run_of_step(call)?;
+        let Some(node) = self.plan.nodes.get(index) else { return Err(self.unknown(&call.node)) };
+        let failure = match why {
+            GivenUp::Conflicts => task::too_many_conflicts(),
+            GivenUp::State(reason) => task::state_failure(reason),
+            GivenUp::TooLarge { bytes, limit } => task::too_large(&JournalError::TooLarge { bytes, limit }),
+        };
+        Ok(run.failed(index, node, failure).await)
+    }
+
+    /// The run as one step sees it.
+    fn run_of_step(&self, call: &StepCall) -> Result<(Run<'_>, usize), JournalError> {
+        let index = self.plan.index(&call.node).ok_or_else(|| self.unknown(&call.node))?;
+        let mut reports = framing::waiting(&self.plan);
+        for known in &call.tool_reports {
+            if let Some(report) = self.plan.index(&known.id).and_then(|index| reports.get_mut(index)) {
+                *report = known.clone();
+            }
+        }
+        let clock = &self.services.clock;
+        let before = clock.now().duration_since(self.arrived_at);
+        let before = Duration::try_from(before).unwrap_or_default();
+        let spending = Spending::going_on(self.plan.policy.budget, clock.elapsed(), before, call.spent);
+        Ok((self.run(reports, spending), index))
+    }
+
+    fn run(&self, reports: Vec<NodeReport>, spending: Spending) -> Run<'_> {
+        Run {
+            id: self.run_id.clone(),
+            plan: &self.plan,
+            request: self.request.clone(),
+            services: &self.services,
+            reports: Mutex::new(reports),
+            calls: Calls::default(),
+            decisions: Decisions::default(),
+            spending,
+            turns: &self.turns,
+            // Whoever drives the graph decides when it stops.
+            stopping: tokio::sync::watch::channel(false).1,
+            unwritten: Mutex::new(None),
+        }
+    }
+
+    fn unknown(&self, node: &str) -> JournalError {
+        JournalError::NoSuchNode { run: self.run_id.clone(), node: node.to_owned() }
+    }
+}
+
+/// Why a step whose work was done fails after all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GivenUp {
+    /// Others changed its record again and again.
+    Conflicts,
+    /// Its record could not be written.
+    State(String),
+    /// Its result is more than may be kept.
+    TooLarge { bytes: usize, limit: usize },
+}
+
+impl StepCall {
+    /// Whether the step's result follows from the request alone and is not kept.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        self.node == INPUT
+    }
+}
+
+impl Graph<'_> {
+    /// The next step that can be done, the first of the document first.
+    pub fn next_step(&mut self) -> Option<StepCall> {
+        let scheduler::Ready { node: index, inputs, tool_inputs } =
+            self.run.next_ready(&mut self.progress)?;
+        let node = self.run.plan.nodes.get(index)?;
+        let reports = self.run.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let called = |report: &&NodeReport| report.status != Status::Waiting;
+        let tools = node.tools.iter().filter_map(|tool| reports.get(*tool)).filter(called);
+        let name =
+            |(tool, inputs): (usize, Object)| Some((self.run.plan.nodes.get(tool)?.id.clone(), inputs));
+        let spending = Spending::new(self.run.plan.policy.budget, Duration::ZERO);
+        spending.add_all(&reports);
+        Some(StepCall {
+            node: node.id.clone(),
+            inputs,
+            tool_inputs: tool_inputs.into_iter().filter_map(name).collect(),
+            tool_reports: tools.cloned().collect(),
+            spent: spending.spent(),
+            effects: node.effects,
+        })
+    }
+
+    /// Takes up the result of a step.
+    pub fn take(&mut self, record: StepRecord) {
+        if let Some(index) = self.run.plan.index(&record.node) {
+            self.run.take_record(index, record, &mut self.progress);
+        }
+    }
+
+    /// A step waits for a person.
+    pub fn wait(&mut self, waiting: NodeReport) {
+        let Some(index) = self.run.plan.index(&waiting.id) else { return };
+        self.run.report(index, |report| *report = waiting);
+        if !self.progress.waiting.contains(&index) {
+            self.progress.waiting.push(index);
+        }
+    }
+
+    /// A step waits no longer.
+    pub fn go_on(&mut self, node: &str) {
+        let index = self.run.plan.index(node);
+        self.progress.waiting.retain(|waiting| Some(*waiting) != index);
+    }
+
+    /// What the run came to, when nothing is at work and nothing can start; the failure that says for whom it
+    /// waits, when it does.
+    pub fn conclude(&mut self) -> Result<Value, RunFailure> {
+        self.run.conclude(&mut self.progress).unwrap_or_else(|nodes| Err(framing::waits_at(nodes)))
+    }
+
+    /// The run as a report, as far as it has come.
+    #[must_use]
+    pub fn report(&self, result: Result<Value, RunFailure>, duration: Duration) -> RunReport {
+        let nodes = self.run.reports.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        framing::report_of(&self.run, nodes, result, duration)
+    }
+}
+
+/// The results of an earlier run that a run of its document begins with.
+pub fn kept_steps(
+    document: &Arc<Document>,
+    run: &str,
+    steps: Vec<StepRecord>,
+    from: Option<&str>,
+) -> Result<Vec<StepRecord>, JournalError> {
+    match Plan::new(Arc::clone(document), &StepKinds::default()) {
+        Ok(plan) => framing::kept_steps(&plan, run, steps, from),
+        // The run is refused when it starts.
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// The failure of a run that someone wanted to end.
+#[must_use]
+pub fn cancelled() -> RunFailure {
+    framing::cancelled()
+}
+
+/// The failure of a run that took too long.
+#[must_use]
+pub fn timed_out(limit: Duration) -> RunFailure {
+    framing::timed_out(limit)
+}
+
+/// The report of a run whose document can not be run.
+#[must_use]
+pub fn refused(run_id: &str, document: &Document, failure: Failure) -> RunReport {
+    framing::refused(run_id, document, failure, Vec::new())
+}

@@ -1,0 +1,385 @@
+//! The graph of a run, driven by what is in Restate's journal.
+//!
+//! Invariant: everything that is asked of Restate here follows from the run's start, its document and the results
+//! that the journal has, in their order. Clocks are read inside journalled actions only, and reading or keeping a
+//! value by its hash changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use restate_sdk::context::{DurableFuture, RequestTarget};
+use restate_sdk::prelude::*;
+use stave_canon::{Timestamp, Value};
+use stave_diag::codes::run as codes;
+use stave_runtime::interpreter::{Graph, Interpreter, StepCall, StepOutcome, cancelled, timed_out};
+use stave_runtime::journal::{Decision, RunStatus, codec};
+use stave_runtime::{Failure, Kind, RunFailure, RunReport};
+
+use crate::body::Body;
+use crate::error::ScaleError;
+use crate::keys::{ProjectKey, SESSION, STATE, STEP, STORE};
+use crate::messages::{Answer, Job, Start, inputs_text, record_of, records_of, report_text};
+use crate::services::failed;
+use crate::store::Packed;
+use crate::worker::Shared;
+
+/// The promises of a run.
+pub(super) const CANCEL: &str = "cancel";
+pub(super) const TURN: &str = "turn";
+pub(super) const REST: &str = "rest/";
+/// What a run keeps about itself, for those who look.
+pub(crate) const HEAD: &str = "run";
+pub(crate) const STANDING: &str = "standing";
+pub(crate) const STEPS: &str = "step/";
+pub(crate) const DECIDED: &str = "decided/";
+pub(super) const ASKED: &str = "asked/";
+
+/// Something that a run waits for.
+enum Happened {
+    Step(String, Result<Body, TerminalError>),
+    Decided(String, Result<Body, TerminalError>),
+    Turn,
+    Cancel,
+    /// The run has taken its time; which of its stretches is counted.
+    Limit(u32),
+}
+
+type Awaited<'c> = Pin<Box<dyn DurableFuture<Output = Happened> + Send + 'c>>;
+
+/// One run on its way.
+struct Driver<'c> {
+    shared: &'c Arc<Shared>,
+    ctx: &'c WorkflowContext<'c>,
+    project: ProjectKey,
+    run: String,
+    start: Start,
+    interpreter: &'c Interpreter,
+    graph: Graph<'c>,
+    awaited: DurableFuturesUnordered<Awaited<'c>>,
+    /// The steps that are being done, and those among them that wait for a person.
+    at_work: BTreeMap<String, StepCall>,
+    asked: BTreeMap<String, StepCall>,
+    decided: HashMap<String, Decision>,
+    steps: usize,
+    rests: u32,
+    is_resting: bool,
+    stretch: u32,
+    /// The hashes of the values that are kept for this run.
+    stored: BTreeSet<String>,
+}
+
+pub(super) async fn drive(
+    shared: &Arc<Shared>,
+    ctx: &WorkflowContext<'_>,
+    start: &Value,
+) -> Result<Value, HandlerError> {
+    let start = Start::of_value(start).map_err(failed)?;
+    let (project, run) = place(ctx.key()).ok_or_else(|| TerminalError::new("the run has no place"))?;
+    ctx.set(HEAD, Body(start.to_value()));
+    stand(ctx, RunStatus::Running, 0, None);
+    let prepared = shared.prepared(&project, &start.document).await.map_err(failed)?;
+    let request = shared.store.unpack(&project, &run, &start.request).await.map_err(failed)?;
+    let interpreter = prepared.interpreter(shared, &run, &request, start.started_at).map_err(failed)?;
+    let interpreter = match interpreter {
+        Ok(interpreter) => interpreter,
+        Err(report) => {
+            let begun = (start.started_at, 0);
+            return end(shared, ctx, &project, &run, begun, *report, &BTreeSet::new()).await;
+        }
+    };
+    let known = match &start.known {
+        Some(known) => {
+            let known = shared.store.unpack(&project, &run, known).await.map_err(failed)?;
+            records_of(&known).map_err(failed)?
+        }
+        None => Vec::new(),
+    };
+    for (number, record) in known.iter().enumerate() {
+        let text = shared.store.pack(&project, &run, codec::encode_step(record)).await.map_err(failed)?;
+        ctx.set(&step_key(number), Body(kept_step(&record.node, &text)));
+    }
+    let steps = known.len();
+    let stored = [&Some(start.request.clone()), &start.known];
+    let stored = stored.into_iter().flatten().filter_map(Packed::stored).map(str::to_owned).collect();
+    let driver = Driver {
+        shared,
+        ctx,
+        project,
+        run,
+        decided: start.decisions.clone(),
+        start,
+        graph: interpreter.graph(known),
+        interpreter: &interpreter,
+        awaited: DurableFuturesUnordered::new(),
+        at_work: BTreeMap::new(),
+        asked: BTreeMap::new(),
+        steps,
+        rests: 0,
+        is_resting: false,
+        stretch: 0,
+        stored,
+    };
+    driver.work().await
+}
+
+impl<'c> Driver<'c> {
+    async fn work(mut self) -> Result<Value, HandlerError> {
+        let result = self.result().await?;
+        let report = self.graph.report(result, Duration::ZERO);
+        if self.interpreter.has_run_state() {
+            let key = self.project.state_of(&self.start.flow, "request", &self.run);
+            self.ctx.request::<(), ()>(RequestTarget::object(STATE, key, "forget"), ()).send();
+        }
+        let begun = (self.start.started_at, self.rests);
+        end(self.shared, self.ctx, &self.project, &self.run, begun, report, &self.stored).await
+    }
+
+    /// Does everything that can be done, and gives what the run comes to.
+    async fn result(&mut self) -> Result<Result<Value, RunFailure>, HandlerError> {
+        let ctx = self.ctx;
+        self.awaited.push(Box::pin(ctx.promise::<Body>(CANCEL).map(|_| Happened::Cancel)));
+        let mut has_turn = self.ask_for_turn();
+        if has_turn {
+            self.begin_stretch();
+        }
+        let mut is_cancelled = false;
+        loop {
+            if has_turn && !is_cancelled {
+                self.begin_steps().await?;
+            }
+            if is_cancelled && !self.at_work.values().any(|call| call.effects) {
+                return Ok(Err(cancelled()));
+            }
+            if has_turn && self.at_work.is_empty() {
+                match self.graph.conclude() {
+                    Err(failed) if failed.failure.kind == Kind::Waiting => self.rest(failed).await?,
+                    result => return Ok(result),
+                }
+            }
+            // An error says that Restate itself was asked to cancel the invocation.
+            let Ok(Some((_, happened))) = self.awaited.next().await else { return Ok(Err(cancelled())) };
+            match happened {
+                Happened::Turn => {
+                    has_turn = true;
+                    self.begin_stretch();
+                }
+                Happened::Cancel => is_cancelled = true,
+                Happened::Limit(stretch) => {
+                    if stretch == self.stretch && !self.is_resting {
+                        return Ok(Err(timed_out(self.interpreter.time_limit())));
+                    }
+                }
+                Happened::Step(node, answer) => {
+                    let Some(call) = self.at_work.remove(&node) else { continue };
+                    match answer {
+                        Ok(answer) => self.take(call, &answer.0).await?,
+                        Err(error) => return Ok(Err(undone(&node, &error))),
+                    }
+                }
+                Happened::Decided(node, decision) => {
+                    let Some(call) = self.asked.remove(&node) else { continue };
+                    let decision = decision.ok().and_then(|body| body.0.as_str().map(codec::decode_decision));
+                    let decision = decision.ok_or_else(|| TerminalError::new("a decision says nothing"))?;
+                    let decision = decision.map_err(|error| TerminalError::new(error.to_string()))?;
+                    self.go_on(&node, call, decision).await?;
+                }
+            }
+        }
+    }
+
+    /// Asks for the run's turn when it may change what a session remembers; whether it has its turn at once.
+    fn ask_for_turn(&mut self) -> bool {
+        let Some(session) = self.interpreter.session() else { return true };
+        let ctx = self.ctx;
+        let key = self.project.session(&self.start.flow, session);
+        let asked = Value::from_iter([("run", ctx.key()), ("invocation", ctx.invocation_id())]);
+        // Whoever started the run has asked already, so that turns are taken in the order of the starts.
+        ctx.request::<Body, ()>(RequestTarget::object(SESSION, key, "turn"), Body(asked))
+            .idempotency_key(self.run.clone())
+            .send();
+        self.awaited.push(Box::pin(ctx.promise::<Body>(TURN).map(|_| Happened::Turn)));
+        false
+    }
+
+    /// The time in which the run waits for nobody is bounded.
+    fn begin_stretch(&mut self) {
+        self.stretch += 1;
+        let stretch = self.stretch;
+        let sleep = self.ctx.sleep(self.interpreter.time_limit());
+        self.awaited.push(Box::pin(sleep.map(move |_| Happened::Limit(stretch))));
+    }
+
+    async fn begin_steps(&mut self) -> Result<(), HandlerError> {
+        let most = self.interpreter.parallel_steps().min(self.start.parallel_steps);
+        while self.at_work.len() < most {
+            let Some(call) = self.graph.next_step() else { break };
+            if call.is_request() {
+                self.take_request(&call).await?;
+            } else {
+                let decision = self.decided.get(&call.node).cloned();
+                self.begin_step(call, decision).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields of the request, which no step has to be done for elsewhere.
+    async fn take_request(&mut self, call: &StepCall) -> Result<(), HandlerError> {
+        let (interpreter, call) = (self.interpreter, call.clone());
+        let done = self.ctx.run(move || async move {
+            match interpreter.step(&call, Vec::new(), HashMap::new()).await? {
+                StepOutcome::Done(record, _) => Ok(Body(codec::encode_step(&record).into())),
+                StepOutcome::Waits(_) => Err(TerminalError::new("the request waits for nobody").into()),
+            }
+        });
+        let done = done.name("request").await?;
+        let record = record_of(stave_runtime::plan::INPUT, done.0.as_str().unwrap_or_default());
+        self.graph.take(record.map_err(failed)?);
+        Ok(())
+    }
+
+    async fn begin_step(&mut self, call: StepCall, decision: Option<Decision>) -> Result<(), HandlerError> {
+        let store = &self.shared.store;
+        let inputs = store.pack(&self.project, &self.run, inputs_text(&call)).await.map_err(failed)?;
+        self.stored.extend(inputs.stored().map(str::to_owned));
+        let job = Job {
+            run: self.run.clone(),
+            project: self.project.text(),
+            document: self.start.document.clone(),
+            request: self.start.request.clone(),
+            started_at: self.start.started_at,
+            node: call.node.clone(),
+            inputs,
+            tool_reports: codec::encode_reports(&call.tool_reports),
+            spent: call.spent,
+            effects: call.effects,
+            decision,
+        };
+        let node = call.node.clone();
+        let done = self.ctx.request::<Body, Body>(RequestTarget::service(STEP, "exec"), Body(job.to_value()));
+        self.awaited.push(Box::pin(done.call().map(move |answer| Happened::Step(node, answer))));
+        self.at_work.insert(call.node.clone(), call);
+        Ok(())
+    }
+
+    /// Takes up what a step came to.
+    async fn take(&mut self, call: StepCall, answer: &Value) -> Result<(), HandlerError> {
+        let ctx = self.ctx;
+        match Answer::of_value(answer).map_err(failed)? {
+            Answer::Waits(reports) => {
+                let reports = codec::decode_reports(&reports);
+                let reports = reports.map_err(|error| failed(ScaleError::Damaged(error.to_string())))?;
+                let (awakeable, decided) = ctx.awakeable::<Body>();
+                ctx.set(&format!("{ASKED}{}", call.node), Body(awakeable.into()));
+                let node = call.node.clone();
+                self.awaited.push(Box::pin(decided.map(move |decision| Happened::Decided(node, decision))));
+                reports.into_iter().for_each(|report| self.graph.wait(report));
+                self.asked.insert(call.node.clone(), call);
+            }
+            Answer::Done { node, record } => {
+                let text =
+                    self.shared.store.unpack(&self.project, &self.run, &record).await.map_err(failed)?;
+                self.stored.extend(record.stored().map(str::to_owned));
+                ctx.set(&step_key(self.steps), Body(kept_step(&node, &record)));
+                self.steps += 1;
+                self.graph.take(record_of(&node, &text).map_err(failed)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a step go on that a person has decided about.
+    async fn go_on(&mut self, node: &str, call: StepCall, decision: Decision) -> Result<(), HandlerError> {
+        let ctx = self.ctx;
+        ctx.clear(&format!("{ASKED}{node}"));
+        ctx.set(&format!("{DECIDED}{node}"), Body(codec::encode_decision(&decision).into()));
+        self.graph.go_on(node);
+        self.decided.insert(node.to_owned(), decision.clone());
+        if std::mem::replace(&mut self.is_resting, false) {
+            stand(ctx, RunStatus::Running, self.rests, None);
+            self.begin_stretch();
+        }
+        self.begin_step(call, Some(decision)).await
+    }
+
+    /// Nothing can be done until somebody decides.
+    async fn rest(&mut self, failed_at: RunFailure) -> Result<(), HandlerError> {
+        if std::mem::replace(&mut self.is_resting, true) {
+            return Ok(());
+        }
+        let report = report_text(&self.graph.report(Err(failed_at), Duration::ZERO));
+        let report = self.shared.store.pack(&self.project, &self.run, report).await.map_err(failed)?;
+        self.stored.extend(report.stored().map(str::to_owned));
+        self.ctx.resolve_promise(&format!("{REST}{}", self.rests), Body(report.to_value()));
+        self.rests += 1;
+        stand(self.ctx, RunStatus::Waiting, self.rests, None);
+        Ok(())
+    }
+}
+
+/// Writes the end of a run down, and lets what was kept for it end with it.
+async fn end(
+    shared: &Arc<Shared>,
+    ctx: &WorkflowContext<'_>,
+    project: &ProjectKey,
+    run: &str,
+    (started_at, rests): (Timestamp, u32),
+    mut report: RunReport,
+    stored: &BTreeSet<String>,
+) -> Result<Value, HandlerError> {
+    let clock = Arc::clone(&shared.clock);
+    let now = ctx.run(move || async move { Ok(Body(clock.now().to_string().into())) }).name("end").await?;
+    let now: Timestamp =
+        now.0.as_str().and_then(|now| now.parse().ok()).ok_or_else(|| TerminalError::new("no time"))?;
+    report.duration = now.duration_since(started_at).try_into().unwrap_or_default();
+    let status = report.ending().map_or(RunStatus::Error, |ending| ending.status());
+    let text = report_text(&report);
+    let packed = shared.store.pack(project, run, text).await.map_err(failed)?;
+    stand(ctx, status, rests, Some((now, &packed)));
+    ctx.resolve_promise(&format!("{REST}{rests}"), Body(packed.to_value()));
+    for hash in stored.iter().map(String::as_str).chain(packed.stored()) {
+        let key = project.stored(run, hash);
+        ctx.request::<(), ()>(RequestTarget::object(STORE, key, "forget"), ()).send_after(shared.retention);
+    }
+    Ok(packed.to_value())
+}
+
+/// Writes down how a run stands.
+fn stand(ctx: &WorkflowContext<'_>, status: RunStatus, rests: u32, end: Option<(Timestamp, &Packed)>) {
+    let standing = Value::from_iter([
+        ("status", Value::from(status.word())),
+        ("rests", rests.into()),
+        ("ended_at", end.map(|(at, _)| at.to_string()).into()),
+        ("report", end.map_or(Value::Null, |(_, report)| report.to_value())),
+    ]);
+    ctx.set(STANDING, Body(standing));
+}
+
+/// The project and the id of a run, from its key.
+fn place(key: &str) -> Option<(ProjectKey, String)> {
+    let value = stave_canon::parse(key).ok()?;
+    match value.as_array()? {
+        [Value::String(tenant), Value::String(repo), Value::String(run)] => {
+            Some((ProjectKey::new(tenant, repo), run.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Steps are kept in the order in which they were done.
+fn step_key(number: usize) -> String {
+    format!("{STEPS}{number:06}")
+}
+
+fn kept_step(node: &str, record: &Packed) -> Value {
+    Value::from_iter([("node", Value::from(node)), ("record", record.to_value())])
+}
+
+/// A step that can not be done, whatever is tried.
+fn undone(node: &str, error: &TerminalError) -> RunFailure {
+    let message = format!("the step could not be done: {}", error.message());
+    let failure = Failure::new(codes::RUN_STOPPED, Kind::Configuration, message);
+    RunFailure { failure, node: Some(node.to_owned()), attempts: 0 }
+}
