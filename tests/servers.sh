@@ -2,6 +2,8 @@
 # Installs the servers that tests start for themselves, where they are not there yet. Debian and its kin.
 set -eu
 
+sh "$(dirname "$0")/restate.sh"
+
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
 # Debian keeps the program of the database where only root looks.

@@ -22,9 +22,8 @@ mod folder;
 mod json;
 mod mask;
 mod process;
-mod python;
+mod restate;
 mod scripted;
 mod serve;
 #[path = "../../crates/stores/tests/stores/server.rs"]
 mod server;
-mod studio;
