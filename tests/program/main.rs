@@ -19,6 +19,7 @@ mod exec_equivalence;
 mod faults;
 mod flow_rows;
 mod folder;
+mod gateway;
 mod json;
 mod mask;
 mod process;

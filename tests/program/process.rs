@@ -76,8 +76,17 @@ impl Watched {
 impl Watched {
     /// Asks the process to end.
     pub(crate) fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Asks the process to read its settings again.
+    pub(crate) fn hang_up(&self) {
+        self.signal("-HUP");
+    }
+
+    fn signal(&self, signal: &str) {
         let id = self.child.id().expect("the process goes on").to_string();
-        let asked = std::process::Command::new("kill").args(["-TERM", &id]).status();
+        let asked = std::process::Command::new("kill").args([signal, &id]).status();
         assert!(asked.is_ok_and(|status| status.success()), "process {id} can not be signalled");
     }
 

@@ -4,6 +4,7 @@ mod compile;
 mod engine;
 pub(crate) mod exec;
 mod flow;
+mod gateway;
 mod serve;
 mod system;
 
@@ -15,6 +16,7 @@ pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
+pub(crate) use gateway::Gateway;
 pub(crate) use serve::Serve;
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Test(crate::commands::Test),
     /// Serve flows over HTTP: KServe protocols, runs, events
     Serve(Serve),
+    /// Serve models over HTTP: any client of OpenAI's or Anthropic's, governed and cache-planned
+    Gateway(Gateway),
     /// Compile flows to exec documents and a manifest
     Compile(Compile),
     /// Look at exec documents: show, validate, graph, diff
@@ -122,7 +126,7 @@ impl Command {
             Command::Rep(_) => false,
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
-            Command::Serve(_) => false,
+            Command::Serve(_) | Command::Gateway(_) => false,
             Command::PyWorker => false,
         }
     }

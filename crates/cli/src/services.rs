@@ -220,7 +220,7 @@ fn tool_servers(project: &Project) -> McpServers {
     McpServers::new(servers)
 }
 
-fn prices(project: &Project) -> Result<Prices, Stop> {
+pub(crate) fn prices(project: &Project) -> Result<Prices, Stop> {
     let mut prices = Prices::built_in();
     if let Some(text) = &project.settings.prices {
         prices = prices

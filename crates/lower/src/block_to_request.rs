@@ -10,9 +10,9 @@ use stave_block::{PromptIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
-pub use govern::{Governed, govern_body};
+pub use govern::{GatedBody, Governed, gate_body, govern_body, position_texts};
 pub use rewrite::{RewritePolicy, rewrite_body};
-pub use splice::{Splice, Spliced, splice_plan};
+pub use splice::{Splice, Spliced, plan_splices, splice_plan};
 
 /// What a request has beside its messages.
 #[derive(Debug, Clone, PartialEq, Default)]

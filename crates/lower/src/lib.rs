@@ -18,8 +18,8 @@ mod prompt_to_block;
 mod request_to_block;
 
 pub use block_to_request::{
-    Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, govern_body, rewrite_body,
-    splice_plan,
+    GatedBody, Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, gate_body,
+    govern_body, plan_splices, position_texts, rewrite_body, splice_plan,
 };
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{
@@ -29,5 +29,6 @@ pub use flow_to_system::{
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block};
 pub use request_to_block::{
-    BlockPlace, RequestBlocks, RequestFault, TapeFault, detect_surface, read_wire, request_to_block,
+    BlockPlace, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
+    request_to_block,
 };

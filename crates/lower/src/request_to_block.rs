@@ -2,6 +2,7 @@
 //! else. Both know their bytes in the body, which is never written anew.
 
 mod anthropic_messages;
+mod body;
 mod detect;
 mod gemini_generate_content;
 mod openai_chat;
@@ -19,6 +20,7 @@ use thiserror::Error;
 use positions::Positions;
 use tape::{Kind, ROOT, Tape};
 
+pub use body::RequestBody;
 pub use tape::TapeFault;
 
 /// Why a body has no blocks.

@@ -10,6 +10,7 @@ mod exec;
 mod explain;
 mod features;
 mod fmt;
+mod gateway;
 mod graph;
 mod keys;
 mod lsp;
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
         Command::Serve(arguments) => serve::serve(&arguments, terminal),
+        Command::Gateway(arguments) => gateway::gateway(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments, terminal),

@@ -2,6 +2,7 @@
 
 mod accepts;
 mod engine;
+mod gateway;
 mod governance;
 mod journal;
 mod mcp;
@@ -21,6 +22,7 @@ use crate::exit::Stop;
 use crate::files;
 
 pub(crate) use engine::EngineSettings;
+pub(crate) use gateway::{GatewaySettings, UpstreamSettings};
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use journal::JournalSettings;
 pub(crate) use mcp::McpServer;
@@ -62,6 +64,7 @@ pub(crate) struct Settings {
     pub(crate) checks: CheckPolicies,
     pub(crate) signing: Signing,
     pub(crate) deploy: DeployOptions,
+    pub(crate) gateway: GatewaySettings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -59,6 +59,7 @@ impl Reader<'_> {
                 "deploy",
                 "governance",
                 "prompt",
+                "gateway",
             ],
         );
         let mut settings = Settings::default();
@@ -102,6 +103,7 @@ impl Reader<'_> {
         settings.checks = self.checks(root);
         settings.signing = self.signing(root);
         settings.deploy = self.deploy(root);
+        settings.gateway = self.gateway(root);
         settings
     }
 

@@ -1,1 +1,25 @@
-//! The way of a request through the gateway, and of its answer back.
+//! The proxy: from a client's bytes to an upstream's and back.
+
+mod answer;
+mod entry;
+mod exchange;
+mod gateway;
+mod headers;
+mod interface;
+mod judge;
+mod listener;
+mod metrics;
+mod origin;
+mod pages;
+mod prepare;
+mod queue;
+mod received;
+mod reply;
+mod seen;
+mod setup;
+mod tap;
+mod upstream;
+
+pub use gateway::{Gateway, GatewayOptions};
+pub use setup::BadSetup;
+pub use upstream::BadUpstream;

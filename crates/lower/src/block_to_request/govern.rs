@@ -2,7 +2,7 @@
 //! routed, and always recorded.
 
 use stave_block::{
-    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Scope, SensitivityLabel,
+    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
     SensitivityPolicy, WirePrompt, find_sensitive, redaction,
 };
 
@@ -18,6 +18,15 @@ pub struct Governed {
     pub records: Vec<GateRecord>,
 }
 
+/// What the gate decided about a body, before anything is taken out of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatedBody {
+    pub verdict: GateVerdict,
+    /// The redactions, in the order of the positions.
+    pub splices: Vec<Splice>,
+    pub records: Vec<GateRecord>,
+}
+
 /// Labels every string of a body's positions and decides what may go out.
 #[must_use]
 pub fn govern_body(
@@ -27,9 +36,24 @@ pub fn govern_body(
     origin: &Scope,
     destination: Destination<'_>,
 ) -> Governed {
+    let GatedBody { verdict, splices, records } = gate_body(body, wire, 0, policy, origin, destination);
+    Governed { verdict, spliced: Spliced::new(body, splices), records }
+}
+
+/// The same for the positions from `first` on, for a caller that knows what was decided about those before:
+/// a conversation grows at its end, and what a prefix holds does not change.
+#[must_use]
+pub fn gate_body(
+    body: &str,
+    wire: &WirePrompt,
+    first: usize,
+    policy: &SensitivityPolicy,
+    origin: &Scope,
+    destination: Destination<'_>,
+) -> GatedBody {
     let mut gate = Gate::new(policy, origin, destination);
     let mut splices = Vec::new();
-    for (block, position) in wire.positions.iter().enumerate() {
+    for (block, position) in wire.positions.iter().enumerate().skip(first) {
         let strings = strings(body, position.range.start, position.range.end);
         let findings: Vec<(usize, Finding)> = strings
             .iter()
@@ -53,7 +77,14 @@ pub fn govern_body(
         }
     }
     let (verdict, records) = gate.finished();
-    Governed { verdict, spliced: Spliced::new(body, splices), records }
+    GatedBody { verdict, splices, records }
+}
+
+/// The texts of a position as a reader sees them.
+#[must_use]
+pub fn position_texts(body: &str, position: &Position) -> Vec<String> {
+    let strings = strings(body, position.range.start, position.range.end);
+    strings.into_iter().map(|string| string.text).collect()
 }
 
 /// The strings of a JSON value that are values themselves, not keys or the words that say what a part is.

@@ -24,6 +24,12 @@ pub struct Spliced {
 /// Applies a plan to the body that `wire` was read from.
 #[must_use]
 pub fn splice_plan(body: &str, wire: &WirePrompt, plan: &CachePlan) -> Spliced {
+    Spliced::new(body, plan_splices(body, wire, plan))
+}
+
+/// The splices that apply a plan to the body that `wire` was read from.
+#[must_use]
+pub fn plan_splices(body: &str, wire: &WirePrompt, plan: &CachePlan) -> Vec<Splice> {
     let mut splices = Vec::new();
     let automatic = automatic_stays(wire, plan);
     if let (Some(mark), None) = (&wire.automatic_mark, automatic) {
@@ -55,7 +61,7 @@ pub fn splice_plan(body: &str, wire: &WirePrompt, plan: &CachePlan) -> Spliced {
         let text = format!("\"prompt_cache_key\":{key}{comma}");
         splices.push(Splice { range: wire.body_start..wire.body_start, text });
     }
-    Spliced::new(body, splices)
+    splices
 }
 
 /// The position whose planned mark the automatic one already is.

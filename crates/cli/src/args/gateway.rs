@@ -1,0 +1,30 @@
+//! The grammar of `stave gateway`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stave gateway                                   what stave.toml sets up, on 127.0.0.1:8090
+  stave gateway --listen 0.0.0.0:8090             needs keys: `stave keys`
+
+  OPENAI_BASE_URL=http://127.0.0.1:8090/v1        for OpenAI's libraries
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8090        for Anthropic's libraries and Claude Code
+
+Without [gateway.upstreams] in stave.toml, requests go to the providers' own addresses with the client's own
+key. SIGHUP reads stave.toml again; SIGTERM takes nothing new and waits for requests that have begun.")]
+pub(crate) struct Gateway {
+    /// The address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The project's folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) project: PathBuf,
+    /// Where keys and records live; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Let everyone in who can reach the port; something in front of it has to decide who may
+    #[arg(long)]
+    pub(crate) without_keys: bool,
+}

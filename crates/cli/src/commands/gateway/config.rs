@@ -1,0 +1,112 @@
+//! The gateway's configuration, from `stave.toml` and the environment.
+
+use std::path::Path;
+
+use stave_block::{GateAction, SensitivityLabel, SensitivityPolicy};
+use stave_diag::{Diagnostic, Sources, render};
+use stave_flow::model::Sensitivity;
+use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
+use stave_llm::{Provider, Secret};
+
+use crate::exit::Stop;
+use crate::governance;
+use crate::project::{FILE, Project, UpstreamSettings};
+use crate::services;
+
+/// The project of a folder.
+pub(super) fn project(folder: &Path) -> Result<Project, Stop> {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let project = Project::of(&folder.join(FILE), &mut sources, &mut diagnostics)?;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Stop::invalid(format!("{FILE}: {}", render::summary(&diagnostics)))
+            .help("`stave check stave.toml` says what is wrong"));
+    }
+    Ok(project)
+}
+
+pub(super) fn read(project: &Project) -> Result<GatewayConfig, Stop> {
+    let settings = &project.settings.gateway;
+    let mut upstreams = Vec::new();
+    for upstream in &settings.upstreams {
+        upstreams.push(self::upstream(project, upstream)?);
+    }
+    if upstreams.is_empty() {
+        // The providers themselves, with whatever key the client has.
+        upstreams = vec![
+            UpstreamConfig::new("anthropic", Provider::Anthropic),
+            UpstreamConfig::new("openai", Provider::OpenAi),
+        ];
+    }
+    Ok(GatewayConfig {
+        tenant: project.tenant().to_owned(),
+        upstreams,
+        models: settings.models.clone(),
+        limits: settings.limits,
+        timeouts: settings.timeouts,
+        retries: settings.retries,
+        breaker: settings.breaker,
+        policy: RequestPolicy {
+            governance: governance::policies(project)?,
+            enforcement: settings.enforcement.unwrap_or(Enforcement::Enforce),
+            sensitivity: sensitivity(project),
+            gate: settings.gate.unwrap_or(true),
+            forward_unreadable: settings.forward_unreadable,
+        },
+        planning: settings.planning,
+        prices: services::prices(project)?,
+    })
+}
+
+fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamConfig, Stop> {
+    let key = match &settings.key {
+        None => None,
+        Some(name) => {
+            let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+            let value = value.ok_or_else(|| {
+                Stop::invalid(format!("the key of upstream `{}` is not there", settings.name))
+                    .help(format!("set {name} in the environment"))
+            })?;
+            Some(Secret::new(value))
+        }
+    };
+    let endpoint = settings.endpoint.as_deref().or_else(|| settings.provider.endpoint());
+    let host = endpoint.and_then(|endpoint| url::Url::parse(endpoint).ok()?.host_str().map(str::to_owned));
+    let scopes = &project.settings.accepts;
+    let said = host
+        .and_then(|host| scopes.hosts.get(&host.to_ascii_lowercase()))
+        .or_else(|| scopes.providers.get(settings.provider.as_str()));
+    let said = said.map(|level| match level {
+        Sensitivity::Public => SensitivityLabel::Public,
+        Sensitivity::Private => SensitivityLabel::Private,
+        Sensitivity::Restricted => SensitivityLabel::Restricted,
+    });
+    Ok(UpstreamConfig {
+        name: settings.name.clone(),
+        provider: settings.provider,
+        endpoint: settings.endpoint.clone(),
+        key,
+        api_version: settings.api_version.clone(),
+        interfaces: settings.interfaces.clone(),
+        models: settings.models.clone(),
+        concurrency: settings.concurrency.map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
+        accepts: settings.accepts.or(said).unwrap_or(SensitivityLabel::Private),
+        timeouts: settings.timeouts,
+    })
+}
+
+/// What is done with restricted content, as for the flows of the project.
+fn sensitivity(project: &Project) -> SensitivityPolicy {
+    let mut policy = SensitivityPolicy::default();
+    let action = match project.settings.restricted.as_deref() {
+        None => return policy,
+        Some("refuse") => GateAction::Refuse,
+        Some("redact") => GateAction::Redact,
+        Some(other) => match other.strip_prefix("route:") {
+            Some(to) => GateAction::Route(to.to_owned()),
+            None => return policy,
+        },
+    };
+    policy.restricted = action.clone();
+    policy.block = Some(action);
+    policy
+}

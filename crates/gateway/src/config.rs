@@ -1,0 +1,391 @@
+//! What a gateway is set up to do: whom it asks, for which models, within which bounds.
+//!
+//! Invariant: everything here was read from the operator's own file. Nothing that a client sends becomes an
+//! address.
+
+use std::time::Duration;
+
+use stave_block::{SensitivityLabel, SensitivityPolicy, Surface};
+use stave_llm::prices::Prices;
+use stave_llm::{Provider, Secret};
+use stave_lower::RewritePolicy;
+use stave_prompt::governance::PolicySet;
+
+/// The whole setup. It can be exchanged while the gateway runs.
+#[derive(Debug, Clone)]
+pub struct GatewayConfig {
+    /// The tenant of requests that no key speaks for.
+    pub tenant: String,
+    pub upstreams: Vec<UpstreamConfig>,
+    /// In the order of the file; the first that fits a model's name counts.
+    pub models: Vec<ModelRoute>,
+    pub limits: GatewayLimits,
+    pub timeouts: GatewayTimeouts,
+    pub retries: Retries,
+    pub breaker: BreakerConfig,
+    pub policy: RequestPolicy,
+    pub planning: Planning,
+    pub prices: Prices,
+}
+
+/// A provider, or a server that speaks like one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpstreamConfig {
+    pub name: String,
+    pub provider: Provider,
+    /// The provider's public address when absent.
+    pub endpoint: Option<String>,
+    /// Without one, the client's own key is passed on.
+    pub key: Option<Secret>,
+    pub api_version: Option<String>,
+    /// The interfaces it speaks, the preferred one first; those of its provider when empty.
+    pub interfaces: Vec<Surface>,
+    /// Names of models that go there when no route names them; `*` at the end stands for anything.
+    pub models: Vec<String>,
+    /// How many requests it gets at the same time.
+    pub concurrency: Option<usize>,
+    /// How sensitive the data may be that it is given.
+    pub accepts: SensitivityLabel,
+    pub timeouts: Option<GatewayTimeouts>,
+}
+
+/// Where requests for a model go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRoute {
+    /// The model as clients name it; `*` at the end stands for anything.
+    pub name: String,
+    /// Shared by weight.
+    pub targets: Vec<RouteTarget>,
+    /// Asked in this order when the targets fail.
+    pub fallback: Vec<RouteTarget>,
+    /// What counts as failing.
+    pub fallback_on: Vec<FaultClass>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteTarget {
+    pub upstream: String,
+    /// The model's name there; as the client wrote it when absent.
+    pub model: Option<String>,
+    pub weight: u32,
+}
+
+/// The ways in which an upstream can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultClass {
+    /// 429.
+    RateLimited,
+    /// 503 and 529.
+    Overloaded,
+    /// Every other 5xx, 408 and 409.
+    ServerError,
+    Timeout,
+    /// No connection, or one that broke before the reply began.
+    Connection,
+    /// 401 and 403.
+    Authentication,
+    /// 404.
+    NotFound,
+    /// 400, 413 and 422: the request is not one for this upstream.
+    Rejected,
+}
+
+/// Bounds on what clients can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatewayLimits {
+    pub body_bytes: usize,
+    pub headers: usize,
+    pub header_bytes: usize,
+    pub connections: usize,
+    /// How many requests are with upstreams at the same time.
+    pub concurrency: usize,
+    /// How many more may wait for their turn.
+    pub waiting: usize,
+    /// How long one may wait.
+    pub queue: Duration,
+    /// How long a client may take to send a request's head.
+    pub header_reading: Duration,
+    /// How long it may take for the body.
+    pub body_reading: Duration,
+    /// How long requests are waited for when the gateway ends.
+    pub drain: Duration,
+    /// The largest reply that is turned into another interface's words.
+    pub reply_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatewayTimeouts {
+    pub connect: Duration,
+    /// Until the head of the reply is there.
+    pub first_byte: Duration,
+    /// Between two pieces of a reply.
+    pub idle: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retries {
+    /// How often one upstream is asked again.
+    pub attempts: u32,
+    /// The first wait; later ones double.
+    pub backoff: Duration,
+    /// The longest wait, also when the upstream asks for more: then the next upstream is asked, or the client
+    /// gets the answer.
+    pub longest: Duration,
+    /// How many retries are allowed per request, over all of them.
+    pub share: f64,
+    /// How many retries may be made at once beyond that.
+    pub burst: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerConfig {
+    /// So many failures in a row take an upstream out.
+    pub failures: u32,
+    /// For how long at first; each time that it fails again doubles it.
+    pub pause: Duration,
+    pub longest_pause: Duration,
+}
+
+/// What requests are judged by.
+#[derive(Debug, Clone)]
+pub struct RequestPolicy {
+    pub governance: PolicySet,
+    pub enforcement: Enforcement,
+    pub sensitivity: SensitivityPolicy,
+    /// Whether sensitive content is looked for at all.
+    pub gate: bool,
+    /// Whether a body that nobody can read, and so judge, is sent all the same.
+    pub forward_unreadable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enforcement {
+    /// What a policy denies is refused.
+    Enforce,
+    /// It is sent and reported.
+    Report,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planning {
+    pub on: bool,
+    /// Whether a request is refused whose plan fails, rather than sent as it came.
+    pub fail_closed: bool,
+    pub rewrites: RewritePolicy,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        GatewayConfig {
+            tenant: "local".to_owned(),
+            upstreams: Vec::new(),
+            models: Vec::new(),
+            limits: GatewayLimits::default(),
+            timeouts: GatewayTimeouts::default(),
+            retries: Retries::default(),
+            breaker: BreakerConfig::default(),
+            policy: RequestPolicy::default(),
+            planning: Planning::default(),
+            prices: Prices::built_in(),
+        }
+    }
+}
+
+impl UpstreamConfig {
+    #[must_use]
+    pub fn new(name: impl Into<String>, provider: Provider) -> Self {
+        UpstreamConfig {
+            name: name.into(),
+            provider,
+            endpoint: None,
+            key: None,
+            api_version: None,
+            interfaces: Vec::new(),
+            models: Vec::new(),
+            concurrency: None,
+            accepts: SensitivityLabel::Private,
+            timeouts: None,
+        }
+    }
+
+    /// The interfaces it speaks, the preferred one first.
+    #[must_use]
+    pub fn surfaces(&self) -> &[Surface] {
+        if !self.interfaces.is_empty() {
+            return &self.interfaces;
+        }
+        match self.provider {
+            Provider::OpenAi => &[Surface::OpenAiChat, Surface::OpenAiResponses],
+            Provider::OpenAiResponses => &[Surface::OpenAiResponses],
+            Provider::Anthropic => &[Surface::AnthropicMessages],
+            Provider::Azure => &[Surface::OpenAiChat],
+            Provider::Ollama | Provider::Bedrock => &[],
+        }
+    }
+}
+
+impl FaultClass {
+    pub const ALL: [FaultClass; 8] = [
+        FaultClass::RateLimited,
+        FaultClass::Overloaded,
+        FaultClass::ServerError,
+        FaultClass::Timeout,
+        FaultClass::Connection,
+        FaultClass::Authentication,
+        FaultClass::NotFound,
+        FaultClass::Rejected,
+    ];
+
+    /// What another upstream is asked for unless a route says otherwise.
+    pub const PASSING: [FaultClass; 5] = [
+        FaultClass::RateLimited,
+        FaultClass::Overloaded,
+        FaultClass::ServerError,
+        FaultClass::Timeout,
+        FaultClass::Connection,
+    ];
+
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            FaultClass::RateLimited => "rate_limited",
+            FaultClass::Overloaded => "overloaded",
+            FaultClass::ServerError => "server_error",
+            FaultClass::Timeout => "timeout",
+            FaultClass::Connection => "connection",
+            FaultClass::Authentication => "authentication",
+            FaultClass::NotFound => "not_found",
+            FaultClass::Rejected => "rejected",
+        }
+    }
+
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        FaultClass::ALL.into_iter().find(|class| class.word() == word)
+    }
+
+    /// The class of a reply's status; `None` when it is no failure.
+    #[must_use]
+    pub fn of_status(status: u16) -> Option<Self> {
+        Some(match status {
+            429 => FaultClass::RateLimited,
+            503 | 529 => FaultClass::Overloaded,
+            408 | 409 | 500..=599 => FaultClass::ServerError,
+            401 | 403 => FaultClass::Authentication,
+            404 => FaultClass::NotFound,
+            400..=499 => FaultClass::Rejected,
+            _ => return None,
+        })
+    }
+
+    /// Whether the failure may pass by itself, so that asking again makes sense.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        FaultClass::PASSING.contains(&self)
+    }
+}
+
+impl Default for GatewayLimits {
+    fn default() -> Self {
+        GatewayLimits {
+            body_bytes: 32 * 1024 * 1024,
+            headers: 100,
+            header_bytes: 64 * 1024,
+            connections: 4096,
+            concurrency: 1024,
+            waiting: 4096,
+            queue: Duration::from_secs(60),
+            header_reading: Duration::from_secs(15),
+            body_reading: Duration::from_secs(60),
+            drain: Duration::from_secs(30),
+            reply_bytes: 32 * 1024 * 1024,
+        }
+    }
+}
+
+impl Default for GatewayTimeouts {
+    fn default() -> Self {
+        GatewayTimeouts {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(600),
+            idle: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Retries {
+            attempts: 1,
+            backoff: Duration::from_millis(250),
+            longest: Duration::from_secs(4),
+            share: 0.2,
+            burst: 10,
+        }
+    }
+}
+
+impl Default for BreakerConfig {
+    fn default() -> Self {
+        BreakerConfig { failures: 5, pause: Duration::from_secs(5), longest_pause: Duration::from_secs(60) }
+    }
+}
+
+impl Default for RequestPolicy {
+    fn default() -> Self {
+        RequestPolicy {
+            governance: PolicySet::strict(),
+            enforcement: Enforcement::Enforce,
+            sensitivity: SensitivityPolicy::default(),
+            gate: true,
+            forward_unreadable: false,
+        }
+    }
+}
+
+impl Default for Planning {
+    fn default() -> Self {
+        Planning { on: true, fail_closed: false, rewrites: RewritePolicy::default() }
+    }
+}
+
+/// Whether a name fits a pattern that may end in `*`.
+#[must_use]
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_that_fails_has_a_class_and_every_class_a_word() {
+        for (status, class) in [
+            (429, Some(FaultClass::RateLimited)),
+            (529, Some(FaultClass::Overloaded)),
+            (503, Some(FaultClass::Overloaded)),
+            (500, Some(FaultClass::ServerError)),
+            (401, Some(FaultClass::Authentication)),
+            (404, Some(FaultClass::NotFound)),
+            (422, Some(FaultClass::Rejected)),
+            (200, None),
+            (302, None),
+        ] {
+            assert_eq!(FaultClass::of_status(status), class, "{status}");
+        }
+        for class in FaultClass::ALL {
+            assert_eq!(FaultClass::from_word(class.word()), Some(class));
+        }
+    }
+
+    #[test]
+    fn a_star_at_the_end_stands_for_anything() {
+        assert!(fits("claude-*", "claude-opus-5") && fits("*", "") && fits("a", "a"));
+        assert!(!fits("claude-*", "gpt-5") && !fits("a", "ab"));
+    }
+}

@@ -1,0 +1,115 @@
+//! What is being found out about a request, until it is over.
+//!
+//! Invariant: every request leaves exactly one record, whatever becomes of it: it is written when this goes
+//! away, and this goes away with the request.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use stave_block::{CachePlan, Counters};
+use stave_llm::Usage;
+use stave_llm::prices::{Cost, Price};
+
+use super::gateway::Core;
+use super::interface::Endpoint;
+use super::queue::Turn;
+use super::setup::Setup;
+use super::upstream::Upstream;
+use crate::keys::Admission;
+use crate::records::{Money, Outcome, RequestRecord};
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    core: Arc<Core>,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) record: RequestRecord,
+    started: Duration,
+    pub(crate) admission: Option<Admission>,
+    /// What the planner is told about once the counters are known.
+    pub(crate) planned: Option<(Arc<Upstream>, CachePlan)>,
+    /// Whether the provider's cache would have been used the same way without us.
+    pub(crate) is_as_sent: bool,
+    pub(crate) usage: Option<Usage>,
+    /// What is taken for the tokens when nobody tells them.
+    pub(crate) estimate: Usage,
+    /// Held until the answer is over.
+    pub(crate) turns: Vec<Turn>,
+}
+
+impl Entry {
+    pub(crate) fn begin(core: &Arc<Core>, setup: Arc<Setup>, endpoint: Endpoint) -> Entry {
+        let id = format!("req_{:032x}", core.ids.fresh());
+        let mut record = RequestRecord::new(core.clock.now(), id);
+        record.surface = std::borrow::Cow::Borrowed(endpoint.surface().word());
+        record.tenant = Arc::clone(&setup.tenant);
+        // Until an answer has begun, going away is the client's doing.
+        record.status = 499;
+        record.outcome = Outcome::Cancelled;
+        core.metrics.begun();
+        Entry {
+            core: Arc::clone(core),
+            setup,
+            endpoint,
+            record,
+            started: core.clock.elapsed(),
+            admission: None,
+            planned: None,
+            is_as_sent: true,
+            usage: None,
+            estimate: Usage::default(),
+            turns: Vec::new(),
+        }
+    }
+
+    /// How long the request has taken so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.core.clock.elapsed().saturating_sub(self.started)
+    }
+
+    fn money(&mut self) -> Option<Cost> {
+        let model = self.record.model_used.as_deref()?;
+        let price = self.setup.config.prices.of(model)?;
+        let usage = self.record.usage;
+        let spent = price.cost(&usage);
+        let as_sent = if self.is_as_sent { spent } else { without_cache(price, usage) };
+        self.record.money = Money { spent: Some(spent), as_sent: Some(as_sent) };
+        Some(spent)
+    }
+}
+
+fn without_cache(price: &Price, usage: Usage) -> Cost {
+    price.cost(&Usage { cache_read: 0, cache_write: 0, cache_write_1h: 0, ..usage })
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let now = self.core.clock.elapsed();
+        self.record.durations.total = now.saturating_sub(self.started);
+        let is_told = self.usage.is_some();
+        // A request that was answered has used something, also when nobody says how much.
+        let has_used = self.record.upstream.is_some() && self.record.durations.first_byte.is_some();
+        self.record.usage = match self.usage {
+            Some(usage) => usage,
+            None if has_used && self.record.status < 400 => self.estimate,
+            None => Usage::default(),
+        };
+        let money = self.money();
+        if let Some(admission) = self.admission.take()
+            && has_used
+            && self.record.status < 400
+        {
+            admission.settle(self.record.usage.total(), money.unwrap_or_default());
+        }
+        if let (Some((upstream, plan)), true) = (self.planned.take(), is_told) {
+            let usage = self.record.usage;
+            let counters =
+                Counters { input: usage.input, read: usage.cache_read, written: usage.cache_write };
+            let mut planner = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner);
+            planner.learn(&plan, counters, now.as_secs_f64());
+        }
+        self.core.metrics.ended(self.endpoint, &self.record);
+        let empty = RequestRecord::new(self.record.time, String::new());
+        self.core.sink.append(std::mem::replace(&mut self.record, empty));
+    }
+}

@@ -1,0 +1,241 @@
+//! Whether a request may go to an upstream: the gate for sensitive content, and the project's policies.
+//!
+//! Invariant: closed by default. What could not be judged is not sent, and neither is what a rule of ours
+//! failed on.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hyper::StatusCode;
+use stave_block::{
+    Destination, GateAction, GateRecord, GateVerdict, Position, ProvenanceLabel, Scope, SensitivityLabel,
+    WirePrompt,
+};
+use stave_canon::{Clock, Ids};
+use stave_lower::{Splice, gate_body, position_texts};
+use stave_prompt::PromptIrBuilder;
+use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
+
+use super::interface::Fault;
+use super::seen::CleanPrefixes;
+use super::upstream::Upstream;
+use crate::config::{Enforcement, RequestPolicy};
+use crate::records::GateDecision;
+
+/// What was decided about a request that may be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    /// What is taken out of it.
+    pub(crate) splices: Vec<Splice>,
+    /// The upstream that it has to go to instead.
+    pub(crate) route: Option<String>,
+    pub(crate) decisions: Vec<GateDecision>,
+}
+
+/// A request that must not be sent, with what was decided.
+#[derive(Debug)]
+pub(crate) struct Denied {
+    pub(crate) fault: Fault,
+    pub(crate) decisions: Vec<GateDecision>,
+}
+
+/// What judging needs beside the request.
+#[derive(Debug)]
+pub(crate) struct Judge<'j> {
+    pub(crate) policy: &'j RequestPolicy,
+    pub(crate) clean: &'j CleanPrefixes,
+    pub(crate) tenant: &'j str,
+    pub(crate) ids: &'j dyn Ids,
+    pub(crate) clock: &'j dyn Clock,
+}
+
+impl Judge<'_> {
+    /// Judges a request on its way to an upstream. A defect of ours is a refusal.
+    pub(crate) fn judge(
+        &self,
+        body: &str,
+        wire: &WirePrompt,
+        upstream: &Upstream,
+        model: &str,
+    ) -> Result<Judged, Denied> {
+        let judged = catch_unwind(AssertUnwindSafe(|| self.decide(body, wire, upstream, model)));
+        judged.unwrap_or_else(|_| {
+            let message = "the request could not be judged, so it was not sent";
+            let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "policy_failed", message);
+            Err(Denied { fault, decisions: Vec::new() })
+        })
+    }
+
+    fn decide(
+        &self,
+        body: &str,
+        wire: &WirePrompt,
+        upstream: &Upstream,
+        model: &str,
+    ) -> Result<Judged, Denied> {
+        let accepts = upstream.config.accepts;
+        let enforcement = self.policy.enforcement;
+        if enforcement != Enforcement::Off {
+            let asked = AskedModel { provider: upstream.config.provider.as_str(), name: Some(model) };
+            self.enforce(&self.policy.governance.check_model(asked), &mut Vec::new())?;
+        }
+        // What a prefix holds does not change, so it is judged once.
+        let rules = rules(accepts, self.tenant);
+        let known = if wire.positions.iter().all(has_plain_mark) { self.clean.known(rules, wire) } else { 0 };
+        if known == wire.positions.len() {
+            return Ok(Judged::default());
+        }
+        let mut judged = Judged::default();
+        if self.policy.gate {
+            self.gate(body, wire, known, accepts, &mut judged)?;
+        }
+        if enforcement != Enforcement::Off {
+            let verdict = self.texts(body, wire, known, upstream, model);
+            self.enforce(&verdict, &mut judged.decisions)?;
+        }
+        if judged.decisions.is_empty() && judged.splices.is_empty() {
+            self.clean.add(rules, wire, known);
+        }
+        Ok(judged)
+    }
+
+    fn gate(
+        &self,
+        body: &str,
+        wire: &WirePrompt,
+        known: usize,
+        accepts: SensitivityLabel,
+        judged: &mut Judged,
+    ) -> Result<(), Denied> {
+        let origin = Scope::new(self.tenant);
+        let destination = match accepts {
+            SensitivityLabel::Restricted => Destination::Within(&origin),
+            SensitivityLabel::Private => Destination::External,
+            SensitivityLabel::Public => Destination::Shared,
+        };
+        let gated = gate_body(body, wire, known, &self.policy.sensitivity, &origin, destination);
+        judged.decisions = decisions(&gated.records);
+        match gated.verdict {
+            GateVerdict::Send => judged.splices = gated.splices,
+            GateVerdict::Route(to) => judged.route = Some(to),
+            GateVerdict::Refuse => {
+                let rules: Vec<&str> = judged.decisions.iter().map(|decision| &*decision.rule).collect();
+                let message =
+                    format!("the request holds content that may not leave here: {}", rules.join(", "));
+                let fault = Fault::new(StatusCode::FORBIDDEN, "content_refused", message);
+                return Err(Denied { fault, decisions: std::mem::take(&mut judged.decisions) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the policies say about the texts: instructions are the intent, everything else is content.
+    fn texts(
+        &self,
+        body: &str,
+        wire: &WirePrompt,
+        known: usize,
+        upstream: &Upstream,
+        model: &str,
+    ) -> Verdict {
+        let policies = &self.policy.governance;
+        let mut texts: Vec<(String, String)> = Vec::new();
+        for position in wire.positions.iter().skip(known).filter(|position| is_content(position)) {
+            let place = position.message.map_or_else(|| "request".to_owned(), |at| format!("messages[{at}]"));
+            texts.extend(position_texts(body, position).into_iter().map(|text| (place.clone(), text)));
+        }
+        let contents: Vec<Content<'_>> =
+            texts.iter().map(|(reference, text)| Content { reference, path: None, text }).collect();
+        let mut verdict = policies.check_content(&contents);
+        let is_new = wire.positions.iter().skip(known).any(is_instruction);
+        if is_new {
+            verdict.violations.extend(self.intent(policies, body, wire, upstream, model).violations);
+        }
+        verdict
+    }
+
+    fn intent(
+        &self,
+        policies: &PolicySet,
+        body: &str,
+        wire: &WirePrompt,
+        upstream: &Upstream,
+        model: &str,
+    ) -> Verdict {
+        let texts = wire.positions.iter().filter(|position| is_instruction(position));
+        let system: Vec<String> = texts.flat_map(|position| position_texts(body, position)).collect();
+        let ir = PromptIrBuilder::new("gateway", system.join("\n"))
+            .set_model_hint(upstream.config.provider.as_str())
+            .add_metadata("model", model)
+            .build(self.ids, self.clock);
+        ir.map(|ir| policies.check(&ir)).unwrap_or_default()
+    }
+
+    /// Refuses what a verdict denies, and keeps what it flags.
+    fn enforce(&self, verdict: &Verdict, decisions: &mut Vec<GateDecision>) -> Result<(), Denied> {
+        if verdict.violations.is_empty() {
+            return Ok(());
+        }
+        let is_refused = !verdict.approved() && self.policy.enforcement == Enforcement::Enforce;
+        let action = if is_refused { "refuse" } else { "flag" };
+        for violation in &verdict.violations {
+            add(decisions, action, Cow::Owned(violation.policy.to_string()));
+        }
+        if !is_refused {
+            return Ok(());
+        }
+        let message = format!("governance refused the request: {}", verdict.texts().join("; "));
+        let fault = Fault::new(StatusCode::FORBIDDEN, "prompt_refused", message);
+        Err(Denied { fault, decisions: std::mem::take(decisions) })
+    }
+}
+
+/// Whether a mark says nothing but that it is one: what else stands in it is not part of the prefix's hash.
+fn has_plain_mark(position: &Position) -> bool {
+    position.mark.as_ref().is_none_or(|mark| mark.value.len() <= 64)
+}
+
+fn is_instruction(position: &Position) -> bool {
+    position.provenance == ProvenanceLabel::System && position.kind == stave_block::PositionKind::Text
+}
+
+fn is_content(position: &Position) -> bool {
+    matches!(
+        position.provenance,
+        ProvenanceLabel::User | ProvenanceLabel::Tool | ProvenanceLabel::Retrieval | ProvenanceLabel::Memory
+    )
+}
+
+/// A number for what a request is judged by, beside the policies, which are the same for all.
+fn rules(accepts: SensitivityLabel, tenant: &str) -> u128 {
+    let mut number = match accepts {
+        SensitivityLabel::Public => 1,
+        SensitivityLabel::Private => 2,
+        SensitivityLabel::Restricted => 3,
+    };
+    for byte in tenant.bytes() {
+        number = (number ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    number
+}
+
+/// The gate's decisions by rule.
+fn decisions(records: &[GateRecord]) -> Vec<GateDecision> {
+    let mut decisions = Vec::new();
+    for record in records {
+        let action = match record.action {
+            GateAction::Redact => "redact",
+            GateAction::Refuse => "refuse",
+            GateAction::Route(_) => "route",
+        };
+        add(&mut decisions, action, Cow::Borrowed(record.rule));
+    }
+    decisions
+}
+
+fn add(decisions: &mut Vec<GateDecision>, action: &'static str, rule: Cow<'static, str>) {
+    match decisions.iter_mut().find(|known| known.action == action && known.rule == rule) {
+        Some(known) => known.places += 1,
+        None => decisions.push(GateDecision { action: Cow::Borrowed(action), rule, places: 1 }),
+    }
+}

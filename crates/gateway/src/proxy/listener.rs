@@ -1,0 +1,112 @@
+//! Connections of clients: accepted within a bound, and ended in order.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::gateway::{Core, Phase};
+use super::interface::{Fault, Route};
+use super::reply::Reply;
+use super::{exchange, pages};
+
+/// How long accepting pauses when the machine has no more sockets to give.
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub(crate) async fn accept(core: &Arc<Core>, listener: TcpListener, end: impl Future<Output = ()>) -> usize {
+    let mut connections = JoinSet::new();
+    let places = Arc::new(Semaphore::new(core.setup().config.limits.connections));
+    let mut end = std::pin::pin!(end);
+    loop {
+        // Clients beyond the bound wait in the system's own queue.
+        let place = tokio::select! {
+            () = &mut end => break,
+            place = Arc::clone(&places).acquire_owned() => place,
+        };
+        let Ok(place) = place else { break };
+        let accepted = tokio::select! {
+            () = &mut end => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                connections.spawn(serve(Arc::clone(core), stream, place));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+    core.drain();
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    let drain = core.setup().config.limits.drain;
+    // What is left then is broken off, and its records are written as it goes.
+    let _ = tokio::time::timeout(drain, drained).await;
+    let left = core.metrics.in_progress();
+    connections.shutdown().await;
+    left
+}
+
+async fn serve(core: Arc<Core>, stream: TcpStream, _place: OwnedSemaphorePermit) {
+    let _ = stream.set_nodelay(true);
+    let mut phase = core.phase();
+    let limits = core.setup().config.limits;
+    let service = service_fn(move |request| {
+        let core = Arc::clone(&core);
+        async move { Ok::<Reply, Infallible>(answer(&core, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_reading)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.header_bytes.max(8192))
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // A client that broke the connection off is no failure of ours.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = draining(&mut phase) => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn draining(phase: &mut watch::Receiver<Phase>) {
+    // Without a gateway there is nothing to wait for.
+    let _ = phase.wait_for(|phase| *phase == Phase::Draining).await;
+}
+
+async fn answer(core: &Arc<Core>, request: Request<Incoming>) -> Reply {
+    let (parts, body) = request.into_parts();
+    let Some(route) = Route::of(parts.uri.path()) else {
+        core.metrics.page("other", 404);
+        let fault = Fault::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here");
+        return fault.into_reply(Route::Models.surface(&parts.headers));
+    };
+    if !route.takes(&parts.method) {
+        core.metrics.page(route.template(), 405);
+        let message = format!("{} is not taken here", parts.method);
+        let fault = Fault::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+        let mut reply = fault.into_reply(route.surface(&parts.headers));
+        reply.headers_mut().insert(header::ALLOW, route.allow());
+        return reply;
+    }
+    match route {
+        Route::Ask(endpoint) => exchange::answer(core, endpoint, parts, body).await,
+        route => {
+            let reply = pages::answer(core, &route, &parts.headers);
+            core.metrics.page(route.template(), reply.status().as_u16());
+            reply
+        }
+    }
+}

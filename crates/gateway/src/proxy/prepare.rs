@@ -1,0 +1,271 @@
+//! A request made ready for one upstream: in its interface, with its model's name, cache-planned, spliced.
+//!
+//! Invariant: planning fails open. Whatever goes wrong with it, the body that was judged is sent.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::PoisonError;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use stave_block::{CachePlan, PlanRequest, Planner, PlannerSettings, Surface, WirePrompt};
+use stave_canon::Value;
+use stave_lower::{RequestBody, Splice, Spliced, plan_splices, read_wire, rewrite_body};
+
+use super::interface::{Fault, codec};
+use super::judge::{Denied, Judge, Judged};
+use super::received::Received;
+use super::upstream::Upstream;
+use crate::config::Planning;
+use crate::records::{Breakpoint, GateDecision, Miss};
+
+/// What goes out, and what is to be remembered of it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) surface: Surface,
+    pub(crate) body: Bytes,
+    pub(crate) plan: Option<CachePlan>,
+    pub(crate) breakpoints: Vec<Breakpoint>,
+    pub(crate) not_planned: Option<Cow<'static, str>>,
+    pub(crate) failed_open: Option<Cow<'static, str>>,
+    pub(crate) miss: Option<Miss>,
+    pub(crate) decisions: Vec<GateDecision>,
+    /// Whether the client marked the request for the cache itself.
+    pub(crate) has_own_marks: bool,
+    /// The upstream that it has to go to instead of this one.
+    pub(crate) route: Option<String>,
+}
+
+/// A body on its way, with what it is made of.
+struct Shaped<'b> {
+    body: Cow<'b, str>,
+    wire: Cow<'b, WirePrompt>,
+}
+
+pub(crate) fn prepare(
+    received: &Received,
+    upstream: &Upstream,
+    model: &str,
+    judge: &Judge<'_>,
+    planning: &Planning,
+    now: f64,
+) -> Result<Prepared, Denied> {
+    let deny = |fault| Denied { fault, decisions: Vec::new() };
+    let Some(surface) = upstream.surface_for(received.surface()) else {
+        return Err(deny(Fault::new(StatusCode::BAD_GATEWAY, "no_upstream", "no upstream speaks this")));
+    };
+    let wire = match &received.wire {
+        Ok(wire) => wire,
+        Err(fault) if judge.policy.forward_unreadable && surface == received.surface() => {
+            return Ok(unreadable(received, surface, &fault.to_string()));
+        }
+        Err(fault) => return Err(deny(Fault::bad_request(format!("the body can not be read: {fault}")))),
+    };
+    let judged = judge.judge(received.text(), wire, upstream, model)?;
+    let Judged { splices, route, decisions } = judged;
+    let mut prepared = Prepared {
+        surface,
+        body: Bytes::new(),
+        plan: None,
+        breakpoints: Vec::new(),
+        not_planned: None,
+        failed_open: None,
+        miss: None,
+        decisions,
+        has_own_marks: !wire.client_marks().is_empty() || wire.cache_key.is_some(),
+        route,
+    };
+    if prepared.route.is_some() {
+        return Ok(prepared);
+    }
+    let shaped = shape(received, wire, splices, surface, model)
+        .map_err(|fault| Denied { fault, decisions: std::mem::take(&mut prepared.decisions) })?;
+    let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
+    if !planning.on || counts_only {
+        prepared.not_planned = Some(Cow::Borrowed(if counts_only { "counts_tokens" } else { "off" }));
+        prepared.body = finished(received, &shaped, Vec::new(), model);
+        return Ok(prepared);
+    }
+    let planned = catch_unwind(AssertUnwindSafe(|| plan(&shaped, upstream, received, planning, now)));
+    match planned {
+        Ok((plan, splices, rewritten)) => {
+            let shaped = rewritten.unwrap_or(shaped);
+            prepared.breakpoints = breakpoints(&plan);
+            prepared.not_planned = why_not(&plan, &shaped.wire).map(Cow::Borrowed);
+            prepared.miss = miss(received, upstream, &shaped.wire);
+            prepared.plan = Some(plan);
+            prepared.body = finished(received, &shaped, splices, model);
+        }
+        Err(_) if planning.fail_closed => {
+            let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "planning_failed", "planning failed");
+            return Err(Denied { fault, decisions: std::mem::take(&mut prepared.decisions) });
+        }
+        Err(_) => {
+            // What the planner knew when it failed is not to be relied on.
+            let mut planner = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner);
+            *planner = Planner::new(PlannerSettings::default());
+            drop(planner);
+            prepared.failed_open = Some(Cow::Borrowed("planning"));
+            prepared.body = finished(received, &shaped, Vec::new(), model);
+        }
+    }
+    Ok(prepared)
+}
+
+/// The body with what the gate takes out, in the interface of the upstream.
+fn shape<'r>(
+    received: &'r Received,
+    wire: &'r WirePrompt,
+    splices: Vec<Splice>,
+    surface: Surface,
+    model: &str,
+) -> Result<Shaped<'r>, Fault> {
+    let unreadable = |fault: String| Fault::bad_request(format!("the body can not be read: {fault}"));
+    let is_redacted = !splices.is_empty();
+    let body = if is_redacted {
+        Cow::Owned(Spliced::new(received.text(), splices).body)
+    } else {
+        Cow::Borrowed(received.text())
+    };
+    if surface != received.surface() {
+        let value = stave_canon::parse(&body).map_err(|error| unreadable(error.to_string()))?;
+        let mut request =
+            codec(received.surface()).decode_request(value).map_err(|kind| unreadable(kind.to_string()))?;
+        model.clone_into(&mut request.model);
+        keep_known(&mut request, received.surface());
+        let encoded = codec(surface).encode_request(&request);
+        let body = encoded.body.to_string();
+        let wire = read_wire(&body, Some(surface)).map_err(|fault| unreadable(fault.to_string()))?;
+        return Ok(Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
+    }
+    if is_redacted {
+        let wire = read_wire(&body, Some(surface)).map_err(|fault| unreadable(fault.to_string()))?;
+        return Ok(Shaped { body, wire: Cow::Owned(wire) });
+    }
+    Ok(Shaped { body, wire: Cow::Borrowed(wire) })
+}
+
+/// Fields that only the client's provider understands are not sent to another, which would refuse them.
+fn keep_known(request: &mut stave_llm::Request, from: Surface) {
+    request.extra.clear();
+    for message in &mut request.messages {
+        message.extra.clear();
+        for part in &mut message.content {
+            part.extra.clear();
+        }
+    }
+    for tool in &mut request.tools {
+        if let stave_llm::Tool::Function(function) = tool {
+            function.extra.clear();
+        }
+    }
+    // A tool that its provider runs itself can not be run by another.
+    request.tools.retain(|tool| matches!(tool, stave_llm::Tool::Function(_)));
+    if from == Surface::AnthropicMessages {
+        // There it says who the user is, here it would be stored with the request.
+        request.metadata.clear();
+    }
+    // Reasoning of another provider carries a proof that this one can not check.
+    for message in &mut request.messages {
+        message.content.retain(|part| {
+            !matches!(part.kind, stave_llm::PartKind::Thinking(_) | stave_llm::PartKind::Other(_))
+        });
+    }
+}
+
+fn plan<'s>(
+    shaped: &Shaped<'_>,
+    upstream: &Upstream,
+    received: &Received,
+    planning: &Planning,
+    now: f64,
+) -> (CachePlan, Vec<Splice>, Option<Shaped<'s>>) {
+    let mut rewritten = None;
+    if planning.rewrites != Default::default() {
+        let body = rewrite_body(&shaped.body, &shaped.wire, planning.rewrites).body;
+        // A rewrite serves the cache only; one that can not be read is not used.
+        if let Ok(wire) = read_wire(&body, Some(shaped.wire.surface)) {
+            rewritten = Some(Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
+        }
+    }
+    let (body, wire) = match &rewritten {
+        Some(rewritten) => (&*rewritten.body, &*rewritten.wire),
+        None => (&*shaped.body, &*shaped.wire),
+    };
+    let request = PlanRequest { wire, body, session: received.session.as_deref(), now };
+    let mut plan = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner).plan(&request);
+    if is_short(wire) {
+        // What is not cached needs no way to a warm machine.
+        plan.cache_key = None;
+    }
+    let splices = plan_splices(body, wire, &plan);
+    (plan, splices, rewritten)
+}
+
+/// The bytes that go out: the client's own when nothing is changed.
+fn finished(received: &Received, shaped: &Shaped<'_>, mut splices: Vec<Splice>, model: &str) -> Bytes {
+    if *shaped.wire.model != *model {
+        let range = RequestBody::read(&shaped.body).ok().and_then(|body| body.range("model"));
+        splices.extend(range.map(|range| Splice { range, text: Value::from(model).to_string() }));
+    }
+    match (&shaped.body, splices.is_empty()) {
+        (Cow::Borrowed(_), true) => received.body.clone(),
+        (Cow::Owned(body), true) => Bytes::from(body.clone()),
+        (body, false) => Spliced::new(body, splices).body.into(),
+    }
+}
+
+/// A body that nobody can read, which the operator wants sent all the same.
+fn unreadable(received: &Received, surface: Surface, fault: &str) -> Prepared {
+    Prepared {
+        surface,
+        body: received.body.clone(),
+        plan: None,
+        breakpoints: Vec::new(),
+        not_planned: Some(Cow::Borrowed("unreadable")),
+        failed_open: Some(Cow::Owned(format!("unreadable: {fault}"))),
+        miss: None,
+        decisions: Vec::new(),
+        has_own_marks: false,
+        route: None,
+    }
+}
+
+fn breakpoints(plan: &CachePlan) -> Vec<Breakpoint> {
+    let marks = plan.marks.iter();
+    marks
+        .map(|(position, ttl)| Breakpoint {
+            position: u32::try_from(*position).unwrap_or(u32::MAX),
+            long: *ttl == stave_block::Ttl::Long,
+        })
+        .collect()
+}
+
+/// Why a plan asks nothing of the cache.
+fn why_not(plan: &CachePlan, wire: &WirePrompt) -> Option<&'static str> {
+    if is_short(wire) {
+        return Some("too_short");
+    }
+    if wire.surface != Surface::AnthropicMessages || !plan.marks.is_empty() {
+        return None;
+    }
+    Some(if wire.last_markable().is_none() { "nothing_markable" } else { "would_not_pay" })
+}
+
+/// Whether a request has fewer tokens than any provider caches, about.
+fn is_short(wire: &WirePrompt) -> bool {
+    let bytes: u64 = wire.positions.iter().map(|position| u64::from(position.length)).sum();
+    bytes < 4 * 512
+}
+
+/// Where the request parts from the one before it in its conversation.
+fn miss(received: &Received, upstream: &Upstream, wire: &WirePrompt) -> Option<Miss> {
+    let session = received.session.as_deref()?;
+    let parting = upstream.seen.compare(session, wire)?;
+    Some(Miss {
+        place: Cow::Owned(parting.place),
+        variable: None,
+        common_tokens: parting.common / 4,
+        lost_tokens: parting.lost / 4,
+    })
+}

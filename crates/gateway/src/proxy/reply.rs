@@ -1,0 +1,327 @@
+//! What goes back to the client: a body of ours, the upstream's bytes as they come, or its events in the
+//! client's words.
+//!
+//! Invariant: bytes that pass are passed as they are and at once; nothing of a stream is held back. However
+//! the reply ends, what is known of it goes into its record.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use http_body_util::BodyStream;
+use hyper::Response;
+use hyper::StatusCode;
+use hyper::body::{Body, Frame, SizeHint};
+use sha2::{Digest as _, Sha256};
+use stave_block::Surface;
+use stave_llm::codec::stream::frames;
+use stave_llm::codec::{Envelope, Framing, Progress, StreamDecoder, StreamEncoder};
+use stave_llm::{ErrorKind, StreamEvent, Usage};
+use tokio::time::Sleep;
+
+use super::entry::Entry;
+use super::interface::{Fault, codec};
+use super::tap::Tap;
+use super::upstream::{BrokenOff, UpstreamBody};
+use crate::records::{Digest, Outcome};
+
+pub(crate) type Reply = Response<ReplyBody>;
+
+#[derive(Debug)]
+pub(crate) enum ReplyBody {
+    Whole(Option<Bytes>),
+    Passing(Box<Passing>),
+    Translated(Box<Translated>),
+}
+
+/// The upstream's bytes on their way.
+#[derive(Debug)]
+pub(crate) struct Passing {
+    body: UpstreamBody,
+    tap: Tap,
+    idle: Idle,
+    ending: Ending,
+}
+
+/// The upstream's events on their way, in the client's words.
+pub(crate) struct Translated {
+    frames: Pin<Box<dyn Stream<Item = Result<String, ErrorKind>> + Send>>,
+    decoder: Box<dyn StreamDecoder>,
+    encoder: Box<dyn StreamEncoder>,
+    events: Vec<StreamEvent>,
+    usage: Option<Usage>,
+    pieces: u64,
+    is_over: bool,
+    idle: Idle,
+    ending: Ending,
+}
+
+/// What is written down at the end.
+#[derive(Debug)]
+struct Ending {
+    entry: Option<Entry>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+/// How long nothing may come.
+#[derive(Debug)]
+struct Idle {
+    limit: Duration,
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// Whether something came since the sleep was set.
+    is_stale: bool,
+}
+
+impl ReplyBody {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        ReplyBody::Whole(Some(bytes))
+    }
+
+    pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Entry) -> Self {
+        let mut passing = Passing { body, tap, idle: Idle::new(idle), ending: Ending::new(entry) };
+        if passing.body.is_end_stream() {
+            passing.finish(Outcome::Answered);
+        }
+        ReplyBody::Passing(Box::new(passing))
+    }
+
+    pub(crate) fn translated(
+        body: UpstreamBody,
+        from: Surface,
+        to: Surface,
+        envelope: Envelope,
+        idle: Duration,
+        entry: Entry,
+    ) -> Self {
+        let chunks = BodyStream::new(body).filter_map(|frame| async {
+            match frame {
+                Ok(frame) => frame.into_data().ok().map(Ok),
+                Err(error) => Some(Err(ErrorKind::Transport(error.to_string()))),
+            }
+        });
+        ReplyBody::Translated(Box::new(Translated {
+            frames: Box::pin(frames(chunks, Framing::ServerSentEvents)),
+            decoder: codec(from).stream_decoder(),
+            encoder: codec(to).stream_encoder(envelope),
+            events: Vec::new(),
+            usage: None,
+            pieces: 0,
+            is_over: false,
+            idle: Idle::new(idle),
+            ending: Ending::new(entry),
+        }))
+    }
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match self.get_mut() {
+            ReplyBody::Whole(bytes) => {
+                let bytes = bytes.take().filter(|bytes| !bytes.is_empty());
+                Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+            }
+            ReplyBody::Passing(passing) => passing.poll(context),
+            ReplyBody::Translated(translated) => translated.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            ReplyBody::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            ReplyBody::Passing(passing) => passing.body.is_end_stream(),
+            ReplyBody::Translated(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            ReplyBody::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            ReplyBody::Passing(passing) => passing.body.size_hint(),
+            ReplyBody::Translated(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Passing {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match Pin::new(&mut self.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.idle.is_stale = true;
+                if let Some(data) = frame.data_ref() {
+                    self.ending.take_in(data);
+                    self.tap.feed(data);
+                }
+                if self.body.is_end_stream() {
+                    self.finish(Outcome::Answered);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.finish(Outcome::Failed);
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                self.finish(Outcome::Answered);
+                Poll::Ready(None)
+            }
+            Poll::Pending if self.idle.is_over(context) => {
+                self.finish(Outcome::Failed);
+                Poll::Ready(Some(Err(BrokenOff)))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        if self.ending.entry.is_none() {
+            return;
+        }
+        self.tap.finish();
+        let is_good = !self.tap.has_failed() && self.tap.is_over();
+        let outcome = if outcome == Outcome::Answered && !is_good { Outcome::Failed } else { outcome };
+        self.ending.finish(outcome, self.tap.usage(), self.tap.pieces());
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        self.finish(Outcome::Cancelled);
+    }
+}
+
+impl Translated {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let mut out = String::new();
+        loop {
+            if self.is_over {
+                return Poll::Ready(None);
+            }
+            match self.frames.as_mut().poll_next(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.idle.is_stale = true;
+                    self.frame(&frame, &mut out);
+                }
+                Poll::Ready(Some(Err(_))) => self.fail(&mut out),
+                Poll::Ready(None) => {
+                    if self.decoder.progress() == Progress::Running {
+                        self.fail(&mut out);
+                    } else {
+                        self.encoder.finish(&mut out);
+                        self.end(Outcome::Answered);
+                    }
+                }
+                Poll::Pending if !out.is_empty() => break,
+                Poll::Pending if self.idle.is_over(context) => self.fail(&mut out),
+                Poll::Pending => return Poll::Pending,
+            }
+            if !out.is_empty() {
+                break;
+            }
+        }
+        let bytes = Bytes::from(out);
+        self.ending.take_in(&bytes);
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
+    fn frame(&mut self, frame: &str, out: &mut String) {
+        match self.decoder.decode(frame, &mut self.events) {
+            Ok(()) => {}
+            Err(ErrorKind::Status { status, message, .. }) => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+                let fault = Fault::new(status, "upstream_error", message);
+                self.encoder.fail(&fault.answer(), out);
+                self.end(Outcome::Failed);
+                return;
+            }
+            Err(_) => {
+                self.fail(out);
+                return;
+            }
+        }
+        for event in self.events.drain(..) {
+            if let StreamEvent::Usage(usage) = &event {
+                self.usage = Some(*usage);
+            }
+            self.pieces += u64::from(event.is_output());
+            self.encoder.encode(event, out);
+        }
+        // What keeps the connection alive on one side does so on the other.
+        if out.is_empty() && frame.contains("\"ping\"") {
+            out.push_str(": ping\n\n");
+        }
+        if self.decoder.progress() == Progress::Over {
+            self.encoder.finish(out);
+            self.end(Outcome::Answered);
+        }
+    }
+
+    fn fail(&mut self, out: &mut String) {
+        let fault = Fault::new(StatusCode::BAD_GATEWAY, "upstream_broke_off", BrokenOff.to_string());
+        self.encoder.fail(&fault.answer(), out);
+        self.end(Outcome::Failed);
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        self.is_over = true;
+        self.ending.finish(outcome, self.usage, self.pieces);
+    }
+}
+
+impl Drop for Translated {
+    fn drop(&mut self) {
+        self.ending.finish(Outcome::Cancelled, self.usage, self.pieces);
+    }
+}
+
+impl std::fmt::Debug for Translated {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Translated").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}
+
+impl Ending {
+    fn new(entry: Entry) -> Self {
+        Ending { entry: Some(entry), hash: Sha256::new(), bytes: 0 }
+    }
+
+    fn take_in(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    fn finish(&mut self, outcome: Outcome, usage: Option<Usage>, pieces: u64) {
+        let Some(mut entry) = self.entry.take() else { return };
+        entry.record.outcome = outcome;
+        entry.record.response_bytes = self.bytes;
+        entry.record.response_hash = Some(Digest(std::mem::take(&mut self.hash).finalize().into()));
+        entry.usage = usage;
+        entry.estimate.output = pieces;
+    }
+}
+
+impl Idle {
+    fn new(limit: Duration) -> Self {
+        Idle { limit, sleep: None, is_stale: false }
+    }
+
+    /// Whether nothing came for too long. Asked only while nothing is there, so a reply that comes at once
+    /// sets no timer.
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        let is_stale = std::mem::take(&mut self.is_stale);
+        match &mut self.sleep {
+            None => self.sleep = Some(Box::pin(tokio::time::sleep(self.limit))),
+            Some(sleep) if is_stale => sleep.set(tokio::time::sleep(self.limit)),
+            Some(_) => {}
+        }
+        self.sleep.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready())
+    }
+}

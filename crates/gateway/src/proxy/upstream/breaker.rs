@@ -1,0 +1,106 @@
+//! Takes an upstream out for a while when it fails again and again.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::config::BreakerConfig;
+
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    config: BreakerConfig,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failures: u32,
+    /// How often it was taken out without a success in between.
+    trips: u32,
+    open_until: Option<Duration>,
+    /// Whether one request is on its way to see whether the upstream is back.
+    is_probing: bool,
+}
+
+impl Breaker {
+    pub(crate) fn new(config: BreakerConfig) -> Self {
+        Breaker { config, state: Mutex::default() }
+    }
+
+    /// Whether a request may go out. After a pause one may, and the others wait for what becomes of it.
+    pub(crate) fn admits(&self, now: Duration) -> bool {
+        let mut state = self.lock();
+        match state.open_until {
+            None => true,
+            Some(until) if now < until || state.is_probing => false,
+            Some(_) => {
+                state.is_probing = true;
+                true
+            }
+        }
+    }
+
+    pub(crate) fn succeeded(&self) {
+        let mut state = self.lock();
+        if state.failures > 0 || state.open_until.is_some() {
+            *state = State::default();
+        }
+    }
+
+    pub(crate) fn failed(&self, now: Duration) {
+        let mut state = self.lock();
+        state.failures = state.failures.saturating_add(1);
+        let was_open = state.open_until.is_some();
+        state.is_probing = false;
+        if was_open || state.failures >= self.config.failures {
+            let pause = self.config.pause.saturating_mul(2_u32.saturating_pow(state.trips.min(16)));
+            state.open_until = Some(now + pause.min(self.config.longest_pause));
+            state.trips = state.trips.saturating_add(1);
+        }
+    }
+
+    /// A request ended without saying anything about the upstream, because its client went away.
+    pub(crate) fn abandoned(&self) {
+        self.lock().is_probing = false;
+    }
+
+    pub(crate) fn is_open(&self, now: Duration) -> bool {
+        self.lock().open_until.is_some_and(|until| now < until)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_open_it_and_one_request_tries_again() {
+        let config = BreakerConfig {
+            failures: 3,
+            pause: Duration::from_secs(10),
+            longest_pause: Duration::from_secs(15),
+        };
+        let breaker = Breaker::new(config);
+        let at = Duration::from_secs;
+        breaker.failed(at(0));
+        breaker.failed(at(0));
+        breaker.succeeded();
+        breaker.failed(at(1));
+        breaker.failed(at(1));
+        assert!(breaker.admits(at(1)), "a success in between counts");
+        breaker.failed(at(2));
+        assert!(!breaker.admits(at(11)) && breaker.is_open(at(11)));
+        assert!(breaker.admits(at(12)), "one may try");
+        assert!(!breaker.admits(at(12)), "and no other");
+        breaker.failed(at(12));
+        assert!(!breaker.admits(at(26)), "the pause grows up to its bound");
+        assert!(breaker.admits(at(27)));
+        breaker.abandoned();
+        assert!(breaker.admits(at(27)), "a client that went away says nothing");
+        breaker.succeeded();
+        assert!(breaker.admits(at(27)) && breaker.admits(at(27)));
+    }
+}

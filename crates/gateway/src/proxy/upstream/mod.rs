@@ -1,0 +1,312 @@
+//! One upstream as it is asked: its connections, its turns, whether it works, and what its cache holds.
+//!
+//! Invariant: what is sent goes to the address of the configuration and nowhere else, and the key that goes
+//! with it is marked so that nothing prints it.
+
+mod breaker;
+mod pool;
+mod retry_budget;
+mod socket;
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, Uri};
+use stave_block::{Planner, PlannerSettings, Surface};
+use stave_canon::Clock;
+use stave_llm::{Provider, Target};
+use thiserror::Error;
+
+use self::breaker::Breaker;
+use self::pool::{Broken, Pool};
+use self::retry_budget::RetryBudget;
+use self::socket::Place;
+use super::queue::FairQueue;
+use super::seen::SeenPrompts;
+use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
+
+pub(crate) use self::pool::{BrokenOff, UpstreamBody};
+
+/// The version of Anthropic's interface that is spoken when the client has none to pass on.
+const ANTHROPIC_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    pub(crate) config: UpstreamConfig,
+    pub(crate) timeouts: GatewayTimeouts,
+    place: Place,
+    host: HeaderValue,
+    /// What is asked of it for each interface: path and query.
+    paths: Vec<(Surface, String)>,
+    credential: Option<(HeaderName, HeaderValue)>,
+    pool: Arc<Pool>,
+    pub(crate) breaker: Breaker,
+    pub(crate) retry_budget: RetryBudget,
+    pub(crate) queue: Option<Arc<FairQueue>>,
+    /// What the provider's cache is believed to hold. Held for the time of one plan only.
+    pub(crate) planner: Mutex<Planner>,
+    /// What earlier requests looked like, for those who ask why the cache missed.
+    pub(crate) seen: SeenPrompts,
+}
+
+/// An upstream that can not be asked as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("upstream `{name}`: {reason}")]
+pub struct BadUpstream {
+    pub name: String,
+    pub reason: String,
+}
+
+/// One request as it goes out.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) surface: Surface,
+    /// `count_tokens` stands below the messages.
+    pub(crate) counts_tokens: bool,
+    /// The client's own query.
+    pub(crate) query: Option<String>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// An attempt that is under way; dropped without a verdict it says nothing about the upstream.
+#[derive(Debug)]
+pub(crate) struct Attempt<'u> {
+    upstream: &'u Upstream,
+    is_judged: bool,
+}
+
+impl Upstream {
+    pub(crate) fn new(
+        config: &UpstreamConfig,
+        gateway: &GatewayConfig,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Upstream, BadUpstream> {
+        let bad = |reason: String| BadUpstream { name: config.name.clone(), reason };
+        if config.surfaces().is_empty() {
+            return Err(bad(format!(
+                "provider {} is not spoken to by the gateway; its server may speak OpenAI's interface",
+                config.provider.as_str()
+            )));
+        }
+        let mut paths = Vec::new();
+        let mut place = None;
+        for surface in config.surfaces() {
+            let target = Target {
+                provider: provider_of(config.provider, *surface),
+                endpoint: config.endpoint.clone(),
+                api_key: None,
+                model: String::new(),
+                api_version: config.api_version.clone(),
+            };
+            let url = target.url(MODEL).map_err(|kind| bad(kind.to_string()))?;
+            let path = match url.query() {
+                Some(query) => format!("{}?{query}", url.path()),
+                None => url.path().to_owned(),
+            };
+            paths.push((*surface, path));
+            place = Some(Place {
+                host: url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+                port: url.port_or_known_default().unwrap_or(80),
+                is_encrypted: url.scheme() == "https",
+            });
+            place = place.filter(|place| !place.host.is_empty());
+        }
+        let place = place.ok_or_else(|| bad("the endpoint has no host".to_owned()))?;
+        let usual = if place.is_encrypted { 443 } else { 80 };
+        let name = if place.host.contains(':') { format!("[{}]", place.host) } else { place.host.clone() };
+        let host = if place.port == usual { name } else { format!("{name}:{}", place.port) };
+        let host = HeaderValue::from_str(&host).map_err(|_| bad("the host can not be named".to_owned()))?;
+        let credential = match &config.key {
+            None => None,
+            Some(key) => {
+                let (name, text) = match config.provider {
+                    Provider::Anthropic => (HeaderName::from_static("x-api-key"), key.expose().to_owned()),
+                    Provider::Azure => (HeaderName::from_static("api-key"), key.expose().to_owned()),
+                    _ => (header::AUTHORIZATION, format!("Bearer {}", key.expose())),
+                };
+                let mut value = HeaderValue::from_str(&text)
+                    .map_err(|_| bad("the key can not be sent in a header".to_owned()))?;
+                value.set_sensitive(true);
+                Some((name, value))
+            }
+        };
+        let queue = config.concurrency.map(|turns| FairQueue::new(turns, gateway.limits.waiting));
+        Ok(Upstream {
+            timeouts: config.timeouts.unwrap_or(gateway.timeouts),
+            place,
+            host,
+            paths,
+            credential,
+            pool: Arc::new(Pool::new(Arc::clone(clock))),
+            breaker: Breaker::new(gateway.breaker),
+            retry_budget: RetryBudget::new(&gateway.retries),
+            queue,
+            planner: Mutex::new(Planner::new(PlannerSettings::default())),
+            seen: SeenPrompts::default(),
+            config: config.clone(),
+        })
+    }
+
+    /// Whether another configuration would make the same upstream, which can then go on as it is.
+    pub(crate) fn is_as(
+        &self,
+        config: &UpstreamConfig,
+        gateway: &GatewayConfig,
+        old: &GatewayConfig,
+    ) -> bool {
+        self.config == *config
+            && self.timeouts == config.timeouts.unwrap_or(gateway.timeouts)
+            && gateway.breaker == old.breaker
+            && gateway.retries == old.retries
+            && gateway.limits.waiting == old.limits.waiting
+    }
+
+    /// The interface in which it is asked by a client that speaks `surface`.
+    pub(crate) fn surface_for(&self, surface: Surface) -> Option<Surface> {
+        let surfaces = self.config.surfaces();
+        if surfaces.contains(&surface) { Some(surface) } else { surfaces.first().copied() }
+    }
+
+    /// Whether a policy means this upstream, by its provider or its host.
+    pub(crate) fn is_meant_by(&self, name: &str) -> bool {
+        self.config.provider.as_str() == name || self.place.host.eq_ignore_ascii_case(name)
+    }
+
+    pub(crate) fn idle_connections(&self) -> usize {
+        self.pool.idle_count()
+    }
+
+    /// Asks, and waits for the head of the reply.
+    pub(crate) async fn ask(
+        &self,
+        outgoing: &Outgoing,
+        model: &str,
+    ) -> Result<Response<UpstreamBody>, FaultClass> {
+        let connecting = tokio::time::timeout(self.timeouts.connect, self.pool.take(&self.place));
+        let mut connection = match connecting.await {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(_)) => return Err(FaultClass::Connection),
+            Err(_) => return Err(FaultClass::Timeout),
+        };
+        let exchange = async {
+            let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
+            match connection.send(request).await {
+                // A kept connection may have been closed just when it was used again.
+                Err(Broken::Exchange) if connection.is_reused => {
+                    let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
+                    connection = tokio::time::timeout(self.timeouts.connect, Pool::fresh(&self.place))
+                        .await
+                        .unwrap_or(Err(Broken::Connect))?;
+                    connection.send(request).await
+                }
+                sent => sent,
+            }
+        };
+        let reply = match tokio::time::timeout(self.timeouts.first_byte, exchange).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => return Err(FaultClass::Connection),
+            Err(_) => return Err(FaultClass::Timeout),
+        };
+        let (head, incoming) = reply.into_parts();
+        Ok(Response::from_parts(head, UpstreamBody::new(incoming, connection, Arc::clone(&self.pool))))
+    }
+
+    fn request(&self, outgoing: &Outgoing, model: &str) -> Option<Request<Full<Bytes>>> {
+        let mut request = Request::new(Full::new(outgoing.body.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri(outgoing, model)?;
+        let mut headers = outgoing.headers.clone();
+        headers.insert(header::HOST, self.host.clone());
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some((name, value)) = &self.credential {
+            for other in CREDENTIALS {
+                headers.remove(other);
+            }
+            headers.insert(name, value.clone());
+        }
+        if outgoing.surface == Surface::AnthropicMessages && !headers.contains_key("anthropic-version") {
+            headers.insert("anthropic-version", ANTHROPIC_VERSION);
+        }
+        *request.headers_mut() = headers;
+        Some(request)
+    }
+
+    fn uri(&self, outgoing: &Outgoing, model: &str) -> Option<Uri> {
+        let (_, path) = self.paths.iter().find(|(surface, _)| *surface == outgoing.surface)?;
+        if !path.contains(MODEL) && !outgoing.counts_tokens && outgoing.query.is_none() {
+            return Uri::try_from(path.as_str()).ok();
+        }
+        let (path, own) = path.split_once('?').map_or((path.as_str(), None), |(path, own)| (path, Some(own)));
+        let mut text = path.replace(MODEL, &encoded(model));
+        if outgoing.counts_tokens {
+            text.push_str("/count_tokens");
+        }
+        for (index, query) in [own, outgoing.query.as_deref()].into_iter().flatten().enumerate() {
+            text.push(if index == 0 { '?' } else { '&' });
+            text.push_str(query);
+        }
+        Uri::try_from(text).ok()
+    }
+}
+
+/// Headers by which clients and we say who asks.
+pub(crate) const CREDENTIALS: [HeaderName; 3] =
+    [header::AUTHORIZATION, HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key")];
+
+/// What stands for the model in paths that have it.
+const MODEL: &str = "STAVE-MODEL";
+
+/// A name as one segment of a path.
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+/// The provider whose paths serve an interface.
+fn provider_of(provider: Provider, surface: Surface) -> Provider {
+    match (provider, surface) {
+        (Provider::Azure, _) => Provider::Azure,
+        (_, Surface::OpenAiResponses) => Provider::OpenAiResponses,
+        (_, Surface::AnthropicMessages) => Provider::Anthropic,
+        (_, Surface::OpenAiChat | Surface::GeminiGenerateContent) => Provider::OpenAi,
+    }
+}
+
+impl<'u> Attempt<'u> {
+    pub(crate) fn begin(upstream: &'u Upstream) -> Self {
+        Attempt { upstream, is_judged: false }
+    }
+
+    pub(crate) fn succeeded(mut self) {
+        self.is_judged = true;
+        self.upstream.breaker.succeeded();
+    }
+
+    /// A failure of the upstream; one that the request itself brought about says that the upstream works.
+    pub(crate) fn failed(mut self, class: FaultClass, now: std::time::Duration) {
+        self.is_judged = true;
+        if class.may_pass() && class != FaultClass::RateLimited {
+            self.upstream.breaker.failed(now);
+        } else {
+            self.upstream.breaker.succeeded();
+        }
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if !self.is_judged {
+            self.upstream.breaker.abandoned();
+        }
+    }
+}

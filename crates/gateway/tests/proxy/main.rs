@@ -1,0 +1,19 @@
+//! The gateway over sockets of this machine: clients that speak bytes, and upstreams that answer from a script.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "these tests look at the clock and stop where something is not as it should be"
+)]
+
+mod client;
+mod hostile;
+mod life;
+mod passing;
+mod policy;
+mod routing;
+mod scene;
+mod translation;
+mod upstream;

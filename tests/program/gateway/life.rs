@@ -1,0 +1,105 @@
+//! Set up by `stave.toml`, read again when asked, and ended in order.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::folder::Folder;
+use crate::process::stave;
+use crate::serve::client::Served;
+
+/// An upstream that says who it is and which key it was given.
+struct Named {
+    port: u16,
+    _accepting: JoinSet<()>,
+}
+
+impl Named {
+    async fn start(name: &'static str) -> Named {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let mut accepting = JoinSet::new();
+        accepting.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut bytes = [0; 65536];
+                let count = stream.read(&mut bytes).await.unwrap_or_default();
+                let head = String::from_utf8_lossy(&bytes[..count]).to_ascii_lowercase();
+                let key = head.lines().find_map(|line| line.strip_prefix("x-api-key: ")).unwrap_or("none");
+                let body = format!("{{\"name\":\"{name}\",\"key\":\"{key}\"}}");
+                let reply = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                let _ = stream.write_all(reply.as_bytes()).await;
+            }
+        });
+        Named { port, _accepting: accepting }
+    }
+}
+
+const ASK: &str = r#"{"model":"claude-x","max_tokens":8,"messages":[{"role":"user","content":"hi"}]}"#;
+
+fn settings(port: u16, more: &str) -> String {
+    format!(
+        "[gateway.upstreams.one]\nprovider = \"anthropic\"\nendpoint = \"http://127.0.0.1:{port}\"\nkey = \"${{secrets.HOUSE_KEY}}\"\n{more}"
+    )
+}
+
+#[tokio::test]
+async fn the_project_file_is_read_again_on_a_hangup() {
+    let (first, second) = (Named::start("first").await, Named::start("second").await);
+    let folder = Folder::new();
+    folder.write("stave.toml", settings(first.port, ""));
+    let process = stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).env("HOUSE_KEY", "house-secret-1");
+    let mut gateway = Served::of(process).await;
+    let answer = gateway.post("/v1/messages", ASK).await.is(200);
+    assert_eq!(answer.body, r#"{"name":"first","key":"house-secret-1"}"#);
+    folder.write("stave.toml", settings(second.port, ""));
+    gateway.process.hang_up();
+    gateway.process.wait_for_stderr("stave.toml was read again").await;
+    assert!(gateway.post("/v1/messages", ASK).await.is(200).body.contains("second"));
+    folder.write("stave.toml", settings(first.port, "wieght = 1\nprovider = \"x\"\n"));
+    gateway.process.hang_up();
+    let said = gateway.process.wait_for_stderr("the gateway goes on as it was").await;
+    assert!(said.contains("stave.toml"), "{said}");
+    assert!(gateway.post("/v1/messages", ASK).await.is(200).body.contains("second"));
+    let ended = gateway.end().await;
+    assert_eq!(ended.code, 0, "{ended}");
+    assert!(!ended.stderr.contains("house-secret-1"), "{ended}");
+    for (path, bytes) in folder.files() {
+        let holds = bytes.windows(14).any(|window| window == b"house-secret-1");
+        assert!(!holds, "{} holds the upstream's key", path.display());
+    }
+}
+
+#[tokio::test]
+async fn beyond_this_machine_keys_are_needed() {
+    let folder = Folder::new();
+    let refused = stave(&folder, ["gateway", "--listen", "0.0.0.0:0"]).finish().await.exits(3);
+    assert!(refused.stderr.contains("there are no keys"), "{refused}");
+    folder.write("stave.toml", settings(1, ""));
+    let missing = stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).finish().await.exits(2);
+    assert!(missing.stderr.contains("HOUSE_KEY"), "{missing}");
+    let _ = Duration::ZERO;
+}
+
+#[tokio::test]
+async fn mistakes_in_the_gateways_table_are_found_at_their_place() {
+    let folder = Folder::new();
+    folder.write(
+        "stave.toml",
+        "[gateway]\nlisten = \"here\"\ngovernance = \"maybe\"\n[gateway.upstreams.a]\nprovider = \"llama\"\nkey = \"plain\"\n\
+         [gateway.models.m]\ntargets = [1]\nfallback_on = [\"rain\"]\n[gateway.limits]\nbodies = 1\n",
+    );
+    folder.write("flow.yaml", "name: f\nversion: \"1\"\nnodes: []\n");
+    let found = stave(&folder, ["gateway"]).finish().await.exits(2);
+    assert!(found.stderr.contains("stave.toml"), "{found}");
+    let checked = stave(&folder, ["check", "--format", "json", "stave.toml"]).finish().await;
+    for word in
+        ["`listen`", "`governance`", "`provider`", "`targets`", "`fallback_on`", "gateway.limits.bodies"]
+    {
+        assert!(checked.stdout.contains(word), "{word}: {checked}");
+    }
+}

@@ -1,0 +1,5 @@
+//! `stave gateway` over sockets of this machine.
+
+mod life;
+mod python;
+mod sdk;
