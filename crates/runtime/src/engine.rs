@@ -70,6 +70,12 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
     /// finish, and what has a result is kept. The runs end as interrupted and can be resumed.
     fn shut_down(&self);
 
+    /// Whether runs go on by themselves, also after a crash and once a person has decided, so that nobody has to
+    /// take them up.
+    fn drives_itself(&self) -> bool {
+        false
+    }
+
     /// Starts a run and drives it to its end, or until it waits for a person.
     async fn start(
         &self,

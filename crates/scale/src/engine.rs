@@ -197,6 +197,10 @@ impl Engine for RestateEngine {
         Ok(self.rest(run_id, &stored.document, 0))
     }
 
+    fn drives_itself(&self) -> bool {
+        true
+    }
+
     /// Restate has every run, and another worker goes on with it.
     fn shut_down(&self) {}
 }

@@ -4,3 +4,4 @@
 mod cluster;
 mod corpus;
 mod faults;
+mod runs;

@@ -7,4 +7,4 @@ mod limits;
 mod predict;
 mod reload;
 mod runs;
-mod sample;
+pub(crate) mod sample;

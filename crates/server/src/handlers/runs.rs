@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
+use stave_runtime::Engine;
 use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
 
 use super::Call;
@@ -155,12 +156,21 @@ async fn go_on(
     if status == RunStatus::Running {
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
-    let engine = archive.engine(&stored.document).map_err(|reason| {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason).of_run(run)
-    })?;
+    let engine = engine(archive, stored)?;
     shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
-    let members = Value::from_iter([("run_id", run), ("status", "running")]);
-    Ok(json_of_run(StatusCode::ACCEPTED, &members, run))
+    Ok(going_on(run))
+}
+
+/// The engine for the document that a run began with.
+fn engine(archive: &Archive, stored: &StoredRun) -> Result<Arc<dyn Engine>, Problem> {
+    archive.engine(&stored.document).map_err(|reason| {
+        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason);
+        problem.of_run(&stored.summary.id)
+    })
+}
+
+fn going_on(run: &str) -> Reply {
+    json_of_run(StatusCode::ACCEPTED, &Value::from_iter([("run_id", run), ("status", "running")]), run)
 }
 
 /// Writes a person's decision down and lets the run go on.
@@ -190,6 +200,9 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if stored.summary.status != RunStatus::Waiting {
         let word = stored.summary.status.word();
         return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
+    }
+    if engine(&archive, &stored)?.drives_itself() {
+        return Ok(going_on(run));
     }
     go_on(shared, &archive, &stored, body.get("auth").cloned()).await
 }

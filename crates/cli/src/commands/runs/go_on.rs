@@ -88,14 +88,16 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         }
         return Ok(Exit::Fine);
     }
-    let id = run.summary.id.clone();
-    drive(
-        &archive,
-        &run,
-        &arguments.with,
-        terminal,
-        |engine, auth| async move { engine.resume(&id, auth).await },
-    )
+    let (id, runs) = (run.summary.id.clone(), Arc::clone(&archive.runs));
+    drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
+        match engine.resume(&id, auth).await {
+            // An engine that drives runs by itself may have come to the end already.
+            Err(JournalError::Ended { .. }) if engine.drives_itself() => {
+                runs.show(&id).await.map(|run| run.report())
+            }
+            resumed => resumed,
+        }
+    })
     .await
 }
 
