@@ -113,11 +113,11 @@ impl Interpreter {
         framing::time_limit(&self.plan.document, &self.services.limits)
     }
 
-    /// How many steps may be done at the same time. Steps that share a budget are done one after the other, so
-    /// that each knows what those before it have left.
+    /// How many steps may be done at the same time when `most` may. Steps that share a budget are done one after
+    /// the other, so that each knows what those before it have left.
     #[must_use]
-    pub fn parallel_steps(&self) -> usize {
-        if self.plan.policy.budget.is_shared() { 1 } else { self.services.limits.parallel_steps }
+    pub fn parallel_steps(&self, most: usize) -> usize {
+        if self.plan.policy.budget.is_shared() { 1 } else { most.max(1) }
     }
 
     /// The graph as it is after these results.

@@ -53,15 +53,17 @@ pub trait Projects: Send + Sync + std::fmt::Debug {
     fn services(&self, project: &ProjectKey, document: &Document, kept: Kept) -> Result<Services, String>;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct WorkerOptions {
     /// How long a run is kept after its end.
     pub retention: Duration,
+    /// The step kinds that the runtime does not have itself.
+    pub kinds: StepKinds,
 }
 
 impl Default for WorkerOptions {
     fn default() -> Self {
-        WorkerOptions { retention: Duration::from_secs(30 * 24 * 60 * 60) }
+        WorkerOptions { retention: Duration::from_secs(30 * 24 * 60 * 60), kinds: StepKinds::default() }
     }
 }
 
@@ -75,6 +77,7 @@ pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention: Duration,
+    kinds: StepKinds,
     projects: Arc<dyn Projects>,
     turns: Arc<Turns>,
     /// What was made ready last, by project and hash, the newest last.
@@ -104,6 +107,7 @@ impl Worker {
             client,
             clock,
             retention: options.retention,
+            kinds: options.kinds,
             projects,
             turns: Arc::default(),
             ready: Mutex::default(),
@@ -174,9 +178,10 @@ impl Worker {
                 .retry_policy_exponentiation_factor(2.0)
                 .retry_policy_max_interval(Duration::from_secs(5))
                 .retry_policy_max_attempts(u64::from(u32::MAX))
+                // What a run has done is in its state, and what others have done is in the run's.
+                .journal_retention(Duration::ZERO)
         };
-        let brief =
-            || patient().journal_retention(Duration::ZERO).idempotency_retention(Duration::from_secs(3600));
+        let brief = || patient().idempotency_retention(Duration::from_secs(3600));
         let run = HandlerOptions::new().workflow_retention(self.0.retention);
         let step = brief().ingress_private(true).inactivity_timeout(SILENCE);
         Endpoint::builder()
@@ -217,7 +222,7 @@ impl Shared {
         let state = RestateState { client: Arc::clone(&self.client), project: project.clone() };
         let kept = Kept { state: Arc::new(state), journal: Arc::clone(&journal) as Arc<dyn Journal> };
         let services = self.projects.services(project, &document, kept).map_err(ScaleError::Setup)?;
-        let plan = Plan::new(Arc::clone(&document), &StepKinds::default()).map(Arc::new);
+        let plan = Plan::new(Arc::clone(&document), &self.kinds).map(Arc::new);
         let prepared = Arc::new(Prepared { document, services, journal, plan });
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if ready.len() >= READY_DOCUMENTS {

@@ -11,7 +11,7 @@ use crate::folder::Folder;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One node or three that are one cluster.
-pub(super) struct Cluster {
+pub(crate) struct Cluster {
     nodes: Vec<Node>,
     folder: Folder,
 }
@@ -25,7 +25,7 @@ struct Node {
 
 impl Cluster {
     /// Starts so many nodes and waits until all of them answer.
-    pub(super) fn start(count: usize) -> Cluster {
+    pub(crate) fn start(count: usize) -> Cluster {
         let folder = Folder::new();
         let ports = free_ports(3 * count);
         let fabric: Vec<u16> = ports.iter().skip(2 * count).copied().collect();
@@ -59,7 +59,7 @@ impl Cluster {
     }
 
     /// Starts a node that was killed, with what it has kept.
-    pub(super) fn start_node(&mut self, index: usize) {
+    pub(crate) fn start_node(&mut self, index: usize) {
         let folder = self.folder.path();
         let node = &mut self.nodes[index];
         let log =
@@ -79,7 +79,7 @@ impl Cluster {
     }
 
     /// Waits until a node answers.
-    pub(super) fn await_node(&self, index: usize) {
+    pub(crate) fn await_node(&self, index: usize) {
         let node = &self.nodes[index];
         let begun = Instant::now();
         while !(answers(node.admin, "/health") && answers(node.ingress, "/restate/health")) {
@@ -91,22 +91,22 @@ impl Cluster {
     }
 
     /// Kills a node without warning.
-    pub(super) fn kill_node(&mut self, index: usize) {
+    pub(crate) fn kill_node(&mut self, index: usize) {
         if let Some(mut process) = self.nodes[index].process.take() {
             process.kill().expect("a server that runs can be killed");
             process.wait().expect("a killed server ends");
         }
     }
 
-    pub(super) fn admin(&self) -> String {
+    pub(crate) fn admin(&self) -> String {
         self.addresses(|node| node.admin)
     }
 
-    pub(super) fn ingress(&self) -> String {
+    pub(crate) fn ingress(&self) -> String {
         self.addresses(|node| node.ingress)
     }
 
-    pub(super) fn admin_port(&self, index: usize) -> u16 {
+    pub(crate) fn admin_port(&self, index: usize) -> u16 {
         self.nodes[index].admin
     }
 
@@ -116,7 +116,7 @@ impl Cluster {
     }
 
     /// The arguments that name this cluster.
-    pub(super) fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let texts =
             ["--engine", "restate", "--restate-url", &self.admin(), "--restate-ingress", &self.ingress()];
         texts.map(str::to_owned).to_vec()
@@ -135,16 +135,18 @@ fn program() -> PathBuf {
     if let Some(program) = std::env::var_os("STAVE_RESTATE_SERVER") {
         return program.into();
     }
-    let stave = PathBuf::from(env!("CARGO_BIN_EXE_stave"));
-    let target = stave.ancestors().nth(2).expect("the program lies in a folder of the target folder");
     let (system, machine) = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("macos", "aarch64") => ("darwin", "arm64"),
         ("macos", _) => ("darwin", "x64"),
         (_, "aarch64") => ("linux", "arm64"),
         _ => ("linux", "x64"),
     };
-    let package = format!("restate/node_modules/@restatedev/restate-server-{system}-{machine}");
-    target.join(package).join("bin/restate-server")
+    let package =
+        format!("restate/node_modules/@restatedev/restate-server-{system}-{machine}/bin/restate-server");
+    // This program lies in a folder of the target folder, and the server is installed there too.
+    let here = std::env::current_exe().expect("a program knows where it is");
+    let found = here.ancestors().map(|folder| folder.join(&package)).find(|server| server.is_file());
+    found.unwrap_or_else(|| PathBuf::from("restate-server"))
 }
 
 fn answers(port: u16, path: &str) -> bool {
@@ -160,7 +162,7 @@ fn answers(port: u16, path: &str) -> bool {
 }
 
 /// Ports that nobody listens on. They are all held until all are known, so no two are the same.
-pub(super) fn free_ports(count: usize) -> Vec<u16> {
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port can be bound")).collect();
     held.iter().map(|listener| listener.local_addr().expect("a bound port has an address").port()).collect()

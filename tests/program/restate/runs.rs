@@ -71,6 +71,20 @@ struct World {
 }
 
 impl World {
+    /// Serves a project whose own file names the engine.
+    async fn start_as_set(folder: Folder) -> World {
+        let cluster = Cluster::start(1);
+        let settings = folder.read("stave.toml");
+        let engine = format!(
+            "[engine]\nkind = \"restate\"\nurl = \"{}\"\ningress = [\"{}\"]\nworker_listen = \"127.0.0.1:0\"\n",
+            cluster.admin(),
+            cluster.ingress()
+        );
+        folder.write("stave.toml", format!("{settings}{engine}"));
+        let served = Served::start(&folder, &[]).await;
+        World { folder, cluster, served }
+    }
+
     async fn start(folder: Folder) -> World {
         let cluster = Cluster::start(1);
         let mut arguments = cluster.arguments();
@@ -174,7 +188,7 @@ async fn turns_of_a_session_come_in_order_and_large_values_are_kept_once() {
     folder.write("stave.toml", "[project]\nrepo = \"turns\"\n");
     folder.write("flows/turns.yaml", TURNS);
     folder.write("flows/large.yaml", LARGE);
-    let world = World::start(folder).await;
+    let world = World::start_as_set(folder).await;
     let mut runs = Vec::new();
     for _ in 0..12 {
         runs.push(world.begin("turns", r#"{"session_id": "s"}"#).await);
@@ -195,7 +209,7 @@ async fn turns_of_a_session_come_in_order_and_large_values_are_kept_once() {
     let sizes = ask(port, "POST", "/query", &headers, None, Some(&sizes)).await.is(200).json();
     let most = sizes.pointer("/rows/0/most").and_then(Value::as_i64).expect("runs write things down");
     assert!(most < 64 * 1024, "a run has written {most} bytes at once");
-    let shown = world.runs(&["show", &large]).await.exits(0).json();
+    let shown = stave(&world.folder, ["runs", "show", &large, "--json"]).finish().await.exits(0).json();
     let text = shown.pointer("/outputs/make/text").and_then(Value::as_str).map(str::len);
     assert_eq!(text, Some(1_000_000));
 }
@@ -231,4 +245,18 @@ async fn runs_of_the_embedded_engine_are_exported_and_handed_over() {
     // The session goes on where it was.
     let turn = world.begin("turns", r#"{"session_id": "s"}"#).await;
     assert_eq!(world.settled(&turn).await.pointer("/output/turn"), Some(&2.into()));
+}
+
+#[tokio::test]
+async fn an_engine_that_can_not_be_used_is_told() {
+    let folder = project();
+    let refused = stave(&folder, ["runs", "list", "--engine", "restate"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("--restate-url"), "{refused}");
+    let nobody = ["runs", "list", "--engine", "restate", "--restate-url", "nowhere"];
+    stave(&folder, nobody).finish().await.exits(2);
+    folder.write("stave.toml", "[engine]\nkind = \"restat\"\n");
+    let checked = stave(&folder, ["check", "--format", "json"]).finish().await.exits(2).json();
+    let found: Vec<_> =
+        items(&checked, "diagnostics").iter().filter_map(|found| text(found, "message")).collect();
+    assert!(found.iter().any(|message| message.contains("kind")), "{found:?}");
 }

@@ -212,7 +212,7 @@ impl<'c> Driver<'c> {
     }
 
     async fn begin_steps(&mut self) -> Result<(), HandlerError> {
-        let most = self.interpreter.parallel_steps().min(self.start.parallel_steps);
+        let most = self.interpreter.parallel_steps(self.start.parallel_steps);
         while self.at_work.len() < most {
             let Some(call) = self.graph.next_step() else { break };
             if call.is_request() {

@@ -47,7 +47,8 @@ impl Working {
         let days = settings.journal.keep_days.and_then(|days| u32::try_from(days).ok());
         let options = WorkerOptions::default();
         let retention = days.map_or(options.retention, |days| DAY.saturating_mul(days));
-        let worker = Worker::new(client, projects, Arc::new(SystemClock), WorkerOptions { retention });
+        let options = WorkerOptions { retention, ..options };
+        let worker = Worker::new(client, projects, Arc::new(SystemClock), options);
         let (end, ended) = oneshot::channel();
         let drain = Duration::from_secs(arguments.drain_seconds);
         let serving = worker.clone();
