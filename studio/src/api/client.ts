@@ -1,7 +1,7 @@
 // Every call of the server's API, typed, in one place.
 import { key } from "./key";
 import { problemFrom } from "./problem";
-import type { GatewayReport } from "./gateway";
+import type { GatewayReport, GroupBy } from "./gateway";
 import type { Comparison, NodeRunWhole, RunRow, RunView } from "./runs";
 import type {
   Analysis,
@@ -103,5 +103,5 @@ export const api = {
     post<Json>(`${run(id)}/nodes/${encodeURIComponent(node)}/decision`, { approved, comment }),
   compare: (a: string, b: string) => get<Comparison>(`/studio/compare${query({ a, b })}`),
 
-  gateway: () => get<GatewayReport>("/studio/gateway"),
+  gateway: (by: GroupBy, hours: number | undefined) => get<GatewayReport>(`/studio/gateway${query({ by, hours })}`),
 };

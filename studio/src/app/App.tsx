@@ -152,11 +152,14 @@ function Page({ route, session, flow, view, onView }: PageProps) {
   }
 }
 
-/** Puts the focus into a view once it is shown. */
+/** Puts the focus into a view: at once where it is shown, else when it is. */
 function focusView(view: View): void {
-  requestAnimationFrame(() => {
+  const focus = () => {
     const frame = document.querySelector<HTMLElement>(`[data-view="${view}"]`);
-    const selector = ".yaml-editor, .react-flow__node[tabindex='0'], textarea, .problem";
-    frame?.querySelector<HTMLElement>(selector)?.focus();
-  });
+    const editor = frame?.querySelector(".yaml-editor")?.shadowRoot?.querySelector<HTMLElement>(".cm-content");
+    const other = frame?.querySelector<HTMLElement>(".react-flow__node[tabindex='0'], textarea, .problem");
+    (editor ?? other)?.focus({ preventScroll: true });
+  };
+  focus();
+  requestAnimationFrame(focus);
 }

@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import type { Session } from "../api/types";
 import { ChatPanel } from "../chat/ChatPanel";
 import { Button } from "../design/Button";
+import { Prose } from "../design/Prose";
 import { Split } from "../design/Split";
 import { Loading, Notice } from "../design/States";
 import { Tabs } from "../design/Tabs";
@@ -90,11 +91,17 @@ export function FlowPage({ document, session, view, onView, place }: FlowPagePro
             </Button>
           }
         >
-          <p>{refusal.message}</p>
-          {refusal.help !== null && <p className="soft">{refusal.help}</p>}
+          <p>
+            <Prose text={refusal.message} />
+          </p>
+          {refusal.help !== null && (
+            <p className="soft">
+              <Prose text={refusal.help} />
+            </p>
+          )}
           {refusal.findings.map((finding) => (
             <p key={finding} className="soft">
-              {finding}
+              <Prose text={finding} />
             </p>
           ))}
         </Notice>
@@ -184,6 +191,7 @@ function Roomy({ view, onView, views, three, showProblems }: ArrangedProps & { t
   );
   const main = (
     <Split
+      key="graph"
       label="Width of the graph"
       direction="row"
       initial={three ? 0.46 : 0.56}
@@ -194,6 +202,7 @@ function Roomy({ view, onView, views, three, showProblems }: ArrangedProps & { t
   if (!showProblems) return main;
   return (
     <Split
+      key="problems"
       label="Height of the problems"
       direction="column"
       initial={0.82}

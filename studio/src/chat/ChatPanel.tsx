@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Session } from "../api/types";
 import { Button } from "../design/Button";
+import { Prose } from "../design/Prose";
 import { Notice } from "../design/States";
 import type { FlowDocument } from "../document/document";
 import { useStore } from "../document/store";
@@ -129,11 +130,17 @@ function ExchangeView({ exchange, conversation, document, readOnly, onChoose }: 
       )}
       {outcome.kind === "refused" && (
         <Notice tone="warn">
-          <p>{outcome.message}</p>
-          {outcome.help !== null && <p className="soft">{outcome.help}</p>}
+          <p>
+            <Prose text={outcome.message} />
+          </p>
+          {outcome.help !== null && (
+            <p className="soft">
+              <Prose text={outcome.help} />
+            </p>
+          )}
           {outcome.findings.map((finding) => (
             <p key={finding} className="soft">
-              {finding}
+              <Prose text={finding} />
             </p>
           ))}
           {outcome.forms.slice(0, 4).map((form) => (

@@ -1,4 +1,5 @@
 // What changes in the flow by its meaning, as the server words it: each line begins with +, - or ~.
+import { Prose } from "../design/Prose";
 
 const WORD: Record<string, string> = { "+": "added", "-": "removed", "~": "changed" };
 
@@ -10,18 +11,15 @@ export function SemanticDiff({ shown }: { shown: readonly string[] }) {
         const sign = line.trimStart().charAt(0);
         const word = WORD[sign];
         return (
-          <li key={index} className={word ?? "detail"}>
+          <li key={index} className={`${word ?? "detail"} level-${Math.min(3, Math.floor((line.length - line.trimStart().length) / 2))}`}>
             {word !== undefined && <span className="visually-hidden">{word}: </span>}
             <span aria-hidden="true">{word === undefined ? "" : sign}</span>
-            <span>{codes(word === undefined ? line.trim() : line.trimStart().slice(1).trim())}</span>
+            <span>
+              <Prose text={word === undefined ? line.trim() : line.trimStart().slice(1).trim()} />
+            </span>
           </li>
         );
       })}
     </ul>
   );
-}
-
-/** Names between backticks are code. */
-function codes(text: string) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

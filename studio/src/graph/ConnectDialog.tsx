@@ -4,6 +4,7 @@ import { api, type Subject } from "../api/client";
 import type { GraphNode, Target } from "../api/types";
 import { Choices } from "../design/Choices";
 import { Dialog } from "../design/Dialog";
+import { Prose } from "../design/Prose";
 import { Failed, Loading } from "../design/States";
 import { castText } from "./connecting";
 import { endText } from "./names";
@@ -72,7 +73,11 @@ function Targets({ subject, from, onChoose }: { subject: Subject; from: string; 
           <>
             <strong className="mono">{target.to}</strong>
             {target.allowed && <span className="detail">{target.reason ?? castText(target.cast)}</span>}
-            {!target.allowed && <span className="reason">{target.reason}</span>}
+            {!target.allowed && (
+              <span className="reason">
+                <Prose text={target.reason ?? ""} />
+              </span>
+            )}
           </>
         ),
       }))}

@@ -12,6 +12,7 @@ import { NODE_WIDTH, toFile } from "./geometry";
 import { GraphCanvas, type GraphEditing } from "./GraphCanvas";
 import { arrange } from "./layout";
 import { freeId } from "./names";
+import { focusNode } from "./navigation";
 import { NodePanel } from "./NodePanel";
 import { placesOf } from "./elements";
 import { Palette } from "./Palette";
@@ -87,6 +88,7 @@ export function FlowGraph({ document, readOnly }: FlowGraphProps) {
     const done = await document.edit(`Add ${id}`, commands);
     if (!done) return;
     document.select([id]);
+    requestAnimationFrame(() => focusNode(window.document, id));
     if (from !== null) await connectToFirst(document, from, id);
   };
 

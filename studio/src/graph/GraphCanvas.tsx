@@ -19,7 +19,7 @@ import {
   type OnConnectStartParams,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
-import { use, useCallback, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { use, useCallback, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Graph, Point } from "../api/types";
 import { IconButton } from "../design/Button";
 import { ConnectingContext, IDLE } from "./connecting";
@@ -28,7 +28,7 @@ import { edgesOf, nodesOf, type CanvasEdge, type CanvasNode, type RunOverlay } f
 import { FlowEdge } from "./FlowEdge";
 import { NODE_WIDTH, toFile } from "./geometry";
 import "./graph.css";
-import { isArrow, neighbour } from "./navigation";
+import { focusNode, isArrow, nearest, neighbour } from "./navigation";
 import { portOf } from "./names";
 import { NodeCard } from "./NodeCard";
 
@@ -38,6 +38,7 @@ const MANY = 300;
 const STEP = 10;
 const SMALL = 600;
 const READABLE = 0.7;
+const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1 };
 const MAP = { width: 140, height: 90 };
 
 export interface Moved {
@@ -86,6 +87,18 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
   const connecting = use(ConnectingContext);
   const frame = useRef<HTMLDivElement>(null);
 
+  // The whole is kept in view while panes are moved about, until a person chooses another part.
+  const moved = useRef(false);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      if (!moved.current && element.clientWidth > SMALL) void flow.fitView(FIT);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [flow]);
+
   const onNodesChange = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
       const next = applyNodeChanges(changes, nodes);
@@ -130,9 +143,8 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
   const go = (id: string) => {
     onSelect([id]);
     requestAnimationFrame(() => {
-      const element = frame.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`);
-      element?.focus({ preventScroll: true });
-      if (element !== null && element !== undefined && isOutside(element, frame.current)) {
+      const element = focusNode(frame.current, id);
+      if (element !== null && isOutside(element, frame.current)) {
         const node = flow.getNode(id);
         const zoom = flow.getZoom();
         if (node !== undefined) void flow.setCenter(node.position.x + NODE_WIDTH / 2, node.position.y + 50, { zoom, duration: 120 });
@@ -143,7 +155,7 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog, .panel")) return;
     if (event.altKey || event.metaKey || event.ctrlKey) return;
-    const current = selected.at(-1);
+    const current = selected.at(-1) ?? focusedNode(event.target);
     if (isArrow(event.key)) {
       event.preventDefault();
       if (event.shiftKey) shift(event.key);
@@ -160,7 +172,12 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
     } else if ((event.key === "Delete" || event.key === "Backspace") && editing !== null) {
       const gone = nodes.filter((node) => node.selected === true && node.deletable !== false);
       const cut = edges.filter((edge) => edge.selected === true).flatMap((edge) => edge.data?.edge.written ?? []);
-      if (gone.length + cut.length > 0) editing.remove(gone.map((node) => node.id), cut);
+      if (gone.length + cut.length === 0) return;
+      const left = nodes.filter((node) => !gone.includes(node)).map((node) => ({ id: node.id, ...node.position }));
+      const start = gone[0];
+      editing.remove(gone.map((node) => node.id), cut);
+      // The focus stays in the graph: it goes to what is nearest.
+      if (start !== undefined) go(nearest(left, start.position) ?? "");
     }
   };
 
@@ -212,7 +229,10 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
           const middle = box.height / 2 - (y + height / 2) * READABLE;
           void instance.setViewport({ x: 16 - x * READABLE, y: middle, zoom: READABLE });
         }}
-        fitViewOptions={{ padding: 0.06, minZoom: 0.05, maxZoom: 1 }}
+        fitViewOptions={FIT}
+        onMoveStart={(event) => {
+          if (event !== null) moved.current = true;
+        }}
         onlyRenderVisibleElements={nodes.length > MANY}
         proOptions={{ hideAttribution: true }}
       >
@@ -221,7 +241,7 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
         <Panel position="bottom-left" className="panel zooming">
           <IconButton icon="add" label="Zoom in" onClick={() => void flow.zoomIn()} />
           <IconButton icon="less" label="Zoom out" onClick={() => void flow.zoomOut()} />
-          <IconButton icon="fit" label="Fit the view" onClick={() => void flow.fitView({ padding: 0.06, maxZoom: 1, duration: 150 })} />
+          <IconButton icon="fit" label="Fit the view" onClick={() => void flow.fitView({ ...FIT, duration: 150 })} />
           {editing !== null && <IconButton icon="arrange" label="Arrange all nodes" onClick={editing.arrange} />}
         </Panel>
         {tools !== undefined && (
@@ -236,6 +256,11 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
 
 function end(node: string, port: string | null): string {
   return port === null || port === "" ? node : `${node}.${port}`;
+}
+
+function focusedNode(target: EventTarget): string | undefined {
+  const element = target instanceof Element ? target.closest<HTMLElement>(".react-flow__node") : null;
+  return element?.dataset.id;
 }
 
 function mapClass(node: CanvasNode): string {

@@ -2,6 +2,7 @@
 import { useState, type SyntheticEvent } from "react";
 import type { Graph, GraphNode, Port } from "../api/types";
 import { Button, IconButton } from "../design/Button";
+import { Prose } from "../design/Prose";
 import type { FlowDocument } from "../document/document";
 import { useStore } from "../document/store";
 import { endText, idFault } from "./names";
@@ -91,7 +92,7 @@ export function NodePanel(props: NodePanelProps) {
                     onClick={() => document.reveal(finding.offset, finding.end_offset)}
                   >
                     <span className={`badge ${finding.severity === "error" ? "bad" : "warn"}`}>{finding.code}</span>
-                    {finding.message}
+                    <Prose text={finding.message} />
                   </button>
                 </li>
               ))}

@@ -19,6 +19,8 @@ export interface EdgeData extends Record<string, unknown> {
 export type CanvasNode = Node<NodeData, "flow">;
 export type CanvasEdge = Edge<EdgeData>;
 
+const END_GAP = 70;
+
 /** What a run did, by node and by edge. */
 export interface RunOverlay {
   nodes: ReadonlyMap<string, NodeRun>;
@@ -29,7 +31,28 @@ export interface RunOverlay {
 export function placesOf(graph: Graph): Map<string, Point> {
   const written = graph.nodes.some((node) => node.position !== null);
   if (!written) return arrange(graph);
-  return new Map(graph.nodes.map((node) => [node.id, toCanvas(node.layout)]));
+  const places = new Map(graph.nodes.map((node) => [node.id, toCanvas(node.layout)]));
+  placeEnds(graph, places);
+  return places;
+}
+
+/** The request and the response have no place in the file: they stand left and right of everything else. */
+function placeEnds(graph: Graph, places: Map<string, Point>): void {
+  const inner = graph.nodes.filter((node) => node.kind !== "input" && node.kind !== "output");
+  if (inner.length === 0) return;
+  const columns = inner.map((node) => places.get(node.id)?.x ?? 0);
+  for (const node of graph.nodes) {
+    if (node.kind !== "input" && node.kind !== "output") continue;
+    const isInput = node.kind === "input";
+    const neighbours = graph.edges
+      .filter((edge) => (isInput ? edge.from.node : edge.to.node) === node.id)
+      .map((edge) => (isInput ? edge.to.node : edge.from.node));
+    const beside = inner.filter((each) => neighbours.includes(each.id));
+    const middles = (beside.length > 0 ? beside : inner).map((each) => (places.get(each.id)?.y ?? 0) + nodeHeight(each) / 2);
+    const y = middles.reduce((sum, each) => sum + each, 0) / middles.length - nodeHeight(node) / 2;
+    const x = isInput ? Math.min(...columns) - NODE_WIDTH - END_GAP : Math.max(...columns) + NODE_WIDTH + END_GAP;
+    places.set(node.id, { x, y: Math.round(y) });
+  }
 }
 
 export function nodesOf(

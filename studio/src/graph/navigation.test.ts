@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isArrow, neighbour } from "./navigation";
+import { isArrow, nearest, neighbour } from "./navigation";
 import { freeId, idFault, endText, spoken } from "./names";
 import { node } from "./samples";
 
@@ -17,6 +17,8 @@ it("arrows go to the nearest node in their direction", () => {
   expect(neighbour(nodes, "a", "ArrowLeft")).toBeNull();
   expect(neighbour(nodes, "gone", "ArrowUp")).toBe("a");
   expect(isArrow("Enter")).toBe(false);
+  expect(nearest(nodes, { x: 190, y: 380 })).toBe("c");
+  expect(nearest([], { x: 0, y: 0 })).toBeNull();
 });
 
 it("ids are free and well formed", () => {

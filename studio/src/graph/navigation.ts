@@ -18,6 +18,24 @@ export function isArrow(key: string): key is Arrow {
   return key in WAY;
 }
 
+/** The node nearest to a place. */
+export function nearest(nodes: readonly Placed[], to: Point): string | null {
+  let best: string | null = null;
+  let least = Infinity;
+  for (const node of nodes) {
+    const distance = Math.hypot(node.x - to.x, node.y - to.y);
+    if (distance < least) [best, least] = [node.id, distance];
+  }
+  return best;
+}
+
+/** Puts the focus on a node that is drawn in a frame. */
+export function focusNode(frame: ParentNode | null, id: string): HTMLElement | null {
+  const element = frame?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
+  element?.focus({ preventScroll: true });
+  return element;
+}
+
 /** The nearest node in a direction; what lies aside counts double. Nothing when there is none. */
 export function neighbour(nodes: readonly Placed[], from: string, arrow: Arrow): string | null {
   const start = nodes.find((node) => node.id === from);

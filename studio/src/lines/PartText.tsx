@@ -49,7 +49,7 @@ export function PartText({ label, text, marked, onOffset, follow = true }: PartT
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    const root = element.shadowRoot ?? element.attachShadow({ mode: "open", delegatesFocus: true });
+    const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
     const editor = new EditorView({
       root,
       parent: root,

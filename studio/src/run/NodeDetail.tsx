@@ -7,6 +7,7 @@ import { useLoaded } from "../app/loading";
 import { go } from "../app/route";
 import { Button, IconButton } from "../design/Button";
 import { JsonView } from "../design/JsonView";
+import { Prose } from "../design/Prose";
 import { Failed, Loading, Notice } from "../design/States";
 import { Tabs } from "../design/Tabs";
 import { duration, grouped, money } from "./amounts";
@@ -43,9 +44,9 @@ export function NodeDetail({ view, node, onClose }: NodeDetailProps) {
   return (
     <section className="column" aria-label={`Step ${node.id}`}>
       <header className="detail-head">
-        <div className="row">
+        <div className="row wrap">
           <StatusBadge status={node.status} />
-          <h2 className="clip">{node.id}</h2>
+          <h2>{node.id}</h2>
           <OriginLink source={view.source} place={node.origin} />
           <span className="grow" />
           {hasEnded(view.status) && (
@@ -59,7 +60,11 @@ export function NodeDetail({ view, node, onClose }: NodeDetailProps) {
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
         {node.status === "asks" && <Decision run={view.run_id} node={node.id} />}
         {node.error !== null && <ErrorNotice view={view} node={node} />}
-        {node.reason !== null && node.error === null && <p className="soft">{node.reason}</p>}
+        {node.reason !== null && node.error === null && (
+          <p className="soft">
+            <Prose text={node.reason} />
+          </p>
+        )}
       </header>
       <div className="tab-bar">
         <Tabs label="Parts of the step" tabs={tabs} current={part} onChange={setPart} />
@@ -105,7 +110,9 @@ function ErrorNotice({ view, node }: { view: RunView; node: NodeRun }) {
   const place = error.line === undefined ? node.origin : { line: error.line, column: error.column ?? 1 };
   return (
     <Notice tone="bad">
-      <p className="error-text">{error.reason}</p>
+      <p className="error-text">
+        <Prose text={error.reason} />
+      </p>
       <p className="row wrap soft">
         <span className="badge">{error.code ?? error.kind}</span>
         <span>attempt {error.attempt}</span>

@@ -1,16 +1,19 @@
 // What a model was asked, as blocks: where each part comes from, who may see it, whether it was cached; and what the
 // rules said about it.
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import type { Block, Question, RunView, Turn } from "../api/runs";
 import type { Place } from "../api/types";
+import { address } from "../app/route";
 import { Icon } from "../design/Icon";
+import { Segments } from "../design/Segments";
 import { Notice } from "../design/States";
-import { grouped } from "./amounts";
-import { colourings, shareOf, toneOf, type Colouring } from "./blocks";
+import { grouped, tokens } from "./amounts";
+import { colourings, describe, messagesOf, shareOf, toneOf, type Colouring } from "./blocks";
 import { OriginLink } from "./OriginLink";
 import "./prompt.css";
 
 type Source = RunView["source"];
+type Shape = "text" | "blocks";
 
 interface PromptViewProps {
   questions: readonly Question[];
@@ -20,6 +23,7 @@ interface PromptViewProps {
 
 export function PromptView({ questions, source }: PromptViewProps) {
   const [colouring, setColouring] = useState<Colouring>("provenance");
+  const [shape, setShape] = useState<Shape>("text");
   if (questions.length === 0) {
     return (
       <p className="soft">
@@ -29,9 +33,16 @@ export function PromptView({ questions, source }: PromptViewProps) {
   }
   return (
     <div className="stack">
-      <Legend questions={questions} colouring={colouring} onColouring={setColouring} />
+      <Legend questions={questions} colouring={colouring} onColouring={setColouring} shape={shape} onShape={setShape} />
       {questions.map((question, index) => (
-        <QuestionView key={index} question={question} source={source} colouring={colouring} numbered={questions.length > 1} />
+        <QuestionView
+          key={index}
+          question={question}
+          source={source}
+          colouring={colouring}
+          shape={shape}
+          numbered={questions.length > 1}
+        />
       ))}
     </div>
   );
@@ -41,27 +52,30 @@ interface LegendProps {
   questions: readonly Question[];
   colouring: Colouring;
   onColouring: (colouring: Colouring) => void;
+  shape: Shape;
+  onShape: (shape: Shape) => void;
 }
 
-function Legend({ questions, colouring, onColouring }: LegendProps) {
+function Legend({ questions, colouring, onColouring, shape, onShape }: LegendProps) {
   const used = new Set(questions.flatMap((question) => question.blocks.map((block) => toneOf(block, colouring))));
   const { tones } = colourings[colouring];
   return (
     <div className="legend">
-      <div className="segments" role="radiogroup" aria-label="Colour blocks by">
-        {(Object.keys(colourings) as Colouring[]).map((each) => (
-          <button
-            key={each}
-            type="button"
-            role="radio"
-            className="segment"
-            aria-checked={each === colouring}
-            onClick={() => onColouring(each)}
-          >
-            {colourings[each].title}
-          </button>
-        ))}
-      </div>
+      <Segments
+        label="Colour blocks by"
+        segments={(Object.keys(colourings) as Colouring[]).map((id) => ({ id, title: colourings[id].title }))}
+        current={colouring}
+        onChange={onColouring}
+      />
+      <Segments
+        label="Show blocks as"
+        segments={[
+          { id: "text", title: "As text" },
+          { id: "blocks", title: "One by one" },
+        ]}
+        current={shape}
+        onChange={onShape}
+      />
       <ul className="row wrap">
         {Object.entries(tones)
           .filter(([tone]) => used.has(tone))
@@ -80,10 +94,11 @@ interface QuestionViewProps {
   question: Question;
   source: Source;
   colouring: Colouring;
+  shape: Shape;
   numbered: boolean;
 }
 
-function QuestionView({ question, source, colouring, numbered }: QuestionViewProps) {
+function QuestionView({ question, source, colouring, shape, numbered }: QuestionViewProps) {
   return (
     <article className="question stack">
       <header className="row wrap">
@@ -93,7 +108,7 @@ function QuestionView({ question, source, colouring, numbered }: QuestionViewPro
         </strong>
         {question.tokens !== null && (
           <span className="soft">
-            {grouped(question.tokens)} tokens
+            {tokens(question.tokens)}
             {question.budget === null ? "" : ` of ${grouped(question.budget)}`}
           </span>
         )}
@@ -105,17 +120,21 @@ function QuestionView({ question, source, colouring, numbered }: QuestionViewPro
         </Notice>
       ))}
       <Shares blocks={question.blocks} colouring={colouring} />
-      <ol className="blocks">
-        {question.blocks.map((block) => (
-          <BlockView
-            key={block.index}
-            block={block}
-            source={source}
-            colouring={colouring}
-            gate={question.gate.filter((each) => each.block === block.index)}
-          />
-        ))}
-      </ol>
+      {shape === "text" ? (
+        <Messages blocks={question.blocks} source={source} colouring={colouring} />
+      ) : (
+        <ol className="blocks">
+          {question.blocks.map((block) => (
+            <BlockView
+              key={block.index}
+              block={block}
+              source={source}
+              colouring={colouring}
+              gate={question.gate.filter((each) => each.block === block.index)}
+            />
+          ))}
+        </ol>
+      )}
       <Chain question={question} />
       {question.turns.map((turn) => (
         <TurnView key={turn.number} turn={turn} />
@@ -150,6 +169,53 @@ function Shares({ blocks, colouring }: { blocks: readonly Block[]; colouring: Co
   );
 }
 
+interface MessagesProps {
+  blocks: readonly Block[];
+  source: Source;
+  colouring: Colouring;
+}
+
+/** The prompt as it reads, each block in its colour; a block leads to its line. */
+function Messages({ blocks, source, colouring }: MessagesProps) {
+  return (
+    <ol className="blocks">
+      {messagesOf(blocks).map((message) => (
+        <li key={message[0]?.index} className="message">
+          <header>
+            <strong>{message[0]?.role}</strong>
+            <span className="faint">{message[0]?.type === "text" ? "" : message[0]?.type}</span>
+          </header>
+          <pre className="block-text">
+            {message.map((block) => (
+              <Fragment key={block.index}>
+                <Piece block={block} source={source} tone={toneOf(block, colouring)} />
+              </Fragment>
+            ))}
+          </pre>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Piece({ block, source, tone }: { block: Block; source: Source; tone: string }) {
+  const text = block.withheld ? "[not kept: a rule forbids it]" : block.content;
+  const title = describe(block);
+  if (block.origin === null || source.path === null) {
+    return (
+      <span className={`piece tone-${tone}`} title={title}>
+        {text}
+      </span>
+    );
+  }
+  const { line, column } = block.origin;
+  return (
+    <a className={`piece tone-${tone}`} title={title} href={address({ page: "flow", path: source.path, line, column })}>
+      {text}
+    </a>
+  );
+}
+
 interface BlockViewProps {
   block: Block;
   source: Source;
@@ -175,7 +241,7 @@ function BlockView({ block, source, colouring, gate }: BlockViewProps) {
           </span>
         ))}
         <span className="grow" />
-        {block.tokens !== null && <span className="faint">{grouped(block.tokens)} tokens</span>}
+        {block.tokens !== null && <span className="faint">{tokens(block.tokens)}</span>}
         <OriginLink source={source} place={block.origin} />
       </header>
       {block.withheld ? (

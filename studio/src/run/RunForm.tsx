@@ -6,6 +6,7 @@ import type { RequestField } from "../api/types";
 import { go } from "../app/route";
 import { Button } from "../design/Button";
 import { Dialog } from "../design/Dialog";
+import { Prose } from "../design/Prose";
 import { Notice } from "../design/States";
 import { Tabs } from "../design/Tabs";
 import type { FlowDocument } from "../document/document";
@@ -103,7 +104,9 @@ export default function RunForm({ document, onClose }: RunFormProps) {
           )}
           {fault !== null && (
             <Notice tone="bad">
-              <p>{fault.message}</p>
+              <p>
+                <Prose text={fault.message} />
+              </p>
               {fault.findings.map((finding) => (
                 <p key={finding} className="mono">
                   {finding}

@@ -5,6 +5,7 @@ import type { NodeRun, RunView } from "../api/runs";
 import type { Graph } from "../api/types";
 import { address, stay } from "../app/route";
 import { useLoaded } from "../app/loading";
+import { Prose } from "../design/Prose";
 import { Split } from "../design/Split";
 import { Empty, Failed, Loading, Notice } from "../design/States";
 import { Tabs } from "../design/Tabs";
@@ -105,7 +106,9 @@ function RunHead({ view, reload }: { view: RunView; reload: () => void }) {
       </dl>
       {view.error !== null && (
         <Notice tone="bad">
-          <p>{view.error.message}</p>
+          <p>
+            <Prose text={view.error.message} />
+          </p>
           <p className="row soft">
             <span className="badge">{view.error.kind}</span>
             {view.error.node !== null && <span>in {view.error.node}</span>}

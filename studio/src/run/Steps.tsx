@@ -1,5 +1,6 @@
 // The steps of a run in time: when each began, how long it took, what it used.
 import type { NodeRun, RunView } from "../api/runs";
+import { Prose } from "../design/Prose";
 import { duration, grouped, money } from "./amounts";
 import { StatusBadge } from "./status";
 
@@ -57,7 +58,11 @@ function tokens(node: NodeRun): string {
 }
 
 function Bar({ node, total }: { node: NodeRun; total: number }) {
-  if (node.started_ms === null) return node.reason === null ? null : <span className="faint">{node.reason}</span>;
+  if (node.started_ms === null) return node.reason === null ? null : (
+      <span className="faint">
+        <Prose text={node.reason} />
+      </span>
+    );
   const left = (100 * node.started_ms) / total;
   const width = Math.max(0.6, (100 * node.duration_ms) / total);
   return (

@@ -26,6 +26,11 @@ export function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 }
 
+/** "1 token", "12 tokens". */
+export function tokens(count: number): string {
+  return `${grouped(count)} token${count === 1 ? "" : "s"}`;
+}
+
 export function percent(part: number, whole: number): string {
   return whole === 0 ? "0%" : `${((100 * part) / whole).toFixed(part === whole || part === 0 ? 0 : 1)}%`;
 }

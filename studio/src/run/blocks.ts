@@ -1,5 +1,6 @@
 // How the blocks of a prompt are coloured, and how wide each is in the bar.
 import type { Block } from "../api/runs";
+import { tokens } from "./amounts";
 
 export type Colouring = "provenance" | "sensitivity" | "cache";
 
@@ -36,6 +37,27 @@ export function toneOf(block: Pick<Block, "provenance" | "sensitivity" | "cache"
       if (block.cache !== "none") return block.cache;
       return block.stable ? "stable" : "changing";
   }
+}
+
+/** Blocks that follow each other in one role are one message. */
+export function messagesOf(blocks: readonly Block[]): Block[][] {
+  const messages: Block[][] = [];
+  for (const block of blocks) {
+    const last = messages.at(-1);
+    const before = last?.at(-1);
+    if (last !== undefined && before?.role === block.role && before.type === block.type) last.push(block);
+    else messages.push([block]);
+  }
+  return messages;
+}
+
+/** What there is to say about a block, in one line. */
+export function describe(block: Block): string {
+  const parts = [block.name ?? block.type, `from ${colourings.provenance.tones[block.provenance] ?? block.provenance}`, block.sensitivity];
+  if (block.tokens !== null) parts.push(tokens(block.tokens));
+  if (block.cache !== "none") parts.push(`cache ${block.cache}`);
+  if (block.origin !== null) parts.push(`line ${block.origin.line}`);
+  return parts.join(", ");
 }
 
 /** Tokens where they are known, else a guess from the length; never nothing, so that it can be seen. */

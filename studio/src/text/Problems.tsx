@@ -2,6 +2,7 @@
 import type { Finding } from "../api/types";
 import { Button } from "../design/Button";
 import { Icon } from "../design/Icon";
+import { Prose } from "../design/Prose";
 import { fromEdits } from "../document/changes";
 import type { FlowDocument } from "../document/document";
 import { ordered } from "../document/findings";
@@ -31,8 +32,12 @@ export function Problems({ document, readOnly }: { document: FlowDocument; readO
           >
             <span className={`badge ${TONE[finding.severity]}`}>{finding.severity}</span>
             <span className="message">
-              {finding.message}
-              {finding.help !== null && <span className="help">{finding.help}</span>}
+              <Prose text={finding.message} />
+              {finding.help !== null && (
+                <span className="help">
+                  <Prose text={finding.help} />
+                </span>
+              )}
             </span>
             <span className="where">
               <code>{finding.code}</code>
@@ -48,7 +53,7 @@ export function Problems({ document, readOnly }: { document: FlowDocument; readO
               title={finding.fix.title}
               onClick={() => finding.fix !== null && document.apply(fromEdits(finding.fix.edits), finding.fix.title)}
             >
-              {finding.fix.title}
+              <Prose text={finding.fix.title} />
             </Button>
           )}
         </li>

@@ -68,7 +68,7 @@ export default function YamlEditor({ document: flow, readOnly }: YamlEditorProps
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    const root = element.shadowRoot ?? element.attachShadow({ mode: "open", delegatesFocus: true });
+    const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
     const view = new EditorView({
       root,
       parent: root,

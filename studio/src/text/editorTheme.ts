@@ -52,6 +52,7 @@ const look = EditorView.theme({
     color: "inherit",
     fontSize: "inherit",
   },
+  ".cm-selectionMatch": { backgroundColor: "color-mix(in srgb, var(--accent) 14%, transparent)" },
   ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 30%, transparent)" },
   ".cm-searchMatch-selected": { backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)" },
   ".cm-tooltip": {
@@ -88,6 +89,7 @@ const look = EditorView.theme({
     font: "inherit",
   },
   ".cm-finding-code": { color: "var(--text-faint)", fontFamily: "var(--mono)", fontSize: "0.9em" },
+  ".cm-diagnostic code": { fontFamily: "var(--mono)", fontSize: "0.92em" },
   ".cm-finding-help": { color: "var(--text-soft)" },
   ".cm-lintRange": { backgroundImage: "none", paddingBottom: "0" },
   ".cm-lintRange-error": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },

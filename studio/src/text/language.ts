@@ -112,7 +112,12 @@ function renderFinding(finding: Finding): HTMLElement {
   const line = (text: string, name: string) => {
     const element = document.createElement("div");
     element.className = name;
-    element.textContent = text;
+    // Names between backticks are code.
+    text.split("`").forEach((part, index) => {
+      const piece = document.createElement(index % 2 === 1 ? "code" : "span");
+      piece.textContent = part;
+      element.append(piece);
+    });
     root.append(element);
   };
   line(finding.message, "cm-finding-message");

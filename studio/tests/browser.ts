@@ -1,0 +1,84 @@
+// Chromium without a window, and pages that fail a test when something goes wrong in them.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+export const SCREENSHOTS = process.env.SCREENSHOTS ?? join(import.meta.dirname, "..", "screenshots");
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+export interface Watched {
+  page: Page;
+  /** What went wrong so far: errors, warnings, and requests to other hosts. */
+  faults: string[];
+}
+
+export async function launch(): Promise<Browser> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+}
+
+export interface Screen {
+  width: number;
+  height: number;
+  scheme?: "light" | "dark";
+}
+
+export async function openPage(browser: Browser, address: string, screen: Screen): Promise<Watched> {
+  const page = await browser.newPage({
+    viewport: { width: screen.width, height: screen.height },
+    colorScheme: screen.scheme ?? "light",
+    reducedMotion: "reduce",
+  });
+  page.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(address)) faults.push(`a request to ${request.url()}`);
+  });
+  await page.goto(address);
+  return { page, faults };
+}
+
+export async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
+}
+
+/** The text of the YAML editor, also of lines that are not drawn. */
+export async function editorText(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const content = document.querySelector(".yaml-editor")?.shadowRoot?.querySelector(".cm-content");
+    return content instanceof HTMLElement ? content.innerText : "";
+  });
+}
+
+/** Drags from the middle of one element to the middle of another. */
+export async function drag(page: Page, from: string, to: string, drop = true): Promise<void> {
+  const [start, end] = [await middle(page, from), await middle(page, to)];
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 4 });
+  await page.mouse.move(end.x, end.y, { steps: 6 });
+  if (drop) await page.mouse.up();
+}
+
+async function middle(page: Page, selector: string): Promise<{ x: number; y: number }> {
+  const box = await page.locator(selector).first().boundingBox();
+  if (box === null) throw new Error(`${selector} is not to be seen`);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+export function handle(node: string, side: "in" | "out", port: string): string {
+  return `.react-flow__node[data-id="${node}"] .react-flow__handle[data-handleid="${side}:${port}"]`;
+}
