@@ -103,5 +103,5 @@ export const api = {
     post<Json>(`${run(id)}/nodes/${encodeURIComponent(node)}/decision`, { approved, comment }),
   compare: (a: string, b: string) => get<Comparison>(`/studio/compare${query({ a, b })}`),
 
-  gateway: (by: GroupBy, hours: number | undefined) => get<GatewayReport>(`/studio/gateway${query({ by, hours })}`),
+  gateway: (by: GroupBy, hours: number) => get<GatewayReport>(`/studio/gateway${query({ by, hours })}`),
 };

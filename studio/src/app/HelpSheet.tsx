@@ -14,8 +14,8 @@ export function HelpSheet({ version, onClose }: { version: string; onClose: () =
               {group.keys.map(({ keys, does }) => (
                 <Fragment key={keys}>
                   <dt>
-                    {keys.split(" ").map((key) => (
-                      <kbd key={key}>{key}</kbd>
+                    {keys.split(" ").map((key, index) => (
+                      <kbd key={index}>{key}</kbd>
                     ))}
                   </dt>
                   <dd>{does}</dd>

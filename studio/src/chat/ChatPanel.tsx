@@ -98,7 +98,7 @@ function Beginning({ session, onChoose }: { session: Session; onChoose: (message
         You see the change before it is made.
       </p>
       <ul>
-        {forms.map((form) => (
+        {forms.map(plainForm).map((form) => (
           <li key={form}>
             <button type="button" className="form" onClick={() => onChoose(form)}>
               {form}
@@ -108,6 +108,11 @@ function Beginning({ session, onChoose }: { session: Session; onChoose: (message
       </ul>
     </div>
   );
+}
+
+/** The first of the ways a form can be said, without what may be left out. */
+function plainForm(form: string): string {
+  return (form.split(" | ")[0] ?? form).replace(/\s*\[[^\]]*\]/g, "");
 }
 
 interface ExchangeViewProps {
@@ -143,7 +148,7 @@ function ExchangeView({ exchange, conversation, document, readOnly, onChoose }: 
               <Prose text={finding} />
             </p>
           ))}
-          {outcome.forms.slice(0, 4).map((form) => (
+          {outcome.forms.slice(0, 4).map(plainForm).map((form) => (
             <button key={form} type="button" className="form" onClick={() => onChoose(form)}>
               {form}
             </button>

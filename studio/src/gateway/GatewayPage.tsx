@@ -10,17 +10,17 @@ import "./gateway.css";
 import { amount, bars, CHART, hitPath } from "./series";
 
 const SPANS = [
-  { hours: "1", title: "last hour" },
-  { hours: "24", title: "last day" },
-  { hours: "168", title: "last week" },
-  { hours: "", title: "everything" },
+  { hours: 1, title: "last hour" },
+  { hours: 24, title: "last day" },
+  { hours: 7 * 24, title: "last week" },
+  { hours: 365 * 24, title: "last year" },
 ];
 const GROUPS: GroupBy[] = ["model", "session", "key", "upstream"];
 
 export default function GatewayPage() {
   const [by, setBy] = useState<GroupBy>("model");
-  const [hours, setHours] = useState("");
-  const load = useCallback(() => api.gateway(by, hours === "" ? undefined : Number(hours)), [by, hours]);
+  const [hours, setHours] = useState(7 * 24);
+  const load = useCallback(() => api.gateway(by, hours), [by, hours]);
   const { value, error, reload } = useLoaded(load);
   if (error !== null) return <Failed error={error} retry={reload} />;
   if (value === null) return <Loading what="Reading the gateway's records" />;
@@ -43,7 +43,7 @@ export default function GatewayPage() {
           {moment(stats.since, new Date())} to {moment(stats.until, new Date())}
         </span>
         <span className="grow" />
-        <select className="field" aria-label="Time span" value={hours} onChange={(event) => setHours(event.target.value)}>
+        <select className="field" aria-label="Time span" value={hours} onChange={(event) => setHours(Number(event.target.value))}>
           {SPANS.map((span) => (
             <option key={span.hours} value={span.hours}>
               {span.title}

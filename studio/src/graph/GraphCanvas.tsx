@@ -38,7 +38,7 @@ const MANY = 300;
 const STEP = 10;
 const SMALL = 600;
 const READABLE = 0.7;
-const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1 };
+const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1.3 };
 const MAP = { width: 140, height: 90 };
 
 export interface Moved {

@@ -16,6 +16,11 @@ const ICON: Record<Effect["kind"], IconName> = {
 
 const KINDS: Effect["kind"][] = ["network", "secret", "tool", "state", "other"];
 
+function described(effect: Effect): string {
+  const others = effect.nodes.filter((node) => node !== effect.what);
+  return others.length === 0 ? effect.kind : `${effect.kind} of ${others.join(", ")}`;
+}
+
 export function Facts({ facts }: { facts: FactsData }) {
   return (
     <div className="page scroll stack">
@@ -49,10 +54,10 @@ export function Facts({ facts }: { facts: FactsData }) {
             <li key={`${effect.kind}:${effect.what}`} className="card">
               <Icon name={ICON[effect.kind]} />
               <div className="grow">
-                <strong className="clip">{effect.what}</strong>
-                <div className="faint">
-                  {effect.kind} of {effect.nodes.join(", ")}
-                </div>
+                <strong className="clip" title={effect.what}>
+                  {effect.what}
+                </strong>
+                <div className="faint">{described(effect)}</div>
               </div>
             </li>
           ))}
