@@ -106,6 +106,21 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "writes to the database share transactions on one thread, which its owner joins",
     },
     Exception {
+        path: "crates/runtime/src/database/log.rs",
+        what: &[Ambient::Files],
+        reason: "the database's own log is made as long as it gets, while the database is locked",
+    },
+    Exception {
+        path: "crates/runtime/src/conditions/against_python.rs",
+        what: &[Ambient::Environment],
+        reason: "a test finds the Python worker that cargo builds beside it",
+    },
+    Exception {
+        path: "crates/telemetry/src/telemetry.rs",
+        what: &[Ambient::Spawning],
+        reason: "the last sending is given up after a bound, so nothing may wait for its thread",
+    },
+    Exception {
         path: "crates/runtime/src/database/lease.rs",
         what: &[Ambient::Files],
         reason: "a lock file beside the database tells other processes which runs are being worked on",

@@ -5,6 +5,7 @@
 //! remembered and the step's result become durable in one transaction.
 
 mod lease;
+mod log;
 mod schema;
 mod writer;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use self::lease::Lease;
+use self::log::Log;
 use self::writer::Writer;
 
 /// How long a writer waits for another process before it gives up.
@@ -51,7 +53,7 @@ impl Database {
         let folder = path.parent().unwrap_or(Path::new("."));
         Ok(Arc::new(Database {
             path: path.to_path_buf(),
-            writer: Writer::start(writing)?,
+            writer: Writer::start(writing, Log::of(path))?,
             reader: Arc::new(Mutex::new(reading)),
             lease: Lease::new(folder.join("owners"), owner),
         }))
@@ -101,6 +103,7 @@ fn connect(path: &Path) -> Result<Connection, DatabaseError> {
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", log::CHECKPOINT_PAGES)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

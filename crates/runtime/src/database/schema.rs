@@ -32,7 +32,7 @@ CREATE INDEX run_by_start ON run (started_at);
 CREATE INDEX run_by_document ON run (document);
 
 CREATE TABLE step (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER PRIMARY KEY,
     run TEXT NOT NULL,
     node TEXT NOT NULL,
     record TEXT NOT NULL,

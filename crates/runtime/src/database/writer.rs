@@ -5,10 +5,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::DatabaseError;
+use super::log::Log;
 
 /// How many writes may share one transaction, so that the first of them does not wait for ever.
 const LARGEST_GROUP: usize = 512;
@@ -25,11 +26,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection) -> Result<Writer, DatabaseError> {
+    pub(super) fn start(connection: Connection, mut log: Log) -> Result<Writer, DatabaseError> {
         let (jobs, waiting) = channel();
         let thread = std::thread::Builder::new()
             .name("stave-journal".to_owned())
-            .spawn(move || work(&connection, &waiting))
+            .spawn(move || work(&connection, &waiting, &mut log))
             .map_err(|error| DatabaseError::Sqlite(format!("the writer can not be started: {error}")))?;
         Ok(Writer { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -77,25 +78,26 @@ impl Drop for Writer {
     }
 }
 
-fn work(connection: &Connection, waiting: &Receiver<Job>) {
+fn work(connection: &Connection, waiting: &Receiver<Job>, log: &mut Log) {
     while let Ok(first) = waiting.recv() {
         // The lock is taken before anything is read, so another process can not write in between.
-        let begun = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
-        let transaction = match begun {
-            Ok(transaction) => transaction,
-            Err(error) => {
-                first(Err(error.into()));
-                continue;
-            }
-        };
+        if let Err(error) = quick(connection, "BEGIN IMMEDIATE") {
+            first(Err(error.into()));
+            continue;
+        }
         let mut acknowledgements = Vec::new();
-        acknowledgements.extend(first(Ok(&transaction)));
+        acknowledgements.extend(first(Ok(connection)));
         while acknowledgements.len() < LARGEST_GROUP
             && let Ok(next) = waiting.try_recv()
         {
-            acknowledgements.extend(next(Ok(&transaction)));
+            acknowledgements.extend(next(Ok(connection)));
         }
-        let committed = transaction.commit().map_err(DatabaseError::from);
+        log.within_transaction();
+        let committed = quick(connection, "COMMIT").map_err(DatabaseError::from);
+        if committed.is_err() {
+            // What could not be committed must not stay open; a transaction that is gone already can not be.
+            let _ = quick(connection, "ROLLBACK");
+        }
         for acknowledge in acknowledgements {
             acknowledge(committed.clone());
         }
@@ -108,12 +110,16 @@ where
     E: From<DatabaseError>,
 {
     let failed = |error: rusqlite::Error| E::from(DatabaseError::from(error));
-    connection
-        .prepare_cached("SAVEPOINT one")
-        .and_then(|mut statement| statement.execute([]))
-        .map_err(failed)?;
+    quick(connection, "SAVEPOINT one").map_err(failed)?;
     let result = work(connection);
-    let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
-    connection.execute_batch(end).map_err(failed)?;
+    if result.is_err() {
+        quick(connection, "ROLLBACK TO one").map_err(failed)?;
+    }
+    quick(connection, "RELEASE one").map_err(failed)?;
     result
+}
+
+/// A statement without values, read once for the life of the connection.
+fn quick(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(drop)
 }
