@@ -424,6 +424,9 @@ impl Reader {
 }
 
 #[cfg(test)]
+mod against_python;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
