@@ -73,6 +73,18 @@ struct Baseline {
     first: Value,
     second: Value,
     seen: Seen,
+    /// The rows of features that the first run wrote.
+    features: usize,
+}
+
+/// How many rows of features flows have written in a project.
+fn features(folder: &Folder) -> usize {
+    let Ok(connection) = rusqlite::Connection::open(folder.path().join(".stave/stave.sqlite")) else {
+        return 0;
+    };
+    // The table is there once something was written.
+    let count = connection.query_row("SELECT count(*) FROM feature_row", [], |row| row.get::<_, i64>(0));
+    count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
 /// The flow of an example as a document whose hosts and models are not told yet.
@@ -127,10 +139,10 @@ async fn baseline(example: &'static Example, document: &Value) -> Baseline {
     let server = world.serve().await;
     let folder = project(example, document, server.port);
     let first = run(&folder).await.exits(0).json();
-    let seen = world.seen();
+    let (seen, features) = (world.seen(), features(&folder));
     let second = run(&folder).await.exits(0).json();
     let output = |report: &Value| report.get("output").cloned().unwrap();
-    Baseline { first: output(&first), second: output(&second), seen }
+    Baseline { first: output(&first), second: output(&second), seen, features }
 }
 
 /// A run in which one node meets trouble.
@@ -401,6 +413,10 @@ async fn killed(
         if keys.len() != wanted {
             problems.push(format!("{path} was called under {} keys instead of {wanted}", keys.len()));
         }
+    }
+    let written = features(&folder);
+    if written != baseline.features {
+        problems.push(format!("{written} rows of features are written instead of {}", baseline.features));
     }
     // What the session remembers is what one run would have left.
     let next = run(&folder).await.object().unwrap_or_default();
