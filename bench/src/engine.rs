@@ -106,6 +106,8 @@ impl Runs {
             journal,
             cache: Arc::new(MemoryCache::default()),
             observer: Arc::new(()),
+            tracer: Arc::new(()),
+            opcua: None,
             prompt_plugins: Vec::new(),
             features: Arc::new(EmbeddedFeatures::new()),
             secrets: Secrets::default(),

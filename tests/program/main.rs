@@ -28,3 +28,4 @@ mod scripted;
 mod serve;
 #[path = "../../crates/stores/tests/stores/server.rs"]
 mod server;
+mod telemetry;

@@ -169,6 +169,9 @@ pub(crate) struct Run {
     /// Ask the models even when stave.toml names a recording to replay
     #[arg(long, conflicts_with = "replay")]
     pub(crate) live: bool,
+    /// Hold the run to the runtime contracts in this system document or runtime bundle
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contracts: Option<PathBuf>,
     /// Treat leniencies of the check as errors
     #[arg(long)]
     pub(crate) strict: bool,

@@ -15,6 +15,7 @@ mod features;
 mod files;
 mod governance;
 mod markup;
+mod opcua;
 mod period;
 mod ports;
 mod progress;
@@ -26,6 +27,7 @@ mod source_kind;
 mod storage;
 mod table;
 mod terminal;
+mod tracing;
 mod workflow;
 
 use std::process::ExitCode;

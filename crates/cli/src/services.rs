@@ -22,7 +22,7 @@ use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{McpServer, Project};
 use crate::storage::Storage;
-use crate::{features, governance, prompt_plugins};
+use crate::{features, governance, opcua, prompt_plugins};
 
 /// Who answers model calls.
 #[derive(Debug, Clone)]
@@ -96,6 +96,8 @@ pub(crate) fn build(
         journal: storage.journal,
         cache: storage.cache,
         observer: Arc::new(()),
+        tracer: Arc::new(()),
+        opcua: opcua::plants(project),
         features: features::store(project, storage.database.as_ref())?,
         tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets.into_iter().collect(),

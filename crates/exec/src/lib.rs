@@ -8,6 +8,7 @@
 //! extra properties included.
 
 mod codec;
+pub mod contract;
 pub mod dataflow;
 pub mod diff;
 pub mod expression;

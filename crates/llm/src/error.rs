@@ -2,6 +2,7 @@
 //!
 //! Invariant: no error carries a key, a header or the query of an address.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -83,6 +84,21 @@ impl ErrorKind {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         if let ErrorKind::Status { retry_after, .. } = self { *retry_after } else { None }
+    }
+
+    /// The kind of error in one word, or the provider's status, without anything that was said.
+    #[must_use]
+    pub fn word(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            ErrorKind::Timeout { .. } => "timeout",
+            ErrorKind::Status { status, .. } => return Cow::Owned(status.to_string()),
+            ErrorKind::Transport(_) => "connection",
+            ErrorKind::Decode(_) => "decode",
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::TooLarge { .. } => "too_large",
+            ErrorKind::Target(_) => "target",
+            ErrorKind::Unmatched(_) => "unmatched",
+        })
     }
 
     #[must_use]

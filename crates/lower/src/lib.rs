@@ -2,6 +2,7 @@
 //!
 //! - [`flow_to_exec`]: what the author wrote becomes what runs.
 //! - [`flow_to_system`]: what the author wrote becomes what the system is and may touch.
+//! - [`hold_to_contracts`]: what the system promises becomes what a run is held to.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
@@ -13,6 +14,7 @@
 mod block_to_request;
 mod flow_to_exec;
 mod flow_to_system;
+mod hold_to_contracts;
 mod prepare_request;
 mod prompt_to_block;
 mod request_to_block;
@@ -26,6 +28,7 @@ pub use flow_to_system::{
     Knowledge, KnowledgeFile, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system,
     read_knowledge, system_intent,
 };
+pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block};
 pub use request_to_block::{

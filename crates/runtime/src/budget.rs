@@ -24,6 +24,8 @@ pub struct Budget {
     pub calls: Option<u64>,
     /// Time since this process took the run up.
     pub wall: Option<Duration>,
+    /// Executions of steps.
+    pub steps: Option<u64>,
 }
 
 /// What has been used up.
@@ -32,6 +34,7 @@ pub struct Spent {
     pub tokens: u64,
     pub cost: Cost,
     pub calls: u64,
+    pub steps: u64,
 }
 
 /// A budget and what is left of it.
@@ -57,7 +60,7 @@ pub(crate) struct Reserved {
 impl Budget {
     /// Whether anything is bounded that steps use up together.
     pub(crate) fn is_shared(&self) -> bool {
-        self.tokens.is_some() || self.cost.is_some() || self.calls.is_some()
+        self.tokens.is_some() || self.cost.is_some() || self.calls.is_some() || self.steps.is_some()
     }
 
     /// Reads a budget from a document.
@@ -82,13 +85,14 @@ impl Budget {
             cost: cost.map(|dollars| Cost::from_picodollars((dollars * 1e12) as u128)),
             calls: count("calls")?,
             wall: count("wall_ms")?.map(Duration::from_millis),
+            steps: count("steps")?,
         })
     }
 }
 
 impl Spending {
     pub(crate) fn new(budget: Budget, started: Duration) -> Self {
-        let spent = Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0 };
+        let spent = Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0, steps: 0 };
         Spending { budget, started, before: Duration::ZERO, spent: Mutex::new(spent) }
     }
 
@@ -102,6 +106,9 @@ impl Spending {
         for report in reports {
             self.add(report.usage, report.cost, report.calls.into());
         }
+        let steps = reports.iter().filter(|report| !report.is_idle() && !report.id.starts_with('_')).count();
+        let mut spent = self.lock();
+        spent.steps = spent.steps.saturating_add(steps as u64);
     }
 
     pub(crate) fn spent(&self) -> Spent {
@@ -116,6 +123,23 @@ impl Spending {
             spent.cost = spent.cost + cost;
         }
         spent.calls = spent.calls.saturating_add(calls);
+    }
+
+    /// Makes room for a step. `now` is the reading of the clock.
+    pub(crate) fn step(&self, now: Duration) -> Result<(), Failure> {
+        let mut spent = self.lock();
+        let wall = now.saturating_sub(self.started);
+        let message = if let Some(limit) = self.budget.steps.filter(|limit| spent.steps >= *limit) {
+            format!("the run's budget does not cover another step: {} of {limit} steps", spent.steps)
+        } else if let Some(limit) = self.budget.wall.filter(|limit| wall >= *limit) {
+            let (used, limit) = (wall.as_millis(), limit.as_millis());
+            format!("the run's budget does not cover another step: {used} ms of {limit} ms")
+        } else {
+            spent.steps = spent.steps.saturating_add(1);
+            return Ok(());
+        };
+        let details = self.details(*spent, wall);
+        Err(Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message).details(details))
     }
 
     /// Makes room for a call that takes at least `tokens`, costs at least `cost` and may be tried again
@@ -191,6 +215,7 @@ impl Spending {
         used.insert("tokens".into(), spent.tokens.into());
         used.insert("cost_usd".into(), (spent.cost.micros() as f64 / 1e6).into());
         used.insert("calls".into(), spent.calls.into());
+        used.insert("steps".into(), spent.steps.into());
         used.insert("wall_ms".into(), u64::try_from(wall.as_millis()).unwrap_or(u64::MAX).into());
         let mut allowed = Object::new();
         let mut insert = |key: &str, value: Option<Value>| {
@@ -202,6 +227,7 @@ impl Spending {
         insert("tokens", budget.tokens.map(Value::from));
         insert("cost_usd", budget.cost.map(|cost| (cost.micros() as f64 / 1e6).into()));
         insert("calls", budget.calls.map(Value::from));
+        insert("steps", budget.steps.map(Value::from));
         insert("wall_ms", budget.wall.map(|wall| u64::try_from(wall.as_millis()).unwrap_or(u64::MAX).into()));
         Value::from_iter([("used", Value::Object(used)), ("allowed", Value::Object(allowed))])
     }

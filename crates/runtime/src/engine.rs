@@ -25,6 +25,7 @@ use crate::run::{Decisions, Run};
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
+use crate::trace::{End, RunWork, TraceParent, Traced};
 use crate::turns::Turns;
 
 /// How many plans an engine keeps.
@@ -76,6 +77,12 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         false
     }
 
+    /// An engine whose runs are traced as parts of what the caller does; `None` when they can not be.
+    fn below(&self, parent: TraceParent) -> Option<Arc<dyn Engine>> {
+        let _ = parent;
+        None
+    }
+
     /// Starts a run and drives it to its end, or until it waits for a person.
     async fn start(
         &self,
@@ -121,6 +128,8 @@ pub struct EmbeddedEngine {
     plans: Arc<Mutex<Vec<Arc<Plan>>>>,
     /// What people have decided about every run that starts here.
     decided: HashMap<String, Decision>,
+    /// The caller's place in a trace, below which runs are traced.
+    parent: Option<TraceParent>,
 }
 
 /// A run as it is when this process takes it up.
@@ -135,13 +144,14 @@ impl EmbeddedEngine {
     #[must_use]
     pub fn new(services: Services) -> Self {
         EmbeddedEngine {
+            kinds: StepKinds::with(services.opcua.as_ref()),
             services,
-            kinds: StepKinds::default(),
             active: Arc::default(),
             turns: Arc::default(),
             stopping: tokio::sync::watch::Sender::new(false),
             plans: Arc::default(),
             decided: HashMap::new(),
+            parent: None,
         }
     }
 
@@ -187,7 +197,10 @@ impl EmbeddedEngine {
         arrived_at: Timestamp,
         known: Known,
     ) -> Result<RunReport, JournalError> {
-        let report = self.work(run_id, document, request, arrived_at, known).await?;
+        let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
+        let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
+        let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
+        span.end(&End::Run(&report));
         self.services.observer.on(&Event::RunEnded { report: &report });
         match report.ending() {
             Some(ending) => {
@@ -208,6 +221,7 @@ impl EmbeddedEngine {
         request: &Value,
         arrived_at: Timestamp,
         known: Known,
+        span: &Traced,
     ) -> Result<RunReport, JournalError> {
         let services = &self.services;
         let started = services.clock.elapsed();
@@ -228,11 +242,13 @@ impl EmbeddedEngine {
             id: run_id.to_owned(),
             plan: &plan,
             request,
+            arrived_at,
             services,
             reports: Mutex::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
             spending: Spending::new(plan.policy.budget, started),
+            span,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
             unwritten: Mutex::new(None),
@@ -280,6 +296,10 @@ impl EmbeddedEngine {
 impl Engine for EmbeddedEngine {
     fn new_run_id(&self) -> String {
         format!("run_{}", self.services.ids.uuid().replace('-', ""))
+    }
+
+    fn below(&self, parent: TraceParent) -> Option<Arc<dyn Engine>> {
+        Some(Arc::new(EmbeddedEngine { parent: Some(parent), ..self.clone() }))
     }
 
     async fn begin(

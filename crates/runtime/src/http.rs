@@ -141,6 +141,12 @@ impl HttpClient {
         self.allow.refusal(url)
     }
 
+    /// Whether the project names the host of this URL, rather than allowing every public one.
+    #[must_use]
+    pub fn lists(&self, url: &Url) -> bool {
+        matches!(&self.allow.0, Allowed::Listed(_)) && self.allow.refusal(url).is_none()
+    }
+
     #[must_use]
     pub fn client(&self) -> &reqwest::Client {
         &self.client

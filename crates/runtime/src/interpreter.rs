@@ -26,6 +26,7 @@ use crate::services::Services;
 use crate::state::Commit;
 use crate::steps::StepKinds;
 use crate::task::{self, Stop};
+use crate::trace::Traced;
 use crate::turns::Turns;
 
 pub use crate::task::STATE_CONFLICTS;
@@ -39,6 +40,8 @@ pub struct Interpreter {
     arrived_at: Timestamp,
     services: Services,
     turns: Arc<Turns>,
+    /// Steps that are done apart are not parts of one trace.
+    span: Traced,
 }
 
 /// The graph of a run, and how far it has come.
@@ -84,7 +87,8 @@ impl Interpreter {
     ) -> Result<Interpreter, Box<RunReport>> {
         match framing::request_of(&plan, request, run_id, arrived_at) {
             Ok(request) => {
-                Ok(Interpreter { run_id: run_id.to_owned(), plan, request, arrived_at, services, turns })
+                let (run_id, span) = (run_id.to_owned(), Traced::default());
+                Ok(Interpreter { run_id, plan, request, arrived_at, services, turns, span })
             }
             Err(failure) => {
                 let nodes = framing::finish(framing::waiting(&plan), "the request was refused");
@@ -191,11 +195,13 @@ impl Interpreter {
             id: self.run_id.clone(),
             plan: &self.plan,
             request: self.request.clone(),
+            arrived_at: self.arrived_at,
             services: &self.services,
             reports: Mutex::new(reports),
             calls: Calls::default(),
             decisions: Decisions::default(),
             spending,
+            span: &self.span,
             turns: &self.turns,
             // Whoever drives the graph decides when it stops.
             stopping: tokio::sync::watch::channel(false).1,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
+use stave_exec::contract::StepContract;
 use stave_exec::dataflow::{Cache, Cast, EdgeData, NodeData, Origin, State};
 use stave_exec::{Document, On, Retry};
 
@@ -49,6 +50,8 @@ pub struct Node {
     pub effects: bool,
     pub requires_context: Vec<String>,
     pub cache: Option<Cache>,
+    /// What the system line promises of it.
+    pub contract: Option<StepContract>,
     /// Of everything that its result follows from beside what reaches it; empty unless results are cached.
     pub fingerprint: String,
     /// How many executions of it may go on at once in this process.
@@ -253,9 +256,15 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
         origin: Origin::of(&node.extra),
         ..NodeData::default()
     });
+    let contract = StepContract::read(&node.extra)
+        .map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let step = kinds.get(&node.kind).ok_or_else(|| {
-        let message =
-            format!("node `{}` is a `{}` step, which this runtime does not have", node.id, node.kind);
+        let message = format!(
+            "node `{}` is a `{}` step, which this runtime does not have{}",
+            node.id,
+            node.kind,
+            StepKinds::advice(&node.kind)
+        );
         Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Refused, message).at(data.origin)
     })?;
     let compile = |ports: Vec<stave_exec::dataflow::Port>| {
@@ -280,6 +289,7 @@ fn plan_node(node: &stave_exec::Node, kinds: &StepKinds, is_workflow: bool) -> R
         requires_context: data.requires_context,
         fingerprint: if data.cache.is_some() { fingerprint(node) } else { String::new() },
         cache: data.cache,
+        contract,
         concurrency: data.concurrency,
         origin: data.origin,
         text_origins: data.text_origins.into_iter().collect(),

@@ -36,6 +36,8 @@ pub struct NodeReport {
     pub kind: String,
     pub status: Status,
     pub attempts: u32,
+    /// When it first began, counted from the run's beginning; none when it never did.
+    pub started: Option<Duration>,
     pub duration: Duration,
     /// Why it was skipped or cancelled.
     pub reason: Option<String>,
@@ -94,6 +96,7 @@ impl NodeReport {
             kind: kind.to_owned(),
             status: Status::Waiting,
             attempts: 0,
+            started: None,
             duration: Duration::ZERO,
             reason: None,
             failure: None,
@@ -125,6 +128,7 @@ impl NodeReport {
                 node.insert(key.to_owned(), value);
             }
         };
+        optional("started_ms", self.started.map(milliseconds));
         optional("reason", self.reason.clone().map(Value::String));
         optional(
             "error",

@@ -1,12 +1,12 @@
 //! One run in progress, and how one of its nodes is executed: attempts, time, state, ports.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use stave_canon::{Object, Value};
+use stave_canon::{Object, Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
 use stave_llm::{Jitter, RetryPolicy};
@@ -18,13 +18,14 @@ use crate::failure::Kind;
 use crate::interpolate::Scope;
 use crate::journal::{Decision, JournalError};
 use crate::observer::Event;
-use crate::plan::{Node, Plan};
+use crate::plan::{INPUT, Node, OUTPUT, Plan};
 use crate::port::Side;
 use crate::report::{NodeReport, Status};
 use crate::request::Request;
 use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
 use crate::steps::Produced;
+use crate::trace::{End, Traced, Work};
 use crate::transitions::RESULT;
 use crate::turns::Turns;
 use crate::{Failure, port};
@@ -38,6 +39,8 @@ pub struct Run<'r> {
     pub id: String,
     pub plan: &'r Plan,
     pub request: Request,
+    /// When the run first began.
+    pub arrived_at: Timestamp,
     pub services: &'r Services,
     /// By node, in document order.
     pub reports: Mutex<Vec<NodeReport>>,
@@ -45,6 +48,7 @@ pub struct Run<'r> {
     pub calls: Calls,
     pub decisions: Decisions,
     pub(crate) spending: Spending,
+    pub span: &'r Traced,
     pub turns: &'r Turns,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
@@ -66,6 +70,8 @@ pub struct Call<'c> {
     pub path: &'c str,
     /// Counts the calls that this execution makes.
     pub counter: &'c AtomicU32,
+    /// The tokens that this execution's models have written.
+    pub written: &'c AtomicU64,
     /// The arguments: the node's own, or those of the transform that follows its prompt.
     pub with: &'c Object,
     pub inputs: &'c Object,
@@ -77,6 +83,8 @@ pub struct Call<'c> {
     pub idempotency_key: &'c str,
     /// The inputs that edges bring to the nodes this one may call as tools.
     pub tool_inputs: &'c [(usize, Object)],
+    /// Where this attempt is in the run's trace.
+    pub span: &'c Traced,
 }
 
 /// Which node is executed on what.
@@ -87,6 +95,7 @@ struct Execution<'e> {
     inputs: &'e Object,
     tool_inputs: &'e [(usize, Object)],
     path: &'e str,
+    span: &'e Traced,
 }
 
 /// What a node came to.
@@ -108,19 +117,25 @@ impl Run<'_> {
         inputs: &'c Object,
         tool_inputs: &'c [(usize, Object)],
         path: &'c str,
+        parent: &'c Traced,
     ) -> BoxFuture<'c, Outcome> {
         // Boxed, because a node may call another one as a tool.
         Box::pin(async move {
             // Waiting for a turn counts for the run's time, not for the step's.
             let _turn = self.turns.take(&self.plan.document.flow.name, node).await;
             self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
+            let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind });
             let started = self.services.clock.elapsed();
+            let offset = self.services.clock.now().duration_since(self.arrived_at);
             let mut attempts = 0;
-            let execution = Execution { index, node, inputs, tool_inputs, path };
+            let execution = Execution { index, node, inputs, tool_inputs, path, span: &span };
             let result = self.cached(execution, &mut attempts).await;
             let took = self.services.clock.elapsed().saturating_sub(started);
             self.report(index, |report| {
                 report.attempts += attempts;
+                // A clock that was set back in between tells nothing.
+                let offset = Duration::try_from(offset).unwrap_or_default();
+                report.started.get_or_insert(offset);
                 report.duration += took;
                 match &result {
                     Ok(_) => {
@@ -137,6 +152,11 @@ impl Run<'_> {
                 }
             });
             self.told(index);
+            if span.is_watched()
+                && let Some(report) = self.report_of(index)
+            {
+                span.end(&End::Step(&report));
+            }
             match result {
                 Ok((outputs, commit)) => Outcome { outputs: Ok(outputs), attempts, commit },
                 Err(failure) => Outcome { outputs: Err(failure.at(node.origin)), attempts, commit: None },
@@ -157,13 +177,13 @@ impl Run<'_> {
         if !self.services.observer.is_watching() {
             return;
         }
-        let report = {
-            let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-            reports.get(index).cloned()
-        };
-        if let Some(node) = &report {
+        if let Some(node) = &self.report_of(index) {
             self.services.observer.on(&Event::NodeEnded { run_id: &self.id, node });
         }
+    }
+
+    fn report_of(&self, index: usize) -> Option<NodeReport> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
     }
 
     /// Takes a node's result from the cache, or makes it and keeps it there.
@@ -174,8 +194,9 @@ impl Run<'_> {
     ) -> Result<(Object, Option<Commit>), Failure> {
         let Execution { index, node, inputs, .. } = execution;
         self.check_context(node)?;
+        self.hold_to_contract(node, inputs)?;
         let Some(key) = self.cache_key(node, inputs)? else {
-            return self.attempt_all(execution, attempts).await;
+            return self.attempt_in_time(execution, attempts).await;
         };
         let (cache, now) = (&self.services.cache, self.services.clock.now());
         if let Some(outputs) = cache.get(&key, now).await
@@ -187,7 +208,7 @@ impl Run<'_> {
             self.report(index, |report| report.cached = true);
             return Ok((outputs, None));
         }
-        let (outputs, commit) = self.attempt_all(execution, attempts).await?;
+        let (outputs, commit) = self.attempt_in_time(execution, attempts).await?;
         let ttl = node.cache.as_ref().map_or(0, |cache| cache.ttl_seconds);
         let is_degraded = {
             let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,6 +233,29 @@ impl Run<'_> {
         Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing))
     }
 
+    /// Counts the step, and checks what its contract says before it begins.
+    fn hold_to_contract(&self, node: &Node, inputs: &Object) -> Result<(), Failure> {
+        if node.id == INPUT || node.id == OUTPUT {
+            return Ok(());
+        }
+        self.spending.step(self.services.clock.elapsed())?;
+        node.may_begin()?;
+        // The inputs of a workflow's step are its arguments.
+        node.check_keys(Side::Input, if self.plan.is_workflow { &node.with } else { inputs })
+    }
+
+    /// All attempts, within the time that the node's contract gives them.
+    async fn attempt_in_time(
+        &self,
+        execution: Execution<'_>,
+        attempts: &mut u32,
+    ) -> Result<(Object, Option<Commit>), Failure> {
+        let node = execution.node;
+        let Some(limit) = node.longest() else { return self.attempt_all(execution, attempts).await };
+        let all = self.attempt_all(execution, attempts);
+        tokio::time::timeout(limit, all).await.unwrap_or_else(|_| Err(node.took_too_long(limit)))
+    }
+
     /// The attempts that a node has made.
     pub(crate) fn attempts(&self, index: usize) -> u32 {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +267,7 @@ impl Run<'_> {
         execution: Execution<'_>,
         attempts: &mut u32,
     ) -> Result<(Object, Option<Commit>), Failure> {
-        let Execution { node, inputs, path, .. } = execution;
+        let Execution { node, inputs, path, span, .. } = execution;
         for port in &node.inputs {
             if let Some(value) = inputs.get(port.name()) {
                 port.check(Side::Input, value)?;
@@ -233,22 +277,27 @@ impl Run<'_> {
         let mut jitter = Jitter::seeded(seed(&key));
         let policy = retry_policy(node);
         let own_attempts = node.step.manages_attempts();
-        let retries = if own_attempts { 0 } else { node.retry.max };
+        let retries = if own_attempts { 0 } else { node.retries() };
         loop {
             *attempts += 1;
-            let attempt = self.attempt(execution, &key);
+            let span = span.child(&Work::Attempt { number: *attempts });
+            let attempt = self.attempt(Execution { span: &span, ..execution }, &key);
             let result = if own_attempts || node.timeout_ms == 0 {
                 attempt.await
             } else {
                 let limit = Duration::from_millis(node.timeout_ms.into());
                 tokio::time::timeout(limit, attempt).await.unwrap_or_else(|_| Err(timeout(node.timeout_ms)))
             };
+            span.end(&End::Attempt(result.as_ref().map(|_| ())));
             match result {
                 Err(failure) if failure.retryable && *attempts <= retries => {
                     match policy.wait(*attempts - 1, failure.retry_after, &mut jitter) {
                         Some(wait) => tokio::time::sleep(wait).await,
                         None => return Err(failure),
                     }
+                }
+                Err(failure) if !own_attempts => {
+                    return Err(node.cut_short(*attempts, &failure).unwrap_or(failure));
                 }
                 result => return result,
             }
@@ -260,7 +309,7 @@ impl Run<'_> {
         execution: Execution<'_>,
         key: &str,
     ) -> Result<(Object, Option<Commit>), Failure> {
-        let Execution { index, node, inputs, tool_inputs, path } = execution;
+        let Execution { index, node, inputs, tool_inputs, path, span } = execution;
         let state = match &node.state {
             Some(_) => Some(StateBuffer::new(
                 self.services.state.as_ref(),
@@ -269,13 +318,14 @@ impl Run<'_> {
             )),
             None => None,
         };
-        let counter = AtomicU32::new(0);
+        let (counter, written) = (AtomicU32::new(0), AtomicU64::new(0));
         let call = Call {
             run: self,
             node,
             index,
             path,
             counter: &counter,
+            written: &written,
             with: &node.with,
             inputs,
             request: &self.request,
@@ -284,6 +334,7 @@ impl Run<'_> {
             prompt_output: None,
             idempotency_key: key,
             tool_inputs,
+            span,
         };
         let produced = node.step.execute(&call).await?;
         let outputs = self.lay_out(index, node, produced)?;
@@ -330,6 +381,7 @@ impl Run<'_> {
                 }
             }
         }
+        node.check_keys(Side::Output, &outputs)?;
         if !by_name.is_empty() {
             let dropped: Vec<String> = by_name.into_keys().collect();
             self.report(index, |report| report.dropped_outputs = dropped);
@@ -408,6 +460,15 @@ impl<'c> Call<'c> {
             prompt_output: self.prompt_output,
             secrets: None,
         }
+    }
+
+    /// Counts a call to someone outside, unless the run has made as many as it may.
+    pub fn count(&self) -> Result<(), Failure> {
+        // Such a call has no tokens, and costs nothing that the price table knows.
+        let free = Some(stave_llm::prices::Cost::from_micros(0));
+        self.run.spending.reserve(0, free, 0, self.services.clock.elapsed())?;
+        self.run.report(self.index, |report| report.calls += 1);
+        Ok(())
     }
 
     /// The sandbox's limits with the node's time.

@@ -16,8 +16,10 @@ use crate::features::FeatureStore;
 use crate::http::HttpClient;
 use crate::journal::Journal;
 use crate::observer::Observer;
+use crate::opcua::Opcua;
 use crate::state::StateStore;
 use crate::tool_servers::ToolServers;
+use crate::trace::Tracer;
 
 /// The outside world of a run.
 #[derive(Debug, Clone)]
@@ -33,8 +35,11 @@ pub struct Services {
     pub journal: Arc<dyn Journal>,
     pub cache: Arc<dyn ResultCache>,
     pub observer: Arc<dyn Observer>,
+    pub tracer: Arc<dyn Tracer>,
     pub features: Arc<dyn FeatureStore>,
     pub tool_servers: Arc<dyn ToolServers>,
+    /// Without it there are no `opcua.*` steps.
+    pub opcua: Option<Arc<dyn Opcua>>,
     pub secrets: Secrets,
     /// The project's own plugins, which every prompt passes after the built-in one.
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,
@@ -68,7 +73,13 @@ impl Secrets {
     /// sent.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        Redactor::new(self.0.values().cloned()).text(text)
+        self.redactor().text(text)
+    }
+
+    /// Takes every secret out of what is told to others.
+    #[must_use]
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.0.values().cloned())
     }
 }
 

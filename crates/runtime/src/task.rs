@@ -101,7 +101,7 @@ impl Run<'_> {
         inputs: &Object,
         tool_inputs: &[(usize, Object)],
     ) -> Result<Work, Stop> {
-        let mut outcome = self.execute(index, node, inputs, tool_inputs, &node.id).await;
+        let mut outcome = self.execute(index, node, inputs, tool_inputs, &node.id, self.span).await;
         if let Some(error) = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(Stop::Journal(error));
         }

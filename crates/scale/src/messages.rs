@@ -99,6 +99,7 @@ impl Job {
             ("tokens", self.spent.tokens.into()),
             ("cost_picodollars", self.spent.cost.picodollars().to_string().into()),
             ("calls", self.spent.calls.into()),
+            ("steps", self.spent.steps.into()),
             ("effects", self.effects.into()),
             ("decision", self.decision.as_ref().map(codec::encode_decision).into()),
         ])
@@ -120,6 +121,7 @@ impl Job {
                 tokens: count(value, "tokens")?,
                 cost: Cost::from_picodollars(cost),
                 calls: count(value, "calls")?,
+                steps: count(value, "steps")?,
             },
             effects: value.get("effects").and_then(Value::as_bool).unwrap_or_default(),
             decision: decision.transpose().map_err(|error| ScaleError::Damaged(error.to_string()))?,

@@ -6,6 +6,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use hyper::StatusCode;
 use stave_canon::Value;
+use stave_runtime::trace::TraceParent;
 use stave_runtime::{Kind, RunReport};
 
 use crate::catalog::Model;
@@ -21,8 +22,9 @@ impl Shared {
         self: &Arc<Self>,
         model: &Arc<Model>,
         request: Value,
+        parent: Option<TraceParent>,
     ) -> Result<RunReport, Problem> {
-        let started = self.start(model, request).await?;
+        let started = self.start(model, request, parent).await?;
         self.wait(&model.archive, started).await
     }
 
@@ -31,6 +33,7 @@ impl Shared {
         self: &Arc<Self>,
         model: &Arc<Model>,
         requests: Vec<Value>,
+        parent: Option<TraceParent>,
     ) -> Result<Vec<Result<RunReport, Problem>>, Problem> {
         let most = self.limits().batch;
         if requests.len() > most {
@@ -38,7 +41,7 @@ impl Shared {
                 format!("{} requests are more than the {most} that a batch may have", requests.len());
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", detail));
         }
-        let runs = requests.into_iter().map(|request| self.run(model, request));
+        let runs = requests.into_iter().map(|request| self.run(model, request, parent));
         Ok(stream::iter(runs).buffered(SIDE_BY_SIDE).collect().await)
     }
 }

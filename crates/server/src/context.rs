@@ -2,6 +2,7 @@
 
 use hyper::header::HeaderMap;
 use stave_canon::{Object, Value};
+use stave_runtime::trace::TraceParent;
 
 /// Where the value of a context field comes from. The command line reads the environment.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,11 @@ pub(crate) fn fill(mut request: Value, sources: &[(String, ContextSource)], head
         }
     }
     request
+}
+
+/// The place in the caller's trace that a request names. One that can not be read counts as none.
+pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    headers.get("traceparent")?.to_str().ok()?.parse().ok()
 }
 
 fn put(fields: &mut Object, field: &str, header: Option<&hyper::header::HeaderValue>) {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use hyper::StatusCode;
 use stave_canon::Value;
 use stave_runtime::journal::JournalError;
+use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, Kind, RunReport};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -34,10 +35,13 @@ impl Shared {
         self: &Arc<Self>,
         model: &Arc<Model>,
         request: Value,
+        parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
         let turn = self.turn().await?;
         let run_id = model.engine.new_run_id();
-        let (engine, document) = (Arc::clone(&model.engine), Arc::clone(&model.document));
+        let traced = parent.and_then(|parent| model.engine.below(parent));
+        let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
+        let document = Arc::clone(&model.document);
         let id = run_id.clone();
         let begin = async move { engine.begin(&id, document, &request).await };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };

@@ -4,6 +4,7 @@ mod admission;
 mod cache;
 mod check;
 mod colour;
+mod contracts;
 mod deploy;
 mod edit;
 mod exec;

@@ -7,21 +7,29 @@
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
 use stave_runtime::database::Database;
+use stave_runtime::opcua::Opcua;
 use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
 use stave_runtime::{Limits, Services};
 use tokio::sync::mpsc;
 
 use crate::exit::{Exit, Stop};
+use crate::opcua;
 use crate::project::{self, Project};
 use crate::services::{self, Models};
 use crate::storage;
+use crate::tracing::Tracing;
 
 /// How many requests and replies may wait.
 const QUEUE: usize = 1024;
+
+/// How long the end may wait for a collector; an orchestrator that stops the process waits for 200 ms.
+const LAST_SENDING: Duration = Duration::from_secs(1);
+const LAST_SENDING_WHEN_STOPPED: Duration = Duration::from_millis(50);
 
 /// Serves an orchestrator that speaks REP, on stdin and stdout.
 #[derive(Debug, clap::Args)]
@@ -48,11 +56,17 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
             .help("`stave check stave.toml` says what is wrong"));
     }
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-    let host = ProjectHost { project, state_dir, ephemeral: arguments.ephemeral, database: Mutex::default() };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+    let (tracing, _) = {
+        let _inside = runtime.enter();
+        Tracing::quietly_of(&project)
+    };
+    let ephemeral = arguments.ephemeral;
+    let host =
+        ProjectHost { project, state_dir, ephemeral, database: Mutex::default(), tracing: tracing.clone() };
     let (incoming, requests) = mpsc::channel(QUEUE);
     let (replies, mut outgoing) = mpsc::channel::<String>(QUEUE);
     // Both wait for the peer, so each has a thread that the end of the process does not wait for.
@@ -80,6 +94,8 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
         // The last replies still have to be written.
         let _ = writer.join();
     }
+    let left = if is_stopped { LAST_SENDING_WHEN_STOPPED } else { LAST_SENDING };
+    runtime.block_on(tracing.finish_within(left));
     runtime.shutdown_background();
     Ok(Exit::Fine)
 }
@@ -114,6 +130,7 @@ struct ProjectHost {
     ephemeral: bool,
     /// Opened for the first run, because asking for capabilities leaves no file behind.
     database: Mutex<Option<Arc<Database>>>,
+    tracing: Tracing,
 }
 
 impl ProjectHost {
@@ -137,7 +154,9 @@ impl ProjectHost {
             Some(path) => Models::Replay(self.project.root.join(path)),
             None => Models::Live,
         };
-        Ok(services::build(&self.project, document, storage, &models)?.0)
+        let (mut services, _) = services::build(&self.project, document, storage, &models)?;
+        services.tracer = self.tracing.tracer();
+        Ok(services)
     }
 }
 
@@ -152,5 +171,9 @@ impl Host for ProjectHost {
     fn concurrency(&self) -> usize {
         let limit = self.project.settings.limits.parallel_steps;
         limit.map_or(Limits::default().parallel_steps, |steps| steps as usize)
+    }
+
+    fn opcua(&self) -> Option<Arc<dyn Opcua>> {
+        opcua::plants(&self.project)
     }
 }

@@ -7,12 +7,13 @@ use stave_canon::{Clock, Value};
 use stave_diag::{Diagnostic, SourceId, Sources, render};
 use stave_exec::{Acceptance, Document};
 use stave_flow::model::Flow;
-use stave_lower::{ExecSettings, flow_to_exec};
+use stave_lower::{ExecSettings, flow_to_exec, hold_to_contracts};
 use stave_runtime::journal::JournalError;
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
 use super::check::is_exec_document;
 use super::system::admission::admit_exec;
+use super::system::documents;
 use crate::args::Run;
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
@@ -22,6 +23,7 @@ use crate::services::{self, Models};
 use crate::source_kind::SourceKind;
 use crate::storage;
 use crate::terminal::{self, Terminal};
+use crate::tracing::Tracing;
 use crate::{files, table, workflow};
 
 /// The extra property of a document's metadata with the hash of the flow's text.
@@ -40,7 +42,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
         terminal::error("");
     }
     let document = match document {
-        Some(document) if !is_invalid => Arc::new(document),
+        Some(document) if !is_invalid => Arc::new(held(document, arguments.contracts.as_deref())?),
         _ => return Ok(invalid(arguments, &diagnostics, &sources)),
     };
     let requests = requests(&arguments.input)?;
@@ -49,6 +51,15 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
+}
+
+/// The document, held to the contracts in a file when there is one.
+fn held(mut document: Document, contracts: Option<&Path>) -> Result<Document, Stop> {
+    let Some(file) = contracts else { return Ok(document) };
+    let system = documents::load(file)?;
+    hold_to_contracts(&mut document, &system)
+        .map_err(|reason| Stop::invalid(format!("{}: {reason}", file.display())))?;
+    Ok(document)
 }
 
 /// Checks and lowers a flow or a workflow, or reads an exec document.
@@ -177,6 +188,8 @@ async fn run_all(
     let storage = storage::storage(project, &document, &state_dir, arguments.ephemeral)?;
     retain(project, &state_dir, arguments.ephemeral).await?;
     let (mut services, recorder) = services::build(project, &document, storage, &models)?;
+    let tracing = Tracing::of(project);
+    services.tracer = tracing.tracer();
     let mut progress = None;
     if arguments.events {
         services.observer = Arc::new(EventLines);
@@ -218,6 +231,8 @@ async fn run_all(
     if arguments.json {
         terminal::out(&json(&reports, exit).to_string());
     }
+    // The answer is out; the collector has what is left of the time.
+    tracing.finish().await;
     Ok(exit)
 }
 

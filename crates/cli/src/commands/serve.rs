@@ -23,6 +23,7 @@ use crate::ports::SystemClock;
 use crate::project::{self, Project};
 use crate::restate;
 use crate::terminal::{self, Terminal};
+use crate::tracing::Tracing;
 
 /// The folder of flows in a project.
 const FLOWS: &str = "flows";
@@ -57,7 +58,8 @@ fn keys(arguments: &Serve) -> Result<Keys, Stop> {
 
 async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = paths(arguments)?;
-    let mut flows = Flows::new(arguments, paths.clone())?;
+    let tracing = tracing(&paths)?;
+    let mut flows = Flows::new(arguments, paths.clone(), tracing.clone())?;
     let loaded = flows.load(None, terminal)?;
     if !loaded.is_whole {
         return Err(Stop::invalid("nothing is served, because a flow has mistakes")
@@ -100,6 +102,7 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
     if left > 0 {
         terminal::error(&format!("{left} runs are left; `stave runs resume` goes on with them"));
     }
+    tracing.finish().await;
     Ok(Exit::Fine)
 }
 
@@ -112,6 +115,14 @@ async fn work(arguments: &Serve, paths: &[PathBuf], flows: &Flows) -> Result<Opt
         Some(client) => Working::start(arguments, &project, client, flows.projects()).await.map(Some),
         None => Ok(None),
     }
+}
+
+/// One for the whole server, as the project of the first path wants it.
+fn tracing(paths: &[PathBuf]) -> Result<Tracing, Stop> {
+    let Some(first) = paths.first() else { return Ok(Tracing::default()) };
+    // What is wrong with the project file is told when its flows are read.
+    let project = Project::of(&first.join(project::FILE), &mut Sources::new(), &mut Vec::new())?;
+    Ok(Tracing::of(&project))
 }
 
 fn paths(arguments: &Serve) -> Result<Vec<PathBuf>, Stop> {

@@ -6,9 +6,11 @@ mod gateway;
 mod governance;
 mod journal;
 mod mcp;
+mod opcua;
 mod read;
 mod stores;
 mod system;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,9 +28,11 @@ pub(crate) use gateway::{GatewaySettings, UpstreamSettings};
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use journal::JournalSettings;
 pub(crate) use mcp::McpServer;
+pub(crate) use opcua::OpcuaSettings;
 pub(crate) use read::read;
 pub(crate) use stores::{StateBackend, StoreSettings};
 pub(crate) use system::Signing;
+pub(crate) use telemetry::TelemetrySettings;
 
 /// The project file's name.
 pub(crate) const FILE: &str = "stave.toml";
@@ -65,6 +69,8 @@ pub(crate) struct Settings {
     pub(crate) signing: Signing,
     pub(crate) deploy: DeployOptions,
     pub(crate) gateway: GatewaySettings,
+    pub(crate) telemetry: TelemetrySettings,
+    pub(crate) opcua: OpcuaSettings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

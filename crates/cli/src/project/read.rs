@@ -60,6 +60,8 @@ impl Reader<'_> {
                 "governance",
                 "prompt",
                 "gateway",
+                "telemetry",
+                "opcua",
             ],
         );
         let mut settings = Settings::default();
@@ -104,6 +106,8 @@ impl Reader<'_> {
         settings.signing = self.signing(root);
         settings.deploy = self.deploy(root);
         settings.gateway = self.gateway(root);
+        settings.telemetry = self.telemetry(root);
+        settings.opcua = self.opcua(root);
         settings
     }
 

@@ -6,6 +6,8 @@ mod http_get;
 mod http_post;
 mod human_approve;
 mod mcp_call;
+mod opcua_read;
+mod opcua_write;
 mod read_features;
 mod transform_each;
 mod transform_filter;
@@ -77,6 +79,8 @@ pub static CATALOGUE: &[OperationSchema] = &[
     transform_each::SCHEMA,
     human_approve::SCHEMA,
     mcp_call::SCHEMA,
+    opcua_read::SCHEMA,
+    opcua_write::SCHEMA,
 ];
 
 /// Operations that later versions are to have. They are recognised and can not be run.

@@ -250,6 +250,9 @@ fn report_value(report: &NodeReport) -> Value {
     object.insert("status".into(), report.status.word().into());
     object.insert("attempts".into(), report.attempts.into());
     object.insert("duration_us".into(), micros(report.duration));
+    if let Some(started) = report.started {
+        object.insert("started_us".into(), micros(started));
+    }
     if let Some(reason) = &report.reason {
         object.insert("reason".into(), reason.as_str().into());
     }
@@ -294,6 +297,7 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
     Ok(NodeReport {
         status,
         attempts: small(value, "attempts")?,
+        started: value.get("started_us").and_then(as_count).map(Duration::from_micros),
         duration: Duration::from_micros(count(value, "duration_us")?),
         reason: value.get("reason").and_then(Value::as_str).map(str::to_owned),
         failure: value.get("failure").map(failure_of).transpose()?,

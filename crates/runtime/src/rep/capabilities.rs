@@ -3,13 +3,15 @@
 use stave_canon::Value;
 
 use super::{Host, VERSION};
-use crate::steps;
+use crate::steps::StepKinds;
 
 pub(super) fn capabilities(host: &dyn Host) -> Value {
+    let opcua = host.opcua();
+    let kinds = StepKinds::with(opcua.as_ref());
     let limits = Value::from_iter([("concurrency", host.concurrency())]);
     Value::from_iter([
         ("version", Value::from(stave_exec::VERSION)),
-        ("step_kinds", steps::kinds().into()),
+        ("step_kinds", kinds.names().into()),
         ("limits", limits),
         ("rep_version", VERSION.into()),
         ("runtime", Value::from_iter([("name", "stave"), ("version", env!("CARGO_PKG_VERSION"))])),

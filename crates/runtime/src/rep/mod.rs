@@ -15,6 +15,8 @@ mod poll;
 mod runs;
 mod start_run;
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -26,6 +28,7 @@ use self::fault::Fault;
 use self::message::{Message, Request};
 use self::runs::Runs;
 use crate::Services;
+use crate::opcua::Opcua;
 
 pub use lines::{Incoming, MAX_LINE_BYTES, read_lines};
 
@@ -39,6 +42,11 @@ pub trait Host: Send + Sync {
 
     /// How many steps of a run work at the same time.
     fn concurrency(&self) -> usize;
+
+    /// The plants that runs may reach, in builds that have them.
+    fn opcua(&self) -> Option<Arc<dyn Opcua>> {
+        None
+    }
 }
 
 /// What becomes of a request.

@@ -45,11 +45,14 @@ pub(super) fn start_run<'h>(
     if let Some(trace_id) = options.trace_id {
         inputs.entry("trace_id".to_owned()).or_insert_with(|| trace_id.into());
     }
-    let kinds = StepKinds::default();
+    let opcua = host.opcua();
+    let kinds = StepKinds::with(opcua.as_ref());
     let mut unknown: Vec<&str> = document.step_kinds();
     unknown.retain(|kind| kinds.get(kind).is_none());
     if !unknown.is_empty() {
-        let message = format!("this runtime does not have {}", unknown.join(", "));
+        let advice = unknown.iter().map(|kind| StepKinds::advice(kind)).find(|advice| !advice.is_empty());
+        let message =
+            format!("this runtime does not have {}{}", unknown.join(", "), advice.unwrap_or_default());
         let data = Value::from_iter([("retriable", Value::from(false)), ("details", unknown.into())]);
         return Err(Fault::new(Code::StepKind, message, data));
     }

@@ -7,7 +7,6 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_llm::prices::Cost;
 use url::Url;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
@@ -31,10 +30,7 @@ impl HttpRequest {
 impl Step for HttpRequest {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let request = self.request(call)?;
-        let (spending, clock) = (&call.run.spending, &call.services.clock);
-        // A host's call has no tokens; it costs nothing that the price table knows.
-        spending.reserve(0, Some(Cost::from_micros(0)), 0, clock.elapsed())?;
-        call.run.report(call.index, |report| report.calls += 1);
+        call.count()?;
         let limit = call.services.limits.http_body_bytes;
         let HostReply { status, headers, body, .. } = call.services.http.exchange(request, limit).await?;
         let expected = expected_statuses(call)?;
@@ -87,12 +83,18 @@ impl HttpRequest {
             return Err(failure);
         }
         let method = if self.post { Method::POST } else { Method::GET };
+        let is_listed = call.services.http.lists(&url);
         let mut request = call.services.http.client().request(method, url);
         let mut headers = HeaderMap::new();
         if let Some(Value::Object(given)) = optional_argument(call, &with_secrets, "headers")? {
             for (name, value) in &given {
                 headers.insert(header_name(name)?, header_value(name, &port::text(value)?)?);
             }
+        }
+        // A host that the project lists may know which trace the request is part of; any other may not.
+        if is_listed && let Some(parent) = call.span.trace_parent() {
+            let parent = header_value("traceparent", &parent.to_string())?;
+            headers.entry(HeaderName::from_static("traceparent")).or_insert(parent);
         }
         if self.post {
             // The key is the same for every attempt, so a host that knows it acts once.

@@ -12,6 +12,8 @@ mod human_approve;
 mod io_format_response;
 mod llm_chat;
 mod mcp_call;
+mod opcua_read;
+mod opcua_write;
 mod policy_apply;
 mod python;
 mod switch;
@@ -27,6 +29,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 
+use crate::opcua::Opcua;
 use crate::run::Call;
 use crate::{Failure, failure::Kind, interpolate::Scope, references};
 
@@ -69,7 +72,42 @@ pub enum Produced {
 #[derive(Debug, Clone, Default)]
 pub struct StepKinds(HashMap<String, Arc<dyn Step>>);
 
+/// The step kinds that only some builds have.
+const OPCUA_READ: &str = "opcua.read";
+const OPCUA_WRITE: &str = "opcua.write";
+
 impl StepKinds {
+    /// The runtime's own kinds, and those that need the given ports.
+    #[must_use]
+    pub fn with(opcua: Option<&Arc<dyn Opcua>>) -> StepKinds {
+        let mut kinds = StepKinds::default();
+        if let Some(opcua) = opcua {
+            kinds.add(OPCUA_READ, Arc::new(opcua_read::OpcuaRead(Arc::clone(opcua))));
+            kinds.add(OPCUA_WRITE, Arc::new(opcua_write::OpcuaWrite(Arc::clone(opcua))));
+        }
+        kinds
+    }
+
+    /// The names of all kinds, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = kinds().into_iter().chain(self.0.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What is to be done about a kind that is not there, where something can be.
+    #[must_use]
+    pub fn advice(kind: &str) -> &'static str {
+        match kind {
+            OPCUA_READ | OPCUA_WRITE => {
+                "; this build has no OPC UA: build it with `--features opcua`, and list the plant's address \
+                 under `[opcua] allow` in stave.toml"
+            }
+            _ => "",
+        }
+    }
+
     /// Adds a kind. One that the runtime has itself can not be replaced.
     pub fn add(&mut self, kind: impl Into<String>, step: Arc<dyn Step>) {
         self.0.insert(kind.into(), step);
@@ -154,12 +192,13 @@ pub fn argument_schema(kind: &str) -> Option<&'static str> {
 /// everything as it is may.
 #[must_use]
 pub(crate) fn has_effects(kind: &str) -> bool {
-    const PURE: [&str; 10] = [
+    const PURE: [&str; 11] = [
         "dsl.emit",
         "finish",
         "hopsworks.read_features",
         "http.get",
         "io.format_response",
+        OPCUA_READ,
         "policy.apply",
         SWITCH,
         "transform.filter",

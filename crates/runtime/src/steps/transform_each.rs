@@ -146,7 +146,7 @@ impl<'c> Target<'c> {
         }
         let path = format!("{}/{number}:{}", call.path, self.node.id);
         for _ in 0..STATE_CONFLICTS {
-            let mut outcome = call.run.execute(self.index, self.node, &inputs, &[], &path).await;
+            let mut outcome = call.run.execute(self.index, self.node, &inputs, &[], &path, call.span).await;
             let attempts = outcome.attempts;
             let item = match outcome.outputs {
                 Ok(outputs) => Ok(whole(outputs)),

@@ -50,6 +50,8 @@ pub(crate) fn services(
         journal,
         cache: Arc::new(MemoryCache::default()),
         observer: Arc::new(()),
+        tracer: Arc::new(()),
+        opcua: None,
         prompt_plugins: Vec::new(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),

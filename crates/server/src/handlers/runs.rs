@@ -9,7 +9,7 @@ use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSu
 
 use super::Call;
 use crate::catalog::Archive;
-use crate::context::fill;
+use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
 use crate::runs::word;
@@ -27,7 +27,8 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
     let model = shared.catalog().find(&principal, flow)?;
     let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
-    let started = shared.start(&model, fill(input, &model.context, &headers)).await?;
+    let request = fill(input, &model.context, &headers);
+    let started = shared.start(&model, request, trace_parent(&headers)).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
         let mut value = report.to_value();

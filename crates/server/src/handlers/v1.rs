@@ -7,7 +7,7 @@ use stave_runtime::RunReport;
 use super::Call;
 use crate::batch::{output, waits_at};
 use crate::catalog::Model;
-use crate::context::fill;
+use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
 
@@ -33,11 +33,11 @@ pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem
     let filled = |request| fill(request, &model.context, &headers);
     if let Some(instances) = instances(&model, &body) {
         let requests = instances.iter().cloned().map(filled).collect();
-        let outcomes = shared.run_all(&model, requests).await?;
+        let outcomes = shared.run_all(&model, requests, trace_parent(&headers)).await?;
         let predictions: Vec<Value> = outcomes.iter().map(prediction).collect();
         return Ok(json(StatusCode::OK, &Value::from_iter([("predictions", predictions)])));
     }
-    let report = shared.run(&model, filled(body)).await?;
+    let report = shared.run(&model, filled(body), trace_parent(&headers)).await?;
     match waits_at(&report) {
         Some(node) => Ok(waiting(&report, node)),
         None => Ok(json_of_run(StatusCode::OK, output(&report)?, &report.run_id)),

@@ -8,7 +8,7 @@ use super::Call;
 use super::v1::waiting;
 use crate::batch::{output, waits_at};
 use crate::catalog::Model;
-use crate::context::fill;
+use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
 use crate::tensor;
@@ -58,7 +58,7 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
     let requests = tensor::requests(&body, &fields, shared.limits().batch)?;
     let requests: Vec<Value> =
         requests.into_iter().map(|request| fill(request, &model.context, &headers)).collect();
-    let outcomes = shared.run_all(&model, requests).await?;
+    let outcomes = shared.run_all(&model, requests, trace_parent(&headers)).await?;
     // A sole request that failed is answered with its own status.
     if let [outcome] = outcomes.as_slice() {
         let report = outcome.as_ref().map_err(Clone::clone)?;

@@ -14,6 +14,7 @@ use crate::files;
 use crate::ports::SystemClock;
 use crate::services::{self, Models};
 use crate::terminal::{self, Terminal};
+use crate::tracing::Tracing;
 use crate::{restate, storage};
 
 pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit, Stop> {
@@ -119,6 +120,7 @@ where
             .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))
     });
     let auth = auth.transpose()?;
+    let tracing = Tracing::of(&archive.project);
     let report = match &archive.keeper {
         Keeper::Restate(client) => work(Arc::new(restate::engine(client, &archive.project)), auth).await,
         Keeper::Embedded { database, .. } => {
@@ -128,7 +130,8 @@ where
                 _ => Models::Live,
             };
             let storage = storage::storage_of(&archive.project, &run.document, database)?;
-            let (services, _) = services::build(&archive.project, &run.document, storage, &models)?;
+            let (mut services, _) = services::build(&archive.project, &run.document, storage, &models)?;
+            services.tracer = tracing.tracer();
             let python = Arc::clone(&services.python);
             let report = work(Arc::new(EmbeddedEngine::new(services)), auth).await;
             python.shutdown().await;
@@ -142,5 +145,6 @@ where
     } else {
         print(&report, terminal);
     }
+    tracing.finish().await;
     Ok(exit_of(&report))
 }

@@ -58,6 +58,7 @@ fn page(run: &StoredRun) -> String {
     head(&mut page, run, &report);
     let _ = write!(page, "<figure>\n{}\n</figure>\n", picture(run, &report));
     nodes(&mut page, &report);
+    timeline(&mut page, &report);
     details(&mut page, run, &report);
     page.push_str("</body>\n</html>\n");
     page
@@ -151,6 +152,35 @@ fn row(page: &mut String, node: &NodeReport, longest: f64) {
         ),
     ];
     let _ = writeln!(page, "<tr>{}</tr>", cells.concat());
+}
+
+/// The steps that ran as bars over the run's time, in the order in which they began. A run that waited or was
+/// interrupted has a gap there.
+fn timeline(page: &mut String, report: &RunReport) {
+    let mut begun: Vec<(f64, &NodeReport)> = report
+        .nodes
+        .iter()
+        .filter(|node| !node.id.starts_with('_'))
+        .filter_map(|node| Some((node.started?.as_secs_f64() * 1000.0, node)))
+        .collect();
+    begun.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let took = |node: &NodeReport| node.duration.as_secs_f64() * 1000.0;
+    let end = begun.iter().map(|(start, node)| start + took(node)).fold(0.0, f64::max);
+    if end <= 0.0 {
+        return;
+    }
+    let _ = writeln!(page, "<h2>timeline</h2>\n<table class=\"timeline\">\n<tbody>");
+    for (start, node) in begun {
+        let (left, width) = (start / end * 100.0, took(node) / end * 100.0);
+        let _ = writeln!(
+            page,
+            "<tr><td><a href=\"#{0}\">{0}</a></td><td class=\"number\">{start:.1} ms</td>\
+             <td class=\"bar\"><i class=\"{1}\" style=\"margin-left:{left:.2}%;width:{width:.2}%\"></i></td></tr>",
+            escaped(&node.id),
+            node.status.word(),
+        );
+    }
+    page.push_str("</tbody>\n</table>\n");
 }
 
 fn details(page: &mut String, run: &StoredRun, report: &RunReport) {

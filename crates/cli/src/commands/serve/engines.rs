@@ -15,6 +15,7 @@ use crate::project::Project;
 use crate::restate;
 use crate::services::{self, Models};
 use crate::storage::{self, Storage};
+use crate::tracing::Tracing;
 
 /// How many Python workers the flows that are served share.
 const PYTHON_WORKERS: usize = 8;
@@ -27,6 +28,7 @@ pub(super) struct ProjectEngines {
     python: Arc<PythonPool>,
     /// The Restate that keeps and drives the runs; without one this process does.
     restate: Option<Arc<Client>>,
+    tracing: Tracing,
 }
 
 /// The projects whose runs this process does for Restate.
@@ -45,13 +47,15 @@ impl ProjectEngines {
         models: Models,
         python: Arc<PythonPool>,
         restate: Option<Arc<Client>>,
+        tracing: Tracing,
     ) -> Self {
-        ProjectEngines { project, database, models, python, restate }
+        ProjectEngines { project, database, models, python, restate, tracing }
     }
 
     fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
         let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
         services.python = Arc::clone(&self.python);
+        services.tracer = self.tracing.tracer();
         Ok(services)
     }
 }

@@ -20,6 +20,7 @@ use crate::project::Project;
 use crate::services::Models;
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
+use crate::tracing::Tracing;
 use crate::{restate, storage};
 
 pub(super) struct Flows {
@@ -32,6 +33,7 @@ pub(super) struct Flows {
     python: Arc<PythonPool>,
     /// The projects whose runs Restate hands out.
     projects: Arc<ServedProjects>,
+    tracing: Tracing,
     /// Where the runs of each project are kept, by its folder.
     archives: BTreeMap<PathBuf, Arc<Archive>>,
     /// What each file was last served as.
@@ -49,7 +51,7 @@ pub(super) struct Loaded {
 }
 
 impl Flows {
-    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>) -> Result<Flows, Stop> {
+    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>, tracing: Tracing) -> Result<Flows, Stop> {
         Ok(Flows {
             paths,
             state_dir: arguments.state_dir.clone(),
@@ -59,6 +61,7 @@ impl Flows {
             engine: arguments.engine.clone(),
             python: python()?,
             projects: Arc::default(),
+            tracing,
             archives: BTreeMap::new(),
             served: BTreeMap::new(),
         })
@@ -162,7 +165,9 @@ impl Flows {
         };
         let (root, tenant) = (project.root.clone(), project.tenant().to_owned());
         let python = Arc::clone(&self.python);
-        let engines = Arc::new(ProjectEngines::new(project, database, models, python, client));
+        let tracing = self.tracing.clone();
+        let engines = ProjectEngines::new(project, database, models, python, client, tracing);
+        let engines = Arc::new(engines);
         self.projects.add(&engines);
         let archive = Archive::new(tenant, runs, engines);
         self.archives.insert(root, Arc::clone(&archive));

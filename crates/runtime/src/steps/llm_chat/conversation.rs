@@ -1,6 +1,7 @@
 //! One model asked until it answers: tool rounds and the repair turn.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
@@ -14,11 +15,12 @@ use stave_lower::{RequestShape, block_to_request};
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::question::{self, Question};
-use super::{gate, reply, turn};
+use super::{gate, reply, spans, turn};
 use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
+use crate::trace::Traced;
 use crate::{Failure, failure::Kind};
 
 /// How often the very same call may be made before it counts as a loop.
@@ -62,11 +64,11 @@ pub(super) async fn converse(
     }
 }
 
-struct Conversation<'c> {
-    call: &'c Call<'c>,
-    arguments: &'c Arguments,
+pub(super) struct Conversation<'c> {
+    pub(super) call: &'c Call<'c>,
+    pub(super) arguments: &'c Arguments,
     model: &'c Model,
-    target: Target,
+    pub(super) target: Target,
     retries: u32,
 }
 
@@ -117,6 +119,7 @@ impl Conversation<'_> {
         let fingerprint = format!("{} {asked}", self.target.model);
         if let Some(turn) = call.answered(number, &fingerprint).as_ref().and_then(turn::read) {
             let cost = self.account(turn.usage, 1);
+            call.written.fetch_add(turn.usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
             call.run.spending.add(turn.usage, cost, 1);
             return Ok(turn);
         }
@@ -130,9 +133,11 @@ impl Conversation<'_> {
 
     async fn ask(&self, request: &Request) -> Result<Response, Failure> {
         let node = self.call.node;
+        let bounded = self.bounded(request)?;
+        let request = bounded.as_ref().unwrap_or(request);
         let (spending, services) = (&self.call.run.spending, self.call.services);
         let planned = tokens::count_request(request).tokens;
-        let output = self.arguments.max_tokens.unwrap_or(0);
+        let output = request.max_tokens.unwrap_or(0);
         let planned_usage = Usage { input: planned, output, ..Usage::default() };
         let planned_cost = services.prices.cost(&self.target.model, &planned_usage);
         let needed = planned.saturating_add(output);
@@ -146,7 +151,8 @@ impl Conversation<'_> {
             retry: RetryPolicy { retries, ..retry_policy(node) },
             jitter_seed: seed(self.call.idempotency_key),
         };
-        let reply = self.call.services.models.send(request, &self.target, &options, &()).await;
+        let span = spans::model(self, request);
+        let reply = services.models.send(request, &self.target, &options, &spans::Retries(&span)).await;
         let attempts = match &reply {
             Ok(reply) => reply.attempts.len(),
             Err(error) => error.attempts.len(),
@@ -154,7 +160,16 @@ impl Conversation<'_> {
         let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
         let cost = self.account(usage, attempts);
         spending.settle(reserved, usage, cost, attempts as u64);
+        self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
+        spans::end_model(self, span, &reply, cost);
         Ok(reply.map_err(|error| model_failure(&error))?.response)
+    }
+
+    /// The request with as many tokens to answer as the node's contract leaves, when that is less than it asks for.
+    fn bounded(&self, request: &Request) -> Result<Option<Request>, Failure> {
+        let left = self.call.node.tokens_left(self.call.written.load(Ordering::Relaxed))?;
+        let tighter = left.filter(|left| request.max_tokens.is_none_or(|asked| *left < asked));
+        Ok(tighter.map(|left| Request { max_tokens: Some(left), ..request.clone() }))
     }
 
     /// Adds a call to the node's report, and gives what it cost.
@@ -195,12 +210,14 @@ impl Conversation<'_> {
         }
         let path = format!("{}/{number}:{}", call.path, tool_use.name);
         for _ in 0..STATE_CONFLICTS {
-            let (result, commit) = match self.run_tool(tool_use, &path).await {
+            let span = spans::tool(self, tool_use);
+            let (result, commit) = match self.run_tool(tool_use, &path, &span).await {
                 Ok((text, commit)) => (Ok(text), commit),
                 Err(message) => (Err(message), None),
             };
             let is_error = result.is_err();
             let text = result.unwrap_or_else(|message| message);
+            spans::end_tool(self, span, &text, is_error);
             let commit = match call.run.commit_apart(commit).await {
                 Ok(commit) => commit,
                 Err(StateError::Conflict) => continue,
@@ -219,7 +236,12 @@ impl Conversation<'_> {
 
     /// Runs the node that a tool maps to, and gives what it wants remembered. What goes wrong is told to
     /// the model, which may try again.
-    async fn run_tool(&self, tool_use: &ToolUse, path: &str) -> Result<(String, Option<Commit>), String> {
+    async fn run_tool(
+        &self,
+        tool_use: &ToolUse,
+        path: &str,
+        span: &Traced,
+    ) -> Result<(String, Option<Commit>), String> {
         let tool = self.tool(&tool_use.name).ok_or_else(|| {
             let known: Vec<&str> =
                 self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
@@ -245,7 +267,7 @@ impl Conversation<'_> {
                 None => return Err(format!("the argument `{}` is missing", port.name())),
             }
         }
-        let outcome = run.execute(index, node, &inputs, &[], path).await;
+        let outcome = run.execute(index, node, &inputs, &[], path, span).await;
         let outputs = outcome.outputs.map_err(|failure| failure.message.clone())?;
         let mut values = outputs.values();
         let text = match (values.next(), values.next()) {

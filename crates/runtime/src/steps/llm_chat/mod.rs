@@ -8,6 +8,7 @@ mod conversation;
 mod gate;
 mod question;
 mod reply;
+mod spans;
 mod turn;
 
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl Step for LlmChat {
 /// The model's answer, or that of whatever stands in for it.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
     let question = Question::prepare(call, arguments)?;
-    let retries = call.node.retry.max;
+    let retries = call.node.retries();
     let failure = match conversation::converse(call, arguments, &question, &arguments.model, retries).await {
         Ok(answer) => return Ok(answer),
         Err(failure) => failure,

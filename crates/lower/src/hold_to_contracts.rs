@@ -1,0 +1,125 @@
+//! The contracts of a system document, laid onto the exec document of one of its flows.
+//!
+//! Invariant: a bound only ever becomes tighter, and a contract that can not be understood stops the run.
+
+use stave_canon::{Number, Object, Value};
+use stave_exec::Document;
+use stave_exec::contract::StepContract;
+use stave_system::model::{ContractCategory, OperationalBudget, OperationalContract};
+use stave_system::{Document as System, Node, NodeKind, runtime_contract_id};
+use thiserror::Error;
+
+/// Why a run can not be held to a system document.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoContract {
+    #[error("it has no runtime contract for any step of `{0}`")]
+    OtherFlow(String),
+    #[error("{bound} of contract `{contract}` is too large to be counted")]
+    TooLarge { contract: String, bound: &'static str },
+}
+
+/// Lays the runtime contracts of the flow's steps, and the budget of its intent, onto the document. Says how
+/// many steps are held to one.
+pub fn hold_to_contracts(document: &mut Document, system: &System) -> Result<usize, NoContract> {
+    let flow = document.flow.name.clone();
+    let mut held = 0;
+    for node in &mut document.graph.nodes {
+        if let Some(contract) = contract_of(system, &flow, &node.id) {
+            step_contract(contract)?.write(&mut node.extra);
+            held += 1;
+        }
+    }
+    if held == 0 {
+        return Err(NoContract::OtherFlow(flow));
+    }
+    if let Some(contract) = intent_of(system, &flow)
+        && let Some(budget) = &contract.runtime_budget
+    {
+        hold_run(&mut document.constants.policy, contract, budget)?;
+    }
+    Ok(held)
+}
+
+/// The runtime contract of a step: by the id that follows from flow and step, by what the node says it runs,
+/// or, in a document from elsewhere, by a name that only one node has.
+fn contract_of<'s>(system: &'s System, flow: &str, step: &str) -> Option<&'s OperationalContract> {
+    let runtime = |node: &'s Node| {
+        node.contract.as_ref().filter(|contract| contract.contract_category == ContractCategory::Runtime)
+    };
+    let workflows = || system.nodes.iter().filter(|node| node.kind == NodeKind::Workflow);
+    let id = runtime_contract_id(flow, step).ok();
+    let by_id = workflows().filter_map(runtime).find(|contract| Some(&contract.contract_id) == id.as_ref());
+    let says = |node: &&Node| {
+        let says = |key: &str| node.properties.get(key).and_then(Value::as_str);
+        says("plan_id") == Some(flow) && says("step_id") == Some(step)
+    };
+    by_id.or_else(|| workflows().find(says).and_then(runtime)).or_else(|| {
+        let mut named =
+            workflows().filter(|node| node.name == step && !node.properties.contains_key("plan_id"));
+        named.next().filter(|_| named.next().is_none()).and_then(runtime)
+    })
+}
+
+/// The contract of the flow's intent: the one that names the flow, or the only one there is.
+fn intent_of<'s>(system: &'s System, flow: &str) -> Option<&'s OperationalContract> {
+    let intents = || system.nodes.iter().filter(|node| node.kind == NodeKind::Intent);
+    let named = |node: &&Node| {
+        node.name == flow || node.properties.get("intent_id").and_then(Value::as_str) == Some(flow)
+    };
+    let sole = || {
+        let mut all = intents();
+        all.next().filter(|_| all.next().is_none())
+    };
+    intents().find(named).or_else(sole)?.contract.as_ref()
+}
+
+fn step_contract(contract: &OperationalContract) -> Result<StepContract, NoContract> {
+    let budget = contract.runtime_budget.clone().unwrap_or_default();
+    Ok(StepContract {
+        contract_id: contract.contract_id.clone(),
+        input_keys: contract.io_contract.input_keys.clone(),
+        output_keys: contract.io_contract.output_keys.clone(),
+        max_seconds: count(contract, "max_seconds", budget.max_seconds.as_ref())?,
+        max_steps: count(contract, "max_steps", budget.max_steps.as_ref())?,
+        max_tokens: count(contract, "max_tokens", budget.max_tokens.as_ref())?,
+    })
+}
+
+/// Tightens the budget of whole runs.
+fn hold_run(
+    policy: &mut Object,
+    contract: &OperationalContract,
+    budget: &OperationalBudget,
+) -> Result<(), NoContract> {
+    let seconds = count(contract, "max_seconds", budget.max_seconds.as_ref())?;
+    let bounds = [
+        ("wall_ms", seconds.map(|seconds| seconds.saturating_mul(1000).min(i64::MAX as u64))),
+        ("steps", count(contract, "max_steps", budget.max_steps.as_ref())?),
+        ("tokens", count(contract, "max_tokens", budget.max_tokens.as_ref())?),
+    ];
+    let empty = || Value::Object(Object::new());
+    let limits = policy.entry("limits".to_owned()).or_insert_with(empty);
+    // A policy of another shape is refused by the runtime.
+    let Some(limits) = limits.as_object_mut() else { return Ok(()) };
+    let Some(allowed) = limits.entry("budget".to_owned()).or_insert_with(empty).as_object_mut() else {
+        return Ok(());
+    };
+    for (key, bound) in bounds {
+        let known = allowed.get(key).and_then(Value::as_i64).and_then(|known| u64::try_from(known).ok());
+        if let Some(bound) = bound.filter(|bound| known.is_none_or(|known| *bound < known)) {
+            allowed.insert(key.to_owned(), bound.into());
+        }
+    }
+    Ok(())
+}
+
+fn count(
+    contract: &OperationalContract,
+    bound: &'static str,
+    number: Option<&Number>,
+) -> Result<Option<u64>, NoContract> {
+    let Some(number) = number else { return Ok(None) };
+    let count = Value::Number(number.clone()).as_i64().and_then(|count| u64::try_from(count).ok());
+    let too_large = || NoContract::TooLarge { contract: contract.contract_id.clone(), bound };
+    count.map(Some).ok_or_else(too_large)
+}

@@ -1,0 +1,94 @@
+//! The runtime contracts of the system line, where a document carries them: what one execution of a step may
+//! use up, and which keys go in and out.
+//!
+//! Invariant: a run that would break a contract is stopped by a failure that no error route takes, and what was
+//! done before stays.
+
+use std::time::Duration;
+
+use stave_canon::Object;
+use stave_diag::Code;
+use stave_diag::codes::run as codes;
+use stave_exec::contract::StepContract;
+
+use crate::failure::{Failure, Kind};
+use crate::plan::Node;
+use crate::port::Side;
+
+impl Node {
+    /// How often the node's work may be tried again, by its own settings and by its contract.
+    pub(crate) fn retries(&self) -> u32 {
+        let allowed = self.contract.as_ref().and_then(|contract| contract.max_steps);
+        let allowed =
+            allowed.map_or(u32::MAX, |most| u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX));
+        self.retry.max.min(allowed)
+    }
+
+    /// The time that all attempts together may take.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        self.contract.as_ref()?.max_seconds.map(Duration::from_secs)
+    }
+
+    /// What the node's models may still write, when the contract bounds it.
+    pub(crate) fn tokens_left(&self, written: u64) -> Result<Option<u64>, Failure> {
+        let Some((contract, most)) = self.contract.as_ref().and_then(|one| Some((one, one.max_tokens?)))
+        else {
+            return Ok(None);
+        };
+        match most.saturating_sub(written) {
+            0 => Err(exceeded(contract, &format!("{written} of {most} tokens are written"))),
+            left => Ok(Some(left)),
+        }
+    }
+
+    /// Whether the contract lets the node be tried at all.
+    pub(crate) fn may_begin(&self) -> Result<(), Failure> {
+        match &self.contract {
+            Some(contract) if contract.max_steps == Some(0) => {
+                Err(exceeded(contract, "it allows no attempt"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The failure of a node whose contract is the reason that it is not tried again; `None` when it has had all
+    /// the attempts that it asks for.
+    pub(crate) fn cut_short(&self, attempts: u32, last: &Failure) -> Option<Failure> {
+        let contract = self.contract.as_ref()?;
+        let is_cut = last.retryable && attempts <= self.retry.max && attempts > self.retries();
+        is_cut.then(|| {
+            exceeded(
+                contract,
+                &format!("attempt {attempts} was the last it allows, and failed: {}", last.message),
+            )
+        })
+    }
+
+    pub(crate) fn took_too_long(&self, limit: Duration) -> Failure {
+        let what = format!("no result within {} s", limit.as_secs());
+        match &self.contract {
+            Some(contract) => exceeded(contract, &what),
+            None => Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, what),
+        }
+    }
+
+    /// The keys of values are among those that the contract names.
+    pub(crate) fn check_keys(&self, side: Side, values: &Object) -> Result<(), Failure> {
+        let Some(contract) = &self.contract else { return Ok(()) };
+        let (keys, code, word): (&[String], Code, &str) = match side {
+            Side::Input => (&contract.input_keys, codes::INVALID_INPUT, "input"),
+            Side::Output => (&contract.output_keys, codes::INVALID_OUTPUT, "output"),
+        };
+        let Some(stranger) = values.keys().find(|key| !keys.contains(key)) else { return Ok(()) };
+        let id = &contract.contract_id;
+        let message =
+            format!("{word} `{stranger}` is not among those of contract `{id}`: {}", keys.join(", "));
+        // Not a mishap of the step: what follows from it must not be handled away.
+        Err(Failure::new(code, Kind::Refused, message))
+    }
+}
+
+fn exceeded(contract: &StepContract, what: &str) -> Failure {
+    let message = format!("contract `{}` is exhausted: {what}", contract.contract_id);
+    Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message)
+}

@@ -1,0 +1,15 @@
+//! Traces and metrics of runs, by OpenTelemetry's conventions for generative AI, sent by OTLP over HTTP.
+//!
+//! Invariants: nothing here makes a run wait or fail; what can not be sent is dropped. Prompts, answers,
+//! arguments and the words of failures leave only when content is captured, and then without secrets.
+
+mod attributes;
+mod collector;
+mod messages;
+mod metrics;
+mod options;
+mod span;
+mod telemetry;
+
+pub use options::Options;
+pub use telemetry::{SetupError, Telemetry};
