@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stave_runtime::StepKinds;
 use stave_scale::{Client, Worker, WorkerOptions};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -11,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::engines::ServedProjects;
 use crate::args::Serve;
 use crate::exit::Stop;
+use crate::opcua;
 use crate::ports::SystemClock;
 use crate::project::Project;
 use crate::terminal;
@@ -47,7 +49,8 @@ impl Working {
         let days = settings.journal.keep_days.and_then(|days| u32::try_from(days).ok());
         let options = WorkerOptions::default();
         let retention = days.map_or(options.retention, |days| DAY.saturating_mul(days));
-        let options = WorkerOptions { retention, ..options };
+        let kinds = StepKinds::with(opcua::plants(project).as_ref());
+        let options = WorkerOptions { retention, kinds };
         let worker = Worker::new(client, projects, Arc::new(SystemClock), options);
         let (end, ended) = oneshot::channel();
         let drain = Duration::from_secs(arguments.drain_seconds);
