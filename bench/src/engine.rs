@@ -27,8 +27,8 @@ use crate::workload::graph::NOTHING;
 
 /// Hands its first input on, after it has let every other run go on, when there are some.
 #[derive(Debug)]
-struct Nothing {
-    lets_others_go_on: bool,
+pub(crate) struct Nothing {
+    pub(crate) lets_others_go_on: bool,
 }
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl Step for Nothing {
 }
 
 #[derive(Debug)]
-struct SystemClock(Instant);
+pub(crate) struct SystemClock(pub(crate) Instant);
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -56,13 +56,40 @@ impl Clock for SystemClock {
 
 /// Numbers, which are quick to make and different over processes.
 #[derive(Debug)]
-struct Numbers(std::sync::atomic::AtomicU64, u64);
+pub(crate) struct Numbers(pub(crate) std::sync::atomic::AtomicU64, pub(crate) u64);
 
 impl Ids for Numbers {
     fn fresh(&self) -> u128 {
         let count = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         (u128::from(self.1) << 64) | u128::from(count)
     }
+}
+
+/// Ports that lead nowhere, for steps that need none.
+pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Failed(error.to_string());
+    let command = WorkerCommand { program: PathBuf::new(), arguments: Vec::new() };
+    let models: Arc<dyn Transport> = Arc::new(Replayer::new(Recording::default()));
+    Ok(Services {
+        clock: Arc::new(SystemClock(Instant::now())),
+        ids: Arc::new(Numbers(Default::default(), u64::from(std::process::id()))),
+        python: Arc::new(PythonPool::new(PoolOptions { command, size: 1 })),
+        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        models,
+        prices: Arc::new(Prices::built_in()),
+        http: HttpClient::new(AllowList::public()).map_err(|error| failed(&error))?,
+        state: Arc::new(MemoryStore::new()),
+        journal,
+        cache: Arc::new(MemoryCache::default()),
+        observer: Arc::new(()),
+        tracer: Arc::new(()),
+        opcua: None,
+        prompt_plugins: Vec::new(),
+        features: Arc::new(EmbeddedFeatures::new()),
+        secrets: Secrets::default(),
+        tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),
+        limits: Limits::default(),
+    })
 }
 
 /// An engine that runs one document.
@@ -92,28 +119,7 @@ impl Runs {
                 Arc::new(SqliteJournal::new(database))
             }
         };
-        let command = WorkerCommand { program: PathBuf::new(), arguments: Vec::new() };
-        let models: Arc<dyn Transport> = Arc::new(Replayer::new(Recording::default()));
-        let services = Services {
-            clock: Arc::new(SystemClock(Instant::now())),
-            ids: Arc::new(Numbers(Default::default(), u64::from(std::process::id()))),
-            python: Arc::new(PythonPool::new(PoolOptions { command, size: 1 })),
-            templates: Arc::new(Renderer::new(RenderLimits::default())),
-            models,
-            prices: Arc::new(Prices::built_in()),
-            http: HttpClient::new(AllowList::public()).map_err(|error| failed(&error))?,
-            state: Arc::new(MemoryStore::new()),
-            journal,
-            cache: Arc::new(MemoryCache::default()),
-            observer: Arc::new(()),
-            tracer: Arc::new(()),
-            opcua: None,
-            prompt_plugins: Vec::new(),
-            features: Arc::new(EmbeddedFeatures::new()),
-            secrets: Secrets::default(),
-            tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),
-            limits: Limits::default(),
-        };
+        let services = services(journal)?;
         let engine = EmbeddedEngine::new(services)
             .with_step(NOTHING, Arc::new(Nothing { lets_others_go_on: at_once > 1 }));
         let request = Value::from_iter([("n", 7_i64)]);

@@ -6,10 +6,27 @@
 #![expect(clippy::disallowed_methods, reason = "a program of its own, which measures the machine it runs on")]
 
 mod benchmarks;
+#[expect(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "shared with tests, which kill nodes and stop where a server does not start"
+)]
+#[path = "../../tests/program/restate/cluster.rs"]
+mod cluster;
 mod compile_program;
 mod contest;
 mod cost;
 mod engine;
+mod engines;
+#[expect(
+    dead_code,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "shared with tests, which do more with their folders and stop where that fails"
+)]
+#[path = "../../tests/program/folder.rs"]
+mod folder;
 mod machine;
 mod peer;
 mod plans;
@@ -47,12 +64,17 @@ struct Arguments {
 enum Command {
     Traces(traces::Traces),
     Plans(plans::Plans),
+    Engines(engines::Engines),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match &arguments.command {
         None => benchmarks(&arguments),
+        Some(Command::Engines(arguments)) => match engines::table(arguments, &Machine::look()) {
+            Ok(table) => print(&table),
+            Err(error) => refuse(&error.to_string()),
+        },
         Some(Command::Plans(arguments)) => print(&plans::table(arguments).to_string()),
         Some(Command::Traces(arguments)) => match traces::write(arguments) {
             Ok(count) => {
