@@ -154,12 +154,13 @@ function Page({ route, session, flow, view, onView }: PageProps) {
 
 /** Puts the focus into a view: at once where it is shown, else when it is. */
 function focusView(view: View): void {
-  const focus = () => {
+  const focus = (): boolean => {
     const frame = document.querySelector<HTMLElement>(`[data-view="${view}"]`);
     const editor = frame?.querySelector(".yaml-editor")?.shadowRoot?.querySelector<HTMLElement>(".cm-content");
     const other = frame?.querySelector<HTMLElement>(".react-flow__node[tabindex='0'], textarea, .problem");
     (editor ?? other)?.focus({ preventScroll: true });
+    return frame?.contains(document.activeElement) ?? false;
   };
-  focus();
-  requestAnimationFrame(focus);
+  // A later attempt must not take the focus from where a person has gone since.
+  if (!focus()) requestAnimationFrame(focus);
 }

@@ -136,8 +136,8 @@ function QuestionView({ question, source, colouring, shape, numbered }: Question
         </ol>
       )}
       <Chain question={question} />
-      {question.turns.map((turn) => (
-        <TurnView key={turn.number} turn={turn} />
+      {question.turns.map((turn, index) => (
+        <TurnView key={turn.number} turn={turn} place={index + 1} />
       ))}
     </article>
   );
@@ -277,11 +277,11 @@ function Chain({ question }: { question: Question }) {
   );
 }
 
-function TurnView({ turn }: { turn: Turn }) {
+function TurnView({ turn, place }: { turn: Turn; place: number }) {
   return (
     <section className="turn">
       <header className="row wrap">
-        <h3>Reply {turn.number}</h3>
+        <h3>Reply {place}</h3>
         {turn.stop !== null && <span className="faint">{turn.stop}</span>}
         <span className="grow" />
         {turn.usage !== null && (

@@ -109,7 +109,7 @@ function RunHead({ view, reload }: { view: RunView; reload: () => void }) {
           <p>
             <Prose text={view.error.message} />
           </p>
-          <p className="row soft">
+          <p className="row wrap soft">
             <span className="badge">{view.error.kind}</span>
             {view.error.node !== null && <span>in {view.error.node}</span>}
             {view.error.line !== undefined && (
