@@ -1,7 +1,8 @@
 // Prints what a first visit loads, compressed, and fails when it is more than the limit.
 //
-// The first load is index.html with what it names, and what those modules import statically.
-import { readFileSync } from "node:fs";
+// The first load is index.html with what it names, the text editor of the flow page, and what those modules import
+// statically.
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
@@ -10,6 +11,9 @@ const dist = join(import.meta.dirname, "..", "dist");
 
 const page = readFileSync(join(dist, "index.html"), "utf8");
 const waiting = [...page.matchAll(/(?:src|href)="\/([^"]+)"/g)].map((match) => match[1]);
+for (const name of readdirSync(join(dist, "assets"))) {
+  if (/^YamlEditor-.*\.js$/.test(name)) waiting.push(`assets/${name}`);
+}
 const loaded = new Set(["index.html"]);
 while (waiting.length > 0) {
   const path = waiting.pop();
