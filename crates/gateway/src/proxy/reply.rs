@@ -43,7 +43,13 @@ pub(crate) struct Passing {
     tap: Tap,
     idle: Idle,
     ending: Ending,
+    /// When a reply that broke off is broken off towards the client too.
+    break_off: Option<Pin<Box<Sleep>>>,
 }
+
+/// How long what came of a reply that broke off has to reach the client. The server drops what it has not
+/// written yet once it is told that there is no more.
+const LAST_BYTES: Duration = Duration::from_millis(100);
 
 /// The upstream's events on their way, in the client's words.
 pub(crate) struct Translated {
@@ -81,7 +87,8 @@ impl ReplyBody {
     }
 
     pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Entry) -> Self {
-        let mut passing = Passing { body, tap, idle: Idle::new(idle), ending: Ending::new(entry) };
+        let mut passing =
+            Passing { body, tap, idle: Idle::new(idle), ending: Ending::new(entry), break_off: None };
         if passing.body.is_end_stream() {
             passing.finish(Outcome::Answered);
         }
@@ -153,6 +160,9 @@ impl Body for ReplyBody {
 
 impl Passing {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        if let Some(break_off) = &mut self.break_off {
+            return break_off.as_mut().poll(context).map(|()| Some(Err(BrokenOff)));
+        }
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 self.idle.is_stale = true;
@@ -165,20 +175,20 @@ impl Passing {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(error))) => {
-                self.finish(Outcome::Failed);
-                Poll::Ready(Some(Err(error)))
-            }
+            Poll::Ready(Some(Err(_))) => self.break_off(context),
             Poll::Ready(None) => {
                 self.finish(Outcome::Answered);
                 Poll::Ready(None)
             }
-            Poll::Pending if self.idle.is_over(context) => {
-                self.finish(Outcome::Failed);
-                Poll::Ready(Some(Err(BrokenOff)))
-            }
+            Poll::Pending if self.idle.is_over(context) => self.break_off(context),
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn break_off(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.finish(Outcome::Failed);
+        let break_off = self.break_off.insert(Box::pin(tokio::time::sleep(LAST_BYTES)));
+        break_off.as_mut().poll(context).map(|()| Some(Err(BrokenOff)))
     }
 
     fn finish(&mut self, outcome: Outcome) {
