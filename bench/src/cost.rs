@@ -53,6 +53,12 @@ fn children() -> Duration {
     sum
 }
 
+/// What a process has used, all its threads together; nothing when it is gone.
+pub(crate) fn process(id: u32) -> Duration {
+    let id = i32::try_from(id).map(Pid::from_raw).ok();
+    id.and_then(|id| clock_getcpuclockid(id).ok()).map_or(Duration::ZERO, read)
+}
+
 /// What the processes that this one started, and that ended, had used.
 fn ended_children() -> Duration {
     let time = |value: TimeVal| {

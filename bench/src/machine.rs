@@ -23,6 +23,11 @@ impl Machine {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Machine { python, programs, processors }
     }
+
+    /// Where `peers.sh` puts what it installs.
+    pub(crate) fn peers(&self) -> PathBuf {
+        self.programs.parent().unwrap_or(Path::new(".")).join("bench-peers")
+    }
 }
 
 /// The load averages of the last one, five and fifteen minutes, where the system tells them.

@@ -30,6 +30,7 @@ mod folder;
 mod machine;
 mod peer;
 mod plans;
+mod proxies;
 mod report;
 mod traces;
 mod worker;

@@ -5,6 +5,7 @@ mod canonical;
 mod check;
 mod compile;
 mod conditions;
+mod gateway;
 mod prompt;
 mod runs;
 mod system;
@@ -29,5 +30,6 @@ pub(crate) static BENCHMARKS: &[Benchmark] = &[
     conditions::BENCHMARK,
     prompt::BENCHMARK,
     runs::BENCHMARK,
+    gateway::BENCHMARK,
     system::BENCHMARK,
 ];
