@@ -16,7 +16,7 @@ pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
-pub(crate) use gateway::Gateway;
+pub(crate) use gateway::{Gateway, GatewayAction};
 pub(crate) use serve::Serve;
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,
@@ -126,7 +126,8 @@ impl Command {
             Command::Rep(_) => false,
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
-            Command::Serve(_) | Command::Gateway(_) => false,
+            Command::Gateway(gateway) => gateway.is_json(),
+            Command::Serve(_) => false,
             Command::PyWorker => false,
         }
     }

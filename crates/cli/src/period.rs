@@ -34,6 +34,10 @@ impl Period {
     pub(crate) fn after(self, now: Timestamp) -> Result<Timestamp, Stop> {
         now.checked_add(self.0).map_err(|_| Stop::invalid("the period ends after the calendar does"))
     }
+
+    pub(crate) fn before(self, now: Timestamp) -> Result<Timestamp, Stop> {
+        now.checked_sub(self.0).map_err(|_| Stop::invalid("the period begins before the calendar does"))
+    }
 }
 
 #[cfg(test)]

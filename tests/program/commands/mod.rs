@@ -11,6 +11,7 @@ mod exec;
 mod explain;
 mod fmt;
 mod gate;
+mod gateway_stats;
 mod governed_runs;
 mod graph;
 mod help;

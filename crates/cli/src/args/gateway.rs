@@ -8,13 +8,17 @@ use std::path::PathBuf;
 Examples:
   stave gateway                                   what stave.toml sets up, on 127.0.0.1:8090
   stave gateway --listen 0.0.0.0:8090             needs keys: `stave keys`
+  stave gateway stats --since 24h                 what the requests came to
 
   OPENAI_BASE_URL=http://127.0.0.1:8090/v1        for OpenAI's libraries
   ANTHROPIC_BASE_URL=http://127.0.0.1:8090        for Anthropic's libraries and Claude Code
 
 Without [gateway.upstreams] in stave.toml, requests go to the providers' own addresses with the client's own
 key. SIGHUP reads stave.toml again; SIGTERM takes nothing new and waits for requests that have begun.")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Gateway {
+    #[command(subcommand)]
+    pub(crate) action: Option<GatewayAction>,
     /// The address and port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
@@ -27,4 +31,19 @@ pub(crate) struct Gateway {
     /// Let everyone in who can reach the port; something in front of it has to decide who may
     #[arg(long)]
     pub(crate) without_keys: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum GatewayAction {
+    /// Say what the recorded requests come to: money, tokens, cache hits, misses
+    Stats(crate::commands::GatewayStats),
+}
+
+impl Gateway {
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.action {
+            Some(GatewayAction::Stats(stats)) => stats.is_json(),
+            None => false,
+        }
+    }
 }

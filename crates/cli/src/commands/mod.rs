@@ -30,6 +30,7 @@ pub(crate) use cache::Cache;
 pub(crate) use diff::Diff;
 pub(crate) use edit::Edit;
 pub(crate) use features::Features;
+pub(crate) use gateway::GatewayStats;
 pub(crate) use keys::Keys;
 pub(crate) use lsp::Lsp;
 pub(crate) use merge::Merge;

@@ -7,7 +7,7 @@ mod queue;
 mod schema;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use stave_canon::Clock;
 pub(crate) use self::queue::{Entry, Queue, Spend};
 use self::writer::Writer;
 use crate::keys::VirtualKeys;
-use crate::records::{RecordSink, Retention, Stats, StatsQuery};
+use crate::records::{RecordSink, Retention};
 
 /// How long a writer waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub const FILE: &str = "gateway.sqlite";
 /// An open file. Dropping it writes out everything that was appended.
 #[derive(Debug)]
 pub struct Evidence {
-    path: PathBuf,
+    path: Arc<Path>,
     keys: Arc<VirtualKeys>,
     queue: Arc<Queue>,
     /// Joined when the file is closed.
@@ -81,7 +81,7 @@ impl Evidence {
         let keys = Arc::new(VirtualKeys::load(&connection, Arc::clone(&queue), Arc::clone(&clock))?);
         let writer =
             Writer::start(connection, Arc::clone(&queue), Arc::clone(&keys), clock, settings, read_at)?;
-        Ok(Evidence { path: path.to_path_buf(), keys, queue, _writer: writer })
+        Ok(Evidence { path: Arc::from(path), keys, queue, _writer: writer })
     }
 
     #[must_use]
@@ -96,17 +96,12 @@ impl Evidence {
 
     #[must_use]
     pub fn sink(&self) -> RecordSink {
-        RecordSink::new(Arc::clone(&self.queue))
+        RecordSink::new(Arc::clone(&self.queue), Arc::clone(&self.path))
     }
 
     /// Waits until everything that was appended before is in the file. Blocks the thread.
     pub fn flush(&self) {
         self.queue.flush();
-    }
-
-    /// What the records come to. Reads the file on a connection of its own, and blocks the thread.
-    pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EvidenceError> {
-        Stats::of_file(&self.path, query)
     }
 }
 

@@ -13,6 +13,7 @@ mod store;
 mod text;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rusqlite::Connection;
@@ -58,6 +59,7 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct VirtualKeys {
     table: RwLock<HashMap<Arc<str>, Stored>>,
+    issued: AtomicUsize,
     queue: Arc<Queue>,
     clock: Arc<dyn Clock>,
 }
@@ -88,7 +90,7 @@ impl VirtualKeys {
         queue: Arc<Queue>,
         clock: Arc<dyn Clock>,
     ) -> Result<VirtualKeys, EvidenceError> {
-        let keys = VirtualKeys { table: RwLock::default(), queue, clock };
+        let keys = VirtualKeys { table: RwLock::default(), issued: AtomicUsize::new(0), queue, clock };
         keys.reload(connection)?;
         Ok(keys)
     }
@@ -126,10 +128,10 @@ impl VirtualKeys {
         admission::admit(&self.queue, key, model, estimate.into(), now)
     }
 
-    /// How many keys there are that can be used.
+    /// How many keys were ever issued. Revoking the last one does not let everybody in.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.issued.load(Ordering::Relaxed)
     }
 
     /// Reads the keys again, and what was spent by whoever else uses the file. What keys have set aside and
@@ -138,6 +140,7 @@ impl VirtualKeys {
         let now = self.clock.now();
         let rows = store::read_keys(connection)?;
         let mut spent = store::read_spent(connection, Calendar::of(now))?;
+        self.issued.store(rows.len(), Ordering::Relaxed);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = HashMap::with_capacity(rows.len());
         for row in rows.into_iter().filter(|row| row.revoked_at.is_none()) {

@@ -20,6 +20,7 @@ pub(crate) enum Route {
     Live,
     Ready,
     Metrics,
+    Stats,
 }
 
 /// A path on which a model is asked.
@@ -53,6 +54,7 @@ impl Route {
             "/healthz" => Route::Live,
             "/readyz" => Route::Ready,
             "/metrics" => Route::Metrics,
+            "/stats" => Route::Stats,
             other => Route::Model(other.strip_prefix("/models/").filter(|name| !name.is_empty())?.to_owned()),
         })
     }
@@ -77,6 +79,7 @@ impl Route {
             Route::Live => "/healthz",
             Route::Ready => "/readyz",
             Route::Metrics => "/metrics",
+            Route::Stats => "/stats",
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::gateway::{Core, Phase};
 use super::interface::{Fault, Route};
 use super::reply::Reply;
-use super::{exchange, pages};
+use super::{exchange, pages, stats};
 
 /// How long accepting pauses when the machine has no more sockets to give.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -103,6 +103,11 @@ async fn answer(core: &Arc<Core>, request: Request<Incoming>) -> Reply {
     }
     match route {
         Route::Ask(endpoint) => exchange::answer(core, endpoint, parts, body).await,
+        Route::Stats => {
+            let reply = stats::stats(core, &parts.headers, parts.uri.query()).await;
+            core.metrics.page(route.template(), reply.status().as_u16());
+            reply
+        }
         route => {
             let reply = pages::answer(core, &route, &parts.headers);
             core.metrics.page(route.template(), reply.status().as_u16());

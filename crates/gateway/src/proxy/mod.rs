@@ -17,6 +17,7 @@ mod received;
 mod reply;
 mod seen;
 mod setup;
+mod stats;
 mod tap;
 mod upstream;
 

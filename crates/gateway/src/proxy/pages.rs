@@ -26,7 +26,7 @@ pub(crate) fn answer(core: &Core, route: &Route, headers: &HeaderMap) -> Reply {
             let text = core.metrics.text(core);
             whole(StatusCode::OK, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"), text)
         }
-        Route::Models | Route::Model(_) | Route::Ask(_) => models(core, route, headers),
+        Route::Models | Route::Model(_) | Route::Stats | Route::Ask(_) => models(core, route, headers),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Where requests leave their records.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::RequestRecord;
-use crate::database::{Entry, Queue};
+use super::{RequestRecord, Stats, StatsQuery};
+use crate::database::{Entry, EvidenceError, Queue};
 
 /// Takes records and never loses one: not when many come at once, and not when the disk is slow or full.
 ///
@@ -11,7 +12,10 @@ use crate::database::{Entry, Queue};
 /// than the queue's length, [`RecordSink::has_room`] says so, and no further request should be taken in until
 /// there is room: a request that could leave no record is not sent.
 #[derive(Debug, Clone)]
-pub struct RecordSink(Arc<Queue>);
+pub struct RecordSink {
+    queue: Arc<Queue>,
+    path: Arc<Path>,
+}
 
 /// What became of records, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,33 +31,39 @@ pub struct SinkCounts {
 }
 
 impl RecordSink {
-    pub(crate) fn new(queue: Arc<Queue>) -> RecordSink {
-        RecordSink(queue)
+    pub(crate) fn new(queue: Arc<Queue>, path: Arc<Path>) -> RecordSink {
+        RecordSink { queue, path }
     }
 
     /// Leaves a record. Whoever answered a request does this exactly once.
     pub fn append(&self, record: RequestRecord) {
-        self.0.append(Entry::Record(Box::new(record)));
+        self.queue.append(Entry::Record(Box::new(record)));
     }
 
     /// Whether another request may be taken in.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.0.has_room()
+        self.queue.has_room()
     }
 
     /// Waits until another request may be taken in.
     pub async fn room(&self) {
-        self.0.room().await;
+        self.queue.room().await;
+    }
+
+    /// What the records come to that are in the file. Reads it on a connection of its own, and blocks the
+    /// thread.
+    pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EvidenceError> {
+        Stats::of_file(&self.path, query)
     }
 
     #[must_use]
     pub fn counts(&self) -> SinkCounts {
         SinkCounts {
-            waiting: self.0.held(),
-            written: self.0.records_written(),
-            failed_writes: self.0.failed_writes(),
-            times_full: self.0.times_full(),
+            waiting: self.queue.held(),
+            written: self.queue.records_written(),
+            failed_writes: self.queue.failed_writes(),
+            times_full: self.queue.times_full(),
         }
     }
 }

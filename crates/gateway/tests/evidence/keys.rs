@@ -95,6 +95,7 @@ fn a_gateway_that_runs_hears_of_keys_that_come_and_go() {
     let place = Place::new();
     let evidence = place.evidence();
     let keys = evidence.keys();
+    assert_eq!(keys.count(), 0);
     let issued = place.issue(&new_key("late", Limits::default()));
     let until = |wanted: bool| {
         for _ in 0..400 {
@@ -108,6 +109,8 @@ fn a_gateway_that_runs_hears_of_keys_that_come_and_go() {
     until(true);
     place.store().revoke("late", place.clock.now()).expect("it can be revoked");
     until(false);
+    // A gateway whose last key was revoked is not one that never had keys, which lets everybody in.
+    assert_eq!(keys.count(), 1);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn record(second: i64, id: usize) -> RequestRecord {
 
 fn stats(place: &Place, by: By) -> Stats {
     let query = StatsQuery { since: None, until: time("2027-01-01T00:00:00Z"), by, top: 10 };
-    place.evidence().stats(&query).expect("the file can be read")
+    place.evidence().sink().stats(&query).expect("the file can be read")
 }
 
 fn ids(place: &Place) -> Vec<String> {

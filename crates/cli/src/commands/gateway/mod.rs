@@ -1,6 +1,7 @@
 //! `stave gateway`: governance and cache planning for any client.
 
 mod config;
+mod stats;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,8 +12,9 @@ use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
 
+pub(crate) use self::stats::Stats as GatewayStats;
 use super::run::asked_to_end;
-use crate::args::Gateway as Arguments;
+use crate::args::{Gateway as Arguments, GatewayAction};
 use crate::exit::{Exit, Stop};
 use crate::ports::{RandomIds, SystemClock};
 use crate::terminal::{self, Terminal};
@@ -21,6 +23,9 @@ use crate::terminal::{self, Terminal};
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
 
 pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit, Stop> {
+    if let Some(GatewayAction::Stats(arguments)) = &arguments.action {
+        return stats::stats(arguments, terminal);
+    }
     let project = config::project(&arguments.project)?;
     let config = config::read(&project)?;
     let folder = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));

@@ -1,0 +1,150 @@
+//! `/stats`: the evidence as a page, or as JSON, for those who may see everybody's.
+
+use hyper::StatusCode;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use stave_block::Surface;
+use tokio::sync::Semaphore;
+
+use super::exchange::presented;
+use super::gateway::Core;
+use super::interface::{Fault, json, whole};
+use super::reply::Reply;
+use crate::records::{By, StatsQuery, page};
+
+/// Reading everything that is kept takes a while, so one reads at a time.
+static READING: Semaphore = Semaphore::const_new(1);
+
+/// How many groups, sessions and misses are listed.
+const TOP: u32 = 20;
+
+pub(crate) async fn stats(core: &Core, headers: &HeaderMap, query: Option<&str>) -> Reply {
+    match read(core, headers, query.unwrap_or_default()).await {
+        Ok(reply) => reply,
+        Err(fault) => {
+            let asks_for_key = fault.status == StatusCode::UNAUTHORIZED;
+            let mut reply = fault.into_reply(Surface::OpenAiChat);
+            if asks_for_key {
+                // A browser then asks for a name and a password; the key is the password.
+                let challenge = HeaderValue::from_static("Basic realm=\"stave gateway\"");
+                reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            }
+            reply
+        }
+    }
+}
+
+async fn read(core: &Core, headers: &HeaderMap, query: &str) -> Result<Reply, Fault> {
+    let headers = with_bearer(headers);
+    if let Some(key) = presented(core, &headers)?
+        && !key.is_admin
+    {
+        return Err(Fault::new(StatusCode::FORBIDDEN, "not_admin", "an admin key is needed"));
+    }
+    let (query, is_json) = asked(core, query)?;
+    let Ok(_turn) = READING.try_acquire() else {
+        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", "somebody else reads the evidence");
+        return Err(fault.after(Some(std::time::Duration::from_secs(1))));
+    };
+    let sink = core.sink.clone();
+    let reading = tokio::task::spawn_blocking(move || sink.stats(&query));
+    let failed = || {
+        let message = "the evidence can not be read";
+        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "evidence_unreadable", message)
+    };
+    let stats = reading.await.map_err(|_| failed())?.map_err(|_| failed())?;
+    let mut reply = if is_json {
+        json(StatusCode::OK, &stats.to_value())
+    } else {
+        whole(StatusCode::OK, HeaderValue::from_static("text/html; charset=utf-8"), page(&stats))
+    };
+    let own = reply.headers_mut();
+    own.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    own.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
+    );
+    own.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(reply)
+}
+
+/// `hours=24&by=session&format=json`, each of them optional.
+fn asked(core: &Core, query: &str) -> Result<(StatsQuery, bool), Fault> {
+    let now = core.clock.now();
+    let mut asked = StatsQuery { since: None, until: now, by: By::Model, top: TOP };
+    let mut is_json = false;
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let fault =
+            || Fault::bad_request("known are hours=COUNT, by=session|model|key|upstream and format=json");
+        match pair.split_once('=').ok_or_else(fault)? {
+            ("hours", count) => {
+                let hours: u32 = count.parse().map_err(|_| fault())?;
+                let ago = std::time::Duration::from_secs(u64::from(hours) * 3600);
+                asked.since = Some(now.checked_sub(ago).map_err(|_| fault())?);
+            }
+            ("by", word) => {
+                let all = [By::Session, By::Model, By::Key, By::Upstream];
+                asked.by = all.into_iter().find(|by| by.word() == word).ok_or_else(fault)?;
+            }
+            ("format", "json") => is_json = true,
+            _ => return Err(fault()),
+        }
+    }
+    Ok((asked, is_json))
+}
+
+/// The headers with the password of a browser's `Basic` as the bearer's key.
+fn with_bearer(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    let basic = headers.get(header::AUTHORIZATION).and_then(|value| {
+        let encoded = value.to_str().ok()?.strip_prefix("Basic ")?;
+        let text = String::from_utf8(decoded(encoded.trim())?).ok()?;
+        let (_, password) = text.split_once(':')?;
+        HeaderValue::from_str(&format!("Bearer {password}")).ok()
+    });
+    if let Some(bearer) = basic {
+        headers.insert(header::AUTHORIZATION, bearer);
+    }
+    headers
+}
+
+/// The bytes of a base64 text; `None` when it is none.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0_u32, 0);
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_of_a_browser_is_the_key() {
+        let value = |text: &'static str| {
+            HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(text))])
+        };
+        let said = |text| with_bearer(&value(text)).get(header::AUTHORIZATION).cloned();
+        assert_eq!(said("Basic bmFtZTpzdGF2ZV9rZXk="), Some(HeaderValue::from_static("Bearer stave_key")));
+        for other in ["Bearer abc", "Basic bm90IGEgcGFpcg==", "Basic *", "Basic "] {
+            assert_eq!(said(other), Some(HeaderValue::from_static(other)), "{other}");
+        }
+    }
+}
