@@ -78,3 +78,19 @@ fn what_is_routed_is_not_planned_for_the_first_destination() {
     let plain = body("x ", "hi");
     assert_eq!(prepare(&mut planner, &plain, &route, 1.0).unwrap().route, None);
 }
+
+#[test]
+fn what_was_written_can_be_read_as_soon_as_its_response_has_begun() {
+    let policy = SensitivityPolicy::default();
+    let sent = body("You are terse. ", "hi");
+    let read = |begun: Option<f64>| {
+        let mut planner = Planner::new(PlannerSettings::default());
+        let first = prepare(&mut planner, &sent, &policy, 0.0).unwrap();
+        if let (Some(now), Some(plan)) = (begun, &first.plan) {
+            planner.begun(plan, now);
+        }
+        prepare(&mut planner, &sent, &policy, 0.5).unwrap().plan.unwrap().expected.read
+    };
+    assert_eq!(read(None), 0, "two requests side by side can not read from one another");
+    assert!(read(Some(0.3)) > 0);
+}

@@ -75,6 +75,8 @@ struct Receipt {
     profile: u64,
     read: Option<PrefixHash>,
     bytes: u64,
+    /// All prefixes of the request.
+    prefixes: Vec<PrefixHash>,
 }
 
 /// The counters of a response.
@@ -218,6 +220,7 @@ impl Planner {
             profile,
             read: expected.read_at.map(|position| measured.prefixes[position]),
             bytes: wire.positions.iter().map(|position| u64::from(position.length)).sum(),
+            prefixes: measured.prefixes,
         };
         CachePlan { marks, cache_key: None, expected, receipt }
     }
@@ -249,6 +252,19 @@ impl Planner {
             self.layers.get(key).map(Layer::pauses)
         });
         nodes.chain(layers).fold(0.0, f64::max)
+    }
+
+    /// The response to a planned request has begun: what it wrote can be read from here on, however short a
+    /// time that took, and what follows does not run side by side with it.
+    pub fn begun(&mut self, plan: &CachePlan, now: f64) {
+        let past = now - MarkedRules::anthropic().readable_after_seconds;
+        for prefix in &plan.receipt.prefixes {
+            let Some(node) = self.nodes.get_mut(*prefix) else { continue };
+            node.last_seen = node.last_seen.min(past);
+            if let Some(entry) = &mut node.entry {
+                entry.readable = entry.readable.min(now);
+            }
+        }
     }
 
     /// Takes in what the provider counted for a planned request. A read that was expected and did not

@@ -17,12 +17,8 @@ use tokio::task::JoinSet;
 use crate::client::{Answer, Client};
 use crate::upstream::Upstream;
 
-/// A clock that may run faster than the others.
 #[derive(Debug)]
-struct TestClock {
-    start: Instant,
-    speed: u32,
-}
+struct TestClock(Instant);
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
@@ -30,7 +26,7 @@ impl Clock for TestClock {
     }
 
     fn elapsed(&self) -> Duration {
-        self.start.elapsed() * self.speed
+        self.0.elapsed()
     }
 }
 
@@ -62,13 +58,8 @@ pub(crate) struct Row {
 
 impl Scene {
     pub(crate) async fn new(config: GatewayConfig) -> Scene {
-        Scene::at_speed(config, 1).await
-    }
-
-    /// With a clock that runs so many times as fast.
-    pub(crate) async fn at_speed(config: GatewayConfig, speed: u32) -> Scene {
         let folder = tempfile::tempdir().unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(TestClock { start: Instant::now(), speed });
+        let clock: Arc<dyn Clock> = Arc::new(TestClock(Instant::now()));
         let evidence =
             Evidence::open(&folder.path().join(FILE), Arc::clone(&clock), EvidenceSettings::default())
                 .unwrap();

@@ -1,41 +1,79 @@
 //! JSON strings read with the way back: each character of the text knows its bytes in the body.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The text between the quotes of a JSON string, with the bytes it came from.
 #[derive(Debug)]
-pub(super) struct Escaped {
-    pub(super) text: String,
-    /// For each byte of the text and for its end: the byte of the body where its character begins.
-    origins: Vec<usize>,
+pub(super) struct Escaped<'b> {
+    pub(super) text: Cow<'b, str>,
+    /// Where the body is for each stretch of the text, in order. The first begins with the text.
+    stretches: Vec<Stretch>,
+    /// The place of the closing quote in the body.
+    end: usize,
 }
 
-impl Escaped {
+/// A stretch of the text: characters as they stand in the body, or one that is escaped there.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    text: usize,
+    body: usize,
+    is_escape: bool,
+}
+
+impl<'b> Escaped<'b> {
     /// Reads what stands between the quotes. `start` is its place in the body.
-    pub(super) fn read(inner: &str, start: usize) -> Self {
+    pub(super) fn read(inner: &'b str, start: usize) -> Self {
+        let end = start + inner.len();
+        let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
+            let whole = Stretch { text: 0, body: start, is_escape: false };
+            return Escaped { text: Cow::Borrowed(inner), stretches: vec![whole], end };
+        };
         let mut text = String::with_capacity(inner.len());
-        let mut origins = Vec::with_capacity(inner.len() + 1);
+        let mut stretches = Vec::new();
         let mut at = 0;
-        while let Some(character) = inner[at..].chars().next() {
-            let length = match (character, inner.as_bytes().get(at + 1)) {
-                ('\\', Some(b'u')) if is_high_surrogate(&inner[at..]) => 12,
-                ('\\', Some(b'u')) => 6,
-                ('\\', Some(_)) => 2,
-                _ => character.len_utf8(),
+        let mut next = Some(first);
+        loop {
+            let run = next.map_or(inner.len(), |next| at + next);
+            if run > at {
+                stretches.push(Stretch { text: text.len(), body: start + at, is_escape: false });
+                text.push_str(&inner[at..run]);
+            }
+            if next.is_none() {
+                break;
+            }
+            let escape = &inner[run..];
+            let length = match escape.as_bytes().get(1) {
+                Some(b'u') if is_high_surrogate(escape) => 12,
+                Some(b'u') => 6,
+                // What is escaped may be longer than a byte in a text that is no JSON.
+                _ => escape.chars().take(2).map(char::len_utf8).sum(),
             };
-            let end = (at + length).min(inner.len());
-            let decoded = if character == '\\' { decode(&inner[at..end]) } else { character };
-            text.push(decoded);
-            origins.extend(std::iter::repeat_n(start + at, decoded.len_utf8()));
-            at = end;
+            let length =
+                (length..=escape.len()).find(|end| escape.is_char_boundary(*end)).unwrap_or(escape.len());
+            stretches.push(Stretch { text: text.len(), body: start + run, is_escape: true });
+            text.push(decode(&escape[..length]));
+            at = run + length;
+            next = memchr::memchr(b'\\', &inner.as_bytes()[at..]);
         }
-        origins.push(start + inner.len());
-        Escaped { text, origins }
+        Escaped { text: Cow::Owned(text), stretches, end }
     }
 
     /// The bytes of the body for a range of the text.
     pub(super) fn in_body(&self, range: &Range<usize>) -> Range<usize> {
-        self.origins[range.start]..self.origins[range.end]
+        self.place(range.start)..self.place(range.end)
+    }
+
+    fn place(&self, offset: usize) -> usize {
+        if offset >= self.text.len() {
+            return self.end;
+        }
+        let after = self.stretches.partition_point(|stretch| stretch.text <= offset);
+        match after.checked_sub(1).and_then(|index| self.stretches.get(index)) {
+            Some(Stretch { body, is_escape: true, .. }) => *body,
+            Some(Stretch { text, body, is_escape: false }) => body + (offset - text),
+            None => self.end,
+        }
     }
 }
 
@@ -47,6 +85,15 @@ fn is_high_surrogate(escape: &str) -> bool {
 }
 
 fn decode(escape: &str) -> char {
+    match escape {
+        "\\n" => return '\n',
+        "\\t" => return '\t',
+        "\\r" => return '\r',
+        "\\\"" => return '"',
+        "\\\\" => return '\\',
+        "\\/" => return '/',
+        _ => {}
+    }
     match stave_canon::parse(&format!("\"{escape}\"")) {
         Ok(stave_canon::Value::String(text)) => text.chars().next(),
         _ => None,

@@ -84,26 +84,27 @@ pub fn gate_body(
 #[must_use]
 pub fn position_texts(body: &str, position: &Position) -> Vec<String> {
     let strings = strings(body, position.range.start, position.range.end);
-    strings.into_iter().map(|string| string.text).collect()
+    strings.into_iter().map(|string| string.text.into_owned()).collect()
 }
 
 /// The strings of a JSON value that are values themselves, not keys or the words that say what a part is.
-fn strings(body: &str, start: usize, end: usize) -> Vec<Escaped> {
+fn strings(body: &str, start: usize, end: usize) -> Vec<Escaped<'_>> {
     let mut strings = Vec::new();
     let bytes = body.as_bytes();
     let mut at = start;
     let mut key = "";
     while at < end {
-        if bytes[at] != b'"' {
-            at += 1;
-            continue;
-        }
-        let open = at + 1;
+        let Some(quote) = memchr::memchr(b'"', &bytes[at..end]) else { break };
+        let open = at + quote + 1;
         let mut close = open;
-        while close < end && bytes[close] != b'"' {
-            close += if bytes[close] == b'\\' { 2 } else { 1 };
+        while let Some(stop) = bytes.get(close..end).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            close += stop;
+            if bytes[close] == b'"' {
+                break;
+            }
+            close += 2;
         }
-        let close = close.min(end);
+        let close = if bytes.get(close) == Some(&b'"') { close.min(end) } else { end };
         let inner = &body[open..close];
         at = close + 1;
         if body[at.min(end)..end].trim_start().starts_with(':') {
