@@ -23,9 +23,11 @@ mod gateway;
 mod json;
 mod mask;
 mod process;
+mod python;
 mod restate;
 mod scripted;
 mod serve;
 #[path = "../../crates/stores/tests/stores/server.rs"]
 mod server;
+mod studio;
 mod telemetry;

@@ -68,8 +68,10 @@ pub(crate) enum Command {
     Why(crate::commands::Why),
     /// Run the tests that flows hold
     Test(crate::commands::Test),
-    /// Serve flows over HTTP: KServe protocols, runs, events
+    /// Serve flows over HTTP: KServe protocols, runs, events, and the studio
     Serve(Serve),
+    /// Offer flows as tools to other agents, by the Model Context Protocol
+    Mcp(crate::commands::Mcp),
     /// Serve models over HTTP: any client of OpenAI's or Anthropic's, governed and cache-planned
     Gateway(Gateway),
     /// Compile flows to exec documents and a manifest
@@ -127,7 +129,7 @@ impl Command {
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
             Command::Gateway(gateway) => gateway.is_json(),
-            Command::Serve(_) => false,
+            Command::Serve(_) | Command::Mcp(_) => false,
             Command::PyWorker => false,
         }
     }

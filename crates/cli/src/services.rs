@@ -114,6 +114,10 @@ pub(crate) fn limits(project: &Project) -> Limits {
         parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        kept_prompt_bytes: match project.settings.journal.prompts {
+            Some(false) => 0,
+            _ => defaults.kept_prompt_bytes,
+        },
         ..defaults
     }
 }

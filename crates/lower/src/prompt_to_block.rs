@@ -25,12 +25,7 @@ pub fn prompt_to_block(
     ids: &dyn Ids,
     clock: &dyn Clock,
 ) -> Result<PromptIr, BuildError> {
-    let sent: Vec<&Section> = prompt
-        .sections
-        .iter()
-        .filter(|section| !(with.native_schema && section.kind == SectionKind::OutputSchema))
-        .filter(|section| !section.text.is_empty())
-        .collect();
+    let sent: Vec<&Section> = sent_sections(prompt, with.native_schema).collect();
     let mut blocks = Vec::with_capacity(sent.len());
     for (index, section) in sent.iter().enumerate() {
         let next = sent.get(index + 1).filter(|next| role(next.kind) == role(section.kind));
@@ -49,6 +44,14 @@ pub fn prompt_to_block(
         tokenizer: with.tokenizer,
     };
     build(blocks, &wire, ids, clock)
+}
+
+/// The sections that are sent, one for each block. A provider that is given the schema itself needs no text
+/// about it.
+pub fn sent_sections(prompt: &CompiledPrompt, native_schema: bool) -> impl Iterator<Item = &Section> {
+    let sections = prompt.sections.iter();
+    let sections = sections.filter(move |one| !(native_schema && one.kind == SectionKind::OutputSchema));
+    sections.filter(|section| !section.text.is_empty())
 }
 
 /// What stays the same from call to call speaks as the system; what changes, as the user.

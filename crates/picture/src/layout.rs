@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::Diagram;
+use crate::{Box, Diagram};
 
 /// Sizes in pixels.
 const CHARACTER: f64 = 7.4;
@@ -32,12 +32,13 @@ pub(crate) struct Layout {
     pub(crate) height: f64,
 }
 
+/// A box on the canvas, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub struct Place {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
 }
 
 /// Something that stands in a layer: a box, or a bend of an arrow.
@@ -53,6 +54,19 @@ struct Item {
 }
 
 pub(crate) fn layout(diagram: &Diagram) -> Layout {
+    layout_sized(diagram, &|one| {
+        let text = one.title.width().max(one.subtitle.width()) as f64;
+        ((text * CHARACTER + PADDING).clamp(LEAST_WIDTH, MOST_WIDTH), HEIGHT)
+    })
+}
+
+/// Where the boxes of a diagram go when each has this width and height.
+#[must_use]
+pub fn places(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Vec<Place> {
+    layout_sized(diagram, size).places
+}
+
+fn layout_sized(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Layout {
     let ends: Vec<Option<(usize, usize)>> = diagram.arrows.iter().map(|arrow| diagram.ends(arrow)).collect();
     let layer_of = layers(diagram.boxes.len(), &ends);
     let mut items: Vec<Item> = diagram
@@ -60,9 +74,8 @@ pub(crate) fn layout(diagram: &Diagram) -> Layout {
         .iter()
         .zip(&layer_of)
         .map(|(one, layer)| {
-            let text = one.title.width().max(one.subtitle.width()) as f64;
-            let width = (text * CHARACTER + PADDING).clamp(LEAST_WIDTH, MOST_WIDTH);
-            Item { layer: *layer, width, height: HEIGHT, y: 0.0, left: Vec::new(), right: Vec::new() }
+            let (width, height) = size(one);
+            Item { layer: *layer, width, height, y: 0.0, left: Vec::new(), right: Vec::new() }
         })
         .collect();
     let chains: Vec<Vec<usize>> = ends.iter().map(|ends| chain(&mut items, *ends)).collect();

@@ -16,5 +16,6 @@ mod svg;
 
 pub use diagram::{Arrow, Box, Diagram, Style, Tone};
 pub use dot::dot;
+pub use layout::{Place, places};
 pub use mermaid::mermaid;
 pub use svg::{escaped, svg};

@@ -249,6 +249,7 @@ impl EmbeddedEngine {
             decisions: known.decisions,
             spending: Spending::new(plan.policy.budget, started),
             span,
+            started,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
             unwritten: Mutex::new(None),

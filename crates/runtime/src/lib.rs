@@ -51,5 +51,7 @@ pub use report::{NodeReport, RunFailure, RunReport, Status};
 pub use request::{Request, without_auth};
 pub use run::Call;
 pub use services::{Limits, Secrets, Services};
+pub use stave_llm::Usage;
+pub use stave_llm::prices::Cost;
 pub use steps::{Produced, Step, StepKinds, argument_schema, kinds};
 pub use turns::Turns;

@@ -57,8 +57,18 @@ pub struct NodeReport {
     pub dropped_outputs: Vec<String>,
     /// Texts that a flagging policy noticed in its prompt.
     pub flagged: Vec<String>,
+    /// When it began, counted from the beginning of the run or of its resumption.
+    pub started: Option<Duration>,
+    /// What its code printed, in lines.
+    pub logs: Vec<String>,
+    /// What models were asked on its behalf, as far as that is kept; see `steps::llm_chat`.
+    pub questions: Vec<Value>,
     pub origin: Option<Origin>,
 }
+
+/// The most of what a node's code printed that is kept.
+const LOG_LINES: usize = 200;
+const LOG_LINE_BYTES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -108,7 +118,28 @@ impl NodeReport {
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
+            started: None,
+            logs: Vec::new(),
+            questions: Vec::new(),
             origin,
+        }
+    }
+
+    /// Adds what the node's code printed, within bounds; what does not fit is counted.
+    pub(crate) fn log(&mut self, printed: &str) {
+        for line in printed.lines() {
+            if self.logs.len() == LOG_LINES {
+                self.logs.push("… more was printed".to_owned());
+            }
+            if self.logs.len() > LOG_LINES {
+                return;
+            }
+            let mut end = line.len().min(LOG_LINE_BYTES);
+            while !line.is_char_boundary(end) {
+                end -= 1;
+            }
+            let cut = if end < line.len() { "…" } else { "" };
+            self.logs.push(format!("{}{cut}", &line[..end]));
         }
     }
 

@@ -100,6 +100,8 @@ pub struct Limits {
     pub tool_rounds: usize,
     /// The largest HTTP body that a step reads.
     pub http_body_bytes: usize,
+    /// How much of what models are asked is kept for each node of a run; 0 keeps nothing.
+    pub kept_prompt_bytes: usize,
 }
 
 impl Default for Limits {
@@ -109,6 +111,7 @@ impl Default for Limits {
             run: Duration::from_secs(3600),
             tool_rounds: 8,
             http_body_bytes: 16 * 1024 * 1024,
+            kept_prompt_bytes: 256 * 1024,
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Model {
     pub(crate) name: String,
     /// Another name that it is asked for by: that of its service.
     pub(crate) alias: Option<String>,
+    /// What it is for, in its author's words.
+    pub(crate) about: Option<String>,
     pub(crate) version: String,
     pub(crate) document: Arc<Document>,
     pub(crate) archive: Arc<Archive>,
@@ -84,6 +86,7 @@ impl Model {
         Ok(Model {
             name: name.into(),
             alias: None,
+            about: None,
             version,
             engine: archive.engine(&document)?,
             document: Arc::new(document),
@@ -96,6 +99,12 @@ impl Model {
     #[must_use]
     pub fn alias(self, alias: impl Into<String>) -> Model {
         Model { alias: Some(alias.into()), ..self }
+    }
+
+    /// With what its author says that it is for.
+    #[must_use]
+    pub fn about(self, about: Option<String>) -> Model {
+        Model { about, ..self }
     }
 
     #[must_use]

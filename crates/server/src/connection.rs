@@ -51,18 +51,23 @@ pub(crate) async fn accept(
         }
         while connections.try_join_next().is_some() {}
     }
-    shared.enter(Phase::Draining);
     drop(listener);
+    drain(shared, async { while connections.join_next().await.is_some() {} }).await;
+    shared.in_progress()
+}
+
+/// Takes nothing more, and waits for runs and for those who asked for them, within the bound.
+pub(crate) async fn drain(shared: &Shared, clients: impl Future<Output = ()>) {
+    shared.enter(Phase::Draining);
     let mut drained = std::pin::pin!(async {
         finish_runs(shared).await;
-        while connections.join_next().await.is_some() {}
+        clients.await;
     });
     if tokio::time::timeout(shared.limits().drain, drained.as_mut()).await.is_err() {
         shared.enter(Phase::Ending);
         // What is left then ends with this process; the journal has it.
         let _ = tokio::time::timeout(LAST, drained).await;
     }
-    shared.in_progress()
 }
 
 /// Waits until no run goes on.

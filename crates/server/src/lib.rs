@@ -1,4 +1,5 @@
-//! HTTP: flows served by the protocols of KServe, their runs started, watched and decided on.
+//! HTTP: flows served by the protocols of KServe, their runs started, watched and decided on, and the studio
+//! in which they are seen, edited and run.
 //!
 //! A [`Server`] answers on connections that the caller accepts for it. Flows come in as a [`Catalog`], which
 //! can be exchanged while it runs; a run goes on with the document it began with, also when the client that
@@ -15,6 +16,7 @@ mod context;
 mod decoded_path;
 mod events;
 mod handlers;
+mod mcp;
 mod message;
 mod metrics;
 mod observed;
@@ -23,6 +25,7 @@ mod problem;
 mod route;
 mod runs;
 mod server;
+mod studio;
 mod tensor;
 
 pub use access::{BadKeys, Keys};
@@ -30,3 +33,4 @@ pub use catalog::{Archive, Catalog, Engines, Model, SharedName};
 pub use context::ContextSource;
 pub use observed::Watched;
 pub use server::{Limits, Server, ServerOptions};
+pub use studio::{CompiledLines, Studio, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};

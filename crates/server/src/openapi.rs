@@ -22,7 +22,17 @@ const PATHS: &[Operation] = &[
     ),
     Operation::get("/runs/{run}", "run", "Where a run stands, with each of its nodes", "Object"),
     Operation::get("/runs/{run}/events", "events", "What happens in a run, as server-sent events", "Events"),
-    Operation::post("/runs/{run}/cancel", "cancelRun", "Ends a run, or asks it to end", "Object", "Object"),
+    Operation {
+        method: "post",
+        ..Operation::get("/runs/{run}/cancel", "cancelRun", "Ends a run, or asks it to end", "Object")
+    },
+    Operation::post(
+        "/runs/{run}/replay",
+        "replayRun",
+        "Runs the document of a run that has ended again, from a node on or from what failed",
+        "Replay",
+        "Object",
+    ),
     Operation::post(
         "/runs/{run}/resume",
         "resumeRun",
@@ -88,6 +98,7 @@ const SCHEMAS: &str = r##"{
   "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"type": "object"}}}},
   "StartRun": {"type": "object", "required": ["flow"], "properties": {"flow": {"type": "string"}, "input": {"type": "object"}}},
   "Resume": {"type": "object", "properties": {"auth": {"type": "object"}}},
+  "Replay": {"type": "object", "properties": {"node": {"type": ["string", "null"]}, "auth": {"type": "object"}}},
   "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "auth": {"type": "object"}}},
   "Tensor": {"type": "object", "required": ["name", "datatype", "shape", "data"], "properties": {
     "name": {"type": "string"}, "datatype": {"type": "string"}, "shape": {"type": "array", "items": {"type": "integer"}}, "data": {"type": "array"}, "parameters": {"type": "object"}}},
@@ -119,9 +130,10 @@ pub(crate) fn document(call: &Call<'_>) -> Value {
         let batch = Value::from_iter([
             ("type", Value::from("object")),
             ("required", vec!["instances"].into()),
-            ("properties", Value::from_iter([("instances", array_of(request.clone()))])),
+            // A request of a batch that does not fit is answered in its place, so it is taken.
+            ("properties", Value::from_iter([("instances", array_of(Value::Object(Object::new())))])),
         ]);
-        let body = Value::from_iter([("oneOf", Value::Array(vec![request, batch]))]);
+        let body = Value::from_iter([("anyOf", Value::Array(vec![request, batch]))]);
         let about = |text: &str| format!("{text} `{}`", model.name);
         let show = |id: &str| operation(&each(id), &about("The flow"), Vec::new(), None, "Object", false);
         add(&format!("/v1/models/{name}"), "get", show("v1Model"));
@@ -172,7 +184,9 @@ fn operation(
     }
     if let Some(schema) = body {
         let content = content("application/json", Some(schema));
-        members.insert("requestBody".into(), Value::from_iter([("content", content)]));
+        let is_required = !matches!(id, "resumeRun" | "replayRun");
+        let body = [("content", content), ("required", is_required.into())];
+        members.insert("requestBody".into(), Value::from_iter(body));
     }
     let (media, schema) = match answer {
         "Events" => ("text/event-stream", None),
@@ -185,7 +199,7 @@ fn operation(
     };
     let mut responses = Object::new();
     responses.insert("200".into(), answered("What was asked for", content(media, schema.clone())));
-    if matches!(id, "startRun" | "cancelRun" | "resumeRun" | "decide")
+    if matches!(id, "startRun" | "cancelRun" | "resumeRun" | "replayRun" | "decide")
         || id.starts_with("predict")
         || id.starts_with("infer")
     {
@@ -219,7 +233,7 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     let mut parameters = Vec::new();
     for name in ["run", "node"] {
         if operation.path.contains(&format!("{{{name}}}")) {
-            parameters.push(parameter(name, "path", r#"{"type": "string"}"#));
+            parameters.push(parameter(name, "path", r#"{"type": "string", "minLength": 1}"#));
         }
     }
     match operation.id {

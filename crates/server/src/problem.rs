@@ -25,6 +25,8 @@ struct Facts {
     /// The run that failed.
     run_id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
+    /// What this problem has beside the members that all have.
+    members: Vec<(&'static str, Value)>,
 }
 
 impl Problem {
@@ -37,6 +39,7 @@ impl Problem {
             node: None,
             run_id: None,
             header: None,
+            members: Vec::new(),
         }))
     }
 
@@ -98,6 +101,11 @@ impl Problem {
         self
     }
 
+    pub(crate) fn with_member(mut self, name: &'static str, value: Value) -> Problem {
+        self.0.members.push((name, value));
+        self
+    }
+
     #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
@@ -112,6 +120,7 @@ impl Problem {
         members.insert("detail".into(), facts.detail.as_str().into());
         members.insert("node".into(), facts.node.clone().into());
         members.insert("trace_id".into(), facts.run_id.clone().into());
+        members.extend(facts.members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         members.into()
     }
 

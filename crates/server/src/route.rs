@@ -3,6 +3,7 @@
 use hyper::Method;
 
 use crate::decoded_path::segments;
+use crate::studio::{self, StudioRoute};
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +24,16 @@ pub(crate) enum Route {
     Cancel(String),
     Resume(String),
     Decide(String, String),
+    Replay(String),
     OpenApi,
     Metrics,
+    /// Messages of the Model Context Protocol.
+    Mcp,
+    /// The page at the root.
+    Page,
+    /// A file of the page, by its path.
+    Asset(String),
+    Studio(StudioRoute),
 }
 
 impl Route {
@@ -40,7 +49,8 @@ impl Route {
                 _ => Route::V1Model(owned(name)),
             },
             ["v2"] => Route::Server,
-            ["v2", "health", "live"] | [""] => Route::Live,
+            [""] => Route::Page,
+            ["v2", "health", "live"] => Route::Live,
             ["v2", "health", "ready"] => Route::Ready,
             ["v2", "models"] => Route::V2Models,
             ["v2", "models", name] | ["v2", "models", name, "versions", _] => Route::V2Model(owned(name)),
@@ -56,18 +66,29 @@ impl Route {
             ["runs", run, "cancel"] => Route::Cancel(owned(run)),
             ["runs", run, "resume"] => Route::Resume(owned(run)),
             ["runs", run, "nodes", node, "decision"] => Route::Decide(owned(run), owned(node)),
+            ["runs", run, "replay"] => Route::Replay(owned(run)),
             ["openapi.json"] => Route::OpenApi,
             ["metrics"] => Route::Metrics,
-            _ => return None,
+            ["mcp"] => Route::Mcp,
+            ["studio", rest @ ..] => Route::Studio(StudioRoute::of(rest)?),
+            _ => {
+                studio::find(path)?;
+                Route::Asset(owned(path))
+            }
         })
     }
 
     /// The methods that it takes, as `Allow` lists them.
     pub(crate) fn allow(&self) -> &'static str {
         match self {
-            Route::Predict(_) | Route::Infer(_) | Route::Cancel(_) | Route::Resume(_) | Route::Decide(..) => {
-                "POST"
-            }
+            Route::Predict(_)
+            | Route::Infer(_)
+            | Route::Cancel(_)
+            | Route::Resume(_)
+            | Route::Replay(_)
+            | Route::Mcp
+            | Route::Decide(..) => "POST",
+            Route::Studio(route) => route.allow(),
             Route::Runs => "GET, HEAD, POST",
             _ => "GET, HEAD",
         }
@@ -101,8 +122,13 @@ impl Route {
             Route::Cancel(_) => "/runs/{run}/cancel",
             Route::Resume(_) => "/runs/{run}/resume",
             Route::Decide(..) => "/runs/{run}/nodes/{node}/decision",
+            Route::Replay(_) => "/runs/{run}/replay",
             Route::OpenApi => "/openapi.json",
             Route::Metrics => "/metrics",
+            Route::Mcp => "/mcp",
+            Route::Page => "/",
+            Route::Asset(_) => "/assets/{file}",
+            Route::Studio(route) => route.template(),
         }
     }
 }
@@ -118,8 +144,10 @@ mod tests {
         assert_eq!(Route::of("/v1/models/a:explain"), Some(Route::V1Model("a:explain".into())));
         assert_eq!(Route::of("/v2/models/a/versions/1/infer"), Some(Route::Infer("a".into())));
         assert_eq!(Route::of("/runs/r/nodes/n/decision"), Some(Route::Decide("r".into(), "n".into())));
-        assert_eq!(Route::of("/"), Some(Route::Live));
-        for nothing in ["/v3", "/v1", "/runs/r/x", "/v1/models/a/b/c"] {
+        assert_eq!(Route::of("/"), Some(Route::Page));
+        assert_eq!(Route::of("/studio/file"), Some(Route::Studio(StudioRoute::File)));
+        for nothing in ["/v3", "/v1", "/runs/r/x", "/v1/models/a/b/c", "/studio", "/studio/x", "/assets/../x"]
+        {
             assert_eq!(Route::of(nothing), None, "{nothing}");
         }
     }

@@ -5,14 +5,18 @@ use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_runtime::journal::JournalError;
+use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, Kind, RunReport};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::access::Principal;
 use crate::catalog::{Archive, Model};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
+
+/// The most runs of one project that are gone on with at the beginning.
+const MOST_RESUMED: usize = 1000;
 
 /// What goes with a run until it ends.
 struct Task {
@@ -62,6 +66,45 @@ impl Shared {
         let begin = async move { driving.take_up(&id, auth).await };
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
         self.spawn(task, run_id.to_owned(), engine, begin).await
+    }
+
+    /// Goes on with the runs that nobody works on, one after the other.
+    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
+        let catalog = self.catalog();
+        for archive in catalog.archives(&Principal::Anyone) {
+            let status = Some(RunStatus::Interrupted);
+            let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
+            // The newest come first in a list; those that wait longest go first here.
+            for run in archive.runs.list(filter).await.unwrap_or_default().into_iter().rev() {
+                if self.is_draining() {
+                    return;
+                }
+                let Ok(stored) = archive.runs.show(&run.id).await else { continue };
+                let Ok(engine) = archive.engine(&stored.document) else { continue };
+                if stored.had_auth || engine.drives_itself() {
+                    continue;
+                }
+                // One that can not be resumed stays as it is, for people to look at.
+                let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
+            }
+        }
+    }
+
+    /// Runs the document of an earlier run again, taking over what it already came to.
+    pub(crate) async fn replay(
+        self: &Arc<Self>,
+        archive: &Arc<Archive>,
+        engine: Arc<dyn Engine>,
+        stored: StoredRun,
+        from: Option<String>,
+        auth: Option<Value>,
+    ) -> Result<Started, Problem> {
+        let turn = self.turn().await?;
+        let run_id = engine.new_run_id();
+        let (id, driving, flow) = (run_id.clone(), Arc::clone(&engine), stored.summary.flow.clone());
+        let begin = async move { driving.again(&id, stored, from.as_deref(), auth).await };
+        let task = Task { archive: Arc::clone(archive), flow, turn };
+        self.spawn(task, run_id, engine, begin).await
     }
 
     /// A turn to run. Beyond those that go on, only so many may wait.

@@ -13,12 +13,15 @@ use crate::access::Keys;
 use crate::catalog::Catalog;
 use crate::connection;
 use crate::metrics::Metrics;
+use crate::studio::Studio;
 
 /// Bounds on what clients can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The largest body of a request.
     pub body_bytes: usize,
+    /// The most that the bodies of all requests in progress may take together.
+    pub held_body_bytes: usize,
     /// The longest that a request waits for its run, which is cancelled then.
     pub request: Duration,
     /// How many runs go on at the same time.
@@ -41,6 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             body_bytes: 8 * 1024 * 1024,
+            held_body_bytes: 256 * 1024 * 1024,
             request: Duration::from_secs(300),
             runs: 64,
             waiting_runs: 1024,
@@ -60,6 +64,8 @@ pub struct ServerOptions {
     pub clock: Arc<dyn Clock>,
     /// The version of the program, for those who ask.
     pub version: &'static str,
+    /// The studio; without one there is no page.
+    pub studio: Option<Studio>,
 }
 
 /// Serves flows. Clones serve the same.
@@ -76,6 +82,8 @@ pub(crate) struct Shared {
     /// Runs that wait for a turn.
     pub(crate) waiting: AtomicUsize,
     pub(crate) watchers: Arc<Semaphore>,
+    /// Room for bodies of requests.
+    pub(crate) bodies: Arc<Semaphore>,
     /// Runs, which go on when their clients are gone.
     pub(crate) runs: Mutex<JoinSet<()>>,
     phase: watch::Sender<Phase>,
@@ -102,9 +110,14 @@ impl Server {
             turns: Arc::new(Semaphore::new(limits.runs)),
             waiting: AtomicUsize::new(0),
             watchers: Arc::new(Semaphore::new(limits.watchers)),
+            bodies: Arc::new(Semaphore::new(rooms(limits.held_body_bytes))),
             runs: Mutex::default(),
             phase: watch::Sender::new(Phase::Serving),
         }))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
     }
 
     /// The flows that are served at the moment.
@@ -116,6 +129,14 @@ impl Server {
     /// Serves other flows from here on. Runs that have begun keep their documents.
     pub fn exchange(&self, catalog: Catalog) {
         *self.0.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+    }
+
+    /// Goes on, in the background, with runs that a process before this one did not bring to their end. Those
+    /// whose request had `auth`, which is never stored, are left to whoever has it.
+    pub fn resume_interrupted(&self) {
+        let shared = Arc::clone(&self.0);
+        let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.spawn(async move { shared.resume_interrupted().await });
     }
 
     /// Answers on a socket until `end` comes. Then no connection and no run is taken any more, and those that
@@ -153,6 +174,14 @@ impl Shared {
         let going = self.limits().runs.saturating_sub(self.turns.available_permits());
         going + self.waiting.load(Ordering::Relaxed)
     }
+}
+
+/// How many bytes one room holds.
+const ROOM: usize = 1024;
+
+/// The rooms that so many bytes take.
+pub(crate) fn rooms(bytes: usize) -> usize {
+    bytes.div_ceil(ROOM).clamp(1, Semaphore::MAX_PERMITS)
 }
 
 /// Waits until the server is at a phase or past it.

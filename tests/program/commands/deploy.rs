@@ -1,12 +1,10 @@
 //! `stave compile --emit kserve`: manifests that Kubernetes and the `kserve` package understand.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use tokio::process::Command;
 
-use crate::folder::{Folder, repository};
+use crate::folder::Folder;
 use crate::process::stave;
+use crate::python::python_with;
 
 use super::system::{FLOW, compiled, project};
 
@@ -101,7 +99,7 @@ print(predictor.min_replicas, predictor.max_replicas, predictor.scale_metric, pr
 
 #[tokio::test]
 async fn the_kserve_package_understands_the_manifest() {
-    let Some(python) = python_with_kserve().await else { return };
+    let Some(python) = python_with("kserve", "kserve").await else { return };
     let folder = project("redis");
     compiled(&folder).await;
     let manifest = folder.path().join("build/deploy/support.yaml");
@@ -112,29 +110,4 @@ async fn the_kserve_package_understands_the_manifest() {
     assert!(output.status.success(), "{said}\n{errors}");
     let wanted = "2 4 rps 20 75 kserve-container /v2/health/ready ['OPENAI_API_KEY', 'ORDERS_TOKEN']";
     assert_eq!(said.trim(), wanted, "{errors}");
-}
-
-/// A Python that has the package, in an environment below `target`; `None`, with a note, where there is no
-/// Python or the package can not be fetched.
-pub(crate) async fn python_with_kserve() -> Option<PathBuf> {
-    let environment = repository().join("target/kserve-venv");
-    let python = environment.join("bin/python");
-    let has_kserve = async || {
-        let asked = Command::new(&python).args(["-c", "import kserve"]).output().await;
-        asked.is_ok_and(|output| output.status.success())
-    };
-    if has_kserve().await {
-        return Some(python);
-    }
-    let made = Command::new("python3").args(["-m", "venv"]).arg(&environment).output().await;
-    let pip = async || {
-        let install = Command::new(&python).args(["-m", "pip", "install", "--quiet", "kserve"]).output();
-        tokio::time::timeout(Duration::from_secs(600), install)
-            .await
-            .is_ok_and(|output| output.is_ok_and(|output| output.status.success()))
-    };
-    if made.is_ok_and(|output| output.status.success()) && pip().await && has_kserve().await {
-        return Some(python);
-    }
-    None
 }

@@ -35,4 +35,3 @@ mod test;
 mod workflows;
 
 pub(crate) use admission::signed;
-pub(crate) use deploy::python_with_kserve;

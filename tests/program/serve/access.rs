@@ -82,8 +82,11 @@ async fn beyond_this_machine_a_key_is_needed() {
 async fn what_has_mistakes_is_not_served() {
     let folder = project();
     folder.write("flows/echo.yaml", echo("").replace("to: say.query", "to: nobody.query"));
-    let refused = stave(&folder, ["serve", "--port", "0"]).finish().await.exits(2);
+    let refused = stave(&folder, ["serve", "--port", "0", "--no-studio"]).finish().await.exits(2);
     assert!(refused.stderr.contains("dangling-edge"), "{refused}");
+    // With the studio, in which it can be cured, what is whole is served.
+    let served = Served::start(&folder, &[]).await;
+    assert_eq!(served.get("/v1/models").await.is(200).body, r#"{"models":["careful"]}"#);
     let nothing = Folder::new();
     stave(&nothing, ["serve", "--port", "0"]).finish().await.exits(2);
 }

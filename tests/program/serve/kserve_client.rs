@@ -4,7 +4,7 @@ use tokio::process::Command;
 
 use super::client::Served;
 use super::sample::project;
-use crate::commands::python_with_kserve;
+use crate::python::python_with;
 
 const PROGRAM: &str = r#"
 import asyncio, json, sys
@@ -38,7 +38,7 @@ asyncio.run(main())
 
 #[tokio::test]
 async fn the_kserve_client_is_understood_and_understands() {
-    let Some(python) = python_with_kserve().await else { return };
+    let Some(python) = python_with("kserve", "kserve").await else { return };
     let folder = project();
     let served = Served::start(&folder, &[]).await;
     let output = Command::new(python)

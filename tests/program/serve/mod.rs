@@ -4,7 +4,13 @@ mod access;
 pub(crate) mod client;
 mod kserve_client;
 mod limits;
+mod load;
+mod mcp;
 mod predict;
 mod reload;
 mod runs;
 pub(crate) mod sample;
+mod schemathesis;
+
+pub(crate) use client::{Answer, Served};
+pub(crate) use sample::{careful, echo, project};

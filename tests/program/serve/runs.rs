@@ -110,11 +110,23 @@ async fn a_run_that_goes_on_is_cancelled_and_one_that_was_interrupted_resumed() 
     let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
     served.post(&format!("/runs/{run}/resume"), "").await.problem(409, "run-busy");
     drop(served); // Killed, without a word.
-    let served = Served::start(&folder, &[]).await;
+    let served = Served::start(&folder, &["--no-resume"]).await;
     assert_eq!(text(&settled(&served, &run).await, "status"), Some("interrupted"));
     served.post(&format!("/runs/{run}/resume"), "").await.is(202);
     let shown = settled(&served, &run).await;
     assert_eq!(shown.pointer("/output/reply/ok"), Some(&true.into()), "{shown}");
+
+    // Unless it is told not to, a server goes on with what another left.
+    let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
+    drop(served);
+    let served = Served::start(&folder, &[]).await;
+    for _ in 0..100 {
+        if text(&settled(&served, &run).await, "status") == Some("ok") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("nobody went on with {run}");
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! The grammar of `stave serve`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use super::EngineChoice;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   stave serve                                        the flows of this project, on 127.0.0.1:8080
@@ -52,6 +52,18 @@ pub(crate) struct Serve {
     /// Serve flows as they are now, whatever becomes of their files
     #[arg(long)]
     pub(crate) no_reload: bool,
+    /// Serve no page: only the protocols and the run API
+    #[arg(long)]
+    pub(crate) no_studio: bool,
+    /// Let the studio look at files and change none
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Leave runs alone that a process before this one did not bring to their end
+    #[arg(long)]
+    pub(crate) no_resume: bool,
+    /// The most that the bodies of all requests in progress may take together, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 256 * 1024 * 1024)]
+    pub(crate) max_held_bodies: usize,
     /// Answer model calls from this recording instead of asking a model
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
@@ -73,4 +85,34 @@ pub(crate) struct Serve {
     /// How long runs are waited for at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
+}
+
+/// What a server does when nothing is said, for commands that serve in other ways.
+impl Default for Serve {
+    fn default() -> Self {
+        Serve {
+            paths: Vec::new(),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 8080,
+            state_dir: None,
+            engine: EngineChoice::default(),
+            worker_listen: None,
+            worker_url: None,
+            api_keys: None,
+            without_keys: false,
+            tenant: None,
+            no_reload: false,
+            no_studio: false,
+            read_only: false,
+            no_resume: false,
+            max_held_bodies: 256 * 1024 * 1024,
+            replay: None,
+            live: false,
+            max_body: 8 * 1024 * 1024,
+            max_runs: 64,
+            max_waiting: 1024,
+            request_seconds: 300,
+            drain_seconds: 30,
+        }
+    }
 }

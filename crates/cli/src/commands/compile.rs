@@ -8,6 +8,7 @@ mod clean;
 mod compilation;
 pub(crate) mod emit;
 mod flow_source;
+pub(crate) mod preview;
 mod publish;
 mod report;
 mod sources;

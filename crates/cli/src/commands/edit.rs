@@ -1,6 +1,6 @@
 //! `stave edit`: typed commands or a sentence, applied to the text of a flow.
 
-mod ask;
+pub(crate) mod ask;
 
 use std::path::{Path, PathBuf};
 

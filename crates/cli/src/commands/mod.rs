@@ -14,6 +14,7 @@ mod gateway;
 mod graph;
 mod keys;
 mod lsp;
+mod mcp;
 mod merge;
 mod new;
 mod prompt;
@@ -33,6 +34,7 @@ pub(crate) use features::Features;
 pub(crate) use gateway::GatewayStats;
 pub(crate) use keys::Keys;
 pub(crate) use lsp::Lsp;
+pub(crate) use mcp::Mcp;
 pub(crate) use merge::Merge;
 pub(crate) use prompt::Prompt;
 pub(crate) use rep::Rep;
@@ -64,6 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
         Command::Serve(arguments) => serve::serve(&arguments, terminal),
+        Command::Mcp(arguments) => mcp::mcp(&arguments, terminal),
         Command::Gateway(arguments) => gateway::gateway(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),

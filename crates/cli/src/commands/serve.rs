@@ -3,17 +3,19 @@
 mod engines;
 mod flows;
 mod worker;
+mod workspace;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use stave_diag::Sources;
-use stave_server::{Keys, Limits, Server, ServerOptions};
+use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 
 use self::flows::Flows;
 use self::worker::Working;
+use self::workspace::ProjectWorkspace;
 use super::run::asked_to_end;
 use crate::args::Serve;
 use crate::changes::Changes;
@@ -30,11 +32,31 @@ const FLOWS: &str = "flows";
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
     let keys = keys(arguments)?;
+    inside_runtime(|| listen(arguments, keys, terminal))
+}
+
+/// Offers the flows as tools on standard input and output.
+pub(crate) fn tools(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
+    inside_runtime(|| async {
+        let prepared = Prepared::new(arguments, Keys::default(), terminal)?;
+        let tracing = prepared.tracing.clone();
+        let server = prepared.begin(arguments, terminal)?;
+        let left = server.serve_tools(asked_to_end()).await;
+        let left = left.map_err(|error| Stop::internal(format!("the other side broke off: {error}")))?;
+        if left > 0 {
+            terminal::error(&format!("{left} runs are left; `stave runs resume` goes on with them"));
+        }
+        tracing.finish().await;
+        Ok(Exit::Fine)
+    })
+}
+
+fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() -> F) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
-    let exit = runtime.block_on(listen(arguments, keys, terminal));
+    let exit = runtime.block_on(async { work().await });
     // The thread that waits for files to change ends with the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
     exit
@@ -56,39 +78,82 @@ fn keys(arguments: &Serve) -> Result<Keys, Stop> {
     Ok(Keys::default())
 }
 
-async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
-    let paths = paths(arguments)?;
-    let tracing = tracing(&paths)?;
-    let mut flows = Flows::new(arguments, paths.clone(), tracing.clone())?;
-    let loaded = flows.load(None, terminal)?;
-    if !loaded.is_whole {
-        return Err(Stop::invalid("nothing is served, because a flow has mistakes")
-            .help("`stave check` shows all of them"));
+/// A server whose flows are read, before anybody can ask for them.
+struct Prepared {
+    server: Server,
+    names: String,
+    paths: Vec<PathBuf>,
+    flows: Arc<Mutex<Flows>>,
+    workspace: Arc<ProjectWorkspace>,
+    tracing: Tracing,
+}
+
+impl Prepared {
+    fn new(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Prepared, Stop> {
+        let paths = paths(arguments)?;
+        let tracing = tracing(&paths)?;
+        // At this machine somebody may sit in front of the studio, to cure what is wrong.
+        let is_tolerant = !arguments.no_studio && arguments.host.is_loopback() && keys.is_empty();
+        let mut flows = Flows::new(arguments, paths.clone(), is_tolerant, tracing.clone())?;
+        let loaded = flows.load(None, terminal)?;
+        if !loaded.is_whole && !is_tolerant {
+            return Err(Stop::invalid("nothing is served, because a flow has mistakes")
+                .help("`stave check` shows all of them"));
+        }
+        let files = flows.files()?;
+        let flows = Arc::new(Mutex::new(flows));
+        let workspace = Arc::new(ProjectWorkspace::new(&files, Arc::clone(&flows), arguments, terminal));
+        let studio = (!arguments.no_studio).then(|| {
+            Studio::new(Arc::clone(&workspace) as Arc<dyn stave_server::Workspace>, arguments.read_only)
+        });
+        let options = ServerOptions {
+            keys,
+            studio,
+            limits: Limits {
+                body_bytes: arguments.max_body,
+                held_body_bytes: arguments.max_held_bodies,
+                request: Duration::from_secs(arguments.request_seconds),
+                runs: arguments.max_runs as usize,
+                waiting_runs: arguments.max_waiting as usize,
+                drain: Duration::from_secs(arguments.drain_seconds),
+                ..Limits::default()
+            },
+            clock: Arc::new(SystemClock),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let names = match loaded.names.as_slice() {
+            [] => "no flow".to_owned(),
+            names => names.join(", "),
+        };
+        let server = Server::new(loaded.catalog, options);
+        Ok(Prepared { server, names, paths, flows, workspace, tracing })
     }
-    let options = ServerOptions {
-        keys,
-        limits: Limits {
-            body_bytes: arguments.max_body,
-            request: Duration::from_secs(arguments.request_seconds),
-            runs: arguments.max_runs as usize,
-            waiting_runs: arguments.max_waiting as usize,
-            drain: Duration::from_secs(arguments.drain_seconds),
-            ..Limits::default()
-        },
-        clock: Arc::new(SystemClock),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    let names = loaded.names.join(", ");
-    let server = Server::new(loaded.catalog, options);
+
+    /// Begins to watch the files and to go on with runs that were left.
+    fn begin(self, arguments: &Serve, terminal: Terminal) -> Result<Server, Stop> {
+        let server = self.server;
+        if !arguments.no_reload {
+            let _ = self.workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
+            watch(&self.paths, server.clone(), self.flows, terminal)?;
+        }
+        if !arguments.no_resume {
+            server.resume_interrupted();
+        }
+        Ok(server)
+    }
+}
+
+async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
+    let prepared = Prepared::new(arguments, keys, terminal)?;
     let address = SocketAddr::new(arguments.host, arguments.port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .map_err(|error| Stop::internal(format!("{address} can not be listened on: {error}")))?;
     let address = listener.local_addr().unwrap_or(address);
-    let working = work(arguments, &paths, &flows).await?;
-    if !arguments.no_reload {
-        watch(&paths, server.clone(), flows, terminal)?;
-    }
+    let names = prepared.names.clone();
+    let tracing = prepared.tracing.clone();
+    let working = work(arguments, &prepared.paths, &prepared.flows).await?;
+    let server = prepared.begin(arguments, terminal)?;
     terminal::error(&format!("serving {names} on http://{address}"));
     let left = server
         .serve(listener, async {
@@ -107,12 +172,15 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
 }
 
 /// Begins to work for Restate, when it drives the runs.
-async fn work(arguments: &Serve, paths: &[PathBuf], flows: &Flows) -> Result<Option<Working>, Stop> {
+async fn work(arguments: &Serve, paths: &[PathBuf], flows: &Mutex<Flows>) -> Result<Option<Working>, Stop> {
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
     let first = paths.first().map_or_else(PathBuf::new, |path| path.join(project::FILE));
     let project = Project::of(&first, &mut sources, &mut diagnostics)?;
     match restate::client(&arguments.engine, &project)? {
-        Some(client) => Working::start(arguments, &project, client, flows.projects()).await.map(Some),
+        Some(client) => {
+            let projects = flows.lock().unwrap_or_else(PoisonError::into_inner).projects();
+            Working::start(arguments, &project, client, projects).await.map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -136,13 +204,19 @@ fn paths(arguments: &Serve) -> Result<Vec<PathBuf>, Stop> {
 }
 
 /// Serves flows anew when their files change.
-fn watch(paths: &[PathBuf], server: Server, mut flows: Flows, terminal: Terminal) -> Result<(), Stop> {
+fn watch(
+    paths: &[PathBuf],
+    server: Server,
+    flows: Arc<Mutex<Flows>>,
+    terminal: Terminal,
+) -> Result<(), Stop> {
     let changes = Changes::watch(paths)?;
     let runtime = tokio::runtime::Handle::current();
     let waiting = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
         // Clients are made inside the asynchronous runtime.
         let _inside = runtime.enter();
         while changes.wait() {
+            let mut flows = flows.lock().unwrap_or_else(PoisonError::into_inner);
             match flows.load(Some(&server.catalog()), terminal) {
                 Ok(loaded) if loaded.is_changed => {
                     let names = loaded.names.join(", ");

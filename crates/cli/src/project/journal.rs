@@ -18,6 +18,8 @@ pub(crate) struct JournalSettings {
     pub(crate) keep_days: Option<u64>,
     pub(crate) keep_runs: Option<u64>,
     pub(crate) max_bytes: Option<u64>,
+    /// Whether it is kept what models were asked; it is, unless the project says otherwise.
+    pub(crate) prompts: Option<bool>,
 }
 
 impl JournalSettings {
@@ -39,12 +41,13 @@ impl JournalSettings {
 impl Reader<'_> {
     pub(super) fn journal(&mut self, root: &Table<'_>) -> JournalSettings {
         let Some(journal) = self.table(root, "journal") else { return JournalSettings::default() };
-        self.known(journal, "journal.", &["record_bytes", "keep_days", "keep_runs", "max_bytes"]);
+        self.known(journal, "journal.", &["record_bytes", "keep_days", "keep_runs", "max_bytes", "prompts"]);
         JournalSettings {
             record_bytes: self.positive(journal, "record_bytes"),
             keep_days: self.positive(journal, "keep_days"),
             keep_runs: self.positive(journal, "keep_runs"),
             max_bytes: self.positive(journal, "max_bytes"),
+            prompts: self.flag(journal, "prompts"),
         }
     }
 

@@ -219,7 +219,11 @@ impl Journal for SqliteJournal {
         step: &StepRecord,
         state: Option<Commit>,
     ) -> Result<Going, JournalError> {
-        let record = self.bounded(codec::encode_step(step))?;
+        let record = match self.bounded(codec::encode_step(step)) {
+            // What is kept for people only must not be the reason why a result can not be kept.
+            Err(_) => self.bounded(codec::encode_step(&without_questions(step)))?,
+            Ok(record) => record,
+        };
         let (run, node) = (run.to_owned(), step.node.clone());
         self.database
             .write(move |connection| {
@@ -303,6 +307,15 @@ impl Journal for SqliteJournal {
             })
             .await
     }
+}
+
+/// The step without what its models were asked.
+fn without_questions(step: &StepRecord) -> StepRecord {
+    let mut step = step.clone();
+    for report in &mut step.reports {
+        report.questions.clear();
+    }
+    step
 }
 
 fn end(

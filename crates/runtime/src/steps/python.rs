@@ -29,7 +29,12 @@ impl Step for Python {
         };
         let state = call.state.map(|state| state as &dyn StateHost);
         let output = call.services.python.transform(job, state, &call.script_limits()).await;
-        match output.map_err(|error| call.script_failure(&error, "code"))?.value {
+        let output = output.map_err(|error| call.script_failure(&error, "code"))?;
+        if !output.printed.is_empty() {
+            let printed = call.services.secrets.hide(&output.printed);
+            call.run.report(call.index, |report| report.log(&printed));
+        }
+        match output.value {
             Value::Object(ports) => Ok(Produced::Ports(ports)),
             other => {
                 let message = format!("`transform` returned {}, not a dict of outputs", other.kind());

@@ -1,24 +1,27 @@
 //! One file for each group of paths, and what holds for all of them.
 
 mod health;
-mod runs;
+pub(crate) mod runs;
 mod v1;
 mod v2;
 mod watch;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use stave_canon::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
+use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
 use crate::problem::Problem;
 use crate::route::Route;
-use crate::server::Shared;
+use crate::server::{Shared, rooms};
+use crate::studio;
 
 /// A request that was let in.
 pub(crate) struct Call<'s> {
@@ -27,13 +30,25 @@ pub(crate) struct Call<'s> {
     pub(crate) headers: HeaderMap,
     pub(crate) query: Vec<(String, String)>,
     body: Incoming,
+    /// The room that the body takes, for as long as the request is in progress.
+    held: Arc<OnceLock<OwnedSemaphorePermit>>,
 }
 
 impl Call<'_> {
     /// The body as JSON, within the bounds of size and time.
     pub(crate) async fn json(self) -> Result<(HeaderMap, Value), Problem> {
         let limits = self.shared.limits();
-        let reading = message::read_json(&self.headers, self.body, limits.body_bytes);
+        // A body that does not say its size may take as much as one may.
+        let size = self.body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
+        let size = size.unwrap_or(usize::MAX).min(limits.body_bytes);
+        let room = u32::try_from(rooms(size.min(limits.held_body_bytes))).unwrap_or(u32::MAX);
+        let reading = async {
+            let held = Arc::clone(&self.shared.bodies).acquire_many_owned(room).await;
+            if let Ok(held) = held {
+                let _ = self.held.set(held);
+            }
+            message::read_json(&self.headers, self.body, limits.body_bytes).await
+        };
         match tokio::time::timeout(limits.reading, reading).await {
             Ok(read) => read.map(|value| (self.headers, value)),
             Err(_) => {
@@ -64,9 +79,23 @@ pub(crate) async fn answer(
         return Ok(health::answer(shared, &route));
     }
     same_origin(&parts.headers, &shared.options.keys)?;
+    // The page holds nothing of anybody, so it needs no key; what it asks for does.
+    match (&route, &shared.options.studio) {
+        (Route::Page, Some(_)) => return page("/", &parts.headers),
+        (Route::Asset(path), Some(_)) => return page(path, &parts.headers),
+        (Route::Page, None) => return Ok(health::answer(shared, &Route::Live)),
+        (Route::Asset(_), None) => {
+            return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", "the studio is turned off"));
+        }
+        _ => {}
+    }
     let principal = shared.options.keys.principal(&parts.headers)?;
+    if route == Route::Mcp {
+        return Ok(mcp::answer(shared, principal, Request::from_parts(parts, body)).await);
+    }
     let query = crate::decoded_path::query(parts.uri.query());
-    let call = Call { shared, principal, headers: parts.headers, query, body };
+    let held = Arc::new(OnceLock::new());
+    let call = Call { shared, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };
     match route {
         Route::V1Models => Ok(v1::list(&call)),
         Route::V1Model(name) => v1::show(&call, &name),
@@ -81,12 +110,23 @@ pub(crate) async fn answer(
         Route::Events(run) => watch::events(&call, &run).await,
         Route::Cancel(run) => runs::cancel(&call, &run).await,
         Route::Resume(run) => runs::resume(call, &run).await,
+        Route::Replay(run) => runs::replay(call, &run).await,
         Route::Decide(run, node) => runs::decide(call, &run, &node).await,
         Route::OpenApi => Ok(message::json(StatusCode::OK, &openapi::document(&call))),
         Route::Metrics => {
             let text = shared.metrics.text(shared.in_progress());
             Ok(message::reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
         }
-        Route::Live | Route::Ready | Route::Server => Ok(health::answer(shared, &route)),
+        Route::Studio(route) => studio::answer(call, route, &parts.method).await,
+        Route::Live | Route::Ready | Route::Server | Route::Page | Route::Asset(_) | Route::Mcp => {
+            Ok(health::answer(shared, &route))
+        }
     }
+}
+
+fn page(path: &str, headers: &HeaderMap) -> Result<Reply, Problem> {
+    let file = studio::find(path).ok_or_else(|| {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "this program was built without the studio's page")
+    })?;
+    file.answer(headers)
 }

@@ -21,12 +21,19 @@ const MOST: usize = 1000;
 /// Begins a run and answers at once; with `wait` when it has ended.
 pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let (shared, principal) = (call.shared, call.principal.clone());
-    let waits = call.parameter("wait").is_some_and(|value| value != "false");
+    let waits = match call.parameter("wait") {
+        None | Some("false") => false,
+        Some("" | "true") => true,
+        Some(_) => return Err(Problem::bad_request("`wait` must be true or false")),
+    };
     let (headers, body) = call.json().await?;
     let flow = body.get("flow").and_then(Value::as_str);
     let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
     let model = shared.catalog().find(&principal, flow)?;
     let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    if input.as_object().is_none() {
+        return Err(Problem::bad_request("`input` must be an object"));
+    }
     let request = fill(input, &model.context, &headers);
     let started = shared.start(&model, request, trace_parent(&headers)).await?;
     if waits {
@@ -91,7 +98,7 @@ fn summary(run: &RunSummary) -> Value {
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
-pub(super) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
         match archive.runs.show(run).await {
             Ok(stored) => return Ok((Arc::clone(archive), stored)),
@@ -139,7 +146,19 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
-    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+    go_on(shared, &archive, &stored, auth(&body)?).await
+}
+
+/// The `auth` of the original request, which is never stored.
+fn auth(body: &Value) -> Result<Option<Value>, Problem> {
+    if body.as_object().is_none() {
+        return Err(Problem::bad_request("the body must be an object"));
+    }
+    match body.get("auth") {
+        None => Ok(None),
+        Some(auth @ Value::Object(_)) => Ok(Some(auth.clone())),
+        Some(_) => Err(Problem::bad_request("`auth` must be an object")),
+    }
 }
 
 /// Goes on with a run on the document that it began with.
@@ -174,6 +193,36 @@ fn going_on(run: &str) -> Reply {
     json_of_run(StatusCode::ACCEPTED, &Value::from_iter([("run_id", run), ("status", "running")]), run)
 }
 
+/// Runs the document of a run that has ended again, from a node on or from what failed.
+pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (archive, stored) = find(&call, run).await?;
+    let shared = call.shared;
+    let (_, body) = call.json().await?;
+    let node = match body.get("node") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(node)) => Some(node.clone()),
+        Some(_) => return Err(Problem::bad_request("`node` must name a node")),
+    };
+    let auth = auth(&body)?;
+    if !stored.summary.status.is_terminal() {
+        let detail = format!("the run has not ended: {}", stored.summary.status);
+        return Err(Problem::new(StatusCode::CONFLICT, "run-busy", detail).of_run(run));
+    }
+    if node.as_deref().is_some_and(|node| stored.document.node(node).is_none()) {
+        return Err(Problem::not_found("node", &node.unwrap_or_default()).of_run(run));
+    }
+    let engine = engine(&archive, &stored)?;
+    let flow = stored.summary.flow.clone();
+    let started = shared.replay(&archive, engine, stored, node, auth).await?;
+    let members = Value::from_iter([
+        ("run_id", started.run_id.as_str()),
+        ("flow", flow.as_str()),
+        ("status", "running"),
+        ("replay_of", run),
+    ]);
+    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
+}
+
 /// Writes a person's decision down and lets the run go on.
 pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
@@ -181,6 +230,10 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let (_, body) = call.json().await?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
+    let auth = auth(&body)?;
+    if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
+        return Err(Problem::bad_request("`comment` must be a text"));
+    }
     let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
     if !asks {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
@@ -205,5 +258,5 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if engine(&archive, &stored)?.drives_itself() {
         return Ok(going_on(run));
     }
-    go_on(shared, &archive, &stored, body.get("auth").cloned()).await
+    go_on(shared, &archive, &stored, auth).await
 }

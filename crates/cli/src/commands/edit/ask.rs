@@ -41,7 +41,7 @@ pub(super) fn is_possible(arguments: &Edit, project: &Project) -> bool {
 }
 
 /// The commands that the model proposes, after they were tried on the text.
-pub(super) fn ask(
+pub(crate) fn ask(
     replay: Option<&Path>,
     project: &Project,
     text: &str,

@@ -23,12 +23,15 @@ use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 use crate::{restate, storage};
 
+#[derive(Debug)]
 pub(super) struct Flows {
     paths: Vec<PathBuf>,
     state_dir: Option<PathBuf>,
     tenant: Option<String>,
     replay: Option<PathBuf>,
     live: bool,
+    /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
+    is_tolerant: bool,
     engine: EngineChoice,
     python: Arc<PythonPool>,
     /// The projects whose runs Restate hands out.
@@ -50,14 +53,33 @@ pub(super) struct Loaded {
     pub(super) is_changed: bool,
 }
 
+/// A flow that was made from a text.
+pub(super) enum Made {
+    Model(Arc<Model>),
+    /// What is wrong with it.
+    Invalid(Vec<Diagnostic>),
+}
+
 impl Flows {
-    pub(super) fn new(arguments: &Serve, paths: Vec<PathBuf>, tracing: Tracing) -> Result<Flows, Stop> {
+    #[cfg(test)]
+    pub(super) fn none() -> Flows {
+        let flows = Flows::new(&Serve::default(), Vec::new(), true, Tracing::default());
+        flows.expect("this program can find itself")
+    }
+
+    pub(super) fn new(
+        arguments: &Serve,
+        paths: Vec<PathBuf>,
+        is_tolerant: bool,
+        tracing: Tracing,
+    ) -> Result<Flows, Stop> {
         Ok(Flows {
             paths,
             state_dir: arguments.state_dir.clone(),
             tenant: arguments.tenant.clone(),
             replay: arguments.replay.clone(),
             live: arguments.live,
+            is_tolerant,
             engine: arguments.engine.clone(),
             python: python()?,
             projects: Arc::default(),
@@ -93,7 +115,9 @@ impl Flows {
                             terminal::error(&format!("{} is served as it was before", file.display()));
                             served.insert(file, known);
                         }
-                        None if before.is_some() => terminal.stop(&stop),
+                        None if before.is_some() || self.is_tolerant && is_flow(&file) => {
+                            terminal.stop(&stop);
+                        }
                         None => return Err(stop),
                     }
                 }
@@ -110,6 +134,56 @@ impl Flows {
         Ok(Loaded { catalog, names, is_whole, is_changed })
     }
 
+    /// The flow in a text that stands in a file or is to stand there.
+    pub(super) fn made(&mut self, file: &Path, text: &str) -> Result<Made, Stop> {
+        let mut sources = Sources::new();
+        let mut diagnostics = Vec::new();
+        let project = self.project(file, &mut sources, &mut diagnostics)?;
+        let source = sources.add(file.display().to_string(), text);
+        let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
+        diagnostics.retain(Diagnostic::is_error);
+        match lowered.filter(|_| diagnostics.is_empty()) {
+            Some((flow, document)) => {
+                let about = flow.metadata.description.map(|about| about.as_str().to_owned());
+                Ok(Made::Model(self.served_as(project, document, about)?))
+            }
+            None => Ok(Made::Invalid(diagnostics)),
+        }
+    }
+
+    fn project(
+        &self,
+        file: &Path,
+        sources: &mut Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Project, Stop> {
+        let mut project = Project::of(file, sources, diagnostics)?;
+        if !project.has_file {
+            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
+        }
+        Ok(project)
+    }
+
+    /// A document as it is served.
+    fn served_as(
+        &mut self,
+        project: Project,
+        document: Document,
+        about: Option<String>,
+    ) -> Result<Arc<Model>, Stop> {
+        let archive = self.archive(project)?;
+        let name = document.flow.name.clone();
+        let alias = service_name(&document);
+        let context = context(&document);
+        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
+        Ok(Arc::new(model.alias(alias).about(about)))
+    }
+
+    /// The files that the paths stand for.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Stop> {
+        documents(&self.paths)
+    }
+
     /// The flow in a file; the one that is served, when it is still the same.
     fn model(
         &mut self,
@@ -119,10 +193,7 @@ impl Flows {
     ) -> Result<Arc<Model>, Stop> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
-        let mut project = Project::of(file, &mut sources, &mut diagnostics)?;
-        if !project.has_file {
-            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
-        }
+        let project = self.project(file, &mut sources, &mut diagnostics)?;
         let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
@@ -133,12 +204,8 @@ impl Flows {
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
-        let archive = self.archive(project)?;
-        let name = document.flow.name.clone();
-        let alias = service_name(&document);
-        let context = context(&document);
-        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias)))
+        let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
+        self.served_as(project, document, about)
     }
 
     /// Where the runs of a project are kept.
@@ -193,6 +260,16 @@ fn documents(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut seen = HashSet::new();
     files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     Ok(files)
+}
+
+/// What the author of a flow says that it is for.
+fn description(text: &str) -> Option<String> {
+    let flow = stave_flow::parse(stave_diag::SourceId(0), text).flow?;
+    flow.metadata.description.map(|about| about.as_str().to_owned())
+}
+
+fn is_flow(file: &Path) -> bool {
+    SourceKind::of(file) == Some(SourceKind::Flow)
 }
 
 /// The exec documents directly in a folder.

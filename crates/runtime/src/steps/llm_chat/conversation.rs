@@ -14,6 +14,7 @@ use stave_llm::{
 use stave_lower::{RequestShape, block_to_request};
 
 use super::arguments::{Arguments, ChatTool, Model};
+use super::evidence::Kept;
 use super::question::{self, Question};
 use super::{gate, reply, spans, turn};
 use crate::journal::JournalError;
@@ -34,8 +35,8 @@ pub(super) async fn converse(
     model: &Model,
     retries: u32,
 ) -> Result<Value, Failure> {
-    let (blocks, model) = gate::pass(call, arguments, &question.blocks, model)?;
-    let conversation = Conversation { call, arguments, model, target: target(call, model), retries };
+    let (blocks, model, kept) = gate::pass(call, arguments, question, model)?;
+    let conversation = Conversation { call, arguments, model, target: target(call, model), retries, kept };
     let mut request = block_to_request(&blocks, shape(arguments, model));
     let mut repaired = false;
     loop {
@@ -70,6 +71,7 @@ pub(super) struct Conversation<'c> {
     model: &'c Model,
     pub(super) target: Target,
     retries: u32,
+    kept: Kept,
 }
 
 impl Conversation<'_> {
@@ -78,6 +80,7 @@ impl Conversation<'_> {
         let mut seen: HashMap<String, usize> = HashMap::new();
         for _ in 0..=self.call.services.limits.tool_rounds {
             let response = self.send(request).await?;
+            self.kept.turn(self.call, &response);
             let calls: Vec<ToolUse> = response.tool_calls().cloned().collect();
             let mapped =
                 calls.iter().any(|call| self.tool(&call.name).is_none_or(|tool| tool.maps_to.is_some()));
@@ -103,6 +106,7 @@ impl Conversation<'_> {
                 let node = node.map(|node| node.id.as_str());
                 question::judge_tool_answer(self.call, &tool_use.name, &text)?;
                 let text = gate::tool_answer(self.call, self.model, node, &text)?;
+                self.kept.tool_result(self.call, &tool_use.name, &text, is_error);
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }

@@ -18,6 +18,8 @@ use stave_diag::codes::run as codes;
 use stave_prompt::compile::Sensitivity;
 
 use super::arguments::{Arguments, Model};
+use super::evidence::{self, Kept};
+use super::question::Question;
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
 
@@ -46,17 +48,20 @@ pub(super) fn label(call: &Call<'_>, root: &str, template: &str) -> Result<Sensi
 pub(super) fn pass<'a>(
     call: &Call<'_>,
     arguments: &'a Arguments,
-    blocks: &PromptIr,
+    question: &Question,
     model: &'a Model,
-) -> Result<(PromptIr, &'a Model), Failure> {
+) -> Result<(PromptIr, &'a Model, Kept), Failure> {
     let fallback = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
     let mut model = model;
+    let blocks = &question.blocks;
     loop {
         let governed = Rules::read(call, model)?
             .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
         report(call, model, &governed.records);
+        let is_sent = governed.verdict == GateVerdict::Send;
+        let kept = evidence::asked(call, model, &question.way, &governed.prompt, &governed.records, is_sent);
         match governed.verdict {
-            GateVerdict::Send => return Ok((governed.prompt, model)),
+            GateVerdict::Send => return Ok((governed.prompt, model, kept)),
             GateVerdict::Route(to) => match fallback {
                 Some(other) if is_named(other, &to) && !is_named(model, &to) => model = other,
                 _ => return Err(refused(model, &governed.records)),

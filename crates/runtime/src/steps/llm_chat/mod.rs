@@ -5,6 +5,7 @@
 
 mod arguments;
 mod conversation;
+mod evidence;
 mod gate;
 mod question;
 mod reply;

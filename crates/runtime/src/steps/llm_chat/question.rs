@@ -15,6 +15,7 @@ use stave_prompt::plugins::BudgetOptimizer;
 use stave_prompt::{PhaseType, Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
+use super::evidence::{self, Way};
 use super::gate;
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
@@ -29,6 +30,8 @@ const SEPARATOR_TOKENS: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) blocks: PromptIr,
+    /// What happened to it on the way, for those who look at the run later.
+    pub(super) way: Way,
 }
 
 impl Question {
@@ -41,7 +44,9 @@ impl Question {
         let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
         let system = join(&system);
         let pieces = render(call, "template", &arguments.template)?;
-        let ir = govern(call, arguments, &system)?;
+        let mut way = Way::default();
+        let ir = govern(call, arguments, &system, &mut way);
+        let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
         let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
         let parts = Parts {
             instructions: if system.is_empty() {
@@ -60,7 +65,10 @@ impl Question {
                     format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
                 Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
             })?;
-        judge(call, &call.run.plan.policy.governance.check_compiled(&compiled))?;
+        let verdict = call.run.plan.policy.governance.check_compiled(&compiled);
+        way.compiled(&compiled, &verdict, arguments.model.provider.has_native_schema());
+        judge(call, &verdict)
+            .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("compiled")))?;
         let tools: Vec<ToolSchema> = arguments
             .tools
             .iter()
@@ -91,7 +99,7 @@ impl Question {
                 format!("the prompt can not be built: {error}"),
             )
         })?;
-        Ok(Question { blocks })
+        Ok(Question { blocks, way })
     }
 }
 
@@ -100,6 +108,7 @@ fn govern(
     call: &Call<'_>,
     arguments: &Arguments,
     system: &str,
+    way: &mut Way,
 ) -> Result<Arc<stave_prompt::PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
     let most = most_tokens(policy.prompt_tokens, arguments);
@@ -139,6 +148,7 @@ fn govern(
         .with_plugins(plugins.iter().cloned());
     let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
     let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
+    way.governed(&outcome);
     judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
     // A model that stands in is asked the same thing, so it must be one that may be asked.
     if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {

@@ -81,7 +81,7 @@ pub(super) fn read(value: &Value) -> Option<Response> {
     })
 }
 
-fn stop_word(stop: &StopReason) -> String {
+pub(super) fn stop_word(stop: &StopReason) -> String {
     match stop {
         StopReason::End => "end".to_owned(),
         StopReason::MaxTokens => "max_tokens".to_owned(),

@@ -1,0 +1,69 @@
+//! One flow as all lines, in memory: what a compile of it alone would write.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stave_canon::{Value, sha256_hex};
+use stave_diag::{Diagnostic, Sources};
+
+use super::cache::Cache;
+use super::compilation::{self, Compilation};
+use super::emit::{self, Tree};
+use super::generated_at;
+use super::sources::SourceFile;
+use crate::exit::Stop;
+use crate::project::Project;
+use crate::source_kind::SourceKind;
+
+/// The texts of a flow's lines.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    pub(crate) exec: String,
+    pub(crate) system: String,
+    pub(crate) bundle: String,
+    pub(crate) manifest: String,
+    /// The fingerprints of the first three.
+    pub(crate) fingerprints: [String; 3],
+}
+
+/// Compiles a flow from its text, or says what is wrong with it.
+pub(crate) fn preview(
+    path: &Path,
+    text: &str,
+    project: Project,
+) -> Result<Result<Preview, Vec<Diagnostic>>, Stop> {
+    let mut sources = Sources::new();
+    let name = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    let text: Arc<str> = text.into();
+    let id = sources.add(name.as_str(), Arc::clone(&text));
+    let kind = SourceKind::Flow;
+    let file = SourceFile { kind, name, path: path.to_path_buf(), text, id, project: Arc::new(project) };
+    let (flows, diagnostics) = compilation::compile(vec![file], &sources, &Cache::none(), false, &|_, _| {})?;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Ok(Err(diagnostics));
+    }
+    let fingerprint = flows.first().map(|flow| flow.document().map(stave_exec::Document::fingerprint));
+    let fingerprint = fingerprint.transpose()?.unwrap_or_default();
+    let (generated_at, is_time_fixed) = generated_at()?;
+    let compilation = Compilation { flows, sources: Arc::new(sources), generated_at, is_time_fixed };
+    let words = ["exec", "system", "bundle"].map(str::to_owned);
+    let mut tree = Tree::default();
+    for emitter in emit::chosen(&words)? {
+        emitter.emit(&compilation, &|_| None, &mut tree)?;
+    }
+    let text = |begins: &str, ends: &str| {
+        let files = tree.files.iter();
+        let mut found = files.filter(|(path, _)| path.starts_with(begins) && path.ends_with(ends));
+        found.next().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+    };
+    let (bundle, manifest) = (text(".akc/runtime/", ".json"), text(".akc/run/", ".manifest.json"));
+    let system_hash = stave_canon::parse(&manifest).unwrap_or_default();
+    let system_hash = system_hash.get("ir_sha256").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(Ok(Preview {
+        exec: text("flows/", ".ir.json"),
+        system: text(".akc/ir/", ".json"),
+        fingerprints: [fingerprint, system_hash, sha256_hex(&bundle)],
+        bundle,
+        manifest,
+    }))
+}

@@ -1,0 +1,297 @@
+//! What an end of an edge can be connected with, and why not.
+
+use std::collections::HashSet;
+
+use stave_canon::Value;
+use stave_diag::{SourceId, Span};
+use stave_flow::Options;
+use stave_flow::edit::{Command, EditError, EditRequest, apply};
+use stave_flow::graph::{self, Connected, Destination, Origin};
+use stave_flow::model::{Endpoint, Flow, INPUT, OUTPUT, Port, PortType, Spanned};
+use stave_flow::types::connection;
+
+use super::graph::cast_word;
+use super::request::TextCall;
+use super::{Studio, object};
+use crate::handlers::Call;
+use crate::problem::Problem;
+
+pub(super) async fn connectable(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let call = TextCall::read(call, studio).await?;
+    let answer = call.work(studio, |call, options, _| {
+        let end = |key: &str| call.body.get(key).and_then(Value::as_str);
+        let read = stave_flow::parse(SourceId(0), &call.text);
+        let flow = read.flow.ok_or_else(|| Problem::bad_request("the text is no flow"))?;
+        let ends = Ends { connected: graph::connected(&flow), flow: &flow };
+        match (end("from"), end("to")) {
+            (Some(from), Some(to)) => {
+                let answer = ends.tried(&call.text, from, to, &options);
+                Ok(object([("targets", Value::Array(vec![answer.to_value("to", to)]))]))
+            }
+            (Some(from), None) => Ok(object([("targets", ends.targets(from)?)])),
+            (None, Some(to)) => Ok(object([("sources", ends.sources(to)?)])),
+            (None, None) => Err(Problem::bad_request("`from` or `to` must name an end, as `node.port`")),
+        }
+    });
+    answer.await?
+}
+
+/// Whether two ends can be connected.
+struct Answer {
+    cast: &'static str,
+    /// Why not; or, when they can, what is worth knowing.
+    reason: Option<String>,
+    is_allowed: bool,
+}
+
+impl Answer {
+    fn refused(reason: impl Into<String>) -> Answer {
+        Answer { cast: "none", reason: Some(reason.into()), is_allowed: false }
+    }
+
+    fn to_value(&self, key: &str, end: &str) -> Value {
+        object([
+            (key, end.into()),
+            ("allowed", self.is_allowed.into()),
+            ("cast", self.cast.into()),
+            ("reason", self.reason.clone().into()),
+        ])
+    }
+}
+
+struct Ends<'f> {
+    flow: &'f Flow,
+    connected: Vec<Connected<'f>>,
+}
+
+impl<'f> Ends<'f> {
+    /// Every end that an edge from here could have.
+    fn targets(&self, from: &str) -> Result<Value, Problem> {
+        let endpoint = endpoint(from);
+        let origin = graph::origin(self.flow, &endpoint)
+            .map_err(|_| Problem::bad_request(format!("`{from}` is no output of the flow")))?;
+        let before = origin.node().map(|node| self.leading_to(node.id.as_str())).unwrap_or_default();
+        let mut answers = Vec::new();
+        for node in self.flow.nodes.values() {
+            for port in &node.inputs {
+                let id = node.id.as_str();
+                let answer = self.judge(&origin, id, port, before.contains(id));
+                answers.push(answer.to_value("to", &format!("{id}.{}", port.name.as_str())));
+            }
+        }
+        for (end, answer) in self.response() {
+            answers.push(answer.to_value("to", &end));
+        }
+        Ok(answers.into())
+    }
+
+    /// Every end that an edge to here could have.
+    fn sources(&self, to: &str) -> Result<Value, Problem> {
+        let endpoint = endpoint(to);
+        let destination = graph::destination(self.flow, &endpoint)
+            .map_err(|_| Problem::bad_request(format!("`{to}` is no input of the flow")))?;
+        let mut origins: Vec<(String, Origin<'_>)> = Vec::new();
+        for field in self.flow.context.fields() {
+            origins.push((format!("{INPUT}.{}", field.as_str()), Origin::Request(field.as_str())));
+        }
+        for node in self.flow.nodes.values() {
+            let name = |port: &Port| format!("{}.{}", node.id.as_str(), port.name.as_str());
+            origins.extend(node.outputs.iter().map(|port| (name(port), Origin::Output(node, port))));
+            origins.extend(node.error.iter().map(|port| (name(port), Origin::Error(node, port))));
+        }
+        let answers = origins.into_iter().map(|(name, origin)| {
+            let answer = match destination {
+                Destination::Input(node, port) => {
+                    let id = node.id.as_str();
+                    let is_before =
+                        origin.node().is_some_and(|from| self.leading_to(from.id.as_str()).contains(id));
+                    self.judge(&origin, id, port, is_before)
+                }
+                Destination::Response | Destination::ResponseField(_) => {
+                    Answer { cast: "none", reason: None, is_allowed: true }
+                }
+            };
+            answer.to_value("from", &name)
+        });
+        Ok(Value::Array(answers.collect()))
+    }
+
+    /// `is_before`: the target leads to the origin already, or is it.
+    fn judge(&self, origin: &Origin<'_>, node: &str, port: &Port, is_before: bool) -> Answer {
+        if origin.node().is_some_and(|from| from.id.as_str() == node) {
+            return Answer::refused("a node can not feed itself");
+        }
+        if is_before {
+            return Answer::refused(format!("it would close a circle: `{node}` leads there already"));
+        }
+        let Some(target) = port.port_type.map(|kind| kind.value) else {
+            return Answer { cast: "none", reason: None, is_allowed: true };
+        };
+        let cast = match origin.port() {
+            Some(from) => match from.port_type.map(|kind| kind.value) {
+                Some(kind) => connection(kind, target).map(cast_word).ok_or(kind),
+                None => Ok("none"),
+            },
+            None => self.request_fits(origin, target),
+        };
+        let cast = match cast {
+            Ok(cast) => cast,
+            Err(kind) => {
+                return Answer::refused(format!(
+                    "{} does not fit a port of type {}",
+                    kind.word(),
+                    target.word()
+                ));
+            }
+        };
+        let mut into = self.connected.iter().filter(|edge| {
+            edge.destination.node().is_some_and(|to| to.id.as_str() == node)
+                && edge.destination.port().is_some_and(|to| to.name.as_str() == port.name.as_str())
+        });
+        let reason = into.next().map(|_| "an edge leads here already; at most one may be active".to_owned());
+        Answer { cast, reason, is_allowed: true }
+    }
+
+    /// A field of the request has one type, which all ports it feeds can take.
+    fn request_fits(&self, origin: &Origin<'_>, target: PortType) -> Result<&'static str, PortType> {
+        let Origin::Request(field) = origin else { return Ok("none") };
+        let fed: Vec<PortType> = self
+            .connected
+            .iter()
+            .filter(|edge| edge.edge.transform.is_none())
+            .filter(|edge| matches!(edge.origin, Origin::Request(known) if known == *field))
+            .filter_map(|edge| edge.destination.port()?.port_type.map(|kind| kind.value))
+            .collect();
+        let takes = |kind: PortType| fed.iter().chain([&target]).all(|to| connection(kind, *to).is_some());
+        if PortType::ALL.into_iter().any(takes) { Ok("none") } else { Err(*fed.first().unwrap_or(&target)) }
+    }
+
+    /// The ends that the response has.
+    fn response(&self) -> Vec<(String, Answer)> {
+        let mut fields: Vec<&str> = Vec::new();
+        let mut is_whole = false;
+        for edge in &self.connected {
+            match edge.destination {
+                Destination::ResponseField(field) if !fields.contains(&field) => fields.push(field),
+                Destination::Response => is_whole = true,
+                _ => {}
+            }
+        }
+        let fine = |reason: Option<&str>| Answer {
+            cast: "none",
+            reason: reason.map(str::to_owned),
+            is_allowed: true,
+        };
+        let taken = "an edge leads here already; at most one may be active";
+        let whole = if fields.is_empty() {
+            fine(is_whole.then_some(taken))
+        } else {
+            Answer::refused("the response is made of fields; name one, as `_output.name`")
+        };
+        let mut ends = vec![(OUTPUT.to_owned(), whole)];
+        ends.extend(fields.into_iter().map(|field| (format!("{OUTPUT}.{field}"), fine(Some(taken)))));
+        ends
+    }
+
+    /// The nodes from which a node is reached, itself among them.
+    fn leading_to(&self, node: &str) -> HashSet<&'f str> {
+        let mut found: HashSet<&'f str> = HashSet::new();
+        let mut waiting: Vec<&'f str> =
+            self.flow.nodes.get(node).map(|node| node.id.as_str()).into_iter().collect();
+        while let Some(node) = waiting.pop() {
+            if !found.insert(node) {
+                continue;
+            }
+            for edge in &self.connected {
+                if edge.destination.node().is_some_and(|to| to.id.as_str() == node)
+                    && let Some(from) = edge.origin.node()
+                {
+                    waiting.push(from.id.as_str());
+                }
+            }
+        }
+        found
+    }
+
+    /// The edge as the checker judges it.
+    fn tried(&self, text: &str, from: &str, to: &str, options: &Options) -> Answer {
+        let connect =
+            Command::Connect { from: from.to_owned(), to: to.to_owned(), condition: None, transform: None };
+        let (origin, target) = (endpoint(from), endpoint(to));
+        let types = graph::origin(self.flow, &origin).ok().zip(graph::destination(self.flow, &target).ok());
+        let types =
+            types.and_then(|(origin, target)| Some((origin.port()?.port_type?, target.port()?.port_type?)));
+        let cast = types.and_then(|(from, to)| connection(from.value, to.value)).map_or("none", cast_word);
+        match apply(text, &EditRequest::new(vec![connect]), options) {
+            Ok(_) => Answer { cast, reason: None, is_allowed: true },
+            Err(EditError::AddsErrors { diagnostics, .. }) => {
+                let said: Vec<&str> = diagnostics.iter().map(|found| found.message.as_str()).collect();
+                Answer::refused(said.join("; "))
+            }
+            Err(error) => Answer::refused(error.to_string()),
+        }
+    }
+}
+
+/// An end that stands in no text.
+fn endpoint(text: &str) -> Endpoint {
+    let span = Span::at(SourceId(0), 0);
+    let (node, port) = text.split_once('.').map_or((text, None), |(node, port)| (node, Some(port)));
+    let spanned = |name: &str| Spanned::new(name.to_owned(), span);
+    Endpoint { span, node: spanned(node), port: port.map(spanned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: &str = r#"version: "1.0"
+metadata: {name: f}
+context: {requires: [q]}
+nodes:
+  a:
+    inputs: [{name: q, type: string}]
+    outputs: [{name: n, type: number}, {name: list, type: array}]
+    transform: {mode: code, spec: "def transform(inputs, context, state):\n    return {}\n"}
+  b:
+    inputs: [{name: text, type: string}, {name: flag, type: boolean, optional: true}]
+    outputs: [{name: done, type: string}]
+    transform: {mode: code, spec: "def transform(inputs, context, state):\n    return {}\n"}
+edges:
+  - {from: _input.q, to: a.q}
+  - {from: a.n, to: b.text}
+  - {from: b.done, to: _output}
+"#;
+
+    fn said(answers: &Value) -> Vec<String> {
+        let text = |one: &Value, key: &str| one.get(key).map(ToString::to_string).unwrap_or_default();
+        let end = |one: &Value| one.get("to").or(one.get("from")).unwrap().to_string();
+        let line = |one: &Value| {
+            format!("{} {} {}", end(one), text(one, "allowed"), text(one, "cast")).replace('"', "")
+        };
+        answers.as_array().unwrap().iter().map(line).collect()
+    }
+
+    #[test]
+    fn types_circles_and_taken_ports_decide() {
+        let read = stave_flow::parse(SourceId(0), FLOW);
+        let flow = read.flow.unwrap();
+        let ends = Ends { connected: graph::connected(&flow), flow: &flow };
+        let number = ends.targets("a.n").unwrap();
+        assert_eq!(
+            said(&number),
+            ["a.q false none", "b.text true text", "b.flag false none", "_output true none"]
+        );
+        let back = ends.targets("b.done").unwrap();
+        assert_eq!(said(&back)[0], "a.q false none");
+        assert!(back.to_string().contains("circle"), "{back}");
+        let sources = ends.sources("b.text").unwrap();
+        assert_eq!(
+            said(&sources),
+            ["_input.q true none", "a.n true text", "a.list false none", "b.done false none"]
+        );
+        assert!(ends.targets("nobody.x").is_err() && ends.sources("a.nothing").is_err());
+        assert!(!ends.tried(FLOW, "a.list", "b.flag", &Options::default()).is_allowed);
+        assert!(ends.tried(FLOW, "a.n", "b.text", &Options::default()).reason.is_some());
+    }
+}

@@ -1,0 +1,185 @@
+//! Edits: commands or a sentence, tried on a text. What comes back is a proposal; nothing is written.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use similar::{ChangeTag, TextDiff};
+use stave_canon::Value;
+use stave_diag::{Colour, SourceId};
+use stave_flow::Options;
+use stave_flow::diff::show;
+use stave_flow::edit::chat::{FORMS, Meaning, understand};
+use stave_flow::edit::{Command, EditError, EditRequest, Edited, apply};
+
+use super::analysis::analysis;
+use super::findings::findings;
+use super::places::Places;
+use super::request::{TextCall, change, problem};
+use super::{Studio, object};
+use crate::handlers::Call;
+use crate::problem::Problem;
+
+/// The most commands in one edit.
+const MOST_COMMANDS: usize = 1000;
+
+/// The longest wish.
+const MESSAGE_BYTES: usize = 8 * 1024;
+
+pub(super) async fn edit(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let call = TextCall::read(call, studio).await?;
+    let mut request = Value::Object(Default::default());
+    if let Some(members) = request.as_object_mut() {
+        for key in ["base_hash", "allow_errors", "commands"] {
+            members.extend(call.body.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+    }
+    let request = EditRequest::from_value(&request).map_err(Problem::bad_request)?;
+    if request.commands.len() > MOST_COMMANDS {
+        return Err(Problem::bad_request(format!("an edit has at most {MOST_COMMANDS} commands")));
+    }
+    call.work(studio, move |call, options, _| proposal(&call.text, &request, &options)).await?
+}
+
+pub(super) async fn chat(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let limit = call.shared.limits().request;
+    let call = TextCall::read(call, studio).await?;
+    let message = call.body.get("message").and_then(Value::as_str).map(str::trim).unwrap_or_default();
+    if message.is_empty() || message.len() > MESSAGE_BYTES {
+        let detail = format!("`message` must be a sentence of at most {MESSAGE_BYTES} bytes");
+        return Err(Problem::bad_request(detail));
+    }
+    let is_offline = call.body.get("offline").and_then(Value::as_bool).unwrap_or_default();
+    let (message, workspace) = (message.to_owned(), Arc::clone(&studio.workspace));
+    // Whose model would be asked is known by the path only.
+    let project = call.path.as_deref().and_then(|path| workspace.project_of(path));
+    let has_model = project.is_some_and(|project| project.model.is_some());
+    let work = move || {
+        let options = workspace.options(call.path.as_deref());
+        let read = stave_flow::parse(SourceId(0), &call.text);
+        let Some(flow) = read.flow else {
+            return Err(refused(EditError::NotAFlow { diagnostics: read.diagnostics }, &call.text));
+        };
+        let (commands, by) = match understand(&flow, &message) {
+            Meaning::Commands(commands) => (commands, "grammar"),
+            _ if !is_offline && has_model => {
+                let asked = workspace.ask(call.path.as_deref().unwrap_or_default(), &call.text, &message);
+                (asked.map_err(|error| problem(&error, Some(&call.text)))?, "model")
+            }
+            Meaning::Unclear(reason) => return Err(not_understood(&reason)),
+            Meaning::Unknown => return Err(not_understood("the sentence is not understood without a model")),
+        };
+        let mut value = proposal(&call.text, &EditRequest::new(commands), &options)?;
+        if let Some(members) = value.as_object_mut() {
+            members.insert("by".into(), by.into());
+        }
+        Ok(value)
+    };
+    studio.work(limit, work).await?
+}
+
+fn not_understood(reason: &str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "not-understood", reason)
+        .with_member("forms", FORMS.to_vec().into())
+}
+
+/// What an edit makes of a text.
+fn proposal(text: &str, request: &EditRequest, options: &Options) -> Result<Value, Problem> {
+    let edited = apply(text, request, options).map_err(|error| refused(error, text))?;
+    Ok(edited_value(text, request, &edited, options))
+}
+
+fn edited_value(text: &str, request: &EditRequest, edited: &Edited, options: &Options) -> Value {
+    let shown = show(&edited.diff, Colour::Never).to_string();
+    let shown: Vec<&str> = shown.lines().collect();
+    object([
+        ("text", edited.text.as_str().into()),
+        ("hash", edited.hash.clone().into()),
+        ("commands", Value::Array(request.commands.iter().map(Command::to_value).collect())),
+        ("diff", edited.diff.to_value()),
+        ("shown", shown.into()),
+        ("inverse", edited.inverse.to_value()),
+        ("changes", changes(text, &edited.text)),
+        ("analysis", analysis(&edited.text, options)),
+    ])
+}
+
+/// The edit as changes of the text before it, line by line, so that a cursor and a history survive it.
+fn changes(before: &str, after: &str) -> Value {
+    let places = Places::new(before);
+    let diff = TextDiff::from_lines(before, after);
+    let mut changes: Vec<Value> = Vec::new();
+    let (mut at, mut removed, mut inserted) = (0, 0, String::new());
+    for line in diff.iter_all_changes() {
+        match line.tag() {
+            ChangeTag::Equal => {
+                if removed > 0 || !inserted.is_empty() {
+                    changes.push(change(&places, at..at + removed, &inserted));
+                }
+                at += removed + line.value().len();
+                removed = 0;
+                inserted.clear();
+            }
+            ChangeTag::Delete => removed += line.value().len(),
+            ChangeTag::Insert => inserted.push_str(line.value()),
+        }
+    }
+    if removed > 0 || !inserted.is_empty() {
+        changes.push(change(&places, at..at + removed, &inserted));
+    }
+    Value::Array(changes)
+}
+
+fn refused(error: EditError, text: &str) -> Problem {
+    let said = error.to_string();
+    let refusal = |reason: &str, help: Option<String>| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "edit-refused", said.as_str())
+            .with_member("reason", reason.into())
+            .with_member("help", help.into())
+    };
+    let with_findings = |problem: Problem, found: &[stave_diag::Diagnostic], text: &str| {
+        problem.with_member("diagnostics", findings(found, None, &Places::new(text)))
+    };
+    match error {
+        EditError::NotAFlow { diagnostics } => with_findings(refusal("not-a-flow", None), &diagnostics, text),
+        EditError::OtherBase { .. } => refusal("other-base", Some("read the flow again".to_owned())),
+        EditError::Unknown { help, .. } => refusal("unknown", help),
+        EditError::Exists { .. } => refusal("exists", None),
+        EditError::Invalid { .. } => refusal("invalid", None),
+        EditError::OtherText { .. } => refusal("other-text", None),
+        EditError::Alias { .. } => {
+            refusal("alias", Some("write the value out where the alias stands, then edit it".to_owned()))
+        }
+        EditError::Layout { .. } => refusal("layout", None),
+        EditError::AddsErrors { diagnostics, text } => {
+            let problem = with_findings(refusal("adds-errors", None), &diagnostics, &text);
+            problem.with_member("text", text.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn applied(before: &str, changes: &Value) -> String {
+        let places = Places::new(before);
+        let number = |change: &Value, key: &str| change.get(key).and_then(Value::as_i64).unwrap() as u64;
+        let mut text = before.to_owned();
+        for change in changes.as_array().unwrap().iter().rev() {
+            let range = places.byte(number(change, "offset"))..places.byte(number(change, "end_offset"));
+            text.replace_range(range, change.get("insert").and_then(Value::as_str).unwrap());
+        }
+        text
+    }
+
+    proptest! {
+        #[test]
+        fn the_changes_make_the_new_text_of_the_old(
+            before in "([a-cé🎵]{0,4}\r?\n){0,6}[ab]{0,2}",
+            after in "([a-cé🎵]{0,4}\r?\n){0,6}[ab]{0,2}",
+        ) {
+            prop_assert_eq!(applied(&before, &changes(&before, &after)), after);
+        }
+    }
+}

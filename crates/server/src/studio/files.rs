@@ -1,0 +1,90 @@
+//! The flow files of the projects: listed, read, and written when they are what they were.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use stave_canon::{Value, prefixed_sha256};
+use stave_diag::{Severity, SourceId};
+use stave_flow::model::Text;
+
+use super::request::{TEXT_BYTES, TEXT_TIME, problem, visible};
+use super::{Studio, object};
+use crate::handlers::Call;
+use crate::problem::Problem;
+
+pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let workspace = Arc::clone(&studio.workspace);
+    let (catalog, principal) = (call.shared.catalog(), call.principal.clone());
+    let files = studio.work(TEXT_TIME, move || {
+        let projects = workspace.projects();
+        let seen = |id: &str| projects.iter().any(|one| one.id == id && principal.may_see(&one.tenant));
+        let files = workspace.files().into_iter().filter(|file| seen(&file.project)).filter_map(|file| {
+            let text = workspace.read(&file.path).ok()?;
+            let read = stave_flow::load(SourceId(0), &text, &workspace.options(Some(&file.path)));
+            let count = |severity| read.diagnostics.iter().filter(|found| found.severity == severity).count();
+            let metadata = read.flow.as_ref().map(|flow| &flow.metadata);
+            let name = metadata.and_then(|metadata| metadata.name.as_ref()).map(Text::as_str);
+            let about = metadata.and_then(|metadata| metadata.description.as_ref()).map(Text::as_str);
+            let served = name.filter(|name| catalog.find(&principal, name).is_ok());
+            Some(object([
+                ("path", file.path.as_str().into()),
+                ("project", file.project.as_str().into()),
+                ("name", name.into()),
+                ("description", about.into()),
+                ("bytes", text.len().into()),
+                ("hash", prefixed_sha256(&text).into()),
+                ("errors", count(Severity::Error).into()),
+                ("warnings", count(Severity::Warning).into()),
+                ("served", served.into()),
+            ]))
+        });
+        files.collect::<Vec<Value>>()
+    });
+    Ok(object([("files", files.await?.into())]))
+}
+
+pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let path = call.parameter("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
+    visible(path, &call.principal, studio)?;
+    let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
+    let text = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
+    let text = text.map_err(|error| problem(&error, None))?;
+    let hash = prefixed_sha256(&text);
+    Ok(object([("path", path.into()), ("text", text.into()), ("hash", hash.into())]))
+}
+
+pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+    let (shared, principal) = (Arc::clone(call.shared), call.principal.clone());
+    let (_, body) = call.json().await?;
+    let text = |key: &str| body.get(key).and_then(Value::as_str);
+    let path = text("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
+    visible(path, &principal, studio)?;
+    let content = text("text").ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
+    if content.len() > TEXT_BYTES {
+        let detail = format!("the text is longer than {TEXT_BYTES} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail));
+    }
+    let hash = match body.get("hash") {
+        Some(Value::Null) => None,
+        Some(Value::String(hash)) => Some(hash.clone()),
+        _ => {
+            let detail = "`hash` must be the hash that was read, or null for a file that is not there";
+            return Err(Problem::bad_request(detail));
+        }
+    };
+    if studio.is_read_only {
+        let detail = "this studio only looks at files";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "read-only", detail));
+    }
+    let workspace = Arc::clone(&studio.workspace);
+    let (file, content) = (path.to_owned(), content.to_owned());
+    let written = studio.work(TEXT_TIME, move || {
+        workspace.write(&file, &content, hash.as_deref())?;
+        let read = stave_flow::parse(SourceId(0), &content);
+        let name = read.flow.and_then(|flow| flow.metadata.name).map(|name| name.as_str().to_owned());
+        Ok((prefixed_sha256(&content), name))
+    });
+    let (hash, name) = written.await?.map_err(|error| problem(&error, None))?;
+    let served = name.filter(|name| shared.catalog().find(&principal, name).is_ok());
+    Ok(object([("path", path.into()), ("hash", hash.into()), ("served", served.into())]))
+}

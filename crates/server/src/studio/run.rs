@@ -1,0 +1,35 @@
+//! Runs of a file or of a text that is not saved yet, through the same engine and journal as every run.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use stave_canon::{Object, Value};
+
+use super::request::{TEXT_TIME, TextCall, problem};
+use super::{Studio, object};
+use crate::context::{fill, trace_parent};
+use crate::handlers::Call;
+use crate::message::{Reply, json_of_run};
+use crate::problem::Problem;
+
+pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Problem> {
+    let (shared, headers) = (Arc::clone(call.shared), call.headers.clone());
+    let (call, path) = TextCall::read_or_file(call, studio).await?;
+    let input = call.body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    let workspace = Arc::clone(&studio.workspace);
+    let runtime = tokio::runtime::Handle::current();
+    let made = studio.work(TEXT_TIME, move || {
+        // Clients are made inside the asynchronous runtime.
+        let _inside = runtime.enter();
+        workspace.model(&path, &call.text).map_err(|error| problem(&error, Some(&call.text)))
+    });
+    let model = made.await??;
+    let request = fill(input, &model.context, &headers);
+    let started = shared.start(&model, request, trace_parent(&headers)).await?;
+    let members = object([
+        ("run_id", started.run_id.as_str().into()),
+        ("flow", model.name.as_str().into()),
+        ("status", "running".into()),
+    ]);
+    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
+}

@@ -1,0 +1,7 @@
+//! The studio's calls and its page, asked as a browser asks.
+
+mod access;
+mod files;
+mod gateway;
+mod runs;
+mod texts;
