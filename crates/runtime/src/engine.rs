@@ -249,7 +249,6 @@ impl EmbeddedEngine {
             decisions: known.decisions,
             spending: Spending::new(plan.policy.budget, started),
             span,
-            started,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
             unwritten: Mutex::new(None),

@@ -191,9 +191,6 @@ impl Interpreter {
     }
 
     fn run(&self, reports: Vec<NodeReport>, spending: Spending) -> Run<'_> {
-        let clock = &self.services.clock;
-        let before = Duration::try_from(clock.now().duration_since(self.arrived_at)).unwrap_or_default();
-        let started = clock.elapsed().saturating_sub(before);
         Run {
             id: self.run_id.clone(),
             plan: &self.plan,
@@ -205,7 +202,6 @@ impl Interpreter {
             decisions: Decisions::default(),
             spending,
             span: &self.span,
-            started,
             turns: &self.turns,
             // Whoever drives the graph decides when it stops.
             stopping: tokio::sync::watch::channel(false).1,

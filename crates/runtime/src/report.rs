@@ -57,8 +57,6 @@ pub struct NodeReport {
     pub dropped_outputs: Vec<String>,
     /// Texts that a flagging policy noticed in its prompt.
     pub flagged: Vec<String>,
-    /// When it began, counted from the beginning of the run or of its resumption.
-    pub started: Option<Duration>,
     /// What its code printed, in lines.
     pub logs: Vec<String>,
     /// What models were asked on its behalf, as far as that is kept; see `steps::llm_chat`.
@@ -118,7 +116,6 @@ impl NodeReport {
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
-            started: None,
             logs: Vec::new(),
             questions: Vec::new(),
             origin,

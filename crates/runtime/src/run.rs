@@ -49,8 +49,6 @@ pub struct Run<'r> {
     pub decisions: Decisions,
     pub(crate) spending: Spending,
     pub span: &'r Traced,
-    /// When this process took the run up, by the steady clock.
-    pub(crate) started: Duration,
     pub turns: &'r Turns,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
@@ -139,7 +137,6 @@ impl Run<'_> {
                 let offset = Duration::try_from(offset).unwrap_or_default();
                 report.started.get_or_insert(offset);
                 report.duration += took;
-                report.started.get_or_insert(started.saturating_sub(self.started));
                 match &result {
                     Ok(_) => {
                         report.status = Status::Ok;

@@ -284,9 +284,6 @@ fn report_value(report: &NodeReport) -> Value {
     if !report.flagged.is_empty() {
         object.insert("flagged".into(), report.flagged.clone().into());
     }
-    if let Some(started) = report.started {
-        object.insert("started_us".into(), micros(started));
-    }
     if !report.logs.is_empty() {
         object.insert("logs".into(), report.logs.clone().into());
     }
@@ -322,7 +319,6 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),
-        started: value.get("started_us").and_then(as_count).map(Duration::from_micros),
         logs: texts("logs"),
         questions: value.get("questions").and_then(Value::as_array).unwrap_or_default().to_vec(),
         ..NodeReport::waiting(text(value, "id")?, text(value, "kind")?, origin_of(value)?)
