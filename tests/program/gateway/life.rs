@@ -1,7 +1,5 @@
 //! Set up by `stave.toml`, read again when asked, and ended in order.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -82,7 +80,6 @@ async fn beyond_this_machine_keys_are_needed() {
     folder.write("stave.toml", settings(1, ""));
     let missing = stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).finish().await.exits(2);
     assert!(missing.stderr.contains("HOUSE_KEY"), "{missing}");
-    let _ = Duration::ZERO;
 }
 
 #[tokio::test]

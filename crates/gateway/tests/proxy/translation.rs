@@ -3,7 +3,7 @@
 use stave_canon::Value;
 use stave_llm::Provider;
 
-use crate::scene::{CHAT, CHAT_REPLY, MESSAGES, MESSAGES_REPLY, Scene, config};
+use crate::scene::{CHAT, CHAT_REPLY, MESSAGES, Scene, config};
 use crate::upstream::{Upstream, events, whole};
 
 const TOOL_CHAT: &str = r#"{"model":"claude-x","max_tokens":50,"stream":STREAM,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"look","description":"Looks","parameters":{"type":"object","properties":{"at":{"type":"string"}}}}}],"tool_choice":"auto","messages":[{"role":"system","content":"be terse"},{"role":"user","content":[{"type":"text","text":"what"},{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}]},{"role":"assistant","content":null,"tool_calls":[{"id":"t0","type":"function","function":{"name":"look","arguments":"{\"at\":\"a\"}"}}]},{"role":"tool","tool_call_id":"t0","content":"nothing"}]}"#;
@@ -137,5 +137,4 @@ async fn errors_are_told_in_the_words_of_the_client() {
     let scene = Scene::new(config(&unreadable, Provider::Anthropic)).await;
     let answer = scene.post("/v1/chat/completions", CHAT).await;
     assert_eq!((answer.status, answer.at("/error/code").as_str()), (502, "upstream_unreadable"));
-    let _ = MESSAGES_REPLY;
 }

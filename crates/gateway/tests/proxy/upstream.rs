@@ -159,5 +159,5 @@ pub(crate) fn events(pieces: &[&[u8]]) -> Vec<Step> {
     steps
 }
 
-pub(crate) const STREAM_HEAD: &[u8] =
+const STREAM_HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
