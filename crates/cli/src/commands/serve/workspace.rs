@@ -34,6 +34,8 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const DEPTH: usize = 8;
 /// How many groups, sessions and misses of a gateway are listed.
 const GATEWAY_ROWS: u32 = 20;
+/// The longest name of a file or folder; systems have none that is longer than 255 bytes.
+const NAME_BYTES: usize = 200;
 /// The most files that are listed.
 const MOST_FILES: usize = 2000;
 
@@ -120,6 +122,7 @@ impl ProjectWorkspace {
         let (root, name) = self.root(path).ok_or_else(missing)?;
         let is_plain = |part: &str| {
             !part.is_empty()
+                && part.len() <= NAME_BYTES
                 && !part.starts_with('.')
                 && !part.contains(|letter: char| letter == '\\' || letter == ':' || letter.is_control())
         };
