@@ -21,6 +21,7 @@ pub(super) struct Clients {
 }
 
 struct Connection {
+    address: SocketAddr,
     socket: TcpStream,
     bytes: Vec<u8>,
 }
@@ -34,11 +35,7 @@ impl Clients {
     ) -> Result<Clients, Error> {
         let failed = |error: std::io::Error| Error::Failed(error.to_string());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let connections = runtime.block_on(try_join_all((0..count).map(|_| async {
-            let socket = TcpStream::connect(address).await?;
-            socket.set_nodelay(true)?;
-            Ok(Connection { socket, bytes: Vec::with_capacity(16 * 1024) })
-        })));
+        let connections = runtime.block_on(try_join_all((0..count).map(|_| Connection::open(address))));
         let host = host(address);
         let request = |body: &String| {
             let length = body.len();
@@ -56,6 +53,8 @@ impl Clients {
     pub(super) fn ask(&mut self, count: u64) -> Result<String, Error> {
         let Clients { runtime, connections, requests, turn } = self;
         let open = connections.len() as u64;
+        // What happened to connections meanwhile is heard of first.
+        runtime.block_on(tokio::task::yield_now());
         let asking = connections.iter_mut().zip(0..).map(|(connection, index): (_, u64)| {
             let share = count / open + u64::from(index < count % open);
             let start = *turn + usize::try_from(index).unwrap_or(0);
@@ -76,8 +75,22 @@ impl Clients {
 }
 
 impl Connection {
+    async fn open(address: SocketAddr) -> std::io::Result<Connection> {
+        let socket = TcpStream::connect(address).await?;
+        socket.set_nodelay(true)?;
+        Ok(Connection { address, socket, bytes: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// Whether the other side has closed the connection while nobody asked, as some do after a few seconds.
+    fn is_closed(&self) -> bool {
+        matches!(self.socket.try_read(&mut [0]), Ok(0))
+    }
+
     async fn ask(&mut self, request: &[u8]) -> Result<String, Error> {
         let failed = |error: std::io::Error| Error::Failed(error.to_string());
+        if self.is_closed() {
+            *self = Connection::open(self.address).await.map_err(failed)?;
+        }
         self.socket.write_all(request).await.map_err(failed)?;
         self.bytes.clear();
         let head = loop {

@@ -191,6 +191,7 @@ pub(crate) fn litellm(machine: &Machine, upstream: &Upstream) -> Result<Rc<Runni
         .arg(folder.path.join("litellm.yaml"))
         .args(["--host", "127.0.0.1", "--num_workers", "1", "--port", &listen.port().to_string()])
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
         .env("NO_PROXY", "127.0.0.1");
     Ok(Rc::new(Running::start(command, listen, &folder.path.join("said.txt"))?.with_folder(folder)))
 }
