@@ -34,6 +34,9 @@ use crate::records::{Digest, Outcome};
 /// The most of an error's body that is passed on.
 const LONGEST_ERROR: usize = 1 << 20;
 
+/// How many tokens of output are set aside for a request that names no most.
+const UNNAMED_OUTPUT_TOKENS: u64 = 4096;
+
 /// What the last upstream that was asked answered, when it was no success.
 enum Failure {
     /// In its own words.
@@ -90,7 +93,7 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
         return Err(Fault::new(StatusCode::NOT_FOUND, "model_not_found", message));
     };
     if let Some(key) = &key {
-        let estimate = estimate(core, &received, first);
+        let estimate = estimate(core, entry.endpoint, &received, first);
         let admitted = core.keys.admit(key, &received.model, estimate, core.clock.now());
         entry.admission = Some(admitted.map_err(|refusal| {
             let status = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::FORBIDDEN);
@@ -375,9 +378,14 @@ fn draw(core: &Core, received: &Received) -> u64 {
     }
 }
 
-/// The most that the request may come to.
-fn estimate(core: &Core, received: &Received, candidate: &Candidate) -> Estimate {
-    let (input, output) = (received.input_tokens(), received.max_tokens.unwrap_or_default());
+/// What the request may come to. One that names no end could take anything, so a usual answer is set aside for it;
+/// counting answers nothing.
+fn estimate(core: &Core, endpoint: Endpoint, received: &Received, candidate: &Candidate) -> Estimate {
+    let output = match endpoint {
+        Endpoint::CountTokens => 0,
+        _ => received.max_tokens.unwrap_or(UNNAMED_OUTPUT_TOKENS),
+    };
+    let input = received.input_tokens();
     let usage = Usage { input, output, ..Usage::default() };
     let money = core.setup().config.prices.cost(&candidate.model, &usage);
     Estimate { tokens: input.saturating_add(output), money }
