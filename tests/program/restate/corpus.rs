@@ -36,6 +36,12 @@ async fn every_run_row_behaves_as_expected_on_restate() {
         .into_iter()
         .filter(|row| row.requests.iter().all(|body| body.get("auth").is_none()));
     rows.extend(own);
+    // What is no object is refused by the server before an engine sees it.
+    rows.retain(|row| {
+        let is_served = row.requests.iter().all(|request| request.as_object().is_some());
+        assert!(is_served || row.statuses.iter().all(|status| status == "error"), "{}", row.name);
+        is_served
+    });
     let cluster = Cluster::start(1);
     let folder = Folder::new();
     let mut prepared = Vec::new();
