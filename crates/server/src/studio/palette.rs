@@ -142,6 +142,24 @@ const BLANKS: &[Blank] = &[
             "transform": {"mode": "declarative", "spec": {"op": "mcp.call",
                 "args": {"server": "server", "tool": "tool", "arguments": "${arguments}"}}}}"#,
     },
+    Blank {
+        op: Some("opcua.read"),
+        group: "plant",
+        title: "Read a plant",
+        id: "read_plant",
+        node: r#"{"inputs": [], "outputs": [{"name": "values", "type": "object"}],
+            "transform": {"mode": "declarative", "spec": {"op": "opcua.read",
+                "args": {"endpoint": "opc.tcp://plant.example:4840", "node_ids": ["ns=2;i=5001"]}}}}"#,
+    },
+    Blank {
+        op: Some("opcua.write"),
+        group: "plant",
+        title: "Set a value of a plant",
+        id: "write_plant",
+        node: r#"{"inputs": [{"name": "value", "type": "number"}], "outputs": [{"name": "written", "type": "object"}],
+            "transform": {"mode": "declarative", "spec": {"op": "opcua.write",
+                "args": {"endpoint": "opc.tcp://plant.example:4840", "node_id": "ns=2;i=5001", "value": "${value}"}}}}"#,
+    },
 ];
 
 pub(super) fn palette() -> Value {
