@@ -144,7 +144,7 @@ const BLANKS: &[Blank] = &[
     },
     Blank {
         op: Some("opcua.read"),
-        group: "plant",
+        group: "tools",
         title: "Read a plant",
         id: "read_plant",
         node: r#"{"inputs": [], "outputs": [{"name": "values", "type": "object"}],
@@ -153,7 +153,7 @@ const BLANKS: &[Blank] = &[
     },
     Blank {
         op: Some("opcua.write"),
-        group: "plant",
+        group: "tools",
         title: "Set a value of a plant",
         id: "write_plant",
         node: r#"{"inputs": [{"name": "value", "type": "number"}], "outputs": [{"name": "written", "type": "object"}],
