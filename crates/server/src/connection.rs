@@ -10,8 +10,6 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use crate::handlers;
 use crate::message::Reply;
@@ -21,37 +19,14 @@ use crate::server::{Phase, Shared, reach};
 
 /// How long runs may take to come to the end of their step.
 const LAST: std::time::Duration = std::time::Duration::from_secs(5);
-/// How long accepting pauses when the machine has no more sockets to give.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 pub(crate) async fn accept(
     shared: &Arc<Shared>,
     listener: TcpListener,
     end: impl Future<Output = ()>,
 ) -> usize {
-    let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(shared.limits().connections));
-    let mut end = std::pin::pin!(end);
-    loop {
-        // Clients beyond the bound wait in the system's own queue.
-        let place = tokio::select! {
-            () = &mut end => break,
-            place = Arc::clone(&places).acquire_owned() => place,
-        };
-        let Ok(place) = place else { break };
-        let accepted = tokio::select! {
-            () = &mut end => break,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(serve(Arc::clone(shared), stream, place));
-            }
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-        while connections.try_join_next().is_some() {}
-    }
-    drop(listener);
+    let serve = |stream, place| serve(Arc::clone(shared), stream, place);
+    let mut connections = stave_listen::accept(listener, shared.limits().connections, end, serve).await;
     drain(shared, async { while connections.join_next().await.is_some() {} }).await;
     shared.in_progress()
 }

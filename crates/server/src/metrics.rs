@@ -1,10 +1,10 @@
 //! What Prometheus collects: requests, runs, tokens and money.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use stave_listen::{Histogram, head, line};
 use stave_runtime::RunReport;
 
 /// Upper bounds of the buckets of durations, in seconds.
@@ -26,21 +26,9 @@ struct Series {
     rejected: u64,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Histogram {
-    counts: [u64; BUCKETS.len()],
-    sum: f64,
-    count: u64,
-}
-
-impl Histogram {
-    fn observe(&mut self, seconds: f64) {
-        for (count, bound) in self.counts.iter_mut().zip(BUCKETS) {
-            *count += u64::from(seconds <= bound);
-        }
-        self.sum += seconds;
-        self.count += 1;
-    }
+/// No durations so far.
+fn durations() -> Histogram {
+    Histogram::new(&BUCKETS)
 }
 
 impl Metrics {
@@ -49,13 +37,17 @@ impl Metrics {
         // Methods are the client's words; those that nobody serves share a name.
         let method = if matches!(method, "GET" | "HEAD" | "POST") { method } else { "other" };
         *series.requests.entry((route, method.to_owned(), status)).or_default() += 1;
-        series.request_seconds.entry(route).or_default().observe(took.as_secs_f64());
+        series.request_seconds.entry(route).or_insert_with(durations).observe(took.as_secs_f64());
     }
 
     pub(crate) fn run(&self, flow: &str, status: &'static str, report: &RunReport) {
         let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *series.runs.entry((flow.to_owned(), status)).or_default() += 1;
-        series.run_seconds.entry(flow.to_owned()).or_default().observe(report.duration.as_secs_f64());
+        series
+            .run_seconds
+            .entry(flow.to_owned())
+            .or_insert_with(durations)
+            .observe(report.duration.as_secs_f64());
         let usage = report.usage();
         let kinds = [
             ("input", usage.input),
@@ -128,33 +120,6 @@ impl Metrics {
     }
 }
 
-impl Histogram {
-    fn write(&self, out: &mut String, name: &str, label: (&str, &str)) {
-        for (count, bound) in self.counts.iter().zip(BUCKETS) {
-            line(out, &format!("{name}_bucket"), &[label, ("le", &bound.to_string())], count);
-        }
-        line(out, &format!("{name}_bucket"), &[label, ("le", "+Inf")], self.count);
-        line(out, &format!("{name}_sum"), &[label], self.sum);
-        line(out, &format!("{name}_count"), &[label], self.count);
-    }
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing to a String does not fail.
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
-    let labels: Vec<String> =
-        labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let _ = writeln!(out, "{name}{labels} {value}");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,10 +139,5 @@ mod tests {
         assert!(text.contains("stave_request_seconds_bucket{path=\"/v2\",le=\"0.01\"} 1\n"), "{text}");
         assert!(text.contains("stave_request_seconds_bucket{path=\"/v2\",le=\"+Inf\"} 2\n"), "{text}");
         assert!(text.contains("stave_runs_in_progress 3\n"), "{text}");
-    }
-
-    #[test]
-    fn a_label_can_not_leave_its_quotes() {
-        assert_eq!(escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header;
@@ -11,42 +10,18 @@ use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::gateway::{Core, Phase};
 use super::interface::{Fault, Route};
 use super::reply::Reply;
 use super::{exchange, pages, stats};
 
-/// How long accepting pauses when the machine has no more sockets to give.
-const PAUSE: Duration = Duration::from_millis(50);
-
 pub(crate) async fn accept(core: &Arc<Core>, listener: TcpListener, end: impl Future<Output = ()>) -> usize {
-    let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(core.setup().config.limits.connections));
-    let mut end = std::pin::pin!(end);
-    loop {
-        // Clients beyond the bound wait in the system's own queue.
-        let place = tokio::select! {
-            () = &mut end => break,
-            place = Arc::clone(&places).acquire_owned() => place,
-        };
-        let Ok(place) = place else { break };
-        let accepted = tokio::select! {
-            () = &mut end => break,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(serve(Arc::clone(core), stream, place));
-            }
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-        while connections.try_join_next().is_some() {}
-    }
+    let places = core.setup().config.limits.connections;
+    let serve = |stream, place| serve(Arc::clone(core), stream, place);
+    let mut connections = stave_listen::accept(listener, places, end, serve).await;
     core.drain();
-    drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     let drain = core.setup().config.limits.drain;
     // What is left then is broken off, and its records are written as it goes.

@@ -1,9 +1,10 @@
 //! What Prometheus collects: requests, tokens, money, upstreams.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use stave_listen::{Histogram, head, line};
 
 use super::gateway::Core;
 use super::interface::Endpoint;
@@ -33,11 +34,9 @@ struct Series {
     saved_micros: i64,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Histogram {
-    counts: [u64; BUCKETS.len()],
-    sum: f64,
-    count: u64,
+/// No durations so far.
+fn durations() -> Histogram {
+    Histogram::new(&BUCKETS)
 }
 
 impl Metrics {
@@ -55,8 +54,8 @@ impl Metrics {
         let path = endpoint.path();
         let mut series = self.lock();
         *series.requests.entry((path, record.status, record.outcome.word())).or_default() += 1;
-        series.seconds.entry(path).or_default().observe(record.durations.total.as_secs_f64());
-        series.own_seconds.entry(path).or_default().observe(record.durations.own.as_secs_f64());
+        series.seconds.entry(path).or_insert_with(durations).observe(record.durations.total.as_secs_f64());
+        series.own_seconds.entry(path).or_insert_with(durations).observe(record.durations.own.as_secs_f64());
         let usage = record.usage;
         let kinds = [
             ("input", usage.input),
@@ -176,41 +175,4 @@ impl Metrics {
     fn lock(&self) -> std::sync::MutexGuard<'_, Series> {
         self.series.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Histogram {
-    fn observe(&mut self, seconds: f64) {
-        if let Some(first) = BUCKETS.iter().position(|bound| seconds <= *bound) {
-            self.counts[first] += 1;
-        }
-        self.sum += seconds;
-        self.count += 1;
-    }
-
-    fn write(&self, out: &mut String, name: &str, label: (&str, &str)) {
-        let mut below = 0;
-        for (count, bound) in self.counts.iter().zip(BUCKETS) {
-            below += count;
-            line(out, &format!("{name}_bucket"), &[label, ("le", &bound.to_string())], below);
-        }
-        line(out, &format!("{name}_bucket"), &[label, ("le", "+Inf")], self.count);
-        line(out, &format!("{name}_sum"), &[label], self.sum);
-        line(out, &format!("{name}_count"), &[label], self.count);
-    }
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing to a String does not fail.
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
-    let labels: Vec<String> =
-        labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let _ = writeln!(out, "{name}{labels} {value}");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
