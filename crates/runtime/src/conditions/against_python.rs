@@ -1,6 +1,5 @@
 //! What is decided here is what the sandbox decides, on conditions and values that are made up.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -114,14 +113,14 @@ fn python() -> Arc<PythonPool> {
 fn what_is_decided_here_is_what_python_decides() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let python = runtime.block_on(async { python() });
-    let decided = RefCell::new(0_u32);
-    let config = Config { cases: 1500, failure_persistence: None, ..Config::default() };
+    // A condition that is left to Python is no case: so many are drawn that these are decided here.
+    let config =
+        Config { cases: 300, max_global_rejects: 30_000, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&(condition(), value(), value()), |(text, value, field)| {
         let bound = Bound { value, context: [("f".to_owned(), field)].into_iter().collect() };
         let Some(here) = Condition::parse(&text).and_then(|condition| condition.holds(&bound)) else {
-            return Ok(());
+            return Err(TestCaseError::reject("left to Python"));
         };
-        *decided.borrow_mut() += 1;
         let mut scope = Object::new();
         scope.insert("value".to_owned(), bound.value.clone());
         scope.insert("context".to_owned(), bound.context.clone().into());
@@ -135,6 +134,4 @@ fn what_is_decided_here_is_what_python_decides() {
     });
     runtime.block_on(python.shutdown());
     outcome.unwrap();
-    // A test in which everything is left to Python would compare nothing.
-    assert!(decided.into_inner() > 200, "too little is decided here to be compared");
 }
