@@ -1,4 +1,4 @@
-// The real `stave serve` on a copy of an example project, with recorded replies: no key and no network is needed.
+// The real `stave` on a copy of an example project, with recorded replies: no key and no network is needed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,10 +9,16 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const PROGRAM = process.env.STAVE ?? join(ROOT, "target", "debug", "stave");
 const PATIENCE_MS = 30_000;
 
-export interface Server {
-  address: string;
+export interface Project {
+  folder: string;
   read: (path: string) => string;
   write: (path: string, text: string) => void;
+}
+
+export interface Server extends Project {
+  address: string;
+  /** Ends the server without a word and starts another in its place. */
+  killAndRestart: (flags: string[]) => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -20,7 +26,7 @@ export interface Setup {
   /** A project under examples/. */
   example: string;
   /** Changes files before the server starts. */
-  prepare?: (project: Pick<Server, "read" | "write">) => void;
+  prepare?: (project: Project) => void | Promise<void>;
   /** Further arguments of `stave serve`. */
   flags?: (folder: string) => string[];
 }
@@ -30,21 +36,36 @@ export async function startServer({ example, prepare, flags }: Setup): Promise<S
   cpSync(join(ROOT, "examples", example), folder, { recursive: true });
   const read = (path: string) => readFileSync(join(folder, path), "utf8");
   const write = (path: string, text: string) => writeFileSync(join(folder, path), text);
-  prepare?.({ read, write });
+  await prepare?.({ folder, read, write });
   const port = await freePort();
-  const child = spawn(PROGRAM, ["serve", "--port", String(port), ...(flags?.(folder) ?? [])], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const said = listen(child);
   const address = `http://127.0.0.1:${port}`;
-  await ready(`${address}/v2/health/live`, child, said);
+  const serve = (more: string[]) =>
+    startProgram(folder, ["serve", "--port", String(port), ...more], `${address}/v2/health/live`);
+  let program = await serve(flags?.(folder) ?? []);
+  const killAndRestart = async (more: string[]) => {
+    await program.end("SIGKILL");
+    program = await serve(more);
+  };
   const stop = async () => {
-    child.kill("SIGTERM");
-    await new Promise((resolve) => (child.exitCode === null ? child.once("exit", resolve) : resolve(null)));
+    await program.end("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
   };
-  return { address, read, write, stop };
+  return { address, folder, read, write, killAndRestart, stop };
+}
+
+export interface Program {
+  end: (signal: NodeJS.Signals) => Promise<void>;
+}
+
+/** Starts `stave` in a folder, and waits until it answers at an address. */
+export async function startProgram(folder: string, words: string[], url: string): Promise<Program> {
+  const child = spawn(PROGRAM, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  await ready(url, child, listen(child));
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once("exit", resolve));
+  };
+  return { end };
 }
 
 function listen(child: ChildProcess): () => string {
@@ -60,15 +81,15 @@ function listen(child: ChildProcess): () => string {
 async function ready(url: string, child: ChildProcess, said: () => string): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   while (Date.now() < end) {
-    if (child.exitCode !== null) throw new Error(`stave serve ended with ${child.exitCode}:\n${said()}`);
+    if (child.exitCode !== null) throw new Error(`stave ended with ${child.exitCode}:\n${said()}`);
     const answer = await fetch(url).catch(() => null);
     if (answer?.ok === true) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`stave serve did not become ready:\n${said()}`);
+  throw new Error(`stave did not become ready:\n${said()}`);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);
@@ -77,4 +98,17 @@ async function freePort(): Promise<number> {
       server.close(() => (address === null || typeof address === "string" ? reject(new Error("no port")) : resolve(address.port)));
     });
   });
+}
+
+/** Begins a run by the server's API. With `wait` it has ended when this returns. */
+export async function startRun(server: Pick<Server, "address">, flow: string, input: object, wait: boolean): Promise<string> {
+  const answer = await fetch(`${server.address}/runs${wait ? "?wait=true" : ""}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ flow, input }),
+  });
+  const body = (await answer.json()) as { run_id?: string; trace_id?: string };
+  const run = body.run_id ?? body.trace_id;
+  if (run === undefined) throw new Error(`no run of ${flow}: ${JSON.stringify(body)}`);
+  return run;
 }

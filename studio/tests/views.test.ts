@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, openPage, shoot, type Screen } from "./browser";
-import { startServer, type Server } from "./server";
+import { startRun, startServer, type Server } from "./server";
 
 const FLOW = "#/flow?path=flows/support.yaml";
 const SCREENS: (Screen & { name: string })[] = [
@@ -26,15 +26,9 @@ afterAll(async () => {
   await server.stop();
 });
 
-async function run(user: string): Promise<string> {
+function run(user: string): Promise<string> {
   const input = { user_id: user, session_id: "s-42", query: "When does my order ship?" };
-  const answer = await fetch(`${server.address}/runs?wait=true`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ flow: "customer_service_agent", input }),
-  });
-  const body = (await answer.json()) as { run_id?: string; trace_id?: string };
-  return body.run_id ?? body.trace_id ?? "";
+  return startRun(server, "customer_service_agent", input, true);
 }
 
 interface View {

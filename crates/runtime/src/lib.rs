@@ -53,5 +53,5 @@ pub use run::Call;
 pub use services::{Limits, Secrets, Services};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
-pub use steps::{Produced, Step, StepKinds, argument_schema, kinds};
+pub use steps::{Produced, Step, StepKinds, argument_schema, kinds, question};
 pub use turns::Turns;

@@ -51,10 +51,16 @@ function Studio({ session }: { session: Session }) {
   const route = useRoute();
   const path = route.page === "flow" || route.page === "lines" ? route.path : null;
   const { document: flow, error, retry } = useOpenDocument(path, session.read_only);
+  const [ran, setRan] = useState<{ run: string; path: string | null } | null>(null);
   const [view, setView] = useState<View>("graph");
   const [help, setHelp] = useState(false);
   const [running, setRunning] = useState(false);
   const [theme, nextTheme] = useTheme();
+
+  // A run is about the flow it was made from, whether that is open or not.
+  const opened = flow?.state.path ?? null;
+  const shown = route.page === "run" && ran?.run === route.id ? (ran.path ?? opened) : opened;
+  const noteSource = useCallback((run: string, source: string | null) => setRan({ run, path: source }), []);
 
   const actions = useMemo<Record<string, () => void>>(() => {
     const open = flow?.state.path;
@@ -71,8 +77,8 @@ function Studio({ session }: { session: Session }) {
       "mod+s": () => void flow?.save(),
       "mod+enter": () => setRunning(flow !== null),
       "g h": () => go({ page: "files" }),
-      "g f": () => open !== undefined && go({ page: "flow", path: open }),
-      "g l": () => open !== undefined && go({ page: "lines", path: open }),
+      "g f": () => shown !== null && go({ page: "flow", path: shown }),
+      "g l": () => shown !== null && go({ page: "lines", path: shown }),
       "g r": () => go({ page: "runs" }),
       "g g": () => go({ page: "gateway" }),
       "alt+1": toView("graph"),
@@ -80,7 +86,7 @@ function Studio({ session }: { session: Session }) {
       "alt+3": toView("chat"),
       "alt+4": toView("problems"),
     };
-  }, [flow, route.page]);
+  }, [flow, shown, route.page]);
   useShortcuts(actions);
 
   return (
@@ -94,7 +100,8 @@ function Studio({ session }: { session: Session }) {
       <TopBar
         session={session}
         route={route}
-        flow={flow}
+        path={shown}
+        flow={shown === opened ? flow : null}
         theme={theme}
         onTheme={nextTheme}
         onHelp={() => setHelp(true)}
@@ -102,7 +109,7 @@ function Studio({ session }: { session: Session }) {
       />
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<Loading what="Loading" />}>
-          {error !== null ? <Failed error={error} retry={retry} /> : <Page route={route} session={session} flow={flow} view={view} onView={setView} />}
+          {error !== null ? <Failed error={error} retry={retry} /> : <Page route={route} session={session} flow={flow} view={view} onView={setView} onSource={noteSource} />}
         </Suspense>
       </main>
       {help && <HelpSheet version={session.version} onClose={() => setHelp(false)} />}
@@ -121,9 +128,10 @@ interface PageProps {
   flow: ReturnType<typeof useOpenDocument>["document"];
   view: View;
   onView: (view: View) => void;
+  onSource: (run: string, path: string | null) => void;
 }
 
-function Page({ route, session, flow, view, onView }: PageProps) {
+function Page({ route, session, flow, view, onView, onSource }: PageProps) {
   switch (route.page) {
     case "files":
       return <FilesPage session={session} />;
@@ -144,7 +152,7 @@ function Page({ route, session, flow, view, onView }: PageProps) {
     case "runs":
       return <RunsPage flow={route.flow ?? null} />;
     case "run":
-      return <RunPage key={route.id} id={route.id} node={route.node ?? null} />;
+      return <RunPage key={route.id} id={route.id} node={route.node ?? null} onSource={onSource} />;
     case "compare":
       return <ComparePage a={route.a} b={route.b} />;
     case "gateway":

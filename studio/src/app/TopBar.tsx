@@ -11,6 +11,9 @@ import type { Theme } from "./theme";
 interface TopBarProps {
   session: Session;
   route: Route;
+  /** The file of the flow that the page is about. */
+  path: string | null;
+  /** That flow, when it is open. */
   flow: FlowDocument | null;
   theme: Theme;
   onTheme: () => void;
@@ -24,8 +27,7 @@ const THEME: Record<Theme, { icon: IconName; label: string }> = {
   dark: { icon: "moon", label: "Theme: dark" },
 };
 
-export function TopBar({ session, route, flow, theme, onTheme, onHelp, onRun }: TopBarProps) {
-  const path = flow?.state.path ?? null;
+export function TopBar({ session, route, path, flow, theme, onTheme, onHelp, onRun }: TopBarProps) {
   return (
     <header className="top-bar">
       <a className="mark" href={address({ page: "files" })} aria-label="All flows">

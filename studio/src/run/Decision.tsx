@@ -5,7 +5,15 @@ import { messageOf } from "../api/problem";
 import { Button } from "../design/Button";
 import { Notice } from "../design/States";
 
-export function Decision({ run, node }: { run: string; node: string }) {
+interface DecisionProps {
+  run: string;
+  node: string;
+  /** What the flow asks. */
+  question: string | null;
+  onDecided: () => void;
+}
+
+export function Decision({ run, node, question, onDecided }: DecisionProps) {
   const [comment, setComment] = useState("");
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
   const [fault, setFault] = useState<string | null>(null);
@@ -14,6 +22,7 @@ export function Decision({ run, node }: { run: string; node: string }) {
     try {
       await api.decide(run, node, approved, comment);
       setState("sent");
+      onDecided();
     } catch (error) {
       setFault(messageOf(error));
       setState("open");
@@ -23,7 +32,8 @@ export function Decision({ run, node }: { run: string; node: string }) {
   return (
     <Notice tone="warn">
       <div className="stack">
-        <p>The run waits for a person to decide.</p>
+        {question !== null && <p className="question">{question}</p>}
+        <p className="soft">The run waits for a person to decide.</p>
         <input
           className="field"
           aria-label="Comment"

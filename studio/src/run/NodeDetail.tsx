@@ -20,11 +20,13 @@ interface NodeDetailProps {
   view: RunView;
   node: NodeRun;
   onClose: () => void;
+  /** Something was done to the run. */
+  onDone: () => void;
 }
 
 type Part = "output" | "input" | "prompt" | "logs";
 
-export function NodeDetail({ view, node, onClose }: NodeDetailProps) {
+export function NodeDetail({ view, node, onClose, onDone }: NodeDetailProps) {
   const [part, setPart] = useState<Part>(node.prompts > 0 ? "prompt" : "output");
   const [fault, setFault] = useState<string | null>(null);
   const tabs: { id: Part; title: string }[] = [];
@@ -58,9 +60,9 @@ export function NodeDetail({ view, node, onClose }: NodeDetailProps) {
         </div>
         <Facts node={node} />
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        {node.status === "asks" && <Decision run={view.run_id} node={node.id} />}
+        {node.status === "asks" && <Decision run={view.run_id} node={node.id} question={node.reason} onDecided={onDone} />}
         {node.error !== null && <ErrorNotice view={view} node={node} />}
-        {node.reason !== null && node.error === null && (
+        {node.reason !== null && node.error === null && node.status !== "asks" && (
           <p className="soft">
             <Prose text={node.reason} />
           </p>

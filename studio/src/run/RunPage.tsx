@@ -1,10 +1,11 @@
 // One run: its graph with the state of every node, its steps in time, and what is known of each.
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { NodeRun, RunView } from "../api/runs";
 import type { Graph } from "../api/types";
 import { address, stay } from "../app/route";
 import { useLoaded } from "../app/loading";
+import { Button } from "../design/Button";
 import { Prose } from "../design/Prose";
 import { Split } from "../design/Split";
 import { Empty, Failed, Loading, Notice } from "../design/States";
@@ -18,17 +19,23 @@ import { OriginLink } from "./OriginLink";
 import "./run.css";
 import { RunActions } from "./RunActions";
 import { RunDetail } from "./RunDetail";
-import { StatusBadge } from "./status";
+import { hasEnded, StatusBadge } from "./status";
 import { Steps } from "./Steps";
 import { useRun } from "./watching";
 
 interface RunPageProps {
   id: string;
   node: string | null;
+  /** Tells which of the studio's files the run was made from. */
+  onSource: (run: string, path: string | null) => void;
 }
 
-export default function RunPage({ id, node }: RunPageProps) {
+export default function RunPage({ id, node, onSource }: RunPageProps) {
   const { view, error, reload } = useRun(id);
+  const path = view?.source.path;
+  useEffect(() => {
+    if (path !== undefined) onSource(id, path);
+  }, [id, path, onSource]);
   const width = useWidth();
   const [tab, setTab] = useState<"graph" | "steps" | "detail">("steps");
   if (view === null) return error === null ? <Loading what="Loading the run" /> : <Failed error={error} retry={reload} />;
@@ -41,11 +48,13 @@ export default function RunPage({ id, node }: RunPageProps) {
   const graph = <RunGraph view={view} selected={node} onSelect={choose} />;
   const steps = <Steps view={view} selected={node} onSelect={choose} />;
   const detail =
-    chosen === null ? <RunDetail view={view} /> : <NodeDetail key={chosen.id} view={view} node={chosen} onClose={() => choose(null)} />;
+    chosen === null ? <RunDetail view={view} /> : (
+      <NodeDetail key={chosen.id} view={view} node={chosen} onClose={() => choose(null)} onDone={reload} />
+    );
 
   return (
     <div className="run-page">
-      <RunHead view={view} reload={reload} />
+      <RunHead view={view} reload={reload} selected={node} onSelect={choose} />
       <div className="flow-views">
         {width === "narrow" ? (
           <div className="column">
@@ -77,8 +86,16 @@ export default function RunPage({ id, node }: RunPageProps) {
   );
 }
 
-function RunHead({ view, reload }: { view: RunView; reload: () => void }) {
+interface RunHeadProps {
+  view: RunView;
+  reload: () => void;
+  selected: string | null;
+  onSelect: (node: string) => void;
+}
+
+function RunHead({ view, reload, selected, onSelect }: RunHeadProps) {
   const { usage } = view;
+  const asking = view.nodes.filter((node) => node.status === "asks" && node.id !== selected);
   const tokens = usage.input_tokens + usage.output_tokens;
   return (
     <header className="run-head">
@@ -91,7 +108,7 @@ function RunHead({ view, reload }: { view: RunView; reload: () => void }) {
       </div>
       <dl className="facts">
         <Fact name="Started" value={moment(view.started_at, new Date())} title={view.started_at} />
-        <Fact name="Took" value={duration(view.duration_ms)} />
+        {hasEnded(view.status) && <Fact name="Took" value={duration(view.duration_ms)} />}
         <Fact name="Tokens" value={`${grouped(usage.input_tokens)} in, ${grouped(usage.output_tokens)} out`} />
         {usage.cache_read_tokens > 0 && <Fact name="From cache" value={grouped(usage.cache_read_tokens)} />}
         <Fact name="Cost" value={usage.cost_micros === undefined ? (tokens === 0 ? "$0" : "no price") : money(usage.cost_micros)} />
@@ -118,6 +135,19 @@ function RunHead({ view, reload }: { view: RunView; reload: () => void }) {
           </p>
         </Notice>
       )}
+      {asking.map((node) => (
+        <Notice
+          key={node.id}
+          tone="warn"
+          actions={
+            <Button small onClick={() => onSelect(node.id)}>
+              Decide
+            </Button>
+          }
+        >
+          {node.id} asks for a decision{node.reason === null ? "." : `: ${node.reason}`}
+        </Notice>
+      ))}
       {view.source.changed === true && (
         <Notice>The flow changed since this run. Lines are those of the text it ran with, and may be off.</Notice>
       )}

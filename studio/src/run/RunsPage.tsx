@@ -29,7 +29,8 @@ export default function RunsPage({ flow }: { flow: string | null }) {
   const shown = runs.filter((run) => status === "" || run.status === status);
   const toggle = (id: string) =>
     setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id].slice(-2));
-  const [b, a] = chosen;
+  // The newest is first in the list; of two, the older is the one before.
+  const [b, a] = runs.map((run) => run.run_id).filter((id) => chosen.includes(id));
 
   return (
     <div className="page scroll">

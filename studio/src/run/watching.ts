@@ -6,12 +6,16 @@ import type { RunView } from "../api/runs";
 import { hasEnded } from "./status";
 
 const REST_MS = 120;
+/** How often a run is looked at that nobody works on: a person elsewhere may decide on it or resume it. */
+const LOOK_MS = 2000;
 
 export interface Watched {
   view: RunView | null;
   error: unknown;
   reload: () => void;
 }
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export function useRun(id: string): Watched {
   const [view, setView] = useState<RunView | null>(null);
@@ -41,10 +45,18 @@ export function useRun(id: string): Watched {
         void fetchView();
       }, REST_MS);
     };
-    void fetchView().then((first) => {
-      if (first === null || hasEnded(first.status) || !isWanted()) return;
-      void watchRun(id, controller.signal, soon).then(() => isWanted() && void fetchView());
-    });
+    const follow = async () => {
+      let known = await fetchView();
+      while (known !== null && !hasEnded(known.status) && isWanted()) {
+        if (known.status === "running") await watchRun(id, controller.signal, soon);
+        else await pause(LOOK_MS);
+        if (!isWanted()) return;
+        // A server that does not answer for a while may be starting anew.
+        known = (await fetchView()) ?? known;
+        if (known.status === "running") await pause(REST_MS);
+      }
+    };
+    void follow();
     return () => {
       controller.abort();
       clearTimeout(timer);

@@ -104,7 +104,8 @@ async fn a_person_is_asked_in_the_run_view() {
     let run = begin(&served, "flows/careful.yaml", None, r#"{"amount": 3}"#).await;
     let shown = ended(&served, &run).await;
     assert_eq!(text(&shown, "status"), Some("waiting"), "{shown}");
-    assert_eq!(text(node(&shown, "ask"), "status"), Some("asks"), "{shown}");
+    let ask = node(&shown, "ask");
+    assert_eq!((text(ask, "status"), text(ask, "reason")), (Some("asks"), Some("Pay 3?")), "{shown}");
     assert_eq!(text(node(&shown, "pay"), "status"), Some("waiting"), "{shown}");
     let decision = format!("/runs/{run}/nodes/ask/decision");
     served.post(&decision, r#"{"approved": true, "comment": "fine"}"#).await.is(202);

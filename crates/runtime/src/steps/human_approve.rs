@@ -9,7 +9,26 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
 use super::{Produced, Step, optional_argument};
-use crate::{Failure, failure::Kind, run::Call};
+use crate::interpolate::Scope;
+use crate::journal::StoredRun;
+use crate::references::Reference;
+use crate::{Failure, Request, failure::Kind, run::Call};
+
+/// What a node of a run that waits asks a person, given the values at its inputs.
+#[must_use]
+pub fn question(stored: &StoredRun, node: &str, inputs: &Object) -> Option<String> {
+    let document = &stored.document;
+    let message = document.node(node)?.with.get("message")?;
+    // The references of a workflow have been replaced by the time that it runs.
+    if message.as_str().is_some_and(|text| Reference::read(text).is_some()) {
+        return None;
+    }
+    let summary = &stored.summary;
+    let request = Request::new(&stored.request, &document.inputs_schema, &summary.id, summary.started_at);
+    let request = request.ok()?;
+    let scope = Scope { inputs, context: &request.context, prompt_output: None, secrets: None };
+    crate::port::text(&scope.fill(message).ok()??).ok()
+}
 
 #[derive(Debug)]
 pub(super) struct HumanApprove;

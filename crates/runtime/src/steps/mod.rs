@@ -33,6 +33,7 @@ use crate::opcua::Opcua;
 use crate::run::Call;
 use crate::{Failure, failure::Kind, interpolate::Scope, references};
 
+pub use human_approve::question;
 pub(crate) use switch::takes;
 
 /// The step kind whose edges have cases.

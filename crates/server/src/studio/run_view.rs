@@ -21,6 +21,9 @@ const VALUE_BYTES: usize = 16 * 1024;
 /// The longest request and output that it shows; the run API shows all of them.
 const WHOLE_BYTES: usize = 64 * 1024;
 
+/// The status of a node that waits for a person.
+const ASKS: &str = "asks";
+
 /// The extra property of a document's metadata with the hash of the flow's text.
 const SOURCE_HASH: &str = "source_sha256";
 
@@ -123,6 +126,12 @@ impl<'r> RunView<'r> {
         let step = self.stored.steps.iter().find(|step| step.node == node.id);
         let outputs = step.and_then(|step| step.outputs.as_ref().ok());
         let inputs = self.inputs(&node.id);
+        let status = self.status(node);
+        let asked = (status == ASKS).then(|| {
+            let none = Object::new();
+            stave_runtime::question(self.stored, &node.id, inputs.as_ref().unwrap_or(&none))
+        });
+        let reason = asked.flatten().or_else(|| node.reason.clone());
         let (inputs, is_cut) = cut(inputs.map(Value::Object), bytes);
         let (outputs, is_cut_too) = cut(outputs.cloned().map(Value::Object), bytes);
         let data =
@@ -141,11 +150,11 @@ impl<'r> RunView<'r> {
         let value = object([
             ("id", node.id.as_str().into()),
             ("type", node.kind.as_str().into()),
-            ("status", self.status(node).into()),
+            ("status", status.into()),
             ("attempts", node.attempts.into()),
             ("duration_ms", milliseconds(node.duration).into()),
             ("started_ms", node.started.map(milliseconds).into()),
-            ("reason", node.reason.clone().into()),
+            ("reason", reason.into()),
             ("error", error.unwrap_or_default()),
             ("model", node.model.clone().into()),
             ("usage", node.usage.as_ref().map(usage).unwrap_or_default()),
@@ -185,7 +194,7 @@ impl<'r> RunView<'r> {
         let is_asking = node.kind == "human.approve" && self.stored.summary.status == RunStatus::Waiting;
         let is_decided = self.stored.decisions.iter().any(|(decided, _)| *decided == node.id);
         if is_asking && !is_decided && node.reason.is_some() | self.is_fed(&node.id) {
-            return "asks";
+            return ASKS;
         }
         if self.stored.summary.status == RunStatus::Running && self.is_fed(&node.id) {
             return "running";
