@@ -4,8 +4,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::EvidenceError;
 
-/// The version of the tables below.
-const VERSION: i64 = 1;
+/// The version that the tables below come to.
+const VERSION: i64 = 2;
 
 /// Times are microseconds since 1970 in UTC, days are counted from 1970, money is in billionths of a dollar.
 ///
@@ -87,7 +87,10 @@ CREATE TABLE request (
 CREATE INDEX request_by_time ON request (time);
 ";
 
-/// Makes the tables of an empty file, and refuses a file of a later version.
+/// What version 2 added.
+const EDITS: &str = "ALTER TABLE request ADD COLUMN edits TEXT;";
+
+/// Makes the tables of an empty file, brings an older file up to date, and refuses a file of a later version.
 pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
     let version = |connection: &Connection| {
         connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
@@ -98,8 +101,11 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
     // Two processes may find an empty file at the same time; the second one looks again under the lock.
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     match version(&transaction)? {
-        0 => {
-            transaction.execute_batch(TABLES)?;
+        found @ (0 | 1) => {
+            if found == 0 {
+                transaction.execute_batch(TABLES)?;
+            }
+            transaction.execute_batch(EDITS)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
             transaction.commit()?;
             Ok(())

@@ -278,9 +278,14 @@ fn note(entry: &mut Entry, received: &Received, candidate: &Candidate, prepared:
     let record = &mut entry.record;
     record.upstream = Some(candidate.upstream.config.name.as_str().into());
     record.model_used = Some(Arc::clone(&candidate.model));
-    // The same bytes have the same hash.
+    // The same bytes have the same hash, and what edits make of a body that has one needs no other.
     let is_unchanged = prepared.body.as_ptr() == received.body.as_ptr();
-    record.sent_hash = if is_unchanged { record.request_hash } else { Some(Digest::of(&prepared.body)) };
+    record.sent_hash = match &prepared.edits {
+        Some(_) => None,
+        None if is_unchanged => record.request_hash,
+        None => Some(Digest::of(&prepared.body)),
+    };
+    record.edits = prepared.edits;
     record.breakpoints = prepared.breakpoints;
     record.not_planned = prepared.not_planned;
     record.failed_open = prepared.failed_open;

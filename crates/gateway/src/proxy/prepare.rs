@@ -17,13 +17,15 @@ use super::judge::{Denied, Judge, Judged};
 use super::received::Received;
 use super::upstream::Upstream;
 use crate::config::Planning;
-use crate::records::{Breakpoint, GateDecision, Miss};
+use crate::records::{Breakpoint, Edits, GateDecision, Miss};
 
 /// What goes out, and what is to be remembered of it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) surface: Surface,
     pub(crate) body: Bytes,
+    /// What was changed in the client's body, when the body is that one with a few edits.
+    pub(crate) edits: Option<Edits>,
     pub(crate) plan: Option<CachePlan>,
     pub(crate) breakpoints: Vec<Breakpoint>,
     pub(crate) not_planned: Option<Cow<'static, str>>,
@@ -66,6 +68,7 @@ pub(crate) fn prepare(
     let mut prepared = Prepared {
         surface,
         body: Bytes::new(),
+        edits: None,
         plan: None,
         breakpoints: Vec::new(),
         not_planned: None,
@@ -83,7 +86,7 @@ pub(crate) fn prepare(
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
     if !planning.on || counts_only {
         prepared.not_planned = Some(Cow::Borrowed(if counts_only { "counts_tokens" } else { "off" }));
-        prepared.body = finished(received, &shaped, Vec::new(), model);
+        prepared.finish(received, shaped, Vec::new(), model);
         return Ok(prepared);
     }
     let planned = catch_unwind(AssertUnwindSafe(|| plan(&shaped, upstream, received, planning, now)));
@@ -94,7 +97,7 @@ pub(crate) fn prepare(
             prepared.not_planned = why_not(&plan, &shaped.wire).map(Cow::Borrowed);
             prepared.miss = miss(received, upstream, &shaped.wire);
             prepared.plan = Some(plan);
-            prepared.body = finished(received, &shaped, splices, model);
+            prepared.finish(received, shaped, splices, model);
         }
         Err(_) if planning.fail_closed => {
             let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "planning_failed", "planning failed");
@@ -106,10 +109,30 @@ pub(crate) fn prepare(
             *planner = Planner::new(PlannerSettings::default());
             drop(planner);
             prepared.failed_open = Some(Cow::Borrowed("planning"));
-            prepared.body = finished(received, &shaped, Vec::new(), model);
+            prepared.finish(received, shaped, Vec::new(), model);
         }
     }
     Ok(prepared)
+}
+
+impl Prepared {
+    /// Puts the bytes that go out together: the client's own when nothing is changed.
+    fn finish(&mut self, received: &Received, shaped: Shaped<'_>, mut splices: Vec<Splice>, model: &str) {
+        if *shaped.wire.model != *model {
+            let range = RequestBody::read(&shaped.body).ok().and_then(|body| body.range("model"));
+            splices.extend(range.map(|range| Splice { range, text: Value::from(model).to_string() }));
+        }
+        self.body = match (shaped.body, splices.is_empty()) {
+            (Cow::Borrowed(_), true) => received.body.clone(),
+            (Cow::Owned(body), true) => body.into(),
+            (Cow::Owned(body), false) => Spliced::new(&body, splices).body.into(),
+            (Cow::Borrowed(body), false) => {
+                let Spliced { body, splices } = Spliced::new(body, splices);
+                self.edits = Edits::of(splices);
+                body.into()
+            }
+        };
+    }
 }
 
 /// The body with what the gate takes out, in the interface of the upstream.
@@ -202,24 +225,12 @@ fn plan<'s>(
     (plan, splices, rewritten)
 }
 
-/// The bytes that go out: the client's own when nothing is changed.
-fn finished(received: &Received, shaped: &Shaped<'_>, mut splices: Vec<Splice>, model: &str) -> Bytes {
-    if *shaped.wire.model != *model {
-        let range = RequestBody::read(&shaped.body).ok().and_then(|body| body.range("model"));
-        splices.extend(range.map(|range| Splice { range, text: Value::from(model).to_string() }));
-    }
-    match (&shaped.body, splices.is_empty()) {
-        (Cow::Borrowed(_), true) => received.body.clone(),
-        (Cow::Owned(body), true) => Bytes::from(body.clone()),
-        (body, false) => Spliced::new(body, splices).body.into(),
-    }
-}
-
 /// A body that nobody can read, which the operator wants sent all the same.
 fn unreadable(received: &Received, surface: Surface, fault: &str) -> Prepared {
     Prepared {
         surface,
         body: received.body.clone(),
+        edits: None,
         plan: None,
         breakpoints: Vec::new(),
         not_planned: Some(Cow::Borrowed("unreadable")),

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, params};
 
-use super::RequestRecord;
+use super::{Edits, RequestRecord};
 use crate::keys::nanodollars;
 
 pub(crate) const STATEMENT: &str = "
 INSERT INTO request (
     time, id, key, tenant, session, surface, model_asked, upstream, model_used, status, outcome, attempts,
-    streamed, request_hash, sent_hash, response_hash, request_bytes, response_bytes, input, output,
+    streamed, request_hash, sent_hash, response_hash, edits, request_bytes, response_bytes, input, output,
     cache_read, cache_written, cache_written_1h, money, money_as_sent, breakpoints, not_planned, miss_place,
     miss_variable, miss_common, miss_lost, gates, failed_open, total_us, waited_us, own_us, first_byte_us
 ) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,
-    ?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37)";
+    ?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37,?38)";
 
 /// The longest name of a model that is kept. A longer one is no model's, and may be anything.
 const LONGEST_NAME: usize = 128;
@@ -42,6 +42,7 @@ pub(crate) fn insert(
         record.request_hash.map(|hash| hash.0),
         record.sent_hash.map(|hash| hash.0),
         record.response_hash.map(|hash| hash.0),
+        record.edits.as_ref().map(Edits::text),
         signed(record.request_bytes),
         signed(record.response_bytes),
         signed(record.usage.input),

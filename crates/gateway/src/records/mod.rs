@@ -3,6 +3,7 @@
 //! Invariant: a record holds hashes, counts, names and reasons, never content and never a secret. What a client
 //! sends reaches it only as the name of a model, which is bounded.
 
+mod edits;
 pub(crate) mod insert;
 mod model;
 mod page;
@@ -11,6 +12,7 @@ pub mod shown;
 mod sink;
 mod stats;
 
+pub use self::edits::Edits;
 pub use self::model::{Breakpoint, Digest, Durations, GateDecision, Miss, Money, Outcome, RequestRecord};
 pub use self::page::page;
 pub use self::retention::Retention;

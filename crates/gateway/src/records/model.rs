@@ -9,6 +9,8 @@ use stave_canon::Timestamp;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
+use super::Edits;
+
 /// One request, from its arrival to the last byte of its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestRecord {
@@ -34,8 +36,11 @@ pub struct RequestRecord {
     pub streamed: bool,
     /// Of the body as it came, of the body as it was sent on, and of the answer's body as it was passed on.
     pub request_hash: Option<Digest>,
+    /// `None` where `edits` say what was sent.
     pub sent_hash: Option<Digest>,
     pub response_hash: Option<Digest>,
+    /// What was changed in the body that came, when what was sent is that body with a few edits.
+    pub edits: Option<Edits>,
     pub request_bytes: u64,
     pub response_bytes: u64,
     pub usage: Usage,
@@ -171,6 +176,7 @@ impl RequestRecord {
             request_hash: None,
             sent_hash: None,
             response_hash: None,
+            edits: None,
             request_bytes: 0,
             response_bytes: 0,
             usage: Usage::default(),

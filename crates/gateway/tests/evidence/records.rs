@@ -7,8 +7,8 @@ use std::time::Duration;
 use stave_canon::Timestamp;
 use stave_gateway::database::EvidenceSettings;
 use stave_gateway::records::{
-    Breakpoint, By, Digest, Durations, GateDecision, Miss, Money, Outcome, RequestRecord, Retention, Stats,
-    StatsQuery,
+    Breakpoint, By, Digest, Durations, Edits, GateDecision, Miss, Money, Outcome, RequestRecord, Retention,
+    Stats, StatsQuery,
 };
 use stave_llm::Usage;
 
@@ -276,4 +276,25 @@ fn a_file_that_grows_too_large_loses_its_oldest_records() {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("the file was not made smaller");
+}
+
+#[test]
+fn a_file_of_the_first_version_is_brought_up_to_date() {
+    let place = Place::new();
+    drop(place.evidence());
+    let connection = rusqlite::Connection::open(place.path()).expect("the file can be opened");
+    connection
+        .execute_batch("ALTER TABLE request DROP COLUMN edits; PRAGMA user_version = 1;")
+        .expect("the file is as the first version made it");
+    drop(connection);
+    let evidence = place.evidence();
+    let mut edited = record(0, 1);
+    edited.edits = Edits::read(r#"[[1,1,"x"]]"#);
+    evidence.sink().append(edited);
+    evidence.flush();
+    assert_eq!(ids(&place), ["req_1"]);
+    let connection = rusqlite::Connection::open(place.path()).expect("the file can be opened");
+    let edits: String =
+        connection.query_row("SELECT edits FROM request", [], |row| row.get(0)).expect("a row");
+    assert_eq!(edits, r#"[[1,1,"x"]]"#);
 }

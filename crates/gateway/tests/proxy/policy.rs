@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use stave_block::{GateAction, SensitivityLabel, SensitivityPolicy};
-use stave_gateway::Enforcement;
+use stave_gateway::records::Edits;
+use stave_gateway::{Enforcement, ModelRoute, RouteTarget};
 use stave_llm::Provider;
 
 use crate::scene::{MESSAGES_REPLY, Scene, config, several};
@@ -48,6 +49,49 @@ async fn a_conversation_is_marked_and_the_counters_are_learned_from() {
     let changed = conversation(3).replacen("be terse", "be brief", 1);
     scene.post("/v1/messages", &changed).await;
     assert_eq!(scene.records_of(4).await[3].miss_place.as_deref(), Some("system[0]"));
+}
+
+#[tokio::test]
+async fn a_record_says_exactly_what_was_sent() {
+    let upstream = Upstream::always(whole(200, "", CACHED)).await;
+    let mut settings = config(&upstream, Provider::Anthropic);
+    settings.models = vec![ModelRoute {
+        name: "fast".to_owned(),
+        targets: vec![RouteTarget {
+            upstream: "one".to_owned(),
+            model: Some("claude-opus-5".to_owned()),
+            weight: 1,
+        }],
+        fallback: Vec::new(),
+        fallback_on: Vec::new(),
+    }];
+    let scene = Scene::new(settings).await;
+    let planned = conversation(2);
+    let renamed = planned.replacen("claude-opus-5", "fast", 1);
+    let redacted = asking("use AKIAIOSFODNN7EXAMPLE now");
+    let bodies = [&planned, &renamed, &asking("hi"), &redacted];
+    for body in bodies {
+        assert_eq!(scene.post("/v1/messages", body).await.status, 200);
+    }
+    let digest = |text: &str| Some(stave_gateway::records::Digest::of(text.as_bytes()).0);
+    let records = scene.records_of(4).await;
+    for ((record, body), call) in records.iter().zip(bodies).zip(upstream.calls()) {
+        assert_eq!(record.request_hash, digest(body));
+        match &record.edits {
+            // The client's body with the edits is what the upstream got.
+            Some(edits) => {
+                let sent = Edits::read(edits).and_then(|edits| edits.apply(body.as_bytes()));
+                assert_eq!(sent.as_deref(), Some(call.body.as_bytes()), "{edits}");
+                assert_eq!(record.sent_hash, None);
+            }
+            None => assert_eq!(record.sent_hash, digest(&call.body)),
+        }
+    }
+    let has_edits: Vec<bool> = records.iter().map(|record| record.edits.is_some()).collect();
+    assert_eq!(has_edits, [true, true, false, false]);
+    assert!(records[1].edits.as_ref().is_some_and(|edits| edits.contains("claude-opus-5")));
+    let said = records.iter().filter_map(|record| record.edits.as_deref()).collect::<String>();
+    assert!(!said.contains("question") && !said.contains("terse"), "{said}");
 }
 
 #[tokio::test]

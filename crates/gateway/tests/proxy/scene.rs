@@ -54,6 +54,9 @@ pub(crate) struct Row {
     pub(crate) failed_open: Option<String>,
     pub(crate) gates: Option<String>,
     pub(crate) miss_place: Option<String>,
+    pub(crate) request_hash: Option<[u8; 32]>,
+    pub(crate) sent_hash: Option<[u8; 32]>,
+    pub(crate) edits: Option<String>,
 }
 
 impl Scene {
@@ -109,7 +112,7 @@ impl Scene {
         self.evidence.flush();
         let connection = rusqlite::Connection::open(self.folder.path().join(FILE)).unwrap();
         let columns = "status, outcome, attempts, upstream, input, output, cache_read, breakpoints, not_planned, \
-                       failed_open, gates, miss_place";
+                       failed_open, gates, miss_place, request_hash, sent_hash, edits";
         let mut rows = connection.prepare(&format!("SELECT {columns} FROM request ORDER BY number")).unwrap();
         let rows = rows.query_map([], |row| {
             Ok(Row {
@@ -126,6 +129,9 @@ impl Scene {
                 gates: row.get(10)?,
                 miss_place: row.get(11)?,
             })
+                request_hash: row.get(12)?,
+                sent_hash: row.get(13)?,
+                edits: row.get(14)?,
         });
         rows.unwrap().map(|row| row.unwrap()).collect()
     }
