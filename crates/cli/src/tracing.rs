@@ -1,10 +1,11 @@
-//! Whoever traces and measures the runs of this process, as the project and the environment want it.
+//! Whoever traces and measures the runs and requests of this process, as the project and the environment want it.
 //!
 //! Invariant: nothing is sent unless an address was set, and no run fails or waits because of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use stave_gateway::trace::RequestTracer;
 use stave_runtime::trace::Tracer;
 use stave_telemetry::{Options, Telemetry};
 use tokio::runtime::Handle;
@@ -51,6 +52,11 @@ impl Tracing {
             Some(telemetry) => Arc::clone(telemetry) as Arc<dyn Tracer>,
             None => Arc::new(()),
         }
+    }
+
+    /// Whoever traces the gateway's requests.
+    pub(crate) fn requests(&self) -> Option<Arc<dyn RequestTracer>> {
+        self.0.as_ref().map(|telemetry| Arc::clone(telemetry) as Arc<dyn RequestTracer>)
     }
 
     /// Sends what is left, within a bound.

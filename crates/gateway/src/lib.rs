@@ -11,6 +11,7 @@ pub mod database;
 pub mod keys;
 mod proxy;
 pub mod records;
+pub mod trace;
 
 pub use config::{
     BreakerConfig, Enforcement, FaultClass, GatewayConfig, GatewayLimits, GatewayTimeouts, ModelRoute,

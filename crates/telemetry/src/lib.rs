@@ -1,6 +1,6 @@
-//! Traces and metrics of runs, by OpenTelemetry's conventions for generative AI, sent by OTLP over HTTP.
+//! Traces and metrics of runs and of the gateway's requests, by OpenTelemetry's conventions for generative AI, sent by OTLP over HTTP.
 //!
-//! Invariants: nothing here makes a run wait or fail; what can not be sent is dropped. Prompts, answers,
+//! Invariants: nothing here makes a run or a request wait or fail; what can not be sent is dropped. Prompts, answers,
 //! arguments and the words of failures leave only when content is captured, and then without secrets.
 
 mod attributes;
@@ -8,6 +8,7 @@ mod collector;
 mod messages;
 mod metrics;
 mod options;
+mod request;
 mod span;
 mod telemetry;
 

@@ -1,4 +1,4 @@
-//! What is counted and measured over all runs.
+//! What is counted and measured over all runs and requests.
 
 use std::time::Duration;
 
@@ -29,6 +29,9 @@ const TOKENS: [f64; 14] = [
 ];
 const SECONDS: [f64; 14] =
     [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+/// The bounds that the conventions give for requests of servers, and some more, since models take their time.
+const REQUEST_SECONDS: [f64; 16] =
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 60.0, 300.0];
 /// Steps that ask nobody take far less than a model.
 const STEP_SECONDS: [f64; 12] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0];
 
@@ -41,6 +44,8 @@ pub(crate) struct Metrics {
     step: Histogram<f64>,
     active: UpDownCounter<i64>,
     cost: Counter<f64>,
+    request: Histogram<f64>,
+    saved: UpDownCounter<f64>,
 }
 
 impl Metrics {
@@ -69,6 +74,18 @@ impl Metrics {
                 .f64_counter("stave.cost")
                 .with_unit("USD")
                 .with_description("What model calls cost, by the price table.")
+                .build(),
+            request: seconds(
+                "http.server.request.duration",
+                "Duration of HTTP server requests.",
+                &REQUEST_SECONDS,
+            ),
+            saved: meter
+                .f64_up_down_counter("stave.gateway.saved")
+                .with_unit("USD")
+                .with_description(
+                    "What requests would have cost as their clients sent them, minus their cost.",
+                )
                 .build(),
         }
     }
@@ -105,6 +122,15 @@ impl Metrics {
         let mut attributes = of.to_vec();
         attributes.extend(error.map(|error| text(ERROR, error)));
         self.operation.record(took.as_secs_f64(), &attributes);
+    }
+
+    /// A request to the gateway, whatever came of it.
+    pub(crate) fn request(&self, of: &[KeyValue], took: Duration) {
+        self.request.record(took.as_secs_f64(), of);
+    }
+
+    pub(crate) fn saved(&self, dollars: f64) {
+        self.saved.add(dollars, &[]);
     }
 
     pub(crate) fn used(&self, of: &[KeyValue], usage: &Usage, cost: Option<Cost>) {

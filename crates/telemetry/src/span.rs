@@ -21,12 +21,7 @@ use crate::telemetry::{Shared, Telemetry};
 
 impl Tracer for Telemetry {
     fn begin(&self, run: &RunWork<'_>, parent: Option<&TraceParent>) -> Option<Box<dyn Span>> {
-        let context = parent.map_or_else(Context::new, |parent| {
-            let flags = if parent.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
-            let (trace, span) = (TraceId::from(parent.trace_id), SpanId::from(parent.span_id));
-            let parent = SpanContext::new(trace, span, flags, true, TraceState::default());
-            Context::new().with_remote_span_context(parent)
-        });
+        let context = continued(parent);
         let kind = if parent.is_some() { SpanKind::Server } else { SpanKind::Internal };
         let attributes = vec![
             KeyValue::new(OPERATION, "invoke_workflow"),
@@ -189,7 +184,7 @@ impl RunSpan {
 impl Span for RunSpan {
     fn child(&self, work: &Work<'_>) -> Box<dyn Span> {
         let (name, kind, attributes, of) = described(work);
-        let parent = Context::new().with_remote_span_context(self.lock().span_context().clone());
+        let parent = below(&self.lock());
         RunSpan::start(&self.shared, Arc::clone(&self.flow), &parent, kind, name, attributes, of)
     }
 
@@ -214,13 +209,7 @@ impl Span for RunSpan {
     }
 
     fn trace_parent(&self) -> TraceParent {
-        let span = self.lock();
-        let context = span.span_context();
-        TraceParent {
-            trace_id: u128::from_be_bytes(context.trace_id().to_bytes()),
-            span_id: u64::from_be_bytes(context.span_id().to_bytes()),
-            is_sampled: context.is_sampled(),
-        }
+        trace_parent(&self.lock())
     }
 
     fn wants_content(&self) -> bool {
@@ -238,6 +227,31 @@ impl Drop for RunSpan {
             self.shared.metrics.over(&self.flow);
         }
         self.lock().end();
+    }
+}
+
+/// The place of a span that goes on with somebody else's trace, or begins one.
+pub(crate) fn continued(parent: Option<&TraceParent>) -> Context {
+    parent.map_or_else(Context::new, |parent| {
+        let flags = if parent.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let (trace, span) = (TraceId::from(parent.trace_id), SpanId::from(parent.span_id));
+        let parent = SpanContext::new(trace, span, flags, true, TraceState::default());
+        Context::new().with_remote_span_context(parent)
+    })
+}
+
+/// The place of a span that is part of another.
+pub(crate) fn below(span: &SdkSpan) -> Context {
+    Context::new().with_remote_span_context(span.span_context().clone())
+}
+
+/// What another party needs to go on with the trace below a span.
+pub(crate) fn trace_parent(span: &SdkSpan) -> TraceParent {
+    let context = span.span_context();
+    TraceParent {
+        trace_id: u128::from_be_bytes(context.trace_id().to_bytes()),
+        span_id: u64::from_be_bytes(context.span_id().to_bytes()),
+        is_sampled: context.is_sampled(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a collector is told of runs, and what it is not told.
 
 mod collector;
+mod gateway;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -53,6 +53,7 @@ pub(super) async fn reply(mut entry: Entry, head: Option<Parts>, kind: Kind) -> 
         Kind::Pass(body, idle) => {
             let Some(mut head) = head else { return silent(FaultClass::ServerError).into_reply(surface) };
             let is_stream = is_event_stream(&head.headers);
+            entry.traced.answers(surface, is_stream);
             let tap = if is_stream { Tap::stream(surface) } else { Tap::whole(surface) };
             passed_on(&mut head.headers);
             let status = head.status;
@@ -64,6 +65,7 @@ pub(super) async fn reply(mut entry: Entry, head: Option<Parts>, kind: Kind) -> 
         Kind::Translate { body, from, idle, envelope, is_stream } => {
             let comes_in_events = head.as_ref().is_some_and(|head| is_event_stream(&head.headers));
             if comes_in_events && is_stream {
+                entry.traced.answers(surface, true);
                 let body = ReplyBody::translated(body, from, surface, envelope, idle, entry);
                 let mut reply = Response::new(body);
                 reply.headers_mut().insert(
@@ -106,6 +108,7 @@ async fn translate_whole(
         return Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreadable", message).into_reply(surface);
     };
     entry.usage = response.usage;
+    entry.traced.answered(&response);
     entry.record.outcome = Outcome::Answered;
     let (media_type, text) = if is_stream {
         let mut encoder = codec(surface).stream_encoder(envelope.clone());

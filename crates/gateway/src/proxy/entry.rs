@@ -6,6 +6,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use hyper::header::HeaderMap;
 use stave_block::{CachePlan, Counters};
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
@@ -14,6 +15,7 @@ use super::gateway::Core;
 use super::interface::Endpoint;
 use super::queue::Turn;
 use super::setup::Setup;
+use super::traced::Traced;
 use super::upstream::Upstream;
 use crate::keys::Admission;
 use crate::records::{Money, Outcome, RequestRecord};
@@ -35,10 +37,16 @@ pub(crate) struct Entry {
     pub(crate) estimate: Usage,
     /// Held until the answer is over.
     pub(crate) turns: Vec<Turn>,
+    pub(crate) traced: Traced,
 }
 
 impl Entry {
-    pub(crate) fn begin(core: &Arc<Core>, setup: Arc<Setup>, endpoint: Endpoint) -> Entry {
+    pub(crate) fn begin(
+        core: &Arc<Core>,
+        setup: Arc<Setup>,
+        endpoint: Endpoint,
+        headers: &HeaderMap,
+    ) -> Entry {
         let id = format!("req_{:032x}", core.ids.fresh());
         let mut record = RequestRecord::new(core.clock.now(), id);
         record.surface = std::borrow::Cow::Borrowed(endpoint.surface().word());
@@ -47,6 +55,7 @@ impl Entry {
         record.status = 499;
         record.outcome = Outcome::Cancelled;
         core.metrics.begun();
+        let traced = Traced::begin(core.tracer.as_deref(), &record.id, endpoint, headers);
         Entry {
             core: Arc::clone(core),
             setup,
@@ -59,6 +68,7 @@ impl Entry {
             usage: None,
             estimate: Usage::default(),
             turns: Vec::new(),
+            traced,
         }
     }
 
@@ -109,6 +119,7 @@ impl Drop for Entry {
             planner.learn(&plan, counters, now.as_secs_f64());
         }
         self.core.metrics.ended(self.endpoint, &self.record);
+        self.traced.end(&self.record, self.record.usage, money);
         let empty = RequestRecord::new(self.record.time, String::new());
         self.core.sink.append(std::mem::replace(&mut self.record, empty));
     }

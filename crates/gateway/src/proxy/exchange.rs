@@ -46,7 +46,7 @@ enum Failure {
 }
 
 pub(crate) async fn answer(core: &Arc<Core>, endpoint: Endpoint, parts: Parts, body: Incoming) -> Reply {
-    let mut entry = Entry::begin(core, core.setup(), endpoint);
+    let mut entry = Entry::begin(core, core.setup(), endpoint, &parts.headers);
     let id = HeaderValue::from_str(&entry.record.id).ok();
     let mut reply = match run(core, &mut entry, parts, body).await {
         Ok(Answered { head, kind }) => reply(entry, head, kind).await,
@@ -152,13 +152,14 @@ async fn ask(
         if entry.endpoint == Endpoint::CountTokens && prepared.surface != Surface::AnthropicMessages {
             return Ok(Answered { head: None, kind: Kind::Counted(count_tokens(&candidate, &prepared)) });
         }
-        let outgoing = Outgoing {
+        let mut outgoing = Outgoing {
             surface: prepared.surface,
             counts_tokens: entry.endpoint == Endpoint::CountTokens,
             query: received.query.clone().filter(|_| prepared.surface == received.surface()),
             headers: outgoing_headers(received, prepared.surface, core.keys.count() > 0),
             body: prepared.body.clone(),
         };
+        let content = entry.traced.content(prepared.surface, &prepared.body, &candidate);
         note(entry, received, &candidate, prepared);
         // The turn at an upstream that failed is somebody else's.
         entry.turns.truncate(1);
@@ -174,6 +175,8 @@ async fn ask(
             }
             let attempt = Attempt::begin(upstream);
             entry.record.attempts += 1;
+            let count = entry.record.attempts;
+            entry.traced.attempt(received, &candidate, count, content.as_ref(), &mut outgoing.headers);
             let (class, wait) = match upstream.ask(&outgoing, &candidate.model).await {
                 Ok(answer) => match FaultClass::of_status(answer.status().as_u16()) {
                     None => {
@@ -193,6 +196,7 @@ async fn ask(
                 }
             };
             attempt.failed(class, core.clock.elapsed());
+            entry.traced.failed(class.word());
             core.metrics.attempt(&upstream.config.name, class.word());
             let goes_on = !is_last && candidates.fallback_on.contains(&class);
             let wait = wait.unwrap_or(retries.backoff.saturating_mul(2_u32.saturating_pow(number)));

@@ -13,6 +13,7 @@ use super::setup::{BadSetup, Setup};
 use crate::config::GatewayConfig;
 use crate::keys::VirtualKeys;
 use crate::records::RecordSink;
+use crate::trace::RequestTracer;
 
 /// What a gateway needs of its surroundings.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct GatewayOptions {
     pub sink: RecordSink,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
+    /// Who traces requests, if anyone does.
+    pub tracer: Option<Arc<dyn RequestTracer>>,
     /// The version of the program, for those who ask.
     pub version: &'static str,
 }
@@ -36,6 +39,7 @@ pub(crate) struct Core {
     pub(crate) sink: RecordSink,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) tracer: Option<Arc<dyn RequestTracer>>,
     pub(crate) version: &'static str,
     pub(crate) metrics: Metrics,
     phase: watch::Sender<Phase>,
@@ -51,7 +55,7 @@ pub(crate) enum Phase {
 
 impl Gateway {
     pub fn new(config: GatewayConfig, options: GatewayOptions) -> Result<Gateway, BadSetup> {
-        let GatewayOptions { keys, sink, clock, ids, version } = options;
+        let GatewayOptions { keys, sink, clock, ids, tracer, version } = options;
         let setup = Setup::new(config, &clock, None)?;
         Ok(Gateway(Arc::new(Core {
             setup: RwLock::new(Arc::new(setup)),
@@ -59,6 +63,7 @@ impl Gateway {
             sink,
             clock,
             ids,
+            tracer,
             version,
             metrics: Metrics::default(),
             phase: watch::Sender::new(Phase::Serving),

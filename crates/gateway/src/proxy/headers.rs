@@ -5,6 +5,7 @@ use stave_block::Surface;
 
 use super::entry::Entry;
 use super::received::Received;
+use super::traced::{TRACE_PARENT, TRACE_STATE};
 use super::upstream::CREDENTIALS;
 
 /// The id that we gave the request.
@@ -72,9 +73,11 @@ pub(super) fn passed_on(headers: &mut HeaderMap) {
 pub(super) fn outgoing_headers(received: &Received, surface: Surface, has_keys: bool) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if surface != received.surface() {
-        // Of another interface's headers only the name of the client means something.
-        if let Some(agent) = received.headers.get(header::USER_AGENT) {
-            headers.insert(header::USER_AGENT, agent.clone());
+        // Of another interface's headers only the name of the client and its trace mean something.
+        for name in [header::USER_AGENT, TRACE_PARENT, TRACE_STATE] {
+            if let Some(value) = received.headers.get(&name) {
+                headers.insert(name, value.clone());
+            }
         }
     } else {
         headers.clone_from(&received.headers);

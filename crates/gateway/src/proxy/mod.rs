@@ -19,6 +19,7 @@ mod seen;
 mod setup;
 mod stats;
 mod tap;
+mod traced;
 mod upstream;
 
 pub use gateway::{Gateway, GatewayOptions};

@@ -306,6 +306,9 @@ impl Ending {
     fn take_in(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
+        if let Some(entry) = &mut self.entry {
+            entry.traced.take_in(bytes);
+        }
     }
 
     fn finish(&mut self, outcome: Outcome, usage: Option<Usage>, pieces: u64) {

@@ -71,6 +71,7 @@ impl Scene {
             sink: evidence.sink(),
             clock,
             ids: Arc::new(CountingIds::default()),
+            tracer: None,
             version: "test",
         };
         let gateway = Gateway::new(config, options).unwrap();
@@ -128,10 +129,10 @@ impl Scene {
                 failed_open: row.get(9)?,
                 gates: row.get(10)?,
                 miss_place: row.get(11)?,
-            })
                 request_hash: row.get(12)?,
                 sent_hash: row.get(13)?,
                 edits: row.get(14)?,
+            })
         });
         rows.unwrap().map(|row| row.unwrap()).collect()
     }

@@ -17,7 +17,9 @@ use super::run::asked_to_end;
 use crate::args::{Gateway as Arguments, GatewayAction};
 use crate::exit::{Exit, Stop};
 use crate::ports::{RandomIds, SystemClock};
+use crate::project::Project;
 use crate::terminal::{self, Terminal};
+use crate::tracing::Tracing;
 
 /// Where the gateway listens when nobody says.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
@@ -41,7 +43,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
-    let exit = runtime.block_on(serve(arguments, listen, config, &evidence, clock, terminal));
+    let exit = runtime.block_on(serve(arguments, &project, listen, config, &evidence, clock, terminal));
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Everything that was left behind is in the file before the process ends.
     evidence.flush();
@@ -61,17 +63,20 @@ fn refuse_open(arguments: &Arguments, listen: SocketAddr, evidence: &Evidence) -
 
 async fn serve(
     arguments: &Arguments,
+    project: &Project,
     listen: SocketAddr,
     config: GatewayConfig,
     evidence: &Evidence,
     clock: Arc<dyn Clock>,
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
+    let tracing = Tracing::of(project);
     let options = GatewayOptions {
         keys: evidence.keys(),
         sink: evidence.sink(),
         clock,
         ids: Arc::new(RandomIds),
+        tracer: tracing.requests(),
         version: env!("CARGO_PKG_VERSION"),
     };
     let names: Vec<String> = config.upstreams.iter().map(|upstream| upstream.name.clone()).collect();
@@ -93,6 +98,7 @@ async fn serve(
     if left > 0 {
         terminal::error(&format!("{left} requests were broken off"));
     }
+    tracing.finish().await;
     Ok(Exit::Fine)
 }
 

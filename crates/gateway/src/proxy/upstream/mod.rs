@@ -175,6 +175,14 @@ impl Upstream {
         self.config.provider.as_str() == name || self.place.host.eq_ignore_ascii_case(name)
     }
 
+    pub(crate) fn host_name(&self) -> &str {
+        &self.place.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.place.port
+    }
+
     pub(crate) fn idle_connections(&self) -> usize {
         self.pool.idle_count()
     }
