@@ -6,6 +6,7 @@
     reason = "a test stops where something is not as it should be, and keeps keys in files"
 )]
 
+mod flows;
 mod plant;
 
 use std::time::{Duration, Instant};
