@@ -61,7 +61,10 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
     comparisons.push(Comparison {
         title: "32 runs of 100 steps at once, durable",
         work: Work::Calls(3200),
-        entrants: vec![ours("EmbeddedEngine, journal synced", &shared, Some(folder.join("many")), 32)],
+        entrants: vec![
+            ours("EmbeddedEngine, journal synced", &shared, Some(folder.join("many")), 32),
+            peer.entrant("LangGraph, SqliteSaver, sync, 32 threads", "many_durable"),
+        ],
     });
     comparisons.push(Comparison {
         title: "10,000 runs of 10 steps at once, in memory",
