@@ -3,15 +3,19 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a store that does not answer is a failed test")]
 #![expect(clippy::disallowed_methods, reason = "the test starts processes and waits for them")]
 
+mod wire;
+
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use stave_block::{
-    PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore, Position, PositionKind, PromptRole,
-    ProvenanceLabel, RedisPlannerStore, Shape, SqlitePlannerStore, StoreLimits, Surface, Ttl, WirePrompt,
+    PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore, RedisPlannerStore,
+    SqlitePlannerStore, StoreLimits, Ttl,
 };
+
+use self::wire::request;
 
 /// A Redis server of the test's own, on a free loopback port.
 struct RedisServer {
@@ -44,33 +48,6 @@ impl Drop for RedisServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// A request of positions with these prefixes; four kilobytes of text each.
-fn request(prefixes: &[u128]) -> WirePrompt {
-    let positions = prefixes.iter().enumerate().map(|(index, prefix)| Position {
-        kind: PositionKind::Text,
-        role: PromptRole::User,
-        provenance: ProvenanceLabel::User,
-        message: index.checked_sub(1).map(|message| message as u32),
-        range: 0..4,
-        length: 4096,
-        prefix: *prefix,
-        mark: None,
-        markable: true,
-        bare: false,
-    });
-    WirePrompt {
-        surface: Surface::AnthropicMessages,
-        model: "claude-opus-5".to_owned(),
-        positions: positions.collect(),
-        shape: Shape::default(),
-        automatic_mark: None,
-        surplus_marks: Vec::new(),
-        cache_key: None,
-        body_start: 1,
-        body_is_empty: false,
     }
 }
 

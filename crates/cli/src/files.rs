@@ -9,6 +9,9 @@ use stave_diag::{Diagnostic, SourceId, Span};
 use crate::exit::Stop;
 use crate::source_kind::SourceKind;
 
+/// How many folders below a named one are walked into.
+const DEEPEST: usize = 64;
+
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -84,7 +87,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
             .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
         if metadata.is_dir() {
             let before = files.len();
-            collect(path, &mut files, 0)?;
+            files.extend(below(path)?.into_iter().filter(|file| SourceKind::of(file).is_some()));
             if files.len() == before {
                 return Err(Stop::invalid(format!(
                     "{} has no .yaml, .yml, .wdl or .pdl files in it",
@@ -98,22 +101,33 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     Ok(files)
 }
 
+/// Every file below a folder that is not hidden, in a stable order. Links to folders are not followed, so that a link to
+/// a folder above ends nowhere.
+pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
+    let mut files = Vec::new();
+    collect(folder, &mut files, 0)?;
+    Ok(files)
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), Stop> {
     let fail =
         |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
+    if depth > DEEPEST {
+        return Err(Stop::invalid(format!("{} lies more than {DEEPEST} folders deep", folder.display())));
+    }
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
-        entries.push(entry.map_err(fail)?.path());
+        let entry = entry.map_err(fail)?;
+        entries.push((entry.path(), entry.file_type().map_err(fail)?));
     }
-    entries.sort();
-    for path in entries {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden {
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (path, kind) in entries {
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
             continue;
         }
-        if path.is_dir() && depth < 16 {
+        if kind.is_dir() {
             collect(&path, files, depth + 1)?;
-        } else if SourceKind::of(&path).is_some() {
+        } else if path.is_file() {
             files.push(path);
         }
     }

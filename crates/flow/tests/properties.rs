@@ -2,21 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
+mod flows;
+
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::{SourceId, Span, apply};
 use stave_flow::yaml::{Tree, TreeValue};
 use stave_flow::{Options, load, semantic_hash};
 
-const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
+use self::flows::{committed, mutate, mutation};
 
-fn flows() -> Vec<String> {
-    ROWS.lines()
-        .map(|line| stave_canon::parse(line).unwrap())
-        .filter_map(|row| row.pointer("/input/yaml").and_then(Value::as_str).map(str::to_owned))
-        .filter(|text| text.len() < 9000)
-        .collect()
-}
+const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
 
 fn assert_inside(text: &str, span: Span, what: &str) {
     assert_eq!(span.source, SourceId(7), "{what}");
@@ -68,61 +64,6 @@ fn assert_lawful(text: &str) {
     }
 }
 
-#[derive(Debug, Clone)]
-enum Mutation {
-    Remove(usize, usize),
-    Insert(usize, &'static str),
-    SwapLines(usize, usize),
-    RemoveLine(usize),
-    RepeatLine(usize),
-    Indent(usize),
-}
-
-fn mutation() -> impl Strategy<Value = Mutation> {
-    let scraps = prop::sample::select(vec![
-        "\"", "'", "{", "}", "[", "]", ":", ": ", "- ", "|", ">", "&a ", "*a", "!x ", "#", "\t", "\r\n",
-        "\n\n", "é", "漢", "${", "}}", "{{", "{%", "null", "-1", "1e999", "<<: ", "? ", "--- ", "\\u12",
-        "\u{feff}", "\u{0}", "\u{2028}",
-    ]);
-    prop_oneof![
-        (any::<usize>(), 1..20usize).prop_map(|(at, length)| Mutation::Remove(at, length)),
-        (any::<usize>(), scraps).prop_map(|(at, scrap)| Mutation::Insert(at, scrap)),
-        (any::<usize>(), any::<usize>()).prop_map(|(one, other)| Mutation::SwapLines(one, other)),
-        any::<usize>().prop_map(Mutation::RemoveLine),
-        any::<usize>().prop_map(Mutation::RepeatLine),
-        any::<usize>().prop_map(Mutation::Indent),
-    ]
-}
-
-fn mutate(text: &str, mutation: &Mutation) -> String {
-    let mut characters: Vec<char> = text.chars().collect();
-    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-    let count = lines.len();
-    match mutation {
-        Mutation::Remove(at, length) => {
-            let at = at % (characters.len() + 1);
-            let end = (at + length).min(characters.len());
-            characters.drain(at..end);
-            return characters.into_iter().collect();
-        }
-        Mutation::Insert(at, scrap) => {
-            let at = at % (characters.len() + 1);
-            characters.splice(at..at, scrap.chars());
-            return characters.into_iter().collect();
-        }
-        Mutation::SwapLines(one, other) => lines.swap(one % count, other % count),
-        Mutation::RemoveLine(at) => {
-            lines.remove(at % count);
-        }
-        Mutation::RepeatLine(at) => {
-            let line = lines[at % count].clone();
-            lines.insert(at % count, line);
-        }
-        Mutation::Indent(at) => lines[at % count].insert(0, ' '),
-    }
-    lines.join("\n")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -138,7 +79,7 @@ proptest! {
 
     #[test]
     fn a_mutated_flow_is_read(
-        flow in prop::sample::select(flows()),
+        flow in prop::sample::select(committed()),
         mutations in prop::collection::vec(mutation(), 1..5),
     ) {
         let text = mutations.iter().fold(flow, |text, mutation| mutate(&text, mutation));

@@ -7,11 +7,9 @@ use jsonschema::{Draft, Validator};
 use stave_canon::{Number, Value, js_float};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, Port, PortType};
+use stave_prompt::output::violations;
 
 use crate::{Failure, failure::Kind};
-
-/// How many schema violations a message lists.
-const LISTED_VIOLATIONS: usize = 5;
 
 /// A port with its schema compiled.
 #[derive(Debug)]
@@ -71,27 +69,6 @@ pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
     jsonschema::options().with_draft(Draft::Draft7).build(&schema.to_serde()).map_err(|error| {
         Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {error}"))
     })
-}
-
-/// The first few violations of a schema, each with the place in the value.
-#[must_use]
-pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
-    let value = value.to_serde();
-    let mut found = validator.iter_errors(&value);
-    let mut listed: Vec<String> = found
-        .by_ref()
-        .take(LISTED_VIOLATIONS)
-        .map(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "the value".to_owned() } else { place };
-            format!("{place}: {error}")
-        })
-        .collect();
-    let more = found.count();
-    if more > 0 {
-        listed.push(format!("and {more} more"));
-    }
-    listed
 }
 
 /// Whether a value has a port's type; otherwise how to finish the sentence "input `x` …".

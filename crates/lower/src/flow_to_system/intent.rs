@@ -2,10 +2,13 @@
 
 use stave_canon::{Object, Value};
 use stave_flow::model::{Flow, Text};
-use stave_system::model::{ContractCategory, ContractTrigger, IoContract, OperationalContract};
+use stave_system::model::OperationalContract;
 use stave_system::{BlankPart, Document, Node, NodeKind, acceptance_contract_id, stable_node_id};
 
 use super::{Lowering, SystemFlow, rows};
+
+/// How the criteria of a flow are evaluated.
+const EVALUATED_BY: &str = "tests";
 
 impl<'f> Lowering<'f> {
     pub(super) fn intent(&self, flow: &SystemFlow<'f>, name: &str) -> Result<Node, BlankPart> {
@@ -30,7 +33,10 @@ impl<'f> Lowering<'f> {
         Ok(Node {
             properties,
             provenance: rows(self.provenance(flow, flow.flow.metadata.span)),
-            contract: Some(acceptance(self.tenant_id, name, &criteria)?),
+            contract: Some(OperationalContract::acceptance(
+                acceptance_contract_id(self.tenant_id, name)?,
+                criteria.iter().map(|id| (id.as_str(), EVALUATED_BY)),
+            )),
             ..Node::new(
                 stable_node_id("intent", &format!("intent:{name}"))?,
                 self.tenant_id,
@@ -58,35 +64,7 @@ fn tests(flow: &Flow) -> Vec<String> {
 }
 
 fn criterion(id: &str) -> Value {
-    Value::from_iter([("success_criterion_id", id), ("evaluation_mode", "tests")])
-}
-
-pub(super) fn acceptance(
-    tenant_id: &str,
-    name: &str,
-    criteria: &[String],
-) -> Result<OperationalContract, BlankPart> {
-    let criteria: Vec<Value> = criteria
-        .iter()
-        .map(|id| Value::from_iter([("id", id.as_str()), ("evaluation_mode", "tests")]))
-        .collect();
-    Ok(OperationalContract {
-        contract_id: acceptance_contract_id(tenant_id, name)?,
-        contract_category: ContractCategory::Acceptance,
-        triggers: vec![ContractTrigger {
-            trigger_id: "t_acceptance_eval".to_owned(),
-            source: "compile.acceptance.evaluate".to_owned(),
-            details: Object::new(),
-        }],
-        io_contract: IoContract {
-            input_keys: vec!["intent_context".to_owned()],
-            output_keys: vec!["acceptance_status".to_owned()],
-            schema: None,
-        },
-        state_machine: None,
-        runtime_budget: None,
-        acceptance: Some([("criteria".to_owned(), Value::Array(criteria))].into_iter().collect()),
-    })
+    Value::from_iter([("success_criterion_id", id), ("evaluation_mode", EVALUATED_BY)])
 }
 
 /// One intent over all of a document's intent nodes.

@@ -10,11 +10,11 @@ use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract,
     ProvenanceKind, ProvenancePointer,
 };
-use stave_system::{BlankPart, Node, NodeKind, runtime_contract_id, stable_node_id};
+use stave_system::{BlankPart, Node, NodeKind, acceptance_contract_id, runtime_contract_id, stable_node_id};
 
 use super::effects::secret_names;
 use super::integration::host;
-use super::{Lowering, Nodes, SystemWorkflow, intent};
+use super::{Lowering, Nodes, SystemWorkflow};
 
 /// Steps that the compiler puts in; they touch nothing.
 const INNER: [&str; 4] = ["switch", "dsl.emit", "finish", "dsl.finish"];
@@ -65,7 +65,8 @@ impl<'f> Lowering<'f> {
     fn workflow_intent(&self, workflow: &SystemWorkflow<'f>, lines: &Lines) -> Result<Node, BlankPart> {
         let document = workflow.document;
         let name = document.flow.name.as_str();
-        let mut contract = intent::acceptance(self.tenant_id, name, &[])?;
+        let contract_id = acceptance_contract_id(self.tenant_id, name)?;
+        let mut contract = OperationalContract::acceptance(contract_id, []);
         if document.flow.timeout_ms > 0 {
             let seconds = document.flow.timeout_ms.div_ceil(1000);
             contract.runtime_budget = Some(OperationalBudget {

@@ -87,7 +87,7 @@ impl OutputValidator {
     /// Reads and checks an answer.
     pub fn validate(&self, answer: &str) -> Result<Accepted, Rejected> {
         let result = read(answer).and_then(|accepted| {
-            let reasons = self.violations(&accepted.value);
+            let reasons = violations(&self.validator, &accepted.value);
             if reasons.is_empty() { Ok(accepted) } else { Err(Rejected { reasons }) }
         });
         let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
@@ -116,25 +116,27 @@ impl OutputValidator {
             rejected,
         }
     }
+}
 
-    fn violations(&self, value: &Value) -> Vec<String> {
-        let value = value.to_serde();
-        let mut found = self.validator.iter_errors(&value);
-        let mut listed: Vec<String> = found
-            .by_ref()
-            .take(LISTED_VIOLATIONS)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "the value".to_owned() } else { place };
-                format!("{place}: {error}")
-            })
-            .collect();
-        let more = found.count();
-        if more > 0 {
-            listed.push(format!("and {more} more"));
-        }
-        listed
+/// The first few violations of a schema, each with the place in the value, and how many more there are.
+#[must_use]
+pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
+    let value = value.to_serde();
+    let mut found = validator.iter_errors(&value);
+    let mut listed: Vec<String> = found
+        .by_ref()
+        .take(LISTED_VIOLATIONS)
+        .map(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the value".to_owned() } else { place };
+            format!("{place}: {error}")
+        })
+        .collect();
+    let more = found.count();
+    if more > 0 {
+        listed.push(format!("and {more} more"));
     }
+    listed
 }
 
 /// The JSON of an answer, mended where nothing is lost by it.

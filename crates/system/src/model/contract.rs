@@ -1,6 +1,6 @@
 //! Operational contracts: what sets a node off, what goes in and out, and within which bounds.
 
-use stave_canon::{Number, Object};
+use stave_canon::{Number, Object, Value};
 
 use super::words;
 
@@ -16,6 +16,35 @@ pub struct OperationalContract {
     pub state_machine: Option<StateMachineContract>,
     pub runtime_budget: Option<OperationalBudget>,
     pub acceptance: Option<AcceptanceCriteria>,
+}
+
+impl OperationalContract {
+    /// What an intent is accepted by: criteria, each an id and how it is evaluated, in the order given.
+    #[must_use]
+    pub fn acceptance<'c>(
+        contract_id: String,
+        criteria: impl IntoIterator<Item = (&'c str, &'c str)>,
+    ) -> OperationalContract {
+        let criterion = |(id, mode): (&str, &str)| Value::from_iter([("id", id), ("evaluation_mode", mode)]);
+        let criteria = criteria.into_iter().map(criterion).collect();
+        OperationalContract {
+            contract_id,
+            contract_category: ContractCategory::Acceptance,
+            triggers: vec![ContractTrigger {
+                trigger_id: "t_acceptance_eval".to_owned(),
+                source: "compile.acceptance.evaluate".to_owned(),
+                details: Object::new(),
+            }],
+            io_contract: IoContract {
+                input_keys: vec!["intent_context".to_owned()],
+                output_keys: vec!["acceptance_status".to_owned()],
+                schema: None,
+            },
+            state_machine: None,
+            runtime_budget: None,
+            acceptance: Some([("criteria".to_owned(), Value::Array(criteria))].into_iter().collect()),
+        }
+    }
 }
 
 /// Free-form acceptance conditions.

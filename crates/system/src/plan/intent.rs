@@ -4,7 +4,7 @@ use stave_canon::{Object, Pointer, Value};
 
 use super::{Plan, PlanContext, filled, items};
 use crate::codec::Reader;
-use crate::model::{ContractCategory, ContractTrigger, IoContract, OperationalContract};
+use crate::model::OperationalContract;
 use crate::{Node, NodeKind, acceptance_contract_id, codes, stable_node_id};
 
 #[derive(Debug)]
@@ -133,25 +133,5 @@ fn contract(contract_id: String, criteria: &[Value]) -> OperationalContract {
         })
         .collect();
     criteria.sort_by_key(|(id, _)| *id);
-    let criteria: Vec<Value> = criteria
-        .into_iter()
-        .map(|(id, mode)| Value::from_iter([("id", id), ("evaluation_mode", mode)]))
-        .collect();
-    OperationalContract {
-        contract_id,
-        contract_category: ContractCategory::Acceptance,
-        triggers: vec![ContractTrigger {
-            trigger_id: "t_acceptance_eval".to_owned(),
-            source: "compile.acceptance.evaluate".to_owned(),
-            details: Object::new(),
-        }],
-        io_contract: IoContract {
-            input_keys: vec!["intent_context".to_owned()],
-            output_keys: vec!["acceptance_status".to_owned()],
-            schema: None,
-        },
-        state_machine: None,
-        runtime_budget: None,
-        acceptance: Some([("criteria".to_owned(), Value::Array(criteria))].into_iter().collect()),
-    }
+    OperationalContract::acceptance(contract_id, criteria)
 }

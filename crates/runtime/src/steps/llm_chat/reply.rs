@@ -4,12 +4,11 @@ use stave_canon::Value;
 use stave_prompt::output;
 
 use super::arguments::OutputSchema;
-use crate::port;
 
 /// Reads and validates a reply; otherwise says what is wrong with it, in words that help the model.
 pub(super) fn validate(text: &str, schema: &OutputSchema) -> Result<Value, String> {
     let value = parse(text)?;
-    let violations = port::violations(&schema.validator, &value);
+    let violations = output::violations(&schema.validator, &value);
     if violations.is_empty() { Ok(value) } else { Err(violations.join("; ")) }
 }
 

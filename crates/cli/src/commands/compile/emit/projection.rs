@@ -151,47 +151,19 @@ fn knowledge(root: &Path) -> Result<Option<Knowledge>, Stop> {
         return Ok(None);
     }
     let mut sources = Sources::new();
-    let mut files = Vec::new();
-    collect(&folder, root, &mut sources, &mut files, 0)?;
-    let (knowledge, diagnostics) = read_knowledge(&files);
+    let mut knowledge_files = Vec::new();
+    for path in files::below(&folder)? {
+        let text = files::read_text(&path)?;
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        let source = sources.add(files::shown(&path).display().to_string(), text.as_str());
+        knowledge_files.push(KnowledgeFile { source, name, text });
+    }
+    let (knowledge, diagnostics) = read_knowledge(&knowledge_files);
     if diagnostics.iter().any(Diagnostic::is_error) {
         let shown = render::short::render(&diagnostics, &sources);
         return Err(Stop::invalid(format!("the knowledge folder has mistakes:\n{}", shown.trim_end())));
     }
     Ok(Some(knowledge).filter(|knowledge| !knowledge.is_empty()))
-}
-
-fn collect(
-    folder: &Path,
-    root: &Path,
-    sources: &mut Sources,
-    found: &mut Vec<KnowledgeFile>,
-    depth: usize,
-) -> Result<(), Stop> {
-    let fail =
-        |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(fail)? {
-        entries.push(entry.map_err(fail)?.path());
-    }
-    entries.sort();
-    for path in entries {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden {
-            continue;
-        }
-        if path.is_dir() {
-            if depth < 16 {
-                collect(&path, root, sources, found, depth + 1)?;
-            }
-            continue;
-        }
-        let text = files::read_text(&path)?;
-        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let source = sources.add(files::shown(&path).display().to_string(), text.as_str());
-        found.push(KnowledgeFile { source, name, text });
-    }
-    Ok(())
 }
 
 impl Projection<'_> {
