@@ -156,6 +156,8 @@ pub struct RequestPolicy {
     pub gate: bool,
     /// Whether a body that nobody can read, and so judge, is sent all the same.
     pub forward_unreadable: bool,
+    /// Whether a request is sent as it came when judging it fails, rather than refused.
+    pub forward_unjudged: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -340,6 +342,7 @@ impl Default for RequestPolicy {
             sensitivity: SensitivityPolicy::default(),
             gate: true,
             forward_unreadable: false,
+            forward_unjudged: false,
         }
     }
 }

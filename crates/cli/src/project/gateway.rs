@@ -28,6 +28,7 @@ pub(crate) struct GatewaySettings {
     pub(crate) enforcement: Option<Enforcement>,
     pub(crate) gate: Option<bool>,
     pub(crate) forward_unreadable: bool,
+    pub(crate) forward_unjudged: bool,
     pub(crate) planning: Planning,
 }
 
@@ -47,11 +48,12 @@ pub(crate) struct UpstreamSettings {
     pub(crate) timeouts: Option<GatewayTimeouts>,
 }
 
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "listen",
     "governance",
     "gate",
     "on_unreadable",
+    "on_policy_failure",
     "planning",
     "on_planning_failure",
     "move_volatile",
@@ -82,6 +84,7 @@ impl Reader<'_> {
             &[("enforce", Enforcement::Enforce), ("report", Enforcement::Report), ("off", Enforcement::Off)],
         );
         let unreadable = self.word(table, "on_unreadable", &[("refuse", false), ("forward", true)]);
+        let unjudged = self.word(table, "on_policy_failure", &[("refuse", false), ("forward", true)]);
         let failure = self.word(table, "on_planning_failure", &[("forward", false), ("refuse", true)]);
         let planning = Planning {
             on: self.flag(table, "planning").unwrap_or(defaults.planning.on),
@@ -108,6 +111,7 @@ impl Reader<'_> {
             enforcement,
             gate: self.flag(table, "gate"),
             forward_unreadable: unreadable.unwrap_or_default(),
+            forward_unjudged: unjudged.unwrap_or_default(),
             planning,
         }
     }

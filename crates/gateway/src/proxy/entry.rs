@@ -3,7 +3,7 @@
 //! Invariant: every request leaves exactly one record, whatever becomes of it: it is written when this goes
 //! away, and this goes away with the request.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderMap;
@@ -94,6 +94,11 @@ fn without_cache(price: &Price, usage: Usage) -> Cost {
 
 impl Drop for Entry {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // A defect of ours, which the client is told about.
+            self.record.status = 500;
+            self.record.outcome = Outcome::Failed;
+        }
         let now = self.core.clock.elapsed();
         self.record.durations.total = now.saturating_sub(self.started);
         let is_told = self.usage.is_some();
@@ -115,8 +120,12 @@ impl Drop for Entry {
             let usage = self.record.usage;
             let counters =
                 Counters { input: usage.input, read: usage.cache_read, written: usage.cache_write };
-            let mut planner = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner);
-            planner.learn(&plan, counters, now.as_secs_f64());
+            let now = self.core.seconds();
+            // Planning is over for this request; what fails here costs the planner what it knew.
+            let _ = upstream.planner.ask(now, |planner| {
+                planner.learn(&plan, counters, now);
+                Ok(())
+            });
         }
         self.core.metrics.ended(self.endpoint, &self.record);
         self.traced.end(&self.record, self.record.usage, money);

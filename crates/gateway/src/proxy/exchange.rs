@@ -1,7 +1,7 @@
 //! One request from its arrival to the head of its answer: who asks, whether they may, who is asked, and what
 //! is done when that fails.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -330,8 +330,11 @@ fn success(
     entry.record.durations.first_byte = Some(entry.elapsed());
     entry.record.status = answer.status().as_u16();
     if let Some((upstream, plan)) = &entry.planned {
-        let mut planner = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner);
-        planner.begun(plan, core.seconds());
+        let now = core.seconds();
+        let _ = upstream.planner.ask(now, |planner| {
+            planner.begun(plan, now);
+            Ok(())
+        });
     }
     let idle = candidate.upstream.timeouts.idle;
     let (head, body) = answer.into_parts();

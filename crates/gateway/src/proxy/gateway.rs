@@ -1,7 +1,6 @@
 //! The gateway: what it is set up to do, who may ask, and where what happened is written down.
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use stave_canon::{Clock, Ids};
 use tokio::net::TcpListener;
@@ -12,6 +11,7 @@ use super::metrics::Metrics;
 use super::setup::{BadSetup, Setup};
 use crate::config::GatewayConfig;
 use crate::keys::VirtualKeys;
+use crate::planning::CachePlanners;
 use crate::records::RecordSink;
 use crate::trace::RequestTracer;
 
@@ -22,6 +22,8 @@ pub struct GatewayOptions {
     pub sink: RecordSink,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
+    /// Who plans for the caches of upstreams.
+    pub planners: Arc<dyn CachePlanners>,
     /// Who traces requests, if anyone does.
     pub tracer: Option<Arc<dyn RequestTracer>>,
     /// The version of the program, for those who ask.
@@ -40,6 +42,9 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tracer: Option<Arc<dyn RequestTracer>>,
+    planners: Arc<dyn CachePlanners>,
+    /// What the clock's time since its fixed point has to be added to, to be seconds since 1970.
+    epoch: f64,
     pub(crate) version: &'static str,
     pub(crate) metrics: Metrics,
     phase: watch::Sender<Phase>,
@@ -55,8 +60,10 @@ pub(crate) enum Phase {
 
 impl Gateway {
     pub fn new(config: GatewayConfig, options: GatewayOptions) -> Result<Gateway, BadSetup> {
-        let GatewayOptions { keys, sink, clock, ids, tracer, version } = options;
-        let setup = Setup::new(config, &clock, None)?;
+        let GatewayOptions { keys, sink, clock, ids, planners, tracer, version } = options;
+        let now = clock.now().as_millisecond() as f64 / 1000.0;
+        let epoch = now - clock.elapsed().as_secs_f64();
+        let setup = Setup::new(config, &clock, &planners, now, None)?;
         Ok(Gateway(Arc::new(Core {
             setup: RwLock::new(Arc::new(setup)),
             keys,
@@ -64,6 +71,8 @@ impl Gateway {
             clock,
             ids,
             tracer,
+            planners,
+            epoch,
             version,
             metrics: Metrics::default(),
             phase: watch::Sender::new(Phase::Serving),
@@ -73,7 +82,8 @@ impl Gateway {
     /// Goes on with another configuration. Requests that have begun keep theirs; no connection is dropped.
     pub fn exchange(&self, config: GatewayConfig) -> Result<(), BadSetup> {
         let before = self.0.setup();
-        let setup = Setup::new(config, &self.0.clock, Some(&before))?;
+        let Core { clock, planners, .. } = &*self.0;
+        let setup = Setup::new(config, clock, planners, self.0.seconds(), Some(&before))?;
         *self.0.setup.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(setup);
         Ok(())
     }
@@ -102,8 +112,9 @@ impl Core {
         self.phase.subscribe()
     }
 
-    /// Seconds since the gateway's fixed point, for the planner.
+    /// Seconds since 1970 for planners: what one process learned means something to the next, and a clock that is
+    /// set meanwhile does not matter.
     pub(crate) fn seconds(&self) -> f64 {
-        Duration::as_secs_f64(&self.clock.elapsed())
+        self.epoch + self.clock.elapsed().as_secs_f64()
     }
 }

@@ -13,8 +13,8 @@ use stave_block::{
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{Splice, gate_body, position_texts};
-use stave_prompt::PromptIrBuilder;
 use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
+use stave_prompt::{BuildError, PromptIrBuilder};
 
 use super::interface::Fault;
 use super::seen::CleanPrefixes;
@@ -30,6 +30,8 @@ pub(crate) struct Judged {
     /// The upstream that it has to go to instead.
     pub(crate) route: Option<String>,
     pub(crate) decisions: Vec<GateDecision>,
+    /// Whether judging failed, and the operator wants such a request sent.
+    pub(crate) is_unjudged: bool,
 }
 
 /// A request that must not be sent, with what was decided.
@@ -37,6 +39,25 @@ pub(crate) struct Judged {
 pub(crate) struct Denied {
     pub(crate) fault: Fault,
     pub(crate) decisions: Vec<GateDecision>,
+}
+
+/// Why judging ended without a request that may be sent.
+enum Verdictless {
+    Denied(Denied),
+    /// Something of ours did not work.
+    Failed,
+}
+
+impl From<Denied> for Verdictless {
+    fn from(denied: Denied) -> Self {
+        Verdictless::Denied(denied)
+    }
+}
+
+impl From<BuildError> for Verdictless {
+    fn from(_: BuildError) -> Self {
+        Verdictless::Failed
+    }
 }
 
 /// What judging needs beside the request.
@@ -50,7 +71,8 @@ pub(crate) struct Judge<'j> {
 }
 
 impl Judge<'_> {
-    /// Judges a request on its way to an upstream. A defect of ours is a refusal.
+    /// Judges a request on its way to an upstream. A defect of ours is a refusal, unless the operator wants it
+    /// otherwise.
     pub(crate) fn judge(
         &self,
         body: &str,
@@ -58,12 +80,18 @@ impl Judge<'_> {
         upstream: &Upstream,
         model: &str,
     ) -> Result<Judged, Denied> {
-        let judged = catch_unwind(AssertUnwindSafe(|| self.decide(body, wire, upstream, model)));
-        judged.unwrap_or_else(|_| {
-            let message = "the request could not be judged, so it was not sent";
-            let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "policy_failed", message);
-            Err(Denied { fault, decisions: Vec::new() })
-        })
+        match catch_unwind(AssertUnwindSafe(|| self.decide(body, wire, upstream, model))) {
+            Ok(Ok(judged)) => Ok(judged),
+            Ok(Err(Verdictless::Denied(denied))) => Err(denied),
+            Ok(Err(Verdictless::Failed)) | Err(_) if self.policy.forward_unjudged => {
+                Ok(Judged { is_unjudged: true, ..Judged::default() })
+            }
+            Ok(Err(Verdictless::Failed)) | Err(_) => {
+                let message = "the request could not be judged, so it was not sent";
+                let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "policy_failed", message);
+                Err(Denied { fault, decisions: Vec::new() })
+            }
+        }
     }
 
     fn decide(
@@ -72,7 +100,7 @@ impl Judge<'_> {
         wire: &WirePrompt,
         upstream: &Upstream,
         model: &str,
-    ) -> Result<Judged, Denied> {
+    ) -> Result<Judged, Verdictless> {
         let accepts = upstream.config.accepts;
         let enforcement = self.policy.enforcement;
         if enforcement != Enforcement::Off {
@@ -90,7 +118,7 @@ impl Judge<'_> {
             self.gate(body, wire, known, accepts, &mut judged)?;
         }
         if enforcement != Enforcement::Off {
-            let verdict = self.texts(body, wire, known, upstream, model);
+            let verdict = self.texts(body, wire, known, upstream, model)?;
             self.enforce(&verdict, &mut judged.decisions)?;
         }
         if judged.decisions.is_empty() && judged.splices.is_empty() {
@@ -137,7 +165,7 @@ impl Judge<'_> {
         known: usize,
         upstream: &Upstream,
         model: &str,
-    ) -> Verdict {
+    ) -> Result<Verdict, BuildError> {
         let policies = &self.policy.governance;
         let mut texts: Vec<(String, String)> = Vec::new();
         for position in wire.positions.iter().skip(known).filter(|position| is_content(position)) {
@@ -149,9 +177,9 @@ impl Judge<'_> {
         let mut verdict = policies.check_content(&contents);
         let is_new = wire.positions.iter().skip(known).any(is_instruction);
         if is_new {
-            verdict.violations.extend(self.intent(policies, body, wire, upstream, model).violations);
+            verdict.violations.extend(self.intent(policies, body, wire, upstream, model)?.violations);
         }
-        verdict
+        Ok(verdict)
     }
 
     fn intent(
@@ -161,14 +189,14 @@ impl Judge<'_> {
         wire: &WirePrompt,
         upstream: &Upstream,
         model: &str,
-    ) -> Verdict {
+    ) -> Result<Verdict, BuildError> {
         let texts = wire.positions.iter().filter(|position| is_instruction(position));
         let system: Vec<String> = texts.flat_map(|position| position_texts(body, position)).collect();
         let ir = PromptIrBuilder::new("gateway", system.join("\n"))
             .set_model_hint(upstream.config.provider.as_str())
             .add_metadata("model", model)
-            .build(self.ids, self.clock);
-        ir.map(|ir| policies.check(&ir)).unwrap_or_default()
+            .build(self.ids, self.clock)?;
+        Ok(policies.check(&ir))
     }
 
     /// Refuses what a verdict denies, and keeps what it flags.

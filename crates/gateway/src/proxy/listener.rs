@@ -1,10 +1,13 @@
 //! Connections of clients: accepted within a bound, and ended in order.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::header;
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
@@ -76,6 +79,16 @@ async fn answer(core: &Arc<Core>, request: Request<Incoming>) -> Reply {
         reply.headers_mut().insert(header::ALLOW, route.allow());
         return reply;
     }
+    let surface = route.surface(&parts.headers);
+    let answering = AssertUnwindSafe(answer_route(core, route, parts, body)).catch_unwind();
+    answering.await.unwrap_or_else(|_| {
+        let message = "the gateway failed at this request";
+        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message).into_reply(surface)
+    })
+}
+
+/// Whatever panics in here costs its request and not the connection.
+async fn answer_route(core: &Arc<Core>, route: Route, parts: Parts, body: Incoming) -> Reply {
     match route {
         Route::Ask(endpoint) => exchange::answer(core, endpoint, parts, body).await,
         Route::Stats => {

@@ -4,11 +4,10 @@
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use stave_block::{CachePlan, PlanRequest, Planner, PlannerSettings, Surface, WirePrompt};
+use stave_block::{CachePlan, PlanRequest, Surface, WirePrompt};
 use stave_canon::Value;
 use stave_lower::{RequestBody, Splice, Spliced, plan_splices, read_wire, rewrite_body};
 
@@ -17,6 +16,7 @@ use super::judge::{Denied, Judge, Judged};
 use super::received::Received;
 use super::upstream::Upstream;
 use crate::config::Planning;
+use crate::planning::PlanningFailed;
 use crate::records::{Breakpoint, Edits, GateDecision, Miss};
 
 /// What goes out, and what is to be remembered of it.
@@ -44,6 +44,15 @@ struct Shaped<'b> {
     wire: Cow<'b, WirePrompt>,
 }
 
+/// What planning made of a body.
+struct Planned {
+    plan: CachePlan,
+    not_planned: Option<&'static str>,
+    miss: Option<Miss>,
+    body: Bytes,
+    edits: Option<Edits>,
+}
+
 pub(crate) fn prepare(
     received: &Received,
     upstream: &Upstream,
@@ -64,7 +73,7 @@ pub(crate) fn prepare(
         Err(fault) => return Err(deny(Fault::bad_request(format!("the body can not be read: {fault}")))),
     };
     let judged = judge.judge(received.text(), wire, upstream, model)?;
-    let Judged { splices, route, decisions } = judged;
+    let Judged { splices, route, decisions, is_unjudged } = judged;
     let mut prepared = Prepared {
         surface,
         body: Bytes::new(),
@@ -81,57 +90,68 @@ pub(crate) fn prepare(
     if prepared.route.is_some() {
         return Ok(prepared);
     }
+    if is_unjudged {
+        prepared.failed_open = Some(Cow::Borrowed("policy"));
+    }
     let shaped = shape(received, wire, splices, surface, model)
         .map_err(|fault| Denied { fault, decisions: std::mem::take(&mut prepared.decisions) })?;
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
-    if !planning.on || counts_only {
-        prepared.not_planned = Some(Cow::Borrowed(if counts_only { "counts_tokens" } else { "off" }));
-        prepared.finish(received, shaped, Vec::new(), model);
+    // What could not be judged goes on as it came.
+    if !planning.on || counts_only || is_unjudged {
+        let reason = if counts_only { "counts_tokens" } else { "off" };
+        prepared.not_planned = Some(Cow::Borrowed(if is_unjudged { "not_judged" } else { reason }));
+        prepared.unplanned(received, &shaped, model);
         return Ok(prepared);
     }
-    let planned = catch_unwind(AssertUnwindSafe(|| plan(&shaped, upstream, received, planning, now)));
+    // Everything that planning does to a request is done in there, and counts only when all of it went well.
+    let planned = catch_unwind(AssertUnwindSafe(|| plan(&shaped, upstream, received, model, planning, now)));
     match planned {
-        Ok((plan, splices, rewritten)) => {
-            let shaped = rewritten.unwrap_or(shaped);
-            prepared.breakpoints = breakpoints(&plan);
-            prepared.not_planned = why_not(&plan, &shaped.wire).map(Cow::Borrowed);
-            prepared.miss = miss(received, upstream, &shaped.wire);
-            prepared.plan = Some(plan);
-            prepared.finish(received, shaped, splices, model);
+        Ok(Ok(planned)) => {
+            prepared.breakpoints = breakpoints(&planned.plan);
+            prepared.not_planned = planned.not_planned.map(Cow::Borrowed);
+            prepared.miss = planned.miss;
+            prepared.plan = Some(planned.plan);
+            prepared.body = planned.body;
+            prepared.edits = planned.edits;
         }
-        Err(_) if planning.fail_closed => {
+        Ok(Err(_)) | Err(_) if planning.fail_closed => {
             let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "planning_failed", "planning failed");
             return Err(Denied { fault, decisions: std::mem::take(&mut prepared.decisions) });
         }
-        Err(_) => {
-            // What the planner knew when it failed is not to be relied on.
-            let mut planner = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner);
-            *planner = Planner::new(PlannerSettings::default());
-            drop(planner);
+        Ok(Err(_)) | Err(_) => {
             prepared.failed_open = Some(Cow::Borrowed("planning"));
-            prepared.finish(received, shaped, Vec::new(), model);
+            prepared.unplanned(received, &shaped, model);
         }
     }
     Ok(prepared)
 }
 
 impl Prepared {
-    /// Puts the bytes that go out together: the client's own when nothing is changed.
-    fn finish(&mut self, received: &Received, shaped: Shaped<'_>, mut splices: Vec<Splice>, model: &str) {
-        if *shaped.wire.model != *model {
-            let range = RequestBody::read(&shaped.body).ok().and_then(|body| body.range("model"));
-            splices.extend(range.map(|range| Splice { range, text: Value::from(model).to_string() }));
+    /// Takes the body as it was judged, with nothing changed for a cache.
+    fn unplanned(&mut self, received: &Received, shaped: &Shaped<'_>, model: &str) {
+        (self.body, self.edits) = finished(received, shaped, Vec::new(), model);
+    }
+}
+
+/// The bytes that go out, the client's own when nothing is changed, and what was changed in those.
+fn finished(
+    received: &Received,
+    shaped: &Shaped<'_>,
+    mut splices: Vec<Splice>,
+    model: &str,
+) -> (Bytes, Option<Edits>) {
+    if *shaped.wire.model != *model {
+        let range = RequestBody::read(&shaped.body).ok().and_then(|body| body.range("model"));
+        splices.extend(range.map(|range| Splice { range, text: Value::from(model).to_string() }));
+    }
+    match (&shaped.body, splices.is_empty()) {
+        (Cow::Borrowed(_), true) => (received.body.clone(), None),
+        (Cow::Owned(body), true) => (Bytes::from(body.clone()), None),
+        (Cow::Owned(body), false) => (Spliced::new(body, splices).body.into(), None),
+        (Cow::Borrowed(body), false) => {
+            let Spliced { body, splices } = Spliced::new(body, splices);
+            (body.into(), Edits::of(splices))
         }
-        self.body = match (shaped.body, splices.is_empty()) {
-            (Cow::Borrowed(_), true) => received.body.clone(),
-            (Cow::Owned(body), true) => body.into(),
-            (Cow::Owned(body), false) => Spliced::new(&body, splices).body.into(),
-            (Cow::Borrowed(body), false) => {
-                let Spliced { body, splices } = Spliced::new(body, splices);
-                self.edits = Edits::of(splices);
-                body.into()
-            }
-        };
     }
 }
 
@@ -196,13 +216,14 @@ fn keep_known(request: &mut stave_llm::Request, from: Surface) {
     }
 }
 
-fn plan<'s>(
+fn plan(
     shaped: &Shaped<'_>,
     upstream: &Upstream,
     received: &Received,
+    model: &str,
     planning: &Planning,
     now: f64,
-) -> (CachePlan, Vec<Splice>, Option<Shaped<'s>>) {
+) -> Result<Planned, PlanningFailed> {
     let mut rewritten = None;
     if planning.rewrites != Default::default() {
         let body = rewrite_body(&shaped.body, &shaped.wire, planning.rewrites).body;
@@ -211,18 +232,17 @@ fn plan<'s>(
             rewritten = Some(Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
         }
     }
-    let (body, wire) = match &rewritten {
-        Some(rewritten) => (&*rewritten.body, &*rewritten.wire),
-        None => (&*shaped.body, &*shaped.wire),
-    };
+    let shaped = rewritten.as_ref().unwrap_or(shaped);
+    let (body, wire) = (&*shaped.body, &*shaped.wire);
     let request = PlanRequest { wire, body, session: received.session.as_deref(), now };
-    let mut plan = upstream.planner.lock().unwrap_or_else(PoisonError::into_inner).plan(&request);
+    let mut plan = upstream.planner.ask(now, |planner| planner.plan(&request))?;
     if is_short(wire) {
         // What is not cached needs no way to a warm machine.
         plan.cache_key = None;
     }
-    let splices = plan_splices(body, wire, &plan);
-    (plan, splices, rewritten)
+    let (body, edits) = finished(received, shaped, plan_splices(body, wire, &plan), model);
+    let not_planned = why_not(&plan, wire);
+    Ok(Planned { not_planned, miss: miss(received, upstream, wire), plan, body, edits })
 }
 
 /// A body that nobody can read, which the operator wants sent all the same.

@@ -4,6 +4,7 @@
 //! Invariant: bytes that pass are passed as they are and at once; nothing of a stream is held back. However
 //! the reply ends, what is known of it goes into its record.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -218,7 +219,13 @@ impl Translated {
             match self.frames.as_mut().poll_next(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.idle.is_stale = true;
-                    self.frame(&frame, &mut out);
+                    let before = out.len();
+                    let framed = catch_unwind(AssertUnwindSafe(|| self.frame(&frame, &mut out)));
+                    if framed.is_err() {
+                        // Half an event would be none.
+                        out.truncate(before);
+                        self.fail(&mut out);
+                    }
                 }
                 Poll::Ready(Some(Err(_))) => self.fail(&mut out),
                 Poll::Ready(None) => {

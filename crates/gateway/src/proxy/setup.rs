@@ -10,6 +10,7 @@ use super::queue::FairQueue;
 use super::seen::CleanPrefixes;
 use super::upstream::{BadUpstream, Upstream};
 use crate::config::{FaultClass, GatewayConfig, RouteTarget, fits};
+use crate::planning::CachePlanners;
 
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -54,6 +55,8 @@ impl Setup {
     pub(crate) fn new(
         config: GatewayConfig,
         clock: &Arc<dyn Clock>,
+        planners: &Arc<dyn CachePlanners>,
+        now: f64,
         before: Option<&Setup>,
     ) -> Result<Setup, BadSetup> {
         if config.upstreams.is_empty() {
@@ -66,7 +69,7 @@ impl Setup {
             });
             upstreams.push(match same {
                 Some(same) => Arc::clone(same),
-                None => Arc::new(Upstream::new(upstream, &config, clock)?),
+                None => Arc::new(Upstream::new(upstream, &config, clock, planners, now)?),
             });
         }
         for route in &config.models {

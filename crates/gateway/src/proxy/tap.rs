@@ -4,6 +4,7 @@
 //! beyond it passes all the same and goes unread.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use memchr::{memchr, memmem};
@@ -31,6 +32,8 @@ pub(crate) struct Tap {
     pieces: u64,
     is_over: bool,
     has_failed: bool,
+    /// Whether reading failed, so that nothing more is read. What passes is not touched by it.
+    is_blind: bool,
 }
 
 #[derive(Debug)]
@@ -66,11 +69,23 @@ impl Tap {
             pieces: 0,
             is_over: false,
             has_failed: false,
+            is_blind: false,
         }
     }
 
     /// Takes in a piece of the reply.
     pub(crate) fn feed(&mut self, chunk: &Bytes) {
+        self.guarded(|tap| tap.take_in(chunk));
+    }
+
+    /// A defect of ours costs the counts and never the stream.
+    fn guarded(&mut self, read: impl FnOnce(&mut Tap)) {
+        if !self.is_blind {
+            self.is_blind = catch_unwind(AssertUnwindSafe(|| read(self))).is_err();
+        }
+    }
+
+    fn take_in(&mut self, chunk: &Bytes) {
         match &mut self.form {
             Form::Whole { pieces, length } => {
                 *length += chunk.len();
@@ -161,6 +176,12 @@ impl Tap {
 
     /// Reads what is left once the reply has ended.
     pub(crate) fn finish(&mut self) {
+        self.guarded(Tap::read_rest);
+        // Whoever can not read how a reply ends believes the connection.
+        self.is_over |= self.is_blind;
+    }
+
+    fn read_rest(&mut self) {
         match &mut self.form {
             Form::Stream { line, .. } => {
                 // The last line counts although nothing ends it.
@@ -336,6 +357,31 @@ mod tests {
         odd.feed(&Bytes::from_static(b"<html>\xff</html>"));
         odd.finish();
         assert_eq!(odd.usage(), None);
+    }
+
+    /// A decoder with a defect.
+    #[derive(Debug)]
+    struct Defect;
+
+    impl StreamDecoder for Defect {
+        fn decode(&mut self, _: &str, _: &mut Vec<StreamEvent>) -> Result<(), ErrorKind> {
+            panic!("a defect");
+        }
+
+        fn progress(&self) -> stave_llm::codec::Progress {
+            stave_llm::codec::Progress::Running
+        }
+    }
+
+    #[test]
+    fn a_defect_of_the_reader_costs_the_counts_only() {
+        let mut tap = Tap::stream(Surface::AnthropicMessages);
+        tap.decoder = Box::new(Defect);
+        for chunk in MESSAGES.as_bytes().chunks(40) {
+            tap.feed(&Bytes::copy_from_slice(chunk));
+        }
+        tap.finish();
+        assert_eq!((tap.usage(), tap.has_failed(), tap.is_over()), (None, false, true));
     }
 
     proptest::proptest! {

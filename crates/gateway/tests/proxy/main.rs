@@ -9,6 +9,7 @@
 )]
 
 mod client;
+mod failing;
 mod hostile;
 mod life;
 mod passing;

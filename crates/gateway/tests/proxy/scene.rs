@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stave_canon::{Clock, CountingIds, Timestamp};
+use stave_canon::{Clock, CountingIds, Ids, Timestamp};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
+use stave_gateway::planning::{CachePlanners, PlannersInMemory};
 use stave_gateway::{
     FaultClass, Gateway, GatewayConfig, GatewayOptions, GatewayTimeouts, ModelRoute, Retries, RouteTarget,
     UpstreamConfig,
@@ -61,6 +62,15 @@ pub(crate) struct Row {
 
 impl Scene {
     pub(crate) async fn new(config: GatewayConfig) -> Scene {
+        Scene::of(config, Arc::new(CountingIds::default()), Arc::new(PlannersInMemory)).await
+    }
+
+    /// The same with parts that the test brings.
+    pub(crate) async fn of(
+        config: GatewayConfig,
+        ids: Arc<dyn Ids>,
+        planners: Arc<dyn CachePlanners>,
+    ) -> Scene {
         let folder = tempfile::tempdir().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TestClock(Instant::now()));
         let evidence =
@@ -70,7 +80,8 @@ impl Scene {
             keys: evidence.keys(),
             sink: evidence.sink(),
             clock,
-            ids: Arc::new(CountingIds::default()),
+            ids,
+            planners,
             tracer: None,
             version: "test",
         };

@@ -51,6 +51,7 @@ pub(super) fn read(project: &Project) -> Result<GatewayConfig, Stop> {
             sensitivity: sensitivity(project),
             gate: settings.gate.unwrap_or(true),
             forward_unreadable: settings.forward_unreadable,
+            forward_unjudged: settings.forward_unjudged,
         },
         planning: settings.planning,
         prices: services::prices(project)?,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
+use stave_gateway::planning::PlannersInMemory;
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
 
 pub(crate) use self::stats::Stats as GatewayStats;
@@ -76,6 +77,7 @@ async fn serve(
         sink: evidence.sink(),
         clock,
         ids: Arc::new(RandomIds),
+        planners: Arc::new(PlannersInMemory),
         tracer: tracing.requests(),
         version: env!("CARGO_PKG_VERSION"),
     };

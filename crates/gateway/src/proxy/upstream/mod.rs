@@ -4,28 +4,31 @@
 //! with it is marked so that nothing prints it.
 
 mod breaker;
+mod planner;
 mod pool;
 mod retry_budget;
 mod socket;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
-use stave_block::{Planner, PlannerSettings, Surface};
+use stave_block::Surface;
 use stave_canon::Clock;
 use stave_llm::{Provider, Target};
 use thiserror::Error;
 
 use self::breaker::Breaker;
+use self::planner::UpstreamPlanner;
 use self::pool::{Broken, Pool};
 use self::retry_budget::RetryBudget;
 use self::socket::Place;
 use super::queue::FairQueue;
 use super::seen::SeenPrompts;
 use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
+use crate::planning::CachePlanners;
 
 pub(crate) use self::pool::{BrokenOff, UpstreamBody};
 
@@ -45,8 +48,8 @@ pub(crate) struct Upstream {
     pub(crate) breaker: Breaker,
     pub(crate) retry_budget: RetryBudget,
     pub(crate) queue: Option<Arc<FairQueue>>,
-    /// What the provider's cache is believed to hold. Held for the time of one plan only.
-    pub(crate) planner: Mutex<Planner>,
+    /// What the provider's cache is believed to hold.
+    pub(crate) planner: UpstreamPlanner,
     /// What earlier requests looked like, for those who ask why the cache missed.
     pub(crate) seen: SeenPrompts,
 }
@@ -83,6 +86,8 @@ impl Upstream {
         config: &UpstreamConfig,
         gateway: &GatewayConfig,
         clock: &Arc<dyn Clock>,
+        planners: &Arc<dyn CachePlanners>,
+        now: f64,
     ) -> Result<Upstream, BadUpstream> {
         let bad = |reason: String| BadUpstream { name: config.name.clone(), reason };
         if config.surfaces().is_empty() {
@@ -144,7 +149,7 @@ impl Upstream {
             breaker: Breaker::new(gateway.breaker),
             retry_budget: RetryBudget::new(&gateway.retries),
             queue,
-            planner: Mutex::new(Planner::new(PlannerSettings::default())),
+            planner: UpstreamPlanner::new(planners, &config.name, now),
             seen: SeenPrompts::default(),
             config: config.clone(),
         })
