@@ -39,6 +39,8 @@ pub(crate) struct Fault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) retry_after: Option<Duration>,
+    /// Whether the connection ends with the answer, because what follows on it can not be told apart.
+    pub(crate) ends_connection: bool,
 }
 
 impl Route {
@@ -128,11 +130,16 @@ pub(crate) fn codec(surface: Surface) -> &'static dyn AnswerCodec {
 
 impl Fault {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Fault { status, code, message: message.into(), retry_after: None }
+        Fault { status, code, message: message.into(), retry_after: None, ends_connection: false }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Fault::new(StatusCode::BAD_REQUEST, "invalid_request", message)
+    }
+
+    pub(crate) fn and_close(mut self) -> Self {
+        self.ends_connection = true;
+        self
     }
 
     pub(crate) fn after(mut self, wait: Option<Duration>) -> Self {
@@ -155,6 +162,9 @@ impl Fault {
         if let Some(wait) = self.retry_after {
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.ends_connection {
+            reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

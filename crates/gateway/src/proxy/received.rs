@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::header::HeaderMap;
+use hyper::header::{self, HeaderMap};
 use hyper::{StatusCode, body::Incoming};
 use stave_block::{Surface, WirePrompt};
 use stave_lower::{RequestBody, RequestFault};
@@ -103,6 +103,9 @@ pub(crate) async fn read_body(
     body: Incoming,
     limits: &GatewayLimits,
 ) -> Result<Bytes, Fault> {
+    if !is_framed_plainly(headers) {
+        return Err(Fault::bad_request("the body's transfer encoding is not `chunked` alone").and_close());
+    }
     if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
         let message = "the body must not be compressed";
         return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message));
@@ -114,6 +117,17 @@ pub(crate) async fn read_body(
             let message = "the body did not come in time";
             Err(Fault::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", message))
         }
+    }
+}
+
+/// Whether a body is framed in a way that everybody reads the same. The server takes every list of encodings that
+/// ends in `chunked`, undoes that one only, and would leave what is left to whoever comes next.
+fn is_framed_plainly(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (encodings.next(), encodings.next()) {
+        (None, _) => true,
+        (Some(only), None) => only.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
     }
 }
 
@@ -131,7 +145,7 @@ async fn collect(mut body: Incoming, most: usize) -> Result<Bytes, Fault> {
     let mut first = Bytes::new();
     let mut whole: Vec<u8> = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Fault::bad_request("the body broke off"))?;
+        let frame = frame.map_err(|_| Fault::bad_request("the body broke off").and_close())?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + whole.len() + data.len() > most {
             return Err(too_large());
