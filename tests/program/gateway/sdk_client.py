@@ -2,6 +2,7 @@
 
 `sdk_client.py upstream` answers as both providers do, on a free port of this machine.
 `sdk_client.py check DIRECT GATEWAY` has every conversation over both addresses.
+`sdk_client.py responses GATEWAY MODEL...` has conversations of the responses interface with models that are asked in others.
 """
 
 import asyncio
@@ -356,6 +357,54 @@ def coding_agent(client):
         messages.append({"role": "user", "content": results or [{"type": "text", "text": "go on"}]})
 
 
+def responses(base, model):
+    import openai
+    from pydantic import BaseModel
+
+    class Weather(BaseModel):
+        city: str
+        degrees: int
+
+    client = openai.OpenAI(base_url=f"{base}/v1", api_key="sk-mine", max_retries=0)
+    create = client.responses.create
+    said = "é中😀"
+    whole = create(model=model, input="hi", instructions="be terse")
+    assert whole.status == "completed" and whole.output_text.endswith(said), whole
+    assert (whole.usage.output_tokens, whole.usage.input_tokens_details.cached_tokens) == (5, 3), whole.usage
+    with client.responses.stream(model=model, input="hi", instructions="be terse") as stream:
+        deltas = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+        final = stream.get_final_response()
+    assert deltas == final.output_text == whole.output_text, (deltas, final, whole)
+    assert final.usage.output_tokens == 5, final.usage
+    parameters = {"type": "object", "properties": {"place": {"type": "string"}}}
+    tools = [{"type": "function", "name": "look_up", "parameters": parameters, "strict": False}]
+    picture = {"type": "input_image", "image_url": f"data:image/png;base64,{IMAGE}", "detail": "auto"}
+    question = [{"role": "user", "content": [{"type": "input_text", "text": "what is this"}, picture]}]
+    asked = create(model=model, input=question, tools=tools)
+    with client.responses.stream(model=model, input=question, tools=tools) as stream:
+        kinds = [event.type for event in stream]
+        streamed = stream.get_final_response()
+    assert "response.function_call_arguments.delta" in kinds and kinds[-1] == "response.completed", kinds
+    for answer in (asked, streamed):
+        (call,) = answer.output
+        assert (call.type, call.name, json.loads(call.arguments)) == ("function_call", "look_up", {"place": "é"}), call
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "42"}
+        again = question + [call.model_dump(exclude_none=True), result]
+        answered = create(model=model, input=again, tools=tools)
+        assert answered.output_text.endswith(said), answered
+    if model.startswith("chat-"):
+        parsed = client.responses.parse(model=model, input="weather", text_format=Weather)
+        assert parsed.output_parsed.degrees == 7, parsed
+    for wanted, ask in (
+        (400, lambda: create(model=model, input="hi", previous_response_id="resp_1")),
+        (429, lambda: create(model=f"{model}-429", input="hi")),
+        (404, lambda: create(model="nobody", input="hi")),
+    ):
+        kind, status, *_ = told(ask)
+        assert status == wanted, (kind, status, wanted)
+    print(f"responses work with {model}")
+
+
 def check(direct, gateway):
     count = 0
     for conversations in (openai_conversations, anthropic_conversations):
@@ -382,5 +431,8 @@ if __name__ == "__main__":
         print(server.server_address[1], flush=True)
         threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown()), daemon=True).start()
         server.serve_forever()
+    elif sys.argv[1] == "responses":
+        for model in sys.argv[3:]:
+            responses(sys.argv[2], model)
     else:
         check(sys.argv[2], sys.argv[3])

@@ -175,6 +175,13 @@ fn shape<'r>(
         let mut request =
             codec(received.surface()).decode_request(value).map_err(|kind| unreadable(kind.to_string()))?;
         model.clone_into(&mut request.model);
+        if let Some(name) =
+            kept_elsewhere(&request).filter(|_| received.surface() == Surface::OpenAiResponses)
+        {
+            let message =
+                format!("`{name}` names what only the provider keeps, and this model is somewhere else");
+            return Err(Fault::new(StatusCode::BAD_REQUEST, "unsupported_parameter", message));
+        }
         keep_known(&mut request, received.surface());
         let encoded = codec(surface).encode_request(&request);
         let body = encoded.body.to_string();
@@ -186,6 +193,22 @@ fn shape<'r>(
         return Ok(Shaped { body, wire: Cow::Owned(wire) });
     }
     Ok(Shaped { body, wire: Cow::Borrowed(wire) })
+}
+
+/// The part of a request that says where at the provider the rest of the conversation is. Without it the model would
+/// answer something else than it was asked.
+fn kept_elsewhere(request: &stave_llm::Request) -> Option<&'static str> {
+    let names = ["previous_response_id", "conversation", "prompt"];
+    let named = names.into_iter().find(|name| request.extra.get(*name).is_some_and(|value| !value.is_null()));
+    let in_background = request.extra.get("background").and_then(Value::as_bool) == Some(true);
+    let mut parts = request.messages.iter().flat_map(|message| &message.content);
+    let refers = parts.any(|part| match &part.kind {
+        stave_llm::PartKind::Other(item) => {
+            item.get("type").and_then(Value::as_str) == Some("item_reference")
+        }
+        _ => false,
+    });
+    named.or(in_background.then_some("background")).or(refers.then_some("item_reference"))
 }
 
 /// Fields that only the client's provider understands are not sent to another, which would refuse them.

@@ -109,6 +109,115 @@ async fn messages_are_answered_by_chat_completions() {
     assert_eq!(upstream.calls().len(), 3, "tokens were counted here");
 }
 
+const RESPONSES: &str = r#"{"model":"some-x","stream":STREAM,"instructions":"be terse","max_output_tokens":50,"store":false,"tools":[{"type":"function","name":"look","parameters":{"type":"object","properties":{"at":{"type":"string"}}},"strict":false}],"tool_choice":"auto","input":[{"role":"user","content":[{"type":"input_text","text":"what"},{"type":"input_image","image_url":"data:image/png;base64,QUJD","detail":"auto"}]},{"type":"function_call","call_id":"t0","name":"look","arguments":"{\"at\":\"a\"}"},{"type":"function_call_output","call_id":"t0","output":"nothing"}]}"#;
+
+/// What a stream of the responses interface comes to, read by its own decoder; every item that was begun is
+/// finished in its place.
+fn folded(text: &str) -> stave_llm::Response {
+    let codec = stave_llm::codec::codec_of(Provider::OpenAiResponses).unwrap();
+    let mut decoder = codec.stream_decoder();
+    let (mut events, mut begun, mut done) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, data) in text.lines().filter_map(|line| line.strip_prefix("data: ")).enumerate() {
+        decoder.decode(data, &mut events).unwrap();
+        let event = stave_canon::parse(data).unwrap();
+        assert_eq!(
+            event.get("sequence_number").and_then(Value::as_i64),
+            i64::try_from(number).ok(),
+            "{data}"
+        );
+        let place = || {
+            let at = |pointer: &str| event.pointer(pointer).map(Value::to_string).unwrap_or_default();
+            (at("/output_index"), at("/item/id"), at("/item/type"))
+        };
+        match event.get("type").and_then(Value::as_str) {
+            Some("response.output_item.added") => begun.push(place()),
+            Some("response.output_item.done") => done.push(place()),
+            _ => {}
+        }
+    }
+    assert_eq!(begun, done, "{text}");
+    let mut folded = stave_llm::Accumulator::new();
+    events.into_iter().for_each(|event| folded.add(event));
+    folded.finish()
+}
+
+#[tokio::test]
+async fn responses_are_answered_by_chat_completions_and_by_messages_streamed_and_with_tools() {
+    let chat = concat!(
+        "data: {\"id\":\"c\",\"model\":\"real\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"\"}}]}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"at\\\":1}\"}}]}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hé\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":8}}\n\ndata: [DONE]\n\n",
+    );
+    let messages = concat!(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"model\":\"real\",\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"look\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"at\\\":1}\"}}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"hé\"}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":8}}\n\n",
+        "data: {\"type\":\"message_stop\"}\n\n",
+    );
+    for (provider, stream, image) in [
+        (Provider::OpenAi, chat, "/messages/1/content/1/image_url/url"),
+        (Provider::Anthropic, messages, "/messages/0/content/1/source/data"),
+    ] {
+        let upstream = Upstream::start(move |_, _| {
+            let pieces: Vec<&[u8]> = stream.as_bytes().chunks(41).collect();
+            events(&pieces)
+        })
+        .await;
+        let mut settings = config(&upstream, provider);
+        if provider == Provider::OpenAi {
+            settings.upstreams[0].interfaces = vec![stave_block::Surface::OpenAiChat];
+        }
+        let scene = Scene::new(settings).await;
+        let answer = scene.post("/v1/responses", &RESPONSES.replace("STREAM", "true")).await;
+        let text = answer.text();
+        assert!(answer.is_whole && text.starts_with("event: response.created\n"), "{text}");
+        assert!(text.contains("event: response.completed\n"), "{text}");
+        let response = folded(&text);
+        assert_eq!((response.text().as_str(), response.model.as_deref()), ("hé", Some("real")));
+        let calls: Vec<_> = response.tool_calls().collect();
+        assert_eq!(calls.len(), 1, "{text}");
+        assert_eq!((calls[0].id.as_str(), calls[0].arguments.as_str()), ("t1", "{\"at\":1}"));
+        assert_eq!(response.usage.map(|usage| (usage.input, usage.output)), Some((5, 8)));
+        let sent = stave_canon::parse(&upstream.calls()[0].body).unwrap();
+        let sent_image = sent.pointer(image).and_then(Value::as_str).unwrap_or_default();
+        assert!(sent_image.ends_with("QUJD"), "{sent}");
+        let record = &scene.records_of(1).await[0];
+        assert_eq!((record.input, record.output, record.outcome.as_str()), (5, 8, "answered"));
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_provider_keeps_is_not_left_out() {
+    let upstream = Upstream::always(whole(200, "", crate::scene::MESSAGES_REPLY)).await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    let ask = |more: &str, input: &str| format!(r#"{{"model":"m","input":{input}{more}}}"#);
+    for (more, input, name) in [
+        (r#","previous_response_id":"resp_1""#, "\"hi\"", "previous_response_id"),
+        (r#","conversation":"conv_1""#, "\"hi\"", "conversation"),
+        (r#","prompt":{"id":"p_1"}"#, "\"hi\"", "prompt"),
+        (r#","background":true"#, "\"hi\"", "background"),
+        ("", r#"[{"type":"item_reference","id":"msg_1"}]"#, "item_reference"),
+    ] {
+        let answer = scene.post("/v1/responses", &ask(more, input)).await;
+        assert_eq!(
+            (answer.status, answer.at("/error/code").as_str()),
+            (400, "unsupported_parameter"),
+            "{name}"
+        );
+        assert!(answer.at("/error/message").contains(name), "{}", answer.text());
+    }
+    assert_eq!(upstream.calls().len(), 0);
+    let nothing = r#","previous_response_id":null,"background":false"#;
+    let answer = scene.post("/v1/responses", &ask(nothing, "\"hi\"")).await;
+    assert_eq!((answer.status, answer.at("/output/0/content/0/text").as_str()), (200, "hello"));
+}
+
 #[tokio::test]
 async fn errors_are_told_in_the_words_of_the_client() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
