@@ -126,6 +126,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a lock file beside the database tells other processes which runs are being worked on",
     },
     Exception {
+        path: "crates/gateway/src/planning/kept.rs",
+        what: &[Ambient::Spawning],
+        reason: "what planners learned is written on one thread, which its owner joins",
+    },
+    Exception {
         path: "crates/gateway/src/database/writer.rs",
         what: &[Ambient::Spawning],
         reason: "records and spending are written in groups on one thread, which its owner joins",

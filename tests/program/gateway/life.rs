@@ -46,6 +46,32 @@ fn settings(port: u16, more: &str) -> String {
 }
 
 #[tokio::test]
+async fn what_was_learned_of_caches_is_there_for_the_next_process() {
+    let upstream = Named::start("one").await;
+    let folder = Folder::new();
+    folder.write("stave.toml", settings(upstream.port, ""));
+    let prefixes = || -> i64 {
+        let file = folder.path().join(".stave/planner-one.sqlite");
+        let file = rusqlite::Connection::open(file).expect("a file");
+        file.query_row("SELECT count(*) FROM cache_prefix", [], |row| row.get(0)).expect("a count")
+    };
+    let mut known = 0;
+    for turn in 0..2 {
+        let process =
+            stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).env("HOUSE_KEY", "house-secret-1");
+        let gateway = Served::of(process).await;
+        let system = "Rule: be terse. ".repeat(600);
+        let ask = format!(
+            r#"{{"model":"claude-opus-5","max_tokens":8,"system":"{system}","messages":[{{"role":"user","content":"question {turn}"}}]}}"#
+        );
+        gateway.post("/v1/messages", &ask).await.is(200);
+        gateway.end().await.exits(0);
+        assert!(prefixes() > known, "{} after turn {turn}", prefixes());
+        known = prefixes();
+    }
+}
+
+#[tokio::test]
 async fn the_project_file_is_read_again_on_a_hangup() {
     let (first, second) = (Named::start("first").await, Named::start("second").await);
     let folder = Folder::new();

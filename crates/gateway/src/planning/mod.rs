@@ -2,9 +2,13 @@
 //!
 //! Invariant: nothing that goes wrong behind it, a panic included, keeps a request from being sent.
 
+mod kept;
+
 use std::fmt;
 
 use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
+
+pub use self::kept::KeptPlanners;
 
 /// Plans the requests to one upstream, and learns from what they came to.
 pub trait CachePlanner: Send + fmt::Debug {

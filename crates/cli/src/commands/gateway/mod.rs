@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
-use stave_gateway::planning::PlannersInMemory;
+use stave_gateway::planning::{CachePlanners, KeptPlanners};
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
 
 pub(crate) use self::stats::Stats as GatewayStats;
@@ -44,7 +44,10 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
-    let exit = runtime.block_on(serve(arguments, &project, listen, config, &evidence, clock, terminal));
+    let planners = KeptPlanners::start(folder)
+        .map_err(|error| Stop::internal(format!("the cache planners can not be started: {error}")))?;
+    let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
+    let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Everything that was left behind is in the file before the process ends.
     evidence.flush();
@@ -62,27 +65,37 @@ fn refuse_open(arguments: &Arguments, listen: SocketAddr, evidence: &Evidence) -
     ))
 }
 
+/// What the gateway keeps things in and takes the time from.
+struct Ports<'e> {
+    evidence: &'e Evidence,
+    planners: Arc<KeptPlanners>,
+    clock: Arc<dyn Clock>,
+}
+
 async fn serve(
     arguments: &Arguments,
     project: &Project,
     listen: SocketAddr,
     config: GatewayConfig,
-    evidence: &Evidence,
-    clock: Arc<dyn Clock>,
+    ports: Ports<'_>,
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
     let tracing = Tracing::of(project);
+    let Ports { evidence, planners, clock } = ports;
     let options = GatewayOptions {
         keys: evidence.keys(),
         sink: evidence.sink(),
         clock,
         ids: Arc::new(RandomIds),
-        planners: Arc::new(PlannersInMemory),
+        planners: Arc::clone(&planners) as Arc<dyn CachePlanners>,
         tracer: tracing.requests(),
         version: env!("CARGO_PKG_VERSION"),
     };
     let names: Vec<String> = config.upstreams.iter().map(|upstream| upstream.name.clone()).collect();
     let gateway = Gateway::new(config, options).map_err(|error| Stop::invalid(error.to_string()))?;
+    if let Some(trouble) = planners.trouble() {
+        terminal::error(&format!("warning: what is learned of caches is not kept: {trouble}"));
+    }
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|error| Stop::internal(format!("{listen} can not be listened on: {error}")))?;
