@@ -75,6 +75,53 @@ describe("bounds", () => {
     await page.close();
   });
 
+  it("on a slim screen the whole flow is in sight, from top to bottom", async () => {
+    server = await startServer({ example: "support" });
+    const { page, faults } = await openPage(browser, server.address, { width: 360, height: 740 });
+    await page.goto(`${server.address}/#/flow?path=flows/support.yaml`);
+    await page.locator('.react-flow__node[data-id="_output"]').waitFor();
+    const frame = await page.locator(".canvas").boundingBox();
+    const boxes = await page.locator(".react-flow__node").evaluateAll((nodes) =>
+      nodes.map((node) => {
+        const { x, y, width, height } = node.getBoundingClientRect();
+        return { id: node.getAttribute("data-id") ?? "", x, y, right: x + width, bottom: y + height };
+      }),
+    );
+    expect(boxes.length).toBe(8);
+    if (frame === null) throw new Error("there is no canvas");
+    for (const box of boxes) {
+      expect(box.x, box.id).toBeGreaterThanOrEqual(frame.x);
+      expect(box.right, box.id).toBeLessThanOrEqual(frame.x + frame.width);
+      expect(box.bottom, box.id).toBeLessThanOrEqual(frame.y + frame.height);
+    }
+    const top = (id: string) => boxes.find((box) => box.id === id)?.y ?? NaN;
+    expect(top("_input")).toBeLessThan(top("generate_response"));
+    expect(top("generate_response")).toBeLessThan(top("_output"));
+    // What is written in the file are places from left to right: they stay as they are.
+    const before = server.read("flows/support.yaml");
+    await page.locator('.react-flow__node[data-id="fetch_customer"]').click();
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.waitForTimeout(300);
+    expect(server.read("flows/support.yaml")).toBe(before);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("the request and the response stay where they are, and say why", async () => {
+    server = await startServer({ example: "support" });
+    const { page } = await openPage(browser, server.address, { width: 1280, height: 800 });
+    await page.goto(`${server.address}/#/flow?path=flows/support.yaml`);
+    const request = page.locator('.react-flow__node[data-id="_input"]');
+    await request.click();
+    await page.locator(".node-panel", { hasText: "Its place is not kept in the file" }).waitFor();
+    expect(await request.locator(".node").getAttribute("title")).toContain("not kept in the file");
+    const before = server.read("flows/support.yaml");
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.waitForTimeout(300);
+    expect(server.read("flows/support.yaml")).toBe(before);
+    await page.close();
+  });
+
   it("a server with keys asks for one, and tells a wrong one from a right one", async () => {
     server = await startServer({
       example: "support",

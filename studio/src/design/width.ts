@@ -5,6 +5,7 @@ export type Width = "narrow" | "middle" | "wide";
 
 const WIDE = window.matchMedia("(min-width: 1700px)");
 const MIDDLE = window.matchMedia("(min-width: 900px)");
+const UPRIGHT = window.matchMedia("(max-width: 640px)");
 
 export function useWidth(): Width {
   return useSyncExternalStore(
@@ -17,5 +18,16 @@ export function useWidth(): Width {
       };
     },
     () => (WIDE.matches ? "wide" : MIDDLE.matches ? "middle" : "narrow"),
+  );
+}
+
+/** Whether the screen is so slim that what goes from left to right elsewhere goes from top to bottom. */
+export function useUpright(): boolean {
+  return useSyncExternalStore(
+    (tell) => {
+      UPRIGHT.addEventListener("change", tell);
+      return () => UPRIGHT.removeEventListener("change", tell);
+    },
+    () => UPRIGHT.matches,
   );
 }

@@ -1,17 +1,18 @@
 // One edge, with its condition where there is one.
-import { BaseEdge, EdgeLabelRenderer, getBezierPath, type EdgeProps } from "@xyflow/react";
+import { BaseEdge, EdgeLabelRenderer, getBezierPath, Position, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
 import type { CanvasEdge } from "./elements";
 
 export const FlowEdge = memo(function FlowEdge(props: EdgeProps<CanvasEdge>) {
   const { id, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data } = props;
+  const isDown = data?.direction === "down";
   const [path, labelX, labelY] = getBezierPath({
     sourceX,
     sourceY,
     targetX,
     targetY,
-    sourcePosition,
-    targetPosition,
+    sourcePosition: isDown ? Position.Bottom : sourcePosition,
+    targetPosition: isDown ? Position.Top : targetPosition,
   });
   const edge = data?.edge;
   const label = edge === undefined ? null : labelOf(edge);

@@ -17,17 +17,20 @@ import {
   type FinalConnectionState,
   type NodeChange,
   type OnConnectStartParams,
+  type ReactFlowInstance,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { use, useCallback, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Graph, Point } from "../api/types";
 import { IconButton } from "../design/Button";
+import { useUpright } from "../design/width";
 import { ConnectingContext, IDLE } from "./connecting";
 import { DrawnEdge } from "./DrawnEdge";
 import { edgesOf, nodesOf, type CanvasEdge, type CanvasNode, type RunOverlay } from "./elements";
 import { FlowEdge } from "./FlowEdge";
 import { NODE_WIDTH, toFile } from "./geometry";
 import "./graph.css";
+import type { Direction } from "./layout";
 import { focusNode, isArrow, nearest, neighbour } from "./navigation";
 import { portOf } from "./names";
 import { NodeCard } from "./NodeCard";
@@ -36,8 +39,8 @@ const NODE_TYPES = { flow: NodeCard };
 const EDGE_TYPES = { flow: FlowEdge };
 const MANY = 300;
 const STEP = 10;
-const SMALL = 600;
-const READABLE = 0.7;
+const READABLE = 0.5;
+const MARGIN = 12;
 const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1.3 };
 const MAP = { width: 140, height: 90 };
 
@@ -53,7 +56,7 @@ export interface GraphEditing {
   connect: (from: string, to: string) => void;
   startDrawing: (from: string) => void;
   /** An edge was let go over nothing. */
-  dropped: (from: string, at: Point) => void;
+  dropped: (from: string, at: Point | null) => void;
   refused: (reason: string) => void;
   arrange: () => void;
 }
@@ -81,7 +84,8 @@ const isFar = (state: { transform: [number, number, number] }) => state.transfor
 
 function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, editing = null, tools }: GraphCanvasProps) {
   const editable = editing !== null;
-  const { nodes, edges, setNodes, setEdges } = useElements(graph, overlay, editable, selected);
+  const direction: Direction = useUpright() ? "down" : "right";
+  const { nodes, edges, setNodes, setEdges } = useElements(graph, overlay, editable, direction, selected);
   const flow = useReactFlow<CanvasNode, CanvasEdge>();
   const far = useFlowStore(isFar);
   const connecting = use(ConnectingContext);
@@ -93,11 +97,11 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
     const element = frame.current;
     if (element === null) return;
     const observer = new ResizeObserver(() => {
-      if (!moved.current && element.clientWidth > SMALL) void flow.fitView(FIT);
+      if (!moved.current && element.clientWidth > 0) void showWhole(flow, element, direction);
     });
     observer.observe(element);
     return () => observer.disconnect();
-  }, [flow]);
+  }, [flow, direction]);
 
   const onNodesChange = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
@@ -136,9 +140,13 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
       if (target !== undefined && !target.allowed) editing?.refused(target.reason ?? "It can not be connected.");
     } else if (state.toNode === null) {
       const at = "changedTouches" in event ? event.changedTouches[0] : event;
-      if (at !== undefined) editing?.dropped(from, flow.screenToFlowPosition({ x: at.clientX, y: at.clientY }));
+      if (at !== undefined) editing?.dropped(from, placeAt(at));
     }
   };
+
+  // Where a node goes in the file, when it was let go here; a flow that is drawn from top to bottom can not say.
+  const placeAt = (at: { clientX: number; clientY: number }) =>
+    direction === "down" ? null : flow.screenToFlowPosition({ x: at.clientX, y: at.clientY });
 
   const go = (id: string) => {
     onSelect([id]);
@@ -222,12 +230,7 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
         maxZoom={2}
         fitView
         onInit={(instance) => {
-          // On a small screen a whole flow is too small to read: begin at its beginning.
-          const box = frame.current?.getBoundingClientRect();
-          if (box === undefined || box.width > SMALL || instance.getZoom() >= READABLE) return;
-          const { x, y, height } = instance.getNodesBounds(nodes);
-          const middle = box.height / 2 - (y + height / 2) * READABLE;
-          void instance.setViewport({ x: 16 - x * READABLE, y: middle, zoom: READABLE });
+          if (frame.current !== null) void showWhole(instance, frame.current, direction);
         }}
         fitViewOptions={FIT}
         onMoveStart={(event) => {
@@ -237,12 +240,12 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
         proOptions={{ hideAttribution: true }}
       >
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
-        <MiniMap pannable zoomable ariaLabel="Map of the flow" nodeClassName={mapClass} style={MAP} />
+        {direction === "right" && <MiniMap pannable zoomable ariaLabel="Map of the flow" nodeClassName={mapClass} style={MAP} />}
         <Panel position="bottom-left" className="panel zooming">
           <IconButton icon="add" label="Zoom in" onClick={() => void flow.zoomIn()} />
           <IconButton icon="less" label="Zoom out" onClick={() => void flow.zoomOut()} />
           <IconButton icon="fit" label="Fit the view" onClick={() => void flow.fitView({ ...FIT, duration: 150 })} />
-          {editing !== null && <IconButton icon="arrange" label="Arrange all nodes" onClick={editing.arrange} />}
+          {editing !== null && direction === "right" && <IconButton icon="arrange" label="Arrange all nodes" onClick={editing.arrange} />}
         </Panel>
         {tools !== undefined && (
           <Panel position="top-left" className="panel">
@@ -273,23 +276,45 @@ function isOutside(element: Element, frame: Element | null): boolean {
   return inner.left < outer.left || inner.right > outer.right || inner.top < outer.top || inner.bottom > outer.bottom;
 }
 
+/** What the elements were made from. */
+interface Seen {
+  graph: Graph | null;
+  overlay: RunOverlay | null;
+  direction: Direction;
+  selected: readonly string[];
+}
+
+/** Shows all of a flow, or where that would be too small to read, its beginning. */
+function showWhole(flow: ReactFlowInstance<CanvasNode, CanvasEdge>, frame: Element, direction: Direction): Promise<boolean> {
+  const bounds = flow.getNodesBounds(flow.getNodes());
+  if (direction === "right" || bounds.width === 0) return flow.fitView(FIT);
+  const wide = (frame.clientWidth - 2 * MARGIN) / bounds.width;
+  if (Math.min(wide, (frame.clientHeight - 2 * MARGIN) / bounds.height) >= READABLE) return flow.fitView(FIT);
+  const zoom = Math.min(Math.max(wide, READABLE), 1);
+  const x = frame.clientWidth / 2 - (bounds.x + bounds.width / 2) * zoom;
+  return flow.setViewport({ x, y: MARGIN - bounds.y * zoom, zoom });
+}
+
 /** The drawn elements. They follow the graph, and between two graphs the pointer. */
-function useElements(graph: Graph, overlay: RunOverlay | null, editable: boolean, selected: readonly string[]) {
+function useElements(
+  graph: Graph,
+  overlay: RunOverlay | null,
+  editable: boolean,
+  direction: Direction,
+  selected: readonly string[],
+) {
   const [nodes, setNodes] = useState<CanvasNode[]>([]);
   const [edges, setEdges] = useState<CanvasEdge[]>([]);
-  const [seen, setSeen] = useState<{ graph: Graph | null; overlay: RunOverlay | null; selected: readonly string[] }>({
-    graph: null,
-    overlay: null,
-    selected: [],
-  });
-  if (seen.graph !== graph || seen.overlay !== overlay || seen.selected !== selected) {
-    setSeen({ graph, overlay, selected });
-    const drawn = nodesOf(graph, overlay, editable, nodes);
+  const [seen, setSeen] = useState<Seen>({ graph: null, overlay: null, direction, selected: [] });
+  const isSeen = seen.graph === graph && seen.overlay === overlay && seen.direction === direction;
+  if (!isSeen || seen.selected !== selected) {
+    setSeen({ graph, overlay, direction, selected });
+    const drawn = nodesOf(graph, overlay, editable, direction, nodes);
     // One node takes part in the order of focus: the one that is selected, or the first.
     const stop = selected.at(-1) ?? graph.nodes[0]?.id;
     const chosen = new Set(selected);
     setNodes(drawn.map((node) => marked(node, chosen.has(node.id), node.id === stop)));
-    setEdges(edgesOf(graph, overlay, edges));
+    setEdges(edgesOf(graph, overlay, direction, edges));
   }
   return { nodes, edges, setNodes, setEdges };
 }

@@ -6,9 +6,9 @@ import type { GraphNode, Port } from "../api/types";
 import { Icon } from "../design/Icon";
 import { duration } from "../run/amounts";
 import { useFit } from "./connecting";
-import type { CanvasNode } from "./elements";
+import type { CanvasNode, NodeData } from "./elements";
 import { lookOf, typeFamily } from "./kinds";
-import { handleId } from "./names";
+import { END_PLACE, handleId } from "./names";
 
 export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<CanvasNode>) {
   const { node, run, editable } = data;
@@ -16,7 +16,7 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Can
   const status = run === null ? "" : ` status-${run.status}`;
   const faulty = node.errors > 0 ? " has-errors" : node.warnings > 0 ? " has-warnings" : "";
   return (
-    <div className={`node tone-${look.tone}${selected ? " selected" : ""}${status}${faulty}`}>
+    <div className={`node tone-${look.tone}${selected ? " selected" : ""}${status}${faulty}`} title={standing(data)}>
       <header>
         <Icon name={look.icon} />
         <div className="names">
@@ -44,6 +44,12 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Can
     </div>
   );
 });
+
+/** The request and the response can not be moved; whoever tries is told why. */
+function standing({ node, editable }: NodeData): string | undefined {
+  const isEnd = node.kind === "input" || node.kind === "output";
+  return editable && isEnd ? END_PLACE : undefined;
+}
 
 function titleOf(node: GraphNode): string {
   if (node.kind === "input") return "Request";

@@ -5,7 +5,7 @@ import { Button, IconButton } from "../design/Button";
 import { Prose } from "../design/Prose";
 import type { FlowDocument } from "../document/document";
 import { useStore } from "../document/store";
-import { endText, idFault } from "./names";
+import { END_PLACE, endText, idFault } from "./names";
 import "./nodePanel.css";
 
 interface NodePanelProps {
@@ -42,6 +42,7 @@ export function NodePanel(props: NodePanelProps) {
           {node.state !== null && <span className="badge">state: {node.state}</span>}
           {node.tool_only && <span className="badge">tool only</span>}
         </p>
+        {isEnd && <p className="faint">{END_PLACE}</p>}
         <div className="row wrap">
           {node.range !== null && (
             <Button small icon="text" onClick={onShow} title="Show its lines (Enter)">

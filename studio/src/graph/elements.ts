@@ -3,7 +3,7 @@ import type { Edge, Node } from "@xyflow/react";
 import type { EdgeRun, NodeRun } from "../api/runs";
 import type { Graph, GraphEdge, GraphNode, Point } from "../api/types";
 import { NODE_WIDTH, nodeHeight, toCanvas } from "./geometry";
-import { arrange } from "./layout";
+import { arrange, type Direction } from "./layout";
 import { handleId, spoken } from "./names";
 
 export interface NodeData extends Record<string, unknown> {
@@ -14,6 +14,7 @@ export interface NodeData extends Record<string, unknown> {
 
 export interface EdgeData extends Record<string, unknown> {
   edge: GraphEdge;
+  direction: Direction;
 }
 
 export type CanvasNode = Node<NodeData, "flow">;
@@ -27,8 +28,9 @@ export interface RunOverlay {
   edges: ReadonlyMap<string, EdgeRun["state"]>;
 }
 
-/** Where every node is drawn. */
-export function placesOf(graph: Graph): Map<string, Point> {
+/** Where every node is drawn. Places in the file are those of a flow that goes from left to right. */
+export function placesOf(graph: Graph, direction: Direction = "right"): Map<string, Point> {
+  if (direction === "down") return arrange(graph, direction);
   const written = graph.nodes.some((node) => node.position !== null);
   if (!written) return arrange(graph);
   const places = new Map(graph.nodes.map((node) => [node.id, toCanvas(node.layout)]));
@@ -59,9 +61,10 @@ export function nodesOf(
   graph: Graph,
   overlay: RunOverlay | null,
   editable: boolean,
+  direction: Direction,
   before: readonly CanvasNode[],
 ): CanvasNode[] {
-  const places = placesOf(graph);
+  const places = placesOf(graph, direction);
   const known = new Map(before.map((node) => [node.id, node]));
   return graph.nodes.map((node) => {
     const position = places.get(node.id) ?? { x: 0, y: 0 };
@@ -79,7 +82,7 @@ export function nodesOf(
       data,
       width: NODE_WIDTH,
       height: nodeHeight(node),
-      draggable: editable && !isEnd,
+      draggable: editable && !isEnd && direction === "right",
       deletable: editable && !isEnd,
       connectable: editable,
       ariaLabel: spoken(node),
@@ -91,7 +94,12 @@ function same(data: NodeData, node: GraphNode, run: NodeRun | null, editable: bo
   return data.run === run && data.editable === editable && JSON.stringify(data.node) === JSON.stringify(node);
 }
 
-export function edgesOf(graph: Graph, overlay: RunOverlay | null, before: readonly CanvasEdge[]): CanvasEdge[] {
+export function edgesOf(
+  graph: Graph,
+  overlay: RunOverlay | null,
+  direction: Direction,
+  before: readonly CanvasEdge[],
+): CanvasEdge[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const known = new Map(before.map((edge) => [edge.id, edge]));
   return graph.edges.flatMap((edge) => {
@@ -101,7 +109,8 @@ export function edgesOf(graph: Graph, overlay: RunOverlay | null, before: readon
     const state = overlay?.edges.get(runKey(edge)) ?? null;
     const className = classOf(edge, state);
     const old = known.get(edge.id);
-    if (old?.className === className && JSON.stringify(old.data?.edge) === JSON.stringify(edge)) return [old];
+    const isKnown = old?.className === className && old.data?.direction === direction;
+    if (isKnown && JSON.stringify(old.data?.edge) === JSON.stringify(edge)) return [old];
     return [
       {
         id: edge.id,
@@ -110,7 +119,7 @@ export function edgesOf(graph: Graph, overlay: RunOverlay | null, before: readon
         sourceHandle,
         targetHandle,
         className,
-        data: { edge },
+        data: { edge, direction },
         type: "flow",
         deletable: edge.written !== null,
         selected: old?.selected ?? false,

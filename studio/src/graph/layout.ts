@@ -1,7 +1,8 @@
 // Where nodes go when the file does not say: in columns by their longest way from the request, ordered so that
 // edges cross little.
 //
-// Invariants: the same graph gives the same places; no two nodes overlap; edges lead to the right.
+// Invariants: the same graph gives the same places; no two nodes overlap; edges lead to the right, or down where the
+// screen is slim.
 import type { Graph, GraphNode, Point } from "../api/types";
 import { NODE_WIDTH, nodeHeight } from "./geometry";
 
@@ -9,13 +10,20 @@ const COLUMN_GAP = 110;
 const ROW_GAP = 28;
 const SWEEPS = 6;
 const LEAST_ROWS = 8;
+/** From top to bottom: nodes beside each other, and the gaps between them. */
+const ABREAST = 2;
+const BESIDE_GAP = 36;
+const BELOW_GAP = 56;
 
-export function arrange(graph: Pick<Graph, "nodes" | "edges">): Map<string, Point> {
+export type Direction = "right" | "down";
+
+export function arrange(graph: Pick<Graph, "nodes" | "edges">, direction: Direction = "right"): Map<string, Point> {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const links = graph.edges
     .map((edge) => ({ from: edge.from.node, to: edge.to.node }))
     .filter(({ from, to }) => from !== to && nodes.has(from) && nodes.has(to));
   const columns = orderColumns(columnsOf(graph.nodes, links), links);
+  if (direction === "down") return placeDown(columns.flatMap((column) => pieces(column, ABREAST)), nodes);
   // A column that is much taller than the rest is set as several, so that the whole fits a screen.
   const most = Math.max(LEAST_ROWS, Math.ceil(Math.sqrt(1.5 * graph.nodes.length)));
   return place(columns.flatMap((column) => pieces(column, most)), nodes);
@@ -106,5 +114,17 @@ function place(columns: readonly string[][], nodes: ReadonlyMap<string, GraphNod
       y += height(id) + ROW_GAP;
     }
   });
+  return places;
+}
+
+function placeDown(rows: readonly string[][], nodes: ReadonlyMap<string, GraphNode>): Map<string, Point> {
+  const places = new Map<string, Point>();
+  let y = 0;
+  for (const row of rows) {
+    const present = row.flatMap((id) => nodes.get(id) ?? []);
+    const width = present.length * (NODE_WIDTH + BESIDE_GAP) - BESIDE_GAP;
+    present.forEach((node, index) => places.set(node.id, { x: index * (NODE_WIDTH + BESIDE_GAP) - width / 2, y }));
+    y += Math.max(0, ...present.map(nodeHeight)) + BELOW_GAP;
+  }
   return places;
 }
