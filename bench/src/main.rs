@@ -32,6 +32,7 @@ mod peer;
 mod plans;
 mod proxies;
 mod report;
+mod serve;
 mod traces;
 mod worker;
 mod workload;
@@ -66,6 +67,7 @@ enum Command {
     Traces(traces::Traces),
     Plans(plans::Plans),
     Engines(engines::Engines),
+    Serve(serve::Serve),
 }
 
 fn main() -> ExitCode {
@@ -74,6 +76,14 @@ fn main() -> ExitCode {
         None => benchmarks(&arguments),
         Some(Command::Engines(arguments)) => match engines::table(arguments, &Machine::look()) {
             Ok(table) => print(&table),
+            Err(error) => refuse(&error.to_string()),
+        },
+        Some(Command::Serve(arguments)) => match serve::table(arguments) {
+            Ok((table, true)) => print(&table),
+            Ok((table, false)) => {
+                print(&table);
+                ExitCode::FAILURE
+            }
             Err(error) => refuse(&error.to_string()),
         },
         Some(Command::Plans(arguments)) => print(&plans::table(arguments).to_string()),

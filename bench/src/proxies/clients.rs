@@ -20,7 +20,7 @@ pub(super) struct Clients {
     turn: usize,
 }
 
-struct Connection {
+pub(crate) struct Connection {
     address: SocketAddr,
     socket: TcpStream,
     bytes: Vec<u8>,
@@ -75,7 +75,7 @@ impl Clients {
 }
 
 impl Connection {
-    async fn open(address: SocketAddr) -> std::io::Result<Connection> {
+    pub(crate) async fn open(address: SocketAddr) -> std::io::Result<Connection> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
         Ok(Connection { address, socket, bytes: Vec::with_capacity(16 * 1024) })
@@ -86,7 +86,7 @@ impl Connection {
         matches!(self.socket.try_read(&mut [0]), Ok(0))
     }
 
-    async fn ask(&mut self, request: &[u8]) -> Result<String, Error> {
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<String, Error> {
         let failed = |error: std::io::Error| Error::Failed(error.to_string());
         if self.is_closed() {
             *self = Connection::open(self.address).await.map_err(failed)?;
@@ -111,7 +111,7 @@ impl Connection {
         while self.bytes.len() < whole {
             self.more().await?;
         }
-        if !self.bytes.starts_with(b"HTTP/1.1 200") {
+        if !self.bytes.starts_with(b"HTTP/1.1 2") {
             return Err(Error::Failed(String::from_utf8_lossy(&self.bytes).into_owned()));
         }
         Ok(String::from_utf8_lossy(&self.bytes[head..]).into_owned())

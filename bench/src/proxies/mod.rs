@@ -2,9 +2,9 @@
 //!
 //! Upstream and clients are threads of this program; only the process between them is accounted for.
 
-mod clients;
-mod process;
-mod upstream;
+pub(crate) mod clients;
+pub(crate) mod process;
+pub(crate) mod upstream;
 
 use std::fs;
 use std::net::SocketAddr;

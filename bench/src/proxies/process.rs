@@ -23,7 +23,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a process and waits until it listens. What it says goes into a file.
-    pub(super) fn start(mut command: Command, address: SocketAddr, said: &Path) -> Result<Running, Error> {
+    pub(crate) fn start(mut command: Command, address: SocketAddr, said: &Path) -> Result<Running, Error> {
         let failed = |error: std::io::Error| Error::Failed(error.to_string());
         let output = File::create(said).map_err(failed)?;
         let errors = output.try_clone().map_err(failed)?;
@@ -52,7 +52,7 @@ impl Running {
     }
 
     /// What it has used so far, all its threads together.
-    pub(super) fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         cost::process(self.child.id())
     }
 }
@@ -65,7 +65,7 @@ impl Drop for Running {
 }
 
 /// An address on this machine that nobody listens on.
-pub(super) fn free_address() -> Result<SocketAddr, Error> {
+pub(crate) fn free_address() -> Result<SocketAddr, Error> {
     let listener = TcpListener::bind("127.0.0.1:0");
     listener.and_then(|listener| listener.local_addr()).map_err(|error| Error::Failed(error.to_string()))
 }

@@ -115,7 +115,7 @@ pub(super) fn body_length(head: &[u8]) -> Length {
     Length::Bytes(field("content-length").and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
-pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(crate) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 

@@ -1,7 +1,6 @@
 //! Many at once: watchers of one run, and runs one after the other without a pause.
 //!
-//! The numbers of the design are measured with `stave serve` built for release:
-//! `STAVE_LOAD_WATCHERS=500 STAVE_LOAD_RUNS=2000 cargo test --release -p stave-cli --test program serve::load`.
+//! A steady rate over a longer time is `stave-bench serve`.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::client::{Served, ask};
 use super::sample::{caller, project};
-use crate::json::text;
+use crate::json::{items, text};
 use crate::scripted::host::HostScript;
 
 fn wanted(variable: &str, otherwise: usize) -> usize {
@@ -97,4 +96,35 @@ async fn runs_in_a_row_are_all_answered() {
         at(0.99)
     );
     assert_eq!(took.len(), runs / connections * connections);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_begin_at_the_same_time_are_each_watched_to_their_end() {
+    let runs = wanted("STAVE_LOAD_WATCHED", 120);
+    let folder = project();
+    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 600, "json": {"ok": true}, "times": 9999}"#;
+    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
+    let server = host.serve().await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &["--max-runs", &(2 * runs).to_string()]).await;
+    let mut watching = JoinSet::new();
+    for _ in 0..runs {
+        let port = served.port;
+        watching.spawn(async move {
+            let body = Some(r#"{"flow": "caller", "input": {"page": "slow"}}"#);
+            let json = [("content-type", "application/json")];
+            let begun = ask(port, "POST", "/runs", &json, None, body).await.is(202).json();
+            let run = text(&begun, "run_id").expect("a run has an id").to_owned();
+            let events = ask(port, "GET", &format!("/runs/{run}/events"), &[], None, None).await.is(200);
+            let names: Vec<&str> =
+                events.body.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+            assert_eq!(names, ["started", "step", "ended"], "{events:?}");
+            assert!(events.body.contains(&format!(r#""run_id":"{run}","status":"ok""#)), "{events:?}");
+            run
+        });
+    }
+    let seen: std::collections::BTreeSet<String> = watching.join_all().await.into_iter().collect();
+    assert_eq!(seen.len(), runs, "every run is one of its own");
+    let listed = served.get("/runs?status=ok&limit=1000").await.is(200).json();
+    assert_eq!(items(&listed, "runs").len(), runs);
 }
