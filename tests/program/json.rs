@@ -29,6 +29,12 @@ pub(crate) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).unwrap_or_default()
 }
 
+/// The values of a list that is written as text.
+#[track_caller]
+pub(crate) fn values(text: &str) -> Vec<Value> {
+    stave_canon::parse(text).unwrap().as_array().unwrap().to_vec()
+}
+
 /// A whole number that is not negative.
 pub(crate) fn count(value: &Value, key: &str) -> Option<u64> {
     value.get(key).and_then(Value::as_i64).and_then(|number| u64::try_from(number).ok())

@@ -2,8 +2,9 @@
 
 use stave_canon::Value;
 
-use super::sample::{LOOPBACK, asker, values};
+use super::sample::{LOOPBACK, asker};
 use crate::folder::Folder;
+use crate::json::values;
 use crate::process::{Finished, stave};
 use crate::scripted::model::ModelScript;
 

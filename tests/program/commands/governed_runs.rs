@@ -1,7 +1,8 @@
 //! What a model step asks is governed: the prompt, the values in it, the tools' answers and the model.
 
-use super::sample::{LOOPBACK as PROJECT, values};
+use super::sample::{LOOPBACK as PROJECT, with_tool};
 use crate::folder::Folder;
+use crate::json::values;
 use crate::process::{Finished, stave};
 use crate::scripted::model::ModelScript;
 
@@ -98,38 +99,10 @@ async fn the_projects_constraints_are_in_every_prompt() {
 
 #[tokio::test]
 async fn a_tools_answer_is_judged_before_the_model_sees_it() {
-    let flow = |port: u16, answer: &str| {
+    let look = |answer: &str| {
         format!(
-            r#"version: "1.0"
-metadata: {{name: tools}}
-context: {{requires: [q]}}
-nodes:
-  ask:
-    type: transform
-    inputs: [{{name: q, type: string}}]
-    outputs: [{{name: a, type: string}}]
-    prompt:
-      template: "{{{{ q }}}}"
-      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{port}/v1"}}
-      tools:
-        - name: look
-          description: Looks.
-          parameters: {{type: object, properties: {{q: {{type: string}}}}, required: [q]}}
-          maps_to: look
-    runtime: {{retries: 0}}
-  look:
-    type: transform
-    inputs: [{{name: q, type: string}}]
-    outputs: [{{name: r, type: string}}]
-    transform:
-      mode: code
-      spec: |
-        def transform(inputs, context, state):
-            return {{'r': '{answer}'}}
-edges:
-  - {{from: _input.q, to: ask.q}}
-  - {{from: ask.a, to: _output.a}}
-"#
+            "    outputs: [{{name: r, type: string}}]\n    transform:\n      mode: code\n      spec: |\n        \
+             def transform(inputs, context, state):\n            return {{'r': '{answer}'}}"
         )
     };
     let script = r#"[{"tool_calls": [{"name": "look", "arguments": {"q": "x"}}]}, {"content": "Done."}]"#;
@@ -140,7 +113,7 @@ edges:
         let server = model.serve().await;
         let folder = Folder::new();
         folder.write("stave.toml", PROJECT);
-        folder.write("flow.yaml", flow(server.port, answer));
+        folder.write("flow.yaml", with_tool(server.port, &look(answer)));
         let run = stave(&folder, ["run", "flow.yaml", "--input", "-"]).env("OPENAI_API_KEY", "test");
         let finished = run.input(r#"{"q": "where?"}"#).finish().await.exits(exit);
         assert_eq!(model.log.lock().calls.len(), calls, "{finished}");

@@ -1,8 +1,8 @@
 //! `stave run --record` and `--replay`: model exchanges written down, and answered from what was written.
 
-use super::sample::{LOOPBACK, asker, values};
+use super::sample::{LOOPBACK, asker};
 use crate::folder::Folder;
-use crate::json::text;
+use crate::json::{text, values};
 use crate::mask::mask;
 use crate::process::stave;
 use crate::scripted::model::ModelScript;

@@ -2,9 +2,9 @@
 
 use stave_canon::Value;
 
-use super::sample::{DOUBLE, LOOPBACK, asker, broken, values};
+use super::sample::{DOUBLE, LOOPBACK, asker, broken};
 use crate::folder::{Folder, repository_file};
-use crate::json::{items, text};
+use crate::json::{items, text, values};
 use crate::mask::mask;
 use crate::process::{Finished, stave};
 use crate::scripted::model::ModelScript;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use stave_canon::Value;
 
-use super::sample::LOOPBACK;
+use super::sample::{LOOPBACK, with_tool};
 use crate::folder::Folder;
-use crate::json::{items, text};
+use crate::json::{items, text, values};
 use crate::process::stave;
 use crate::scripted::host::HostScript;
 use crate::scripted::model::ModelScript;
@@ -59,7 +59,7 @@ edges:
 }
 
 fn host(entries: &str) -> std::sync::Arc<HostScript> {
-    HostScript::new(stave_canon::parse(entries).unwrap().as_array().unwrap())
+    HostScript::new(&values(entries))
 }
 
 #[tokio::test]
@@ -186,49 +186,21 @@ async fn a_process_that_is_asked_to_end_finishes_the_effect_and_leaves_the_run_t
 
 #[tokio::test]
 async fn a_run_killed_in_a_tool_loop_asks_no_question_and_runs_no_tool_twice() {
-    let model = ModelScript::new(
-        stave_canon::parse(
-            r#"[{"tool_calls": [{"name": "look", "arguments": {"q": "a"}}]},
+    let model = ModelScript::new(&values(
+        r#"[{"tool_calls": [{"name": "look", "arguments": {"q": "a"}}]},
                 {"tool_calls": [{"name": "look", "arguments": {"q": "b"}}]},
                 {"content": "done", "delay_ms": 3000},
                 {"content": "done after all"}]"#,
-        )
-        .unwrap()
-        .as_array()
-        .unwrap(),
-    );
+    ));
     let model_server = model.serve().await;
     let script = host(r#"[{"path": "/look", "json": {"found": 1}, "times": 9}]"#);
     let server = script.serve().await;
-    let flow = format!(
-        r#"version: "1.0"
-metadata: {{name: tools}}
-context: {{requires: [q]}}
-nodes:
-  ask:
-    type: transform
-    inputs: [{{name: q, type: string}}]
-    outputs: [{{name: a, type: string}}]
-    prompt:
-      template: "{{{{ q }}}}"
-      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{}/v1"}}
-      tools:
-        - name: look
-          description: Looks.
-          parameters: {{type: object, properties: {{q: {{type: string}}}}, required: [q]}}
-          maps_to: look
-    runtime: {{retries: 0}}
-  look:
-    type: transform
-    inputs: [{{name: q, type: string}}]
-    outputs: [{{name: r, type: object}}]
-    transform: {{mode: declarative, spec: {{op: http.get, args: {{url: "http://127.0.0.1:{}/look"}}}}}}
-edges:
-  - {{from: _input.q, to: ask.q}}
-  - {{from: ask.a, to: _output.a}}
-"#,
-        model_server.port, server.port
+    let look = format!(
+        "    outputs: [{{name: r, type: object}}]\n    \
+         transform: {{mode: declarative, spec: {{op: http.get, args: {{url: \"http://127.0.0.1:{}/look\"}}}}}}",
+        server.port
     );
+    let flow = with_tool(model_server.port, &look);
     let folder = project(&flow, r#"{"q": "where?"}"#);
     let third = async {
         while model.log.lock().calls.len() < 3 {

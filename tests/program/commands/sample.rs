@@ -53,10 +53,36 @@ edges:
     )
 }
 
+/// A flow whose model, at a port of this machine, may call the tool `look`; `node` is what the tool gives and does.
+pub(super) fn with_tool(port: u16, node: &str) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: tools}}
+context: {{requires: [q]}}
+nodes:
+  ask:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+    outputs: [{{name: a, type: string}}]
+    prompt:
+      template: "{{{{ q }}}}"
+      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{port}/v1"}}
+      tools:
+        - name: look
+          description: Looks.
+          parameters: {{type: object, properties: {{q: {{type: string}}}}, required: [q]}}
+          maps_to: look
+    runtime: {{retries: 0}}
+  look:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+{node}
+edges:
+  - {{from: _input.q, to: ask.q}}
+  - {{from: ask.a, to: _output.a}}
+"#
+    )
+}
+
 /// A project file that lets flows call this machine.
 pub(super) const LOOPBACK: &str = "[http]\nallow = [\"127.0.0.1\"]\n";
-
-/// JSON values from text.
-pub(super) fn values(text: &str) -> Vec<stave_canon::Value> {
-    stave_canon::parse(text).unwrap().as_array().unwrap().to_vec()
-}

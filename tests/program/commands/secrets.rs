@@ -1,7 +1,8 @@
 //! Secrets from the environment reach the side that needs them, and nothing else.
 
-use super::sample::{LOOPBACK, asker, values};
+use super::sample::{LOOPBACK, asker};
 use crate::folder::Folder;
+use crate::json::values;
 use crate::process::{Finished, stave};
 use crate::scripted::host::HostScript;
 use crate::scripted::model::ModelScript;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use self::collector::{Collector, Seen};
 use crate::folder::Folder;
+use crate::json::values;
 use crate::process::{Stave, stave};
 use crate::scripted::host::HostScript;
 use crate::scripted::model::ModelScript;
@@ -56,10 +57,6 @@ edges:
   - {{from: ask.a, to: _output.a}}
 "#
     )
-}
-
-fn values(text: &str) -> Vec<stave_canon::Value> {
-    stave_canon::parse(text).unwrap().as_array().unwrap().to_vec()
 }
 
 /// A model that fails once, calls its tool and then answers.
