@@ -1,5 +1,6 @@
 // Chromium without a window, and pages that fail a test when something goes wrong in them.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 
@@ -81,4 +82,25 @@ async function middle(page: Page, selector: string): Promise<{ x: number; y: num
 
 export function handle(node: string, side: "in" | "out", port: string): string {
   return `.react-flow__node[data-id="${node}"] .react-flow__handle[data-handleid="${side}:${port}"]`;
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { target: unknown[] }[];
+}
+
+/** What keeps people from using the page as it stands: labels that are missing, texts that can not be told from their ground. */
+export async function hindrances(page: Page): Promise<string[]> {
+  // Evaluated from outside: the page's own policy allows no such script.
+  await page.evaluate(AXE);
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } };
+    return (await axe.run()).violations;
+  });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.target.join(" ")).join("; ")}`);
 }

@@ -1,7 +1,7 @@
 // Every view in light and dark, on a telephone, a laptop and a 4K screen: made as pictures, and nothing overflows.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, openPage, shoot, type Screen } from "./browser";
+import { hindrances, launch, openPage, shoot, type Screen } from "./browser";
 import { startRun, startServer, type Server } from "./server";
 
 const FLOW = "#/flow?path=flows/support.yaml";
@@ -67,9 +67,15 @@ async function promptOf(page: Page): Promise<void> {
   await page.locator(".message .piece").first().waitFor();
 }
 
+/** Views differ in what they hold between a telephone and larger screens, and between light and dark in colours only. */
+function isSearched(screen: { name: string }, scheme: string): boolean {
+  return screen.name === "laptop" || (screen.name === "phone" && scheme === "light");
+}
+
 describe.each(SCREENS)("on a $name", (screen) => {
   it.each(["light", "dark"] as const)("every view is whole in %s", async (scheme) => {
     const { page, faults } = await openPage(browser, server.address, { ...screen, scheme });
+    const found: string[] = [];
     for (const view of VIEWS) {
       // The query makes it another page: each view is loaded anew.
       await page.goto(`${server.address}/?${view.name}${view.hash()}`);
@@ -79,7 +85,9 @@ describe.each(SCREENS)("on a $name", (screen) => {
       await shoot(page, `${view.name}-${screen.name}-${scheme}`);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(overflow, `${view.name} is wider than the screen`).toBeLessThanOrEqual(0);
+      if (isSearched(screen, scheme)) found.push(...(await hindrances(page)).map((each) => `${view.name}: ${each}`));
     }
+    expect(found).toEqual([]);
     expect(faults).toEqual([]);
     await page.close();
   });

@@ -43,7 +43,7 @@ export function FilesPage({ session }: { session: Session }) {
 function FileCard({ file }: { file: FlowFile }) {
   return (
     <a className="file card" href={address({ page: "flow", path: file.path })}>
-      <div className="row">
+      <div className="row wrap">
         <h2 className="grow clip">{file.name ?? file.path}</h2>
         {file.errors > 0 && <span className="badge bad">{file.errors} errors</span>}
         {file.errors === 0 && file.warnings > 0 && <span className="badge warn">{file.warnings} warnings</span>}

@@ -6,7 +6,7 @@ import { SHORTCUTS } from "./shortcuts";
 export function HelpSheet({ version, onClose }: { version: string; onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <div className="content help-sheet">
+      <div className="content help-sheet" tabIndex={0} role="region" aria-label="List of keys">
         {SHORTCUTS.map((group) => (
           <section key={group.title}>
             <h3>{group.title}</h3>

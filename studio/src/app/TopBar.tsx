@@ -30,7 +30,7 @@ const THEME: Record<Theme, { icon: IconName; label: string }> = {
 export function TopBar({ session, route, path, flow, theme, onTheme, onHelp, onRun }: TopBarProps) {
   return (
     <header className="top-bar">
-      <a className="mark" href={address({ page: "files" })} aria-label="All flows">
+      <a className="mark" href={address({ page: "files" })} aria-label="Stave: all flows">
         <img src="/favicon.svg" alt="" width={22} height={22} />
         <span className="wide-only">Stave</span>
       </a>

@@ -7,7 +7,7 @@ import { useLoaded } from "../app/loading";
 import { Empty, Failed, Loading } from "../design/States";
 import { duration, grouped, moment, money, percent } from "../run/amounts";
 import "./gateway.css";
-import { amount, bars, CHART, hitPath } from "./series";
+import { amount, axisOf, bars, CHART, hitPath } from "./series";
 
 const SPANS = [
   { hours: 1, title: "last hour" },
@@ -27,9 +27,9 @@ export default function GatewayPage() {
   if (!value.available) {
     return (
       <Empty title="The gateway has recorded nothing here">
-        <p>{value.reason}</p>
         <p>
-          <code>stave gateway</code> stands between clients and providers and keeps a record of every request.
+          <code>stave gateway</code>, started in the folder of the project, stands between clients and providers and
+          keeps a record of every request.
         </p>
       </Empty>
     );
@@ -71,7 +71,9 @@ export default function GatewayPage() {
           <Groups groups={stats.groups} by={stats.by} />
         </section>
         <section>
-          <h2>Saved by session</h2>
+          <header className="row">
+            <h2>Saved by session</h2>
+          </header>
           <Groups groups={stats.saving_sessions} by="session" />
         </section>
         <section>
@@ -118,10 +120,9 @@ function Totals({ stats }: { stats: GatewayStats }) {
 }
 
 function Chart({ stats }: { stats: GatewayStats }) {
-  const drawn = bars(stats.series);
-  const ground = CHART.height - CHART.foot;
-  const first = stats.series[0];
-  const last = stats.series.at(-1);
+  const axis = axisOf(stats.series, stats.bucket_seconds);
+  const ground = CHART.height;
+  const time = (milliseconds: number) => moment(new Date(milliseconds).toISOString(), new Date());
   return (
     <figure className="card chart">
       <figcaption className="row wrap">
@@ -137,11 +138,12 @@ function Chart({ stats }: { stats: GatewayStats }) {
       </figcaption>
       <svg
         viewBox={`0 0 ${CHART.width} ${CHART.height}`}
+        preserveAspectRatio="none"
         role="img"
         aria-label={`Money over time: ${dollars(stats.total.spent_usd)} spent, ${dollars(stats.total.saved_usd)} saved`}
       >
         <path className="ground" d={`M0 ${ground}H${CHART.width}M0 0H${CHART.width}M0 ${ground / 2}H${CHART.width}`} />
-        {drawn.map((bar) => (
+        {bars(stats.series, axis).map((bar) => (
           <g key={bar.sums.start}>
             <title>{bucketTitle(bar.sums)}</title>
             <rect className="hit-area" x={bar.x} y={0} width={bar.width} height={ground} />
@@ -149,18 +151,14 @@ function Chart({ stats }: { stats: GatewayStats }) {
             <rect className="saved" x={bar.x} y={ground - bar.spent - bar.saved} width={bar.width} height={bar.saved} />
           </g>
         ))}
-        <path className="hits" d={hitPath(stats.series)} />
-        {first !== undefined && (
-          <text x={0} y={CHART.height - 4}>
-            {moment(first.start, new Date())}
-          </text>
-        )}
-        {last !== undefined && (
-          <text x={CHART.width} y={CHART.height - 4} textAnchor="end">
-            {moment(last.start, new Date())}
-          </text>
-        )}
+        <path className="hits" d={hitPath(stats.series, axis)} />
       </svg>
+      {stats.series.length > 0 && (
+        <div className="row faint ends">
+          <span className="grow">{time(axis.from)}</span>
+          <span>{time(axis.to)}</span>
+        </div>
+      )}
     </figure>
   );
 }
@@ -170,6 +168,9 @@ function bucketTitle(sums: Sums & { start: string }): string {
   const spent = `${dollars(sums.spent_usd)} spent, ${dollars(sums.saved_usd)} saved`;
   return `${moment(sums.start, new Date())}: ${spent}${rate}, ${grouped(sums.requests)} requests`;
 }
+
+/** A request that was refused has gone to nobody. */
+const isNamed = (name: string | undefined) => name !== undefined && name !== "";
 
 function Groups({ groups, by }: { groups: readonly Group[]; by: GroupBy }) {
   if (groups.length === 0) return <p className="soft">None.</p>;
@@ -188,7 +189,7 @@ function Groups({ groups, by }: { groups: readonly Group[]; by: GroupBy }) {
         <tbody>
           {groups.map((group, index) => (
             <tr key={group[by] ?? index}>
-              <td className="mono group-name">{group[by] ?? ""}</td>
+              <td className="mono group-name">{isNamed(group[by]) ? group[by] : <span className="faint">none</span>}</td>
               <td className="number">{grouped(group.requests)}</td>
               <td className="number">{group.hit_rate === null ? "" : percent(group.hit_rate, 1)}</td>
               <td className="number">{dollars(group.spent_usd)}</td>

@@ -40,7 +40,8 @@ const EDGE_TYPES = { flow: FlowEdge };
 const MANY = 300;
 const STEP = 10;
 const READABLE = 0.5;
-const MARGIN = 12;
+/** On a slim screen, below what stands at the top. */
+const ROOM = { top: 56, side: 12 };
 const FIT = { padding: 0.06, minZoom: 0.05, maxZoom: 1.3 };
 const MAP = { width: 140, height: 90 };
 
@@ -244,7 +245,7 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
         <Panel position="bottom-left" className="panel zooming">
           <IconButton icon="add" label="Zoom in" onClick={() => void flow.zoomIn()} />
           <IconButton icon="less" label="Zoom out" onClick={() => void flow.zoomOut()} />
-          <IconButton icon="fit" label="Fit the view" onClick={() => void flow.fitView({ ...FIT, duration: 150 })} />
+          <IconButton icon="fit" label="Fit the view" onClick={() => frame.current !== null && void showWhole(flow, frame.current, direction, 150)} />
           {editing !== null && direction === "right" && <IconButton icon="arrange" label="Arrange all nodes" onClick={editing.arrange} />}
         </Panel>
         {tools !== undefined && (
@@ -285,14 +286,23 @@ interface Seen {
 }
 
 /** Shows all of a flow, or where that would be too small to read, its beginning. */
-function showWhole(flow: ReactFlowInstance<CanvasNode, CanvasEdge>, frame: Element, direction: Direction): Promise<boolean> {
+function showWhole(
+  flow: ReactFlowInstance<CanvasNode, CanvasEdge>,
+  frame: Element,
+  direction: Direction,
+  duration = 0,
+): Promise<boolean> {
   const bounds = flow.getNodesBounds(flow.getNodes());
-  if (direction === "right" || bounds.width === 0) return flow.fitView(FIT);
-  const wide = (frame.clientWidth - 2 * MARGIN) / bounds.width;
-  if (Math.min(wide, (frame.clientHeight - 2 * MARGIN) / bounds.height) >= READABLE) return flow.fitView(FIT);
+  if (direction === "right" || bounds.width === 0) return flow.fitView({ ...FIT, duration });
+  const wide = (frame.clientWidth - 2 * ROOM.side) / bounds.width;
+  const tall = (frame.clientHeight - ROOM.top - ROOM.side) / bounds.height;
+  if (Math.min(wide, tall) >= READABLE) {
+    const [top, side] = [`${ROOM.top}px`, `${ROOM.side}px`] as const;
+    return flow.fitView({ ...FIT, duration, padding: { top, right: side, bottom: side, left: side } });
+  }
   const zoom = Math.min(Math.max(wide, READABLE), 1);
   const x = frame.clientWidth / 2 - (bounds.x + bounds.width / 2) * zoom;
-  return flow.setViewport({ x, y: MARGIN - bounds.y * zoom, zoom });
+  return flow.setViewport({ x, y: ROOM.top - bounds.y * zoom, zoom }, { duration });
 }
 
 /** The drawn elements. They follow the graph, and between two graphs the pointer. */

@@ -54,9 +54,7 @@ export function Facts({ facts }: { facts: FactsData }) {
             <li key={`${effect.kind}:${effect.what}`} className="card">
               <Icon name={ICON[effect.kind]} />
               <div className="grow">
-                <strong className="clip" title={effect.what}>
-                  {effect.what}
-                </strong>
+                <strong className="effect-name">{effect.what}</strong>
                 <div className="faint">{described(effect)}</div>
               </div>
             </li>

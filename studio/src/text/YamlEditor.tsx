@@ -118,7 +118,7 @@ function extensions(flow: FlowDocument, readOnly: boolean) {
     language(flow),
     editorTheme(),
     EditorState.readOnly.of(readOnly),
-    EditorView.contentAttributes.of({ "aria-label": "Text of the flow" }),
+    EditorView.contentAttributes.of({ "aria-label": "Text of the flow", tabindex: "0" }),
     keymap.of([
       { key: "Mod-z", run: run(() => flow.undo()), preventDefault: true },
       { key: "Mod-y", run: run(() => flow.redo()), preventDefault: true },
