@@ -1,11 +1,9 @@
-//! The tables of the gateway's file, and the version by which a file says which tables it has.
+//! The tables of the gateway's file, one script for each version of it.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
+use stave_sqlite::Unprepared;
 
 use super::EvidenceError;
-
-/// The version that the tables below come to.
-const VERSION: i64 = 2;
 
 /// Times are microseconds since 1970 in UTC, days are counted from 1970, money is in billionths of a dollar.
 ///
@@ -90,27 +88,10 @@ CREATE INDEX request_by_time ON request (time);
 /// What version 2 added.
 const EDITS: &str = "ALTER TABLE request ADD COLUMN edits TEXT;";
 
-/// Makes the tables of an empty file, brings an older file up to date, and refuses a file of a later version.
+/// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
-    let version = |connection: &Connection| {
-        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-    };
-    if version(connection)? == VERSION {
-        return Ok(());
-    }
-    // Two processes may find an empty file at the same time; the second one looks again under the lock.
-    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    match version(&transaction)? {
-        found @ (0 | 1) => {
-            if found == 0 {
-                transaction.execute_batch(TABLES)?;
-            }
-            transaction.execute_batch(EDITS)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
-            transaction.commit()?;
-            Ok(())
-        }
-        VERSION => Ok(()),
-        found => Err(EvidenceError::Version { found, known: VERSION }),
-    }
+    stave_sqlite::prepare(connection, &[TABLES, EDITS]).map_err(|unprepared| match unprepared {
+        Unprepared::Sqlite(error) => error.into(),
+        Unprepared::Version { found, known } => EvidenceError::Version { found, known },
+    })
 }

@@ -1,11 +1,9 @@
-//! The tables, and the version by which a file says which tables it has.
+//! The tables, one script for each version of the file.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
+use stave_sqlite::Unprepared;
 
 use super::DatabaseError;
-
-/// The version of the tables below.
-const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE document (
@@ -75,27 +73,10 @@ CREATE TABLE cached_result (
 CREATE INDEX cached_result_by_end ON cached_result (expires_at);
 ";
 
-/// Makes the tables of an empty file, brings an older file up to date, and refuses a file of a later version.
+/// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
-    let version = |connection: &Connection| {
-        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-    };
-    if version(connection)? == VERSION {
-        return Ok(());
-    }
-    // Two processes may find an empty file at the same time; the second one looks again under the lock.
-    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    match version(&transaction)? {
-        found @ (0 | 1) => {
-            if found == 0 {
-                transaction.execute_batch(TABLES)?;
-            }
-            transaction.execute_batch(CACHED_RESULTS)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
-            transaction.commit()?;
-            Ok(())
-        }
-        VERSION => Ok(()),
-        found => Err(DatabaseError::Version { found, known: VERSION }),
-    }
+    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS]).map_err(|unprepared| match unprepared {
+        Unprepared::Sqlite(error) => error.into(),
+        Unprepared::Version { found, known } => DatabaseError::Version { found, known },
+    })
 }

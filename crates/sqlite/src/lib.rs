@@ -1,0 +1,100 @@
+//! SQLite files that say which tables they have, by a version that grows by one with every change.
+//!
+//! Invariant: a file has the tables of one version, as a whole, whoever opens it at the same time and wherever one of
+//! them dies.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// A file that can not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprepared {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("the file has version {found}, and this program knows versions up to {known}")]
+    Version { found: i64, known: i64 },
+}
+
+/// Makes the tables of an empty file, brings an older file up to date, and refuses a file of a later version.
+/// The first script makes version 1, and each further one the next version.
+pub fn prepare(connection: &Connection, scripts: &[&str]) -> Result<(), Unprepared> {
+    let known = scripts.len() as i64;
+    if version(connection)? == known {
+        return Ok(());
+    }
+    // Two processes may find an empty file at the same time; the second one looks again under the lock.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    let missing = usize::try_from(found).ok().and_then(|found| scripts.get(found..));
+    let Some(missing) = missing else { return Err(Unprepared::Version { found, known }) };
+    for script in missing {
+        transaction.execute_batch(script)?;
+    }
+    transaction.pragma_update(None, "user_version", known)?;
+    Ok(transaction.commit()?)
+}
+
+fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);";
+    const SECOND: &str = "ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;";
+
+    fn row(connection: &Connection) -> (i64, i64) {
+        connection.query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    }
+
+    #[test]
+    fn an_empty_file_an_older_one_and_one_of_this_version_come_to_the_same() {
+        let empty = Connection::open_in_memory().unwrap();
+        prepare(&empty, &[FIRST, SECOND]).unwrap();
+        let older = Connection::open_in_memory().unwrap();
+        prepare(&older, &[FIRST]).unwrap();
+        for connection in [empty, older] {
+            for _ in 0..2 {
+                prepare(&connection, &[FIRST, SECOND]).unwrap();
+                assert_eq!((row(&connection), version(&connection).unwrap()), ((1, 2), 2));
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_file_and_one_of_no_version_are_refused_as_they_are() {
+        for odd in [3, -1] {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.pragma_update(None, "user_version", odd).unwrap();
+            let refused = prepare(&connection, &[FIRST, SECOND]);
+            assert!(matches!(refused, Err(Unprepared::Version { found, known: 2 }) if found == odd));
+            assert_eq!(version(&connection).unwrap(), odd);
+        }
+    }
+
+    #[test]
+    fn a_script_that_fails_leaves_the_file_as_it_was() {
+        let connection = Connection::open_in_memory().unwrap();
+        assert!(prepare(&connection, &[FIRST, "CREATE TABLE b (y INTEGER) STRICT; no statement"]).is_err());
+        assert_eq!(version(&connection).unwrap(), 0);
+        prepare(&connection, &[FIRST, SECOND]).unwrap();
+        assert_eq!(row(&connection), (1, 2));
+    }
+
+    #[test]
+    fn many_at_once_make_the_tables_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.sqlite");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let connection = Connection::open(&path).unwrap();
+                    connection.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+                    prepare(&connection, &[FIRST, SECOND]).unwrap();
+                    assert_eq!(row(&connection), (1, 2));
+                });
+            }
+        });
+    }
+}
