@@ -73,7 +73,7 @@ function isSearched(screen: { name: string }, scheme: string): boolean {
 }
 
 describe.each(SCREENS)("on a $name", (screen) => {
-  it.each(["light", "dark"] as const)("every view is whole in %s", async (scheme) => {
+  it.concurrent.each(["light", "dark"] as const)("every view is whole in %s", async (scheme) => {
     const { page, faults } = await openPage(browser, server.address, { ...screen, scheme });
     const found: string[] = [];
     for (const view of VIEWS) {
