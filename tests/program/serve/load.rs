@@ -9,9 +9,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::client::{Served, ask};
-use super::sample::{caller, project};
+use super::sample::{project, slow_project};
 use crate::json::{items, text};
-use crate::scripted::host::HostScript;
 
 fn wanted(variable: &str, otherwise: usize) -> usize {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -20,11 +19,7 @@ fn wanted(variable: &str, otherwise: usize) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn five_hundred_watch_one_run_to_its_end() {
     let watchers = wanted("STAVE_LOAD_WATCHERS", 500);
-    let folder = project();
-    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 2500, "json": {"ok": true}, "times": 9}"#;
-    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
-    let server = host.serve().await;
-    folder.write("flows/caller.yaml", caller(server.port));
+    let (folder, _host) = slow_project(2500).await;
     let served = Served::start(&folder, &[]).await;
     let begun = served.post("/runs", r#"{"flow": "caller", "input": {"page": "slow"}}"#).await.is(202).json();
     let path = format!("/runs/{}/events", text(&begun, "run_id").unwrap());
@@ -101,11 +96,7 @@ async fn runs_in_a_row_are_all_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_that_begin_at_the_same_time_are_each_watched_to_their_end() {
     let runs = wanted("STAVE_LOAD_WATCHED", 120);
-    let folder = project();
-    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 600, "json": {"ok": true}, "times": 9999}"#;
-    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
-    let server = host.serve().await;
-    folder.write("flows/caller.yaml", caller(server.port));
+    let (folder, _host) = slow_project(600).await;
     let served = Served::start(&folder, &["--max-runs", &(2 * runs).to_string()]).await;
     let mut watching = JoinSet::new();
     for _ in 0..runs {

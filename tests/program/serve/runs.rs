@@ -5,10 +5,9 @@ use std::time::Duration;
 use stave_canon::Value;
 
 use super::client::{Served, ask};
-use super::sample::{caller, project};
+use super::sample::{project, slow_project};
 use crate::json::{items, text};
 use crate::process::stave;
-use crate::scripted::host::HostScript;
 
 async fn begin(served: &Served, flow: &str, input: &str) -> String {
     let body = format!(r#"{{"flow": "{flow}", "input": {input}}}"#);
@@ -97,11 +96,7 @@ async fn a_person_decides_and_the_run_goes_on() {
 
 #[tokio::test]
 async fn a_run_that_goes_on_is_cancelled_and_one_that_was_interrupted_resumed() {
-    let folder = project();
-    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 1500, "json": {"ok": true}, "times": 9}"#;
-    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
-    let server = host.serve().await;
-    folder.write("flows/caller.yaml", caller(server.port));
+    let (folder, _host) = slow_project(1500).await;
     let served = Served::start(&folder, &[]).await;
     let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
     served.post(&format!("/runs/{run}/cancel"), "").await.is(202);
@@ -131,11 +126,7 @@ async fn a_run_that_goes_on_is_cancelled_and_one_that_was_interrupted_resumed() 
 
 #[tokio::test]
 async fn many_watch_one_run() {
-    let folder = project();
-    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 800, "json": {"ok": true}, "times": 9}"#;
-    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
-    let server = host.serve().await;
-    folder.write("flows/caller.yaml", caller(server.port));
+    let (folder, _host) = slow_project(800).await;
     let served = Served::start(&folder, &[]).await;
     let run = begin(&served, "caller", r#"{"page": "slow"}"#).await;
     let path = format!("/runs/{run}/events");

@@ -1,6 +1,9 @@
 //! Flows to serve.
 
 use crate::folder::Folder;
+use crate::json::values;
+use crate::scripted::Server;
+use crate::scripted::host::HostScript;
 
 /// Says what it is told, `prefix` before it; texts that begin with `fail` make its code fail.
 pub(crate) fn echo(prefix: &str) -> String {
@@ -102,4 +105,15 @@ pub(crate) fn project() -> Folder {
     folder.write("flows/echo.yaml", echo(""));
     folder.write("flows/careful.yaml", careful("paid"));
     folder
+}
+
+/// The same with `caller`, and a host for it that answers `/slow` after a while.
+pub(crate) async fn slow_project(delay_ms: u32) -> (Folder, Server) {
+    let page = format!(
+        r#"[{{"method": "GET", "path": "/slow", "delay_ms": {delay_ms}, "json": {{"ok": true}}, "times": 9999}}]"#
+    );
+    let server = HostScript::new(&values(&page)).serve().await;
+    let folder = project();
+    folder.write("flows/caller.yaml", caller(server.port));
+    (folder, server)
 }
