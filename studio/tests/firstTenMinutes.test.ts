@@ -119,7 +119,9 @@ describe("the first ten minutes", () => {
   it("look at the blocks of the prompt", async () => {
     const { page } = watched;
     await page.locator(".steps").getByRole("button", { name: "generate_response" }).click();
-    await page.locator(".message .piece").first().waitFor();
+    const piece = page.locator(".message .piece").first();
+    await piece.waitFor();
+    expect(await piece.evaluate((element) => getComputedStyle(element).fontWeight)).toBe("400");
     await shoot(page, "story-5-prompt");
     await page.getByRole("radio", { name: "One by one" }).click();
     await page.locator(".block").first().waitFor();

@@ -122,7 +122,7 @@ describe("a run", () => {
     await badge(page, "waiting").waitFor();
     await page.getByText("ask asks for a decision: Pay 3?").waitFor();
     await page.getByRole("button", { name: "Decide" }).click();
-    await page.locator(".question", { hasText: "Pay 3?" }).waitFor();
+    await page.locator(".asked", { hasText: "Pay 3?" }).waitFor();
     await shoot(page, "run-asks");
     await page.getByLabel("Comment").fill("fine by me");
     await page.getByRole("button", { name: "Approve" }).click();

@@ -32,7 +32,7 @@ export function Decision({ run, node, question, onDecided }: DecisionProps) {
   return (
     <Notice tone="warn">
       <div className="stack">
-        {question !== null && <p className="question">{question}</p>}
+        {question !== null && <p className="asked">{question}</p>}
         <p className="soft">The run waits for a person to decide.</p>
         <input
           className="field"
