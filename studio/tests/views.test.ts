@@ -44,14 +44,20 @@ const tab = (name: string) => async (page: Page) => {
   if ((await found.count()) > 0) await found.click();
 };
 
+/** Opens a sheet, and waits for it: some are fetched when they are first asked for. */
+const sheet = (button: string) => async (page: Page) => {
+  await page.getByRole("button", { name: button, exact: true }).click();
+  await page.getByRole("dialog").waitFor();
+};
+
 const VIEWS: View[] = [
   { name: "files", hash: () => "#/", whole: ".file" },
   { name: "graph", hash: () => FLOW, whole: '.react-flow__node[data-id="generate_response"]' },
   { name: "text", hash: () => FLOW, whole: ".react-flow__node", act: tab("YAML") },
   { name: "chat", hash: () => FLOW, whole: ".react-flow__node", act: tab("Chat") },
-  { name: "palette", hash: () => FLOW, whole: ".react-flow__node", act: (page) => page.getByRole("button", { name: "Add node" }).click() },
-  { name: "run-form", hash: () => FLOW, whole: ".react-flow__node", act: (page) => page.getByRole("button", { name: "Run", exact: true }).click() },
-  { name: "help", hash: () => FLOW, whole: ".react-flow__node", act: (page) => page.getByRole("button", { name: "Keys" }).click() },
+  { name: "palette", hash: () => FLOW, whole: ".react-flow__node", act: sheet("Add node") },
+  { name: "run-form", hash: () => FLOW, whole: ".react-flow__node", act: sheet("Run") },
+  { name: "help", hash: () => FLOW, whole: ".react-flow__node", act: sheet("Keys") },
   { name: "lines", hash: () => "#/lines?path=flows/support.yaml", whole: ".part-text" },
   { name: "contracts", hash: () => "#/lines?path=flows/support.yaml", whole: ".part-text", act: tab("Effects and contracts") },
   { name: "runs", hash: () => "#/runs", whole: "table.runs tbody tr" },
