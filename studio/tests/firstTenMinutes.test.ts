@@ -110,7 +110,14 @@ describe("the first ten minutes", () => {
     await page.getByLabel(/^session_id/).fill("s-42");
     await page.getByLabel(/^query/).fill("When does my order ship?");
     await shoot(page, "story-4-run-form");
-    await page.getByRole("button", { name: "Start" }).click();
+    const start = page.getByRole("button", { name: "Start" });
+    const ground = () => start.evaluate((element) => getComputedStyle(element).backgroundColor);
+    const before = await ground();
+    await start.hover();
+    // The browser draws what lies under the pointer with its next frame.
+    await page.waitForTimeout(200);
+    expect(await ground(), "a main button keeps its ground under the pointer, so that its white words stay readable").toBe(before);
+    await start.click();
     await page.locator(".run-head .badge.good", { hasText: "ok" }).waitFor();
     await page.locator(".node.status-ok").nth(4).waitFor();
     await page.getByText("Your order ships on Monday").first().waitFor();
