@@ -292,3 +292,21 @@ async fn a_file_that_is_not_text_is_a_finding_at_its_place_and_hides_no_other_fi
     let compiled = stave(&folder, ["compile", "flows", "--out", "out"]).finish().await.exits(2);
     assert!(compiled.stderr.contains("yaml-syntax") && !folder.has("out"), "{compiled}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_is_walked_once_whatever_links_lead_back_to_it() {
+    let folder = folder_with(&[("flows/flow.yaml", DOUBLE), ("flows/.hidden/flow.yaml", &broken())]);
+    std::os::unix::fs::symlink(".", folder.path().join("flows/again")).unwrap();
+    let finished = stave(&folder, ["check", "flows"]).finish().await.exits(0);
+    assert!(finished.stderr.contains("checked 1 file"), "{finished}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_too_deep_is_refused_and_not_left_out() {
+    let folder = Folder::new();
+    folder.write(&format!("flows/{}flow.yaml", "a/".repeat(65)), DOUBLE);
+    folder.write("flows/flow.yaml", DOUBLE);
+    let finished = stave(&folder, ["check", "flows"]).finish().await.exits(2);
+    assert!(finished.stderr.contains("more than 64 folders deep"), "{finished}");
+}
