@@ -2,7 +2,8 @@
 //!
 //! Invariants: every request that has an id is answered once; a line that is no request is answered with an
 //! error and nothing else happens; only `pending`, `running`, `completed` and `failed` are ever reported, and
-//! a run that has reached one of the last two stays there; a poll that tells the end tells every event.
+//! a run that has reached one of the last two stays there; a poll that tells the end tells every event; a run that was
+//! accepted is written down before its peer learns of it.
 
 mod cancel;
 mod capabilities;
@@ -27,6 +28,7 @@ use tokio::sync::mpsc;
 use self::fault::Fault;
 use self::message::{Message, Request};
 use self::runs::Runs;
+use self::start_run::Started;
 use crate::Services;
 use crate::opcua::Opcua;
 
@@ -52,8 +54,8 @@ pub trait Host: Send + Sync {
 /// What becomes of a request.
 enum Handled<'h> {
     Reply(Result<Value, Fault>),
-    /// A run was accepted and has to be driven.
-    Started(Value, BoxFuture<'h, ()>),
+    /// A run was accepted; the reply waits until it is written down, and then it has to be driven.
+    Starting(BoxFuture<'h, Started<'h>>),
     /// The reply takes its time.
     Later(BoxFuture<'h, Value>),
 }
@@ -63,9 +65,10 @@ enum Handled<'h> {
 pub async fn serve(host: &dyn Host, mut requests: mpsc::Receiver<Incoming>, replies: mpsc::Sender<String>) {
     let runs = Runs::default();
     let mut driven: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
+    let mut starting: FuturesUnordered<BoxFuture<'_, (Option<Value>, Started<'_>)>> = FuturesUnordered::new();
     let mut owed: FuturesUnordered<BoxFuture<'_, String>> = FuturesUnordered::new();
     let mut is_open = true;
-    while is_open || !owed.is_empty() {
+    while is_open || !owed.is_empty() || !starting.is_empty() {
         let reply = tokio::select! {
             incoming = requests.recv(), if is_open => match incoming {
                 None => {
@@ -79,9 +82,9 @@ pub async fn serve(host: &dyn Host, mut requests: mpsc::Receiver<Incoming>, repl
                         let Request { id, method, params } = request;
                         match handle(host, &runs, &method, &params) {
                             Handled::Reply(result) => id.map(|id| message::reply(&id, result)),
-                            Handled::Started(result, run) => {
-                                driven.push(run);
-                                id.map(|id| message::reply(&id, Ok(result)))
+                            Handled::Starting(run) => {
+                                starting.push(Box::pin(async move { (id, run.await) }));
+                                None
                             }
                             Handled::Later(answer) => {
                                 if let Some(id) = id {
@@ -93,6 +96,10 @@ pub async fn serve(host: &dyn Host, mut requests: mpsc::Receiver<Incoming>, repl
                     }
                 },
             },
+            Some((id, (result, run))) = starting.next() => {
+                driven.extend(run);
+                id.map(|id| message::reply(&id, result))
+            }
             Some(reply) = owed.next() => Some(reply),
             Some(()) = driven.next() => None,
         };
@@ -109,7 +116,7 @@ fn handle<'h>(host: &'h dyn Host, runs: &Runs, method: &str, params: &Object) ->
     match method {
         "Runtime.Capabilities" => Handled::Reply(Ok(capabilities::capabilities(host))),
         "Runtime.StartRun" => match start_run::start_run(host, runs, params) {
-            Ok((result, run)) => Handled::Started(result, run),
+            Ok(run) => Handled::Starting(run),
             Err(fault) => Handled::Reply(Err(fault)),
         },
         "Runtime.Poll" => match poll::poll(runs, params) {

@@ -1,5 +1,8 @@
 //! `Runtime.StartRun`: a document and its inputs become a run. What can not run is refused here, with
 //! everything that is wrong with it.
+//!
+//! Invariant: the reply comes after the run is written down, so that a run whose id a peer has can be resumed
+//! whenever the process ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +16,8 @@ use super::Host;
 use super::events::Observed;
 use super::fault::{Code, Fault};
 use super::runs::{Run, Runs};
-use crate::engine::{EmbeddedEngine, Engine};
-use crate::journal::{Ending, Journal};
+use crate::engine::{Begun, EmbeddedEngine, Engine};
+use crate::journal::{Ending, Journal, JournalError};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::report::RunFailure;
@@ -26,12 +29,15 @@ const MAX_RUN_ID: usize = 200;
 /// How long a cancelled run may take to end. Peers give up on a runtime after five seconds.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The reply, and the run to drive.
+/// What the beginning of a run came to: the reply, and the run to drive when there is one.
+pub(super) type Started<'h> = (Result<Value, Fault>, Option<BoxFuture<'h, ()>>);
+
+/// Accepts a run, which is known from here on, and hands back its beginning.
 pub(super) fn start_run<'h>(
     host: &dyn Host,
     runs: &Runs,
     params: &Object,
-) -> Result<(Value, BoxFuture<'h, ()>), Fault> {
+) -> Result<BoxFuture<'h, Started<'h>>, Fault> {
     let document = Arc::new(document(params)?);
     let mut inputs = match params.get("inputs") {
         None | Some(Value::Null) => Object::new(),
@@ -67,33 +73,48 @@ pub(super) fn start_run<'h>(
     let journal = Arc::clone(&services.journal);
     services.observer = Arc::clone(&run) as Arc<dyn Observer>;
     services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
-    let result = Value::from_iter([("run_id", id.as_str())]);
-    let driven = drive(EmbeddedEngine::new(services), journal, run, document, Value::Object(inputs));
-    Ok((result, Box::pin(driven)))
+    let engine = EmbeddedEngine::new(services);
+    Ok(Box::pin(begin(engine, journal, run, document, Value::Object(inputs))))
 }
 
-/// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that it is known
-/// what the step came to; one that takes too long for that is given up.
-async fn drive(
+/// Writes the run down.
+async fn begin<'h>(
     engine: EmbeddedEngine,
     journal: Arc<dyn Journal>,
     run: Arc<Run>,
     document: Arc<Document>,
     inputs: Value,
-) {
-    run.begin(&document.flow.name);
-    let kept_as = match journal.knows(run.id()).await {
+) -> Started<'h> {
+    let flow = document.flow.name.clone();
+    let begun = async {
         // Peers count their runs afresh in each process; the journal keeps the runs of all of them.
-        Ok(true) => {
-            let id = engine.new_run_id();
-            run.kept_as(&id);
-            id
-        }
-        Ok(false) => run.id().to_owned(),
-        Err(error) => return run.fail(&Fault::internal(error.to_string()), "internal"),
+        let is_known = journal.knows(run.id()).await?;
+        let kept_as = if is_known { engine.new_run_id() } else { run.id().to_owned() };
+        let begun = engine.begin(&kept_as, document, &inputs).await?;
+        Ok::<_, JournalError>((kept_as, begun))
     };
+    match begun.await {
+        Ok((kept_as, begun)) => {
+            run.begin(&flow);
+            if kept_as != run.id() {
+                run.kept_as(&kept_as);
+            }
+            let reply = Value::from_iter([("run_id", run.id())]);
+            (Ok(reply), Some(Box::pin(drive(begun, kept_as, journal, run))))
+        }
+        Err(error) => {
+            let fault = Fault::internal(error.to_string());
+            run.fail(&fault, "internal");
+            (Err(fault), None)
+        }
+    }
+}
+
+/// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that it is known
+/// what the step came to; one that takes too long for that is given up.
+async fn drive(begun: Begun, kept_as: String, journal: Arc<dyn Journal>, run: Arc<Run>) {
     let report = tokio::select! {
-        report = engine.start(&kept_as, document, &inputs) => Some(report),
+        report = begun => Some(report),
         () = given_up(&run) => None,
     };
     match report {
