@@ -24,8 +24,21 @@ struct Node {
 }
 
 impl Cluster {
-    /// Starts so many nodes and waits until all of them answer.
+    /// Starts so many nodes and waits until all of them answer. Somebody else may take a free port before a node
+    /// does, which then ends; so other ports are tried.
     pub(crate) fn start(count: usize) -> Cluster {
+        let mut cluster = Cluster::begin(count);
+        for _ in 0..3 {
+            if (0..count).all(|index| cluster.comes_up(index)) {
+                return cluster;
+            }
+            cluster = Cluster::begin(count);
+        }
+        (0..count).for_each(|index| cluster.await_node(index));
+        cluster
+    }
+
+    fn begin(count: usize) -> Cluster {
         let folder = Folder::new();
         let ports = free_ports(3 * count);
         let fabric: Vec<u16> = ports.iter().skip(2 * count).copied().collect();
@@ -52,9 +65,6 @@ impl Cluster {
         for index in 0..count {
             cluster.start_node(index);
         }
-        for index in 0..count {
-            cluster.await_node(index);
-        }
         cluster
     }
 
@@ -79,15 +89,26 @@ impl Cluster {
     }
 
     /// Waits until a node answers.
-    pub(crate) fn await_node(&self, index: usize) {
-        let node = &self.nodes[index];
+    pub(crate) fn await_node(&mut self, index: usize) {
+        if !self.comes_up(index) {
+            let log = format!("{}.log", self.nodes[index].name);
+            panic!("Restate does not answer:\n{}", self.folder.read(&log));
+        }
+    }
+
+    /// Whether a node answers before it ends and before patience does.
+    fn comes_up(&mut self, index: usize) -> bool {
+        let node = &mut self.nodes[index];
         let begun = Instant::now();
         while !(answers(node.admin, "/health") && answers(node.ingress, "/restate/health")) {
-            if begun.elapsed() > PATIENCE {
-                panic!("Restate does not answer:\n{}", self.folder.read(&format!("{}.log", node.name)));
+            let has_ended =
+                node.process.as_mut().is_none_or(|process| process.try_wait().is_ok_and(|end| end.is_some()));
+            if has_ended || begun.elapsed() > PATIENCE {
+                return false;
             }
             std::thread::sleep(Duration::from_millis(100));
         }
+        true
     }
 
     /// Kills a node without warning.

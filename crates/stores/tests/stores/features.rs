@@ -165,7 +165,13 @@ async fn a_table_of_newest_rows_hides_what_was_not_known_yet(store: &dyn Feature
     let named = |batch: FeatureBatch| FeatureBatch { name: "newest".to_owned(), ..batch };
     let read = async |day| {
         let query = FeatureQuery { name: "newest".to_owned(), ..query(7, time(day)) };
-        store.read(&query).await.ok().and_then(|row| row.get("age").and_then(Value::as_i64))
+        match store.read(&query).await {
+            Ok(row) => row.get("age").and_then(Value::as_i64),
+            Err(error) => {
+                assert!(error.is_absence(), "{error}");
+                None
+            }
+        }
     };
     store.write(named(batch(10, &[r#"{"id":7,"age":30}"#]))).await.unwrap();
     // An older row does not take the place of a newer one.
