@@ -1,5 +1,6 @@
 //! The text of a double: shortest digits that read back the same, in the notation of each profile.
 
+use crate::integer::put_integer;
 use crate::write::Sink;
 
 /// As CPython's `repr` prints it: positional while the decimal exponent is in `-4..16`, always with a
@@ -28,6 +29,9 @@ pub(crate) fn put_python_float(value: f64, sink: &mut impl Sink) {
     if value.is_infinite() {
         return sink.put(if value > 0.0 { "Infinity" } else { "-Infinity" });
     }
+    if put_short_decimal(value, sink) {
+        return;
+    }
     let mut buffer = ryu::Buffer::new();
     let shortest = buffer.format_finite(value);
     let unsigned = shortest.trim_start_matches('-');
@@ -52,6 +56,29 @@ pub(crate) fn put_python_float(value: f64, sink: &mut impl Sink) {
     } else {
         sink.put(shortest);
     }
+}
+
+/// Writes a number that has at most three digits before its point and three behind it, as temperatures and
+/// factors do; `false` when it is none and nothing was written.
+///
+/// The quotient of two exact integers is the double nearest to the decimal, and no two decimals of so few
+/// digits share a double: when it is `value`, the decimal without its last zeros is the shortest there is.
+fn put_short_decimal(value: f64, sink: &mut impl Sink) -> bool {
+    if !(0.001..1000.0).contains(&value) {
+        return false;
+    }
+    let thousandths = (value * 1000.0 + 0.5) as u32;
+    if f64::from(thousandths) / 1000.0 != value {
+        return false;
+    }
+    put_integer(i64::from(thousandths / 1000), sink);
+    let fraction = thousandths % 1000;
+    let digits = [fraction / 100, fraction / 10 % 10, fraction % 10].map(|digit| b'0' + digit as u8);
+    let length = 3 - digits.iter().skip(1).rev().take_while(|digit| **digit == b'0').count();
+    sink.put(".");
+    // Digits are ASCII.
+    sink.put(std::str::from_utf8(&digits[..length]).unwrap_or_default());
+    true
 }
 
 /// [`js_float`], straight into `sink`.
@@ -93,6 +120,22 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(python_float(value), text);
+        }
+    }
+
+    #[test]
+    fn short_decimals_are_written_as_the_shortest_digits() {
+        let neighbours = |value: f64| [value, value.next_up(), value.next_down()];
+        for thousandths in 0..=1_001_000 {
+            for value in neighbours(f64::from(thousandths) / 1000.0) {
+                let mut short = String::new();
+                if put_short_decimal(value, &mut short) {
+                    assert_eq!(short, ryu::Buffer::new().format_finite(value));
+                }
+            }
+        }
+        for value in [0.7, 1.5, 0.001, 999.999, 1.0] {
+            assert!(put_short_decimal(value, &mut String::new()), "{value}");
         }
     }
 }

@@ -30,9 +30,16 @@ fn first_marked(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
             return index * 8 + at;
         }
     }
-    // Spaces, which are never marked, fill the last word.
+    if rest.is_empty() {
+        return bytes.len();
+    }
+    // The last word begins within what was looked at and found plain.
+    if let Some(last) = bytes.last_chunk::<8>() {
+        return find(u64::from_le_bytes(*last)).map_or(bytes.len(), |at| bytes.len() - 8 + at);
+    }
+    // Spaces, which are never marked, fill the only word.
     let last = rest.iter().rev().fold(repeat(b' '), |word, byte| (word << 8) | u64::from(*byte));
-    chunks.len() * 8 + find(last).unwrap_or(rest.len())
+    find(last).unwrap_or(rest.len())
 }
 
 fn special(word: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! Adjusts the token budget by phase and priority.
 
-use stave_canon::{Ids, Number, Value, python_spaced};
+use stave_canon::{Ids, Layout, Number, Value, write};
 
 use super::{Change, Plugin, PluginError};
 use crate::{PhaseType, PromptIr, TokenBudget};
@@ -26,8 +26,13 @@ impl BudgetOptimizer {
     /// The sentence of the transformation record.
     #[must_use]
     pub fn description(original: &Number, adjusted: &Number) -> String {
-        let print = |number: &Number| python_spaced(&Value::Number(number.clone()));
-        format!("Adjusted budget: {} -> {}", print(original), print(adjusted))
+        // Room for two ordinary budgets.
+        let mut out = String::with_capacity(48);
+        for (before, number) in [("Adjusted budget: ", original), (" -> ", adjusted)] {
+            out.push_str(before);
+            write(&Value::Number(number.clone()), &Layout::PYTHON_SPACED, &mut out);
+        }
+        out
     }
 }
 
@@ -48,6 +53,7 @@ impl Plugin for BudgetOptimizer {
             .ok_or_else(|| PluginError("the adjusted budget would be negative".to_owned()))?;
         let mut changed = ir.clone_with_id(ids);
         changed.token_budget = token_budget;
+        changed.metadata.reserve(2);
         changed.metadata.insert(ORIGINAL_BUDGET.to_owned(), original.clone().into());
         changed.metadata.insert(BUDGET_MULTIPLIER.to_owned(), ir.phase.budget_multiplier().into());
         Ok(Some(Change { ir: changed, transformation_type: "budget_optimization".into(), description }))
