@@ -7,6 +7,7 @@ use stave_diag::codes::yaml::YAML_SYNTAX;
 use stave_diag::{Diagnostic, SourceId, Span};
 
 use crate::exit::Stop;
+use crate::project;
 use crate::source_kind::SourceKind;
 
 /// How many folders below a named one are walked into.
@@ -78,8 +79,9 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
     below.unwrap_or_else(|| path.to_path_buf())
 }
 
-/// The files that a list of paths stands for: files as they are, folders with everything flow-like below
-/// them, in a stable order.
+/// The files that a list of paths stands for: files as they are, folders with every source below them, in a
+/// stable order. What the projects below a folder keep beside their flows, such as recordings and policies in
+/// YAML, is no source.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
     for path in paths {
@@ -87,7 +89,14 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
             .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
         if metadata.is_dir() {
             let before = files.len();
-            files.extend(below(path)?.into_iter().filter(|file| SourceKind::of(file).is_some()));
+            let found = below(path)?;
+            let projects =
+                found.iter().filter(|file| file.file_name().is_some_and(|name| name == project::FILE));
+            let other: Vec<PathBuf> = projects.flat_map(|file| project::other_yaml(file)).collect();
+            files.extend(found.into_iter().filter(|file| match SourceKind::of(file) {
+                Some(SourceKind::Flow) => !other.iter().any(|other| file.starts_with(other)),
+                kind => kind.is_some(),
+            }));
             if files.len() == before {
                 return Err(Stop::invalid(format!(
                     "{} has no .yaml, .yml, .wdl or .pdl files in it",

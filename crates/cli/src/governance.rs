@@ -10,7 +10,7 @@ use stave_prompt::governance::{Mode, PolicySet};
 
 use crate::exit::Stop;
 use crate::files;
-use crate::project::Project;
+use crate::project::{self, Project};
 
 /// The policies that every prompt of the project is judged by: the named set, or the specification's in
 /// strict mode, with what `[governance]` adds.
@@ -90,7 +90,7 @@ pub(crate) fn in_mode(policies: PolicySet, mode: Option<Mode>) -> PolicySet {
 /// The built-in templates with those of the project's `templates` folder.
 pub(crate) fn templates(project: &Project) -> Result<Templates, Stop> {
     let mut templates = Templates::default();
-    for path in yaml_files(&project.root.join("templates"))? {
+    for path in yaml_files(&project.root.join(project::TEMPLATES))? {
         let read = Structured::read(&path)?;
         let own = Templates::from_value(&read.value).map_err(|error| {
             let fault = error.faults.first();
@@ -109,7 +109,7 @@ fn policy_file(project: &Project, name: &str) -> Result<Option<PathBuf>, Stop> {
         return Err(Stop::invalid(format!("{name:?} is not a name for a policy set"))
             .help("use letters, digits, `-` and `_`"));
     }
-    let folder = project.root.join("policies");
+    let folder = project.root.join(project::POLICIES);
     let candidates = ["yaml", "yml", "json"].map(|extension| folder.join(format!("{name}.{extension}")));
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(Some(path.clone())),

@@ -117,6 +117,28 @@ async fn a_folder_stands_for_the_flows_in_it() {
 }
 
 #[tokio::test]
+async fn what_a_project_keeps_beside_its_flows_is_not_taken_for_flows() {
+    let folder = folder_with(&[
+        ("one/stave.toml", "[recordings]\nreplay = \"answers/all.yaml\"\n"),
+        ("one/flows/a.yaml", DOUBLE),
+        ("one/more/b.yaml", DOUBLE),
+        ("one/answers/all.yaml", "entries: []\n"),
+        ("one/recordings/other.yaml", "entries: []\n"),
+        ("one/policies/default.yaml", "policies: []\n"),
+        ("one/templates/writer.yaml", "writer: {}\n"),
+        ("one/knowledge/hub.yaml", "entities: []\n"),
+        // Outside of a project the names of folders mean nothing.
+        ("policies/c.yaml", DOUBLE),
+    ]);
+    let whole = stave(&folder, ["check", "."]).finish().await.exits(0);
+    assert!(whole.stderr.contains("checked 3 files"), "{whole}");
+    let laid_out = stave(&folder, ["fmt", "--json", "one"]).finish().await.exits(0).json();
+    assert_eq!(items(&laid_out, "files").len(), 2, "{laid_out}");
+    // Whoever names the folder means it.
+    stave(&folder, ["check", "one/policies"]).finish().await.exits(2);
+}
+
+#[tokio::test]
 async fn a_path_that_is_not_there_is_told() {
     let folder = Folder::new();
     let missing = stave(&folder, ["check", "none.yaml"]).finish().await.exits(2);

@@ -37,6 +37,12 @@ pub(crate) use telemetry::TelemetrySettings;
 /// The project file's name.
 pub(crate) const FILE: &str = "stave.toml";
 
+/// The folders of a project that hold other YAML than flows.
+pub(crate) const POLICIES: &str = "policies";
+pub(crate) const TEMPLATES: &str = "templates";
+pub(crate) const KNOWLEDGE: &str = "knowledge";
+const RECORDINGS: &str = "recordings";
+
 /// What a project sets, with the defaults of a project that sets nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Settings {
@@ -116,4 +122,16 @@ impl Project {
     pub(crate) fn policy_ref(&self) -> String {
         self.settings.policy.clone().unwrap_or_else(|| "default".to_owned())
     }
+}
+
+/// Where the project of a project file keeps YAML that is no flow. What is wrong with the file is told to whoever
+/// asks for its settings.
+pub(crate) fn other_yaml(file: &Path) -> Vec<PathBuf> {
+    let root = file.parent().unwrap_or(Path::new(""));
+    let mut other = [POLICIES, TEMPLATES, KNOWLEDGE, RECORDINGS].map(|folder| root.join(folder)).to_vec();
+    if let Ok(text) = files::read_text(file) {
+        let source = Sources::new().add(FILE, text.as_str());
+        other.extend(read(source, &text, &mut Vec::new()).replay.map(|replay| root.join(replay)));
+    }
+    other
 }

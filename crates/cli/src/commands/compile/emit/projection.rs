@@ -21,11 +21,8 @@ use stave_system::{Document, strip};
 use crate::commands::compile::compilation::{Compilation, CompiledFlow};
 use crate::exit::Stop;
 use crate::files;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::terminal;
-
-/// The folder of a project in which it keeps what it knows.
-const KNOWLEDGE: &str = "knowledge";
 
 /// The document of one scope.
 pub(super) struct Projection<'c> {
@@ -84,7 +81,7 @@ fn lower(
     let Some(first) = flows.first() else { return Err(Stop::internal("a scope without flows")) };
     let project = &first.project;
     let policy_ref = project.policy_ref();
-    let policy_path = project.root.join("policies").join(format!("{policy_ref}.json"));
+    let policy_path = project.root.join(project::POLICIES).join(format!("{policy_ref}.json"));
     let policy_sha256 = policy_path.is_file().then(|| files::read_text(&policy_path)).transpose()?;
     let settings = SystemSettings {
         tenant_id: tenant_id.to_owned(),
@@ -146,7 +143,7 @@ fn hold(document: &Document, project: &Project) -> Result<(), Stop> {
 
 /// What a project knows; `None` when it has no folder for it, or nothing in it.
 fn knowledge(root: &Path) -> Result<Option<Knowledge>, Stop> {
-    let folder = root.join(KNOWLEDGE);
+    let folder = root.join(project::KNOWLEDGE);
     if !folder.is_dir() {
         return Ok(None);
     }
