@@ -23,7 +23,7 @@ pub use strict_schema::{StrictFault, StrictMode, strict_copy};
 
 use stave_canon::{Object, Value};
 
-use crate::{ErrorKind, Provider, Request, Response, StreamEvent};
+use crate::{ErrorKind, Provider, Request, Response, StreamEvent, Usage};
 
 /// One provider interface.
 pub trait Codec: Send + Sync + std::fmt::Debug {
@@ -49,6 +49,10 @@ pub trait StreamDecoder: Send + std::fmt::Debug {
     /// Reads one frame: the data of one server-sent event, or one line. An error is the provider's own, or
     /// a frame that can not be read.
     fn decode(&mut self, data: &str, events: &mut Vec<StreamEvent>) -> Result<(), ErrorKind>;
+
+    /// Takes the counts of a provider's own object for them, for a reader that looks for nothing else in the reply.
+    /// What the object does not count is as the stream told it before.
+    fn counts(&mut self, usage: Value) -> Option<Usage>;
 
     fn progress(&self) -> Progress;
 }

@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 /// The answer as the client gets it. Its record is written when it has passed.
-pub(super) async fn reply(mut entry: Entry, head: Option<Parts>, kind: Kind) -> Reply {
+pub(super) async fn reply(mut entry: Box<Entry>, head: Option<Parts>, kind: Kind) -> Reply {
     let surface = entry.endpoint.surface();
     let mut headers = HeaderMap::new();
     own_headers(&entry, &mut headers);
@@ -75,7 +75,7 @@ pub(super) async fn reply(mut entry: Entry, head: Option<Parts>, kind: Kind) -> 
                 reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
                 reply
             } else {
-                translate_whole(entry, body, from, &envelope, is_stream).await
+                Box::pin(translate_whole(entry, body, from, &envelope, is_stream)).await
             }
         }
     };
@@ -85,7 +85,7 @@ pub(super) async fn reply(mut entry: Entry, head: Option<Parts>, kind: Kind) -> 
 
 /// An answer that came whole, in the client's words.
 async fn translate_whole(
-    mut entry: Entry,
+    mut entry: Box<Entry>,
     body: UpstreamBody,
     from: Surface,
     envelope: &Envelope,

@@ -46,7 +46,8 @@ enum Failure {
 }
 
 pub(crate) async fn answer(core: &Arc<Core>, endpoint: Endpoint, parts: Parts, body: Incoming) -> Reply {
-    let mut entry = Entry::begin(core, core.setup(), endpoint, &parts.headers);
+    // It moves from the request to the reply and on to the file.
+    let mut entry = Box::new(Entry::begin(core, core.setup(), endpoint, &parts.headers));
     let id = HeaderValue::from_str(&entry.record.id).ok();
     let mut reply = match run(core, &mut entry, parts, body).await {
         Ok(Answered { head, kind }) => reply(entry, head, kind).await,
@@ -185,7 +186,7 @@ async fn ask(
                         return Ok(success(core, entry, received, &candidate, answer, outgoing.surface));
                     }
                     Some(class) => {
-                        let (told, wait) = tell(core, &candidate, answer, outgoing.surface).await;
+                        let (told, wait) = Box::pin(tell(core, &candidate, answer, outgoing.surface)).await;
                         failure = Some(told);
                         (class, wait)
                     }

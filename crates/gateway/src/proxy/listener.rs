@@ -20,6 +20,9 @@ use super::interface::{Fault, Route};
 use super::reply::Reply;
 use super::{exchange, pages, stats};
 
+/// How many headers a request may have when nothing else is set.
+const USUAL_HEADERS: usize = 100;
+
 pub(crate) async fn accept(core: &Arc<Core>, listener: TcpListener, end: impl Future<Output = ()>) -> usize {
     let places = core.setup().config.limits.connections;
     let serve = |stream, place| serve(Arc::clone(core), stream, place);
@@ -42,12 +45,16 @@ async fn serve(core: Arc<Core>, stream: TcpStream, _place: OwnedSemaphorePermit)
         let core = Arc::clone(&core);
         async move { Ok::<Reply, Infallible>(answer(&core, request).await) }
     });
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_reading)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.header_bytes.max(8192))
-        .serve_connection(TokioIo::new(stream), service);
+        .max_buf_size(limits.header_bytes.max(8192));
+    // A number that is set is allocated for with each request, even when it is the one that holds anyway.
+    if limits.headers != USUAL_HEADERS {
+        builder.max_headers(limits.headers);
+    }
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // A client that broke the connection off is no failure of ours.
     tokio::select! {

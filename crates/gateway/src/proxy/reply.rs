@@ -68,7 +68,7 @@ pub(crate) struct Translated {
 /// What is written down at the end.
 #[derive(Debug)]
 struct Ending {
-    entry: Option<Entry>,
+    entry: Option<Box<Entry>>,
     hash: Sha256,
     bytes: u64,
 }
@@ -87,7 +87,7 @@ impl ReplyBody {
         ReplyBody::Whole(Some(bytes))
     }
 
-    pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Entry) -> Self {
+    pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Box<Entry>) -> Self {
         let mut passing =
             Passing { body, tap, idle: Idle::new(idle), ending: Ending::new(entry), break_off: None };
         if passing.body.is_end_stream() {
@@ -102,7 +102,7 @@ impl ReplyBody {
         to: Surface,
         envelope: Envelope,
         idle: Duration,
-        entry: Entry,
+        entry: Box<Entry>,
     ) -> Self {
         let chunks = BodyStream::new(body).filter_map(|frame| async {
             match frame {
@@ -306,7 +306,7 @@ impl std::fmt::Debug for Translated {
 }
 
 impl Ending {
-    fn new(entry: Entry) -> Self {
+    fn new(entry: Box<Entry>) -> Self {
         Ending { entry: Some(entry), hash: Sha256::new(), bytes: 0 }
     }
 

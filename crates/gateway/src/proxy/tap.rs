@@ -150,20 +150,8 @@ impl Tap {
 
     /// Takes the counts of a `usage` object, whatever stands around it.
     fn read_usage(&mut self, usage: &[u8]) {
-        let Ok(usage) = std::str::from_utf8(usage) else { return };
-        let event = match self.surface {
-            Surface::AnthropicMessages => format!("{{\"type\":\"message_delta\",\"usage\":{usage}}}"),
-            Surface::OpenAiResponses => {
-                format!(
-                    "{{\"type\":\"response.completed\",\"response\":{{\"output\":[],\"usage\":{usage}}}}}"
-                )
-            }
-            Surface::OpenAiChat | Surface::GeminiGenerateContent => {
-                format!("{{\"choices\":[],\"usage\":{usage}}}")
-            }
-        };
-        let _ = self.decoder.decode(&event, &mut self.events);
-        self.take_usage();
+        let counts = stave_canon::parse_bytes(usage).ok().and_then(|usage| self.decoder.counts(usage));
+        self.usage = counts.or(self.usage);
     }
 
     fn take_usage(&mut self) {
@@ -298,6 +286,8 @@ fn is_last(surface: Surface, data: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use stave_canon::Value;
+
     use super::*;
 
     fn read(surface: Surface, text: &str, step: usize) -> Tap {
@@ -365,6 +355,10 @@ mod tests {
 
     impl StreamDecoder for Defect {
         fn decode(&mut self, _: &str, _: &mut Vec<StreamEvent>) -> Result<(), ErrorKind> {
+            panic!("a defect");
+        }
+
+        fn counts(&mut self, _: Value) -> Option<Usage> {
             panic!("a defect");
         }
 

@@ -300,6 +300,10 @@ impl StreamDecoder for ChatLines {
         Ok(())
     }
 
+    fn counts(&mut self, line: Value) -> Option<Usage> {
+        Fields::of(line).ok().and_then(|mut line| usage(&mut line))
+    }
+
     fn progress(&self) -> Progress {
         self.progress
     }

@@ -210,9 +210,10 @@ impl Upstream {
                 // A kept connection may have been closed just when it was used again.
                 Err(Broken::Exchange) if connection.is_reused => {
                     let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
-                    connection = tokio::time::timeout(self.timeouts.connect, Pool::fresh(&self.place))
-                        .await
-                        .unwrap_or(Err(Broken::Connect))?;
+                    connection =
+                        tokio::time::timeout(self.timeouts.connect, Box::pin(Pool::fresh(&self.place)))
+                            .await
+                            .unwrap_or(Err(Broken::Connect))?;
                     connection.send(request).await
                 }
                 sent => sent,

@@ -63,13 +63,13 @@ impl Pool {
         if let Some(connection) = self.kept() {
             return Ok(connection);
         }
-        Pool::fresh(place).await
+        // Seldom needed, and large: every request would carry the room for it about.
+        Box::pin(Pool::fresh(place)).await
     }
 
     pub(super) async fn fresh(place: &Place) -> Result<Connection, Broken> {
         let socket = Socket::open(place).await.map_err(|_| Broken::Connect)?;
         let (sender, driver) = http1::Builder::new()
-            .max_headers(256)
             .max_buf_size(256 * 1024)
             .handshake(TokioIo::new(socket))
             .await

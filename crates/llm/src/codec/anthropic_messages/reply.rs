@@ -119,6 +119,11 @@ impl StreamDecoder for MessagesStream {
         Ok(())
     }
 
+    fn counts(&mut self, usage: Value) -> Option<Usage> {
+        self.counts.read(&mut Fields::of(usage).ok()?);
+        Some(self.counts.usage())
+    }
+
     fn progress(&self) -> Progress {
         self.progress
     }

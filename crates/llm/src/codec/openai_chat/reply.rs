@@ -5,7 +5,7 @@ use stave_canon::{Object, Value};
 use super::super::fields::Fields;
 use super::super::{Progress, StreamDecoder, openai, stream};
 use super::decode::{decode_content, decode_tool_call};
-use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent, Thinking};
+use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent, Thinking, Usage};
 
 /// The fields under which servers send a model's reasoning.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -108,6 +108,10 @@ impl StreamDecoder for ChatStream {
             events.push(StreamEvent::Usage(openai::usage(&mut usage)));
         }
         Ok(())
+    }
+
+    fn counts(&mut self, usage: Value) -> Option<Usage> {
+        Fields::of(usage).ok().map(|mut usage| openai::usage(&mut usage))
     }
 
     fn progress(&self) -> Progress {

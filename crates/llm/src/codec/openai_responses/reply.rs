@@ -5,7 +5,7 @@ use stave_canon::Value;
 use super::super::fields::Fields;
 use super::super::{Progress, StreamDecoder, openai, stream};
 use super::decode::{decode_other_item, decode_part};
-use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent};
+use crate::{ErrorKind, Part, PartKind, Response, StopReason, StreamEvent, Usage};
 
 pub(super) fn decode_response(body: Value) -> Result<Response, ErrorKind> {
     if body.get("error").is_some_and(|error| !error.is_null()) {
@@ -138,6 +138,10 @@ impl StreamDecoder for ResponsesStream {
             _ => events.push(StreamEvent::Raw(raw)),
         }
         Ok(())
+    }
+
+    fn counts(&mut self, usage: Value) -> Option<Usage> {
+        Fields::of(usage).ok().map(|mut usage| openai::usage(&mut usage))
     }
 
     fn progress(&self) -> Progress {
