@@ -1,5 +1,6 @@
 //! Bounds, and an orderly end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{Served, ask};
@@ -8,17 +9,26 @@ use crate::json::text;
 use crate::scripted::Server;
 use crate::scripted::host::HostScript;
 
-async fn slow_host(milliseconds: u32) -> Server {
+/// A host that takes its time, and its script, which knows who has called.
+async fn slow_host(milliseconds: u32) -> (Server, Arc<HostScript>) {
     let page = format!(
         r#"{{"method": "GET", "path": "/slow", "delay_ms": {milliseconds}, "json": {{"ok": true}}, "times": 9}}"#
     );
-    HostScript::new(&[stave_canon::parse(&page).unwrap()]).serve().await
+    let script = HostScript::new(&[stave_canon::parse(&page).unwrap()]);
+    (script.serve().await, script)
+}
+
+/// Waits until the host was called.
+async fn called(script: &HostScript) {
+    while script.log.lock().calls.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
 async fn bodies_times_and_numbers_are_bounded() {
     let folder = project();
-    let server = slow_host(1500).await;
+    let (server, script) = slow_host(20_000).await;
     folder.write("flows/caller.yaml", caller(server.port));
     let bounds = ["--max-body", "1000", "--max-runs", "1", "--max-waiting", "0", "--request-seconds", "1"];
     let served = Served::start(&folder, &bounds).await;
@@ -30,7 +40,7 @@ async fn bodies_times_and_numbers_are_bounded() {
         let headers = [("content-type", "application/json")];
         ask(port, "POST", "/v1/models/caller:predict", &headers, None, Some(r#"{"page": "slow"}"#)).await
     });
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    called(&script).await;
     let refused = served.post("/v1/models/echo:predict", r#"{"query": "a"}"#).await;
     refused.problem(429, "too-many-runs");
     assert!(refused.head.contains("retry-after: 1"), "{refused:?}");
@@ -45,7 +55,7 @@ async fn bodies_times_and_numbers_are_bounded() {
 #[tokio::test]
 async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
     let folder = project();
-    let server = slow_host(1500).await;
+    let (server, script) = slow_host(1500).await;
     folder.write("flows/caller.yaml", caller(server.port));
     let served = Served::start(&folder, &[]).await;
     let port = served.port;
@@ -53,7 +63,7 @@ async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
         let headers = [("content-type", "application/json")];
         ask(port, "POST", "/v1/models/caller:predict", &headers, None, Some(r#"{"page": "slow"}"#)).await
     });
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    called(&script).await;
     let ended = served.end().await.exits(0);
     assert!(ended.stderr.contains("ending"), "{ended}");
     let answer = slow.await.unwrap().is(200);
@@ -64,7 +74,7 @@ async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
 #[tokio::test]
 async fn a_run_that_takes_too_long_at_the_end_is_left_to_be_resumed() {
     let folder = project();
-    let server = slow_host(2500).await;
+    let (server, _script) = slow_host(2500).await;
     folder.write("flows/caller.yaml", caller(server.port));
     let served = Served::start(&folder, &["--drain-seconds", "0"]).await;
     let begun = served.post("/runs", r#"{"flow": "caller", "input": {"page": "slow"}}"#).await.is(202).json();

@@ -169,20 +169,15 @@ async fn models_health_and_metrics_are_answered_here() {
     let mut config = config(&upstream, Provider::OpenAi);
     config.upstreams[0].models = vec!["gpt-x".to_owned(), "o*".to_owned()];
     let scene = Scene::new(config).await;
-    let get = async |path: &str, headers: &str| {
-        let mut client = scene.client().await;
-        client.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n").as_bytes()).await;
-        client.answer().await.unwrap()
-    };
-    assert_eq!(get("/v1/models", "").await.at("/data/0/id"), "gpt-x");
-    let anthropic = get("/v1/models", "anthropic-version: 2023-06-01\r\n").await;
+    assert_eq!(scene.get("/v1/models", "").await.at("/data/0/id"), "gpt-x");
+    let anthropic = scene.get("/v1/models", "anthropic-version: 2023-06-01\r\n").await;
     assert_eq!((anthropic.at("/data/0/type"), anthropic.at("/first_id")), ("model".into(), "gpt-x".into()));
-    assert_eq!(get("/v1/models/gpt-x", "").await.at("/object"), "model");
-    assert_eq!(get("/v1/models/none", "").await.status, 404);
-    assert_eq!((get("/healthz", "").await.status, get("/readyz", "").await.status), (200, 200));
+    assert_eq!(scene.get("/v1/models/gpt-x", "").await.at("/object"), "model");
+    assert_eq!(scene.get("/v1/models/none", "").await.status, 404);
+    assert_eq!((scene.get("/healthz", "").await.status, scene.get("/readyz", "").await.status), (200, 200));
     assert_eq!(scene.post("/v1/chat/completions", CHAT).await.status, 200);
     scene.records_of(1).await;
-    let metrics = get("/metrics", "").await.text();
+    let metrics = scene.get("/metrics", "").await.text();
     for line in [
         "stave_gateway_requests_total{path=\"/v1/chat/completions\",status=\"200\",outcome=\"answered\"} 1\n",
         "stave_gateway_tokens_total{kind=\"input\"} 7\n",
@@ -194,7 +189,7 @@ async fn models_health_and_metrics_are_answered_here() {
     }
     let unknown = scene.post("/v1/chat/completions", &CHAT.replace("gpt-x", "llama")).await;
     assert_eq!((unknown.status, unknown.at("/error/code").as_str()), (404, "model_not_found"));
-    let nothing = get("/v1/nothing", "").await;
+    let nothing = scene.get("/v1/nothing", "").await;
     assert_eq!(nothing.status, 404);
-    assert_eq!(get("/v1/messages", "").await.header("allow"), Some("post"));
+    assert_eq!(scene.get("/v1/messages", "").await.header("allow"), Some("post"));
 }

@@ -79,11 +79,8 @@ async fn an_upstream_that_fails_again_and_again_is_left_alone_for_a_while() {
         .await;
     let mut config = config(&upstream, Provider::OpenAi);
     config.retries = Retries { attempts: 0, ..Retries::default() };
-    config.breaker = BreakerConfig {
-        failures: 3,
-        pause: Duration::from_millis(300),
-        longest_pause: Duration::from_millis(300),
-    };
+    config.breaker =
+        BreakerConfig { failures: 3, pause: Duration::from_secs(3), longest_pause: Duration::from_secs(3) };
     let scene = Scene::new(config).await;
     for _ in 0..3 {
         assert_eq!(scene.post("/v1/chat/completions", CHAT).await.status, 500);
@@ -91,7 +88,7 @@ async fn an_upstream_that_fails_again_and_again_is_left_alone_for_a_while() {
     let answer = scene.post("/v1/chat/completions", CHAT).await;
     assert_eq!((answer.status, answer.at("/error/code").as_str()), (503, "upstream_unavailable"));
     assert_eq!(upstream.calls().len(), 3);
-    tokio::time::sleep(Duration::from_millis(350)).await;
+    tokio::time::sleep(Duration::from_millis(3100)).await;
     for _ in 0..2 {
         assert_eq!(scene.post("/v1/chat/completions", CHAT).await.status, 200);
     }
@@ -150,7 +147,7 @@ async fn only_the_faults_that_a_route_names_lead_elsewhere() {
 #[tokio::test]
 async fn requests_beyond_the_turns_wait_and_those_beyond_that_are_refused() {
     let upstream = Upstream::start(|_, _| {
-        let mut steps = vec![Step::Wait(Duration::from_millis(300))];
+        let mut steps = vec![Step::Wait(Duration::from_millis(1500))];
         steps.extend(whole(200, "", CHAT_REPLY));
         steps
     })
@@ -162,11 +159,15 @@ async fn requests_beyond_the_turns_wait_and_those_beyond_that_are_refused() {
     let (first, second, third) = tokio::join!(
         scene.post("/v1/chat/completions", CHAT),
         async {
-            tokio::time::sleep(Duration::from_millis(60)).await;
+            while upstream.calls().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             scene.post("/v1/chat/completions", CHAT).await
         },
         async {
-            tokio::time::sleep(Duration::from_millis(120)).await;
+            while !scene.get("/metrics", "").await.text().contains("stave_gateway_requests_waiting 1") {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             scene.post("/v1/chat/completions", CHAT).await
         }
     );

@@ -109,6 +109,12 @@ impl Scene {
         self.client().await.post(path, "", body).await
     }
 
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
+        let mut client = self.client().await;
+        client.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n").as_bytes()).await;
+        client.answer().await.unwrap()
+    }
+
     /// Asks the gateway to end.
     pub(crate) fn ask_to_end(&mut self) {
         let _ = self.end.take().expect("it was not asked before").send(());

@@ -138,12 +138,12 @@ async fn a_worker_does_thousands_of_jobs_without_filling_up() {
 #[tokio::test]
 async fn a_worker_that_ended_while_idle_is_replaced_unnoticed() {
     let worker = env!("CARGO_BIN_EXE_stave-py-worker-test");
-    let arguments = ["-c", "exec timeout 0.5 \"$0\"", worker].map(Into::into).to_vec();
+    let arguments = ["-c", "exec timeout 3 \"$0\"", worker].map(Into::into).to_vec();
     let command = WorkerCommand { program: "/bin/sh".into(), arguments };
     let pool = PythonPool::new(PoolOptions { command, size: 1 });
     for round in 0..2_i64 {
         let output = pool.transform(returning(&round.to_string()), None, &Limits::DEFAULT).await.unwrap();
         assert_eq!(output.value, Value::from(round));
-        tokio::time::sleep(Duration::from_millis(800)).await;
+        tokio::time::sleep(Duration::from_millis(3300)).await;
     }
 }
