@@ -76,7 +76,10 @@ async fn a_person_decides_and_the_run_goes_on() {
     let run = begin(&served, "careful", r#"{"amount": 3}"#).await;
     let events = served.get(&format!("/runs/{run}/events")).await.is(200);
     assert!(events.body.contains("event: waiting"), "{events:?}");
-    assert_eq!(text(&settled(&served, &run).await, "status"), Some("waiting"));
+    let waiting = settled(&served, &run).await;
+    assert_eq!(text(&waiting, "status"), Some("waiting"));
+    let asked = stave_canon::parse(r#"[{"node": "ask", "question": "Pay 3?"}]"#).unwrap();
+    assert_eq!(waiting.get("asks"), Some(&asked), "{waiting}");
     let decide =
         async |node: &str, body: &str| served.post(&format!("/runs/{run}/nodes/{node}/decision"), body).await;
     decide("pay", r#"{"approved": true}"#).await.problem(404, "not-found");

@@ -14,6 +14,7 @@ use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
 use crate::runs::word;
 use crate::server::Shared;
+use crate::studio::asked;
 
 /// The most runs that one list shows.
 const MOST: usize = 1000;
@@ -122,6 +123,9 @@ fn shown(stored: &StoredRun) -> Value {
     put(&mut value, "ended_at", stored.summary.ended_at.map(|at| at.to_string()).into());
     if stored.ending.is_none() {
         put(&mut value, "error", Value::Null);
+    }
+    if stored.summary.status == RunStatus::Waiting {
+        put(&mut value, "asks", asked(stored).into());
     }
     value
 }

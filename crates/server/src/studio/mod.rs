@@ -39,6 +39,7 @@ use crate::message::{Reply, json};
 use crate::problem::Problem;
 
 pub(crate) use assets::find;
+pub(crate) use run_view::asked;
 pub use workspace::{CompiledLines, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
 
 /// How many texts are worked on at the same time.

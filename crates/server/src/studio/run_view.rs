@@ -53,6 +53,15 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
     Ok(view.to_value(source))
 }
 
+/// The nodes that wait for a person, each with what it asks.
+pub(crate) fn asked(stored: &StoredRun) -> Vec<Value> {
+    let view = RunView::new(stored);
+    let asking = view.nodes().filter(|node| view.status(node) == ASKS);
+    let asking = asking
+        .map(|node| object([("node", node.id.as_str().into()), ("question", view.question(node).into())]));
+    asking.collect()
+}
+
 /// A run with what its nodes were given.
 pub(super) struct RunView<'r> {
     stored: &'r StoredRun,
@@ -127,11 +136,8 @@ impl<'r> RunView<'r> {
         let outputs = step.and_then(|step| step.outputs.as_ref().ok());
         let inputs = self.inputs(&node.id);
         let status = self.status(node);
-        let asked = (status == ASKS).then(|| {
-            let none = Object::new();
-            stave_runtime::question(self.stored, &node.id, inputs.as_ref().unwrap_or(&none))
-        });
-        let reason = asked.flatten().or_else(|| node.reason.clone());
+        let asked = if status == ASKS { self.question(node) } else { None };
+        let reason = asked.or_else(|| node.reason.clone());
         let (inputs, is_cut) = cut(inputs.map(Value::Object), bytes);
         let (outputs, is_cut_too) = cut(outputs.cloned().map(Value::Object), bytes);
         let data =
@@ -184,6 +190,12 @@ impl<'r> RunView<'r> {
             }
         }
         (!inputs.is_empty()).then_some(inputs)
+    }
+
+    /// What a node that waits for a person asks.
+    fn question(&self, node: &NodeReport) -> Option<String> {
+        let inputs = self.inputs(&node.id).unwrap_or_default();
+        stave_runtime::question(self.stored, &node.id, &inputs)
     }
 
     /// Where a node stands. The journal knows results; that a node is at work follows from its edges.
