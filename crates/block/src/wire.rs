@@ -144,7 +144,9 @@ impl WirePrompt {
         if let (Some(mark), Some(last)) = (&self.automatic_mark, self.last_markable())
             && !marks.iter().any(|(index, _)| *index == last)
         {
-            marks.push((last, mark.ttl));
+            // A block of an unknown kind behind it may hold a mark.
+            let place = marks.partition_point(|(index, _)| *index < last);
+            marks.insert(place, (last, mark.ttl));
         }
         marks
     }

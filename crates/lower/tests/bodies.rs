@@ -279,6 +279,17 @@ proptest! {
 }
 
 #[test]
+fn marks_are_in_wire_order_also_when_one_stands_behind_the_automatic_one() {
+    // A block of an unknown kind can hold a mark, and is not what an automatic mark would be put on.
+    let body = r#"{"model":"claude-opus-5","max_tokens":1,"tools":[{"name":"t","input_schema":{}}],
+        "messages":[{"role":"user","content":[{"kind":"new","cache_control":{"type":"ephemeral"}}]}],
+        "cache_control":{"type":"ephemeral","ttl":"1h"}}"#;
+    let wire = read_wire(body, Some(Surface::AnthropicMessages)).unwrap();
+    assert_eq!(wire.client_marks(), [(0, Ttl::Long), (1, Ttl::Short)]);
+    assert_eq!(refusal(&wire, &wire.client_marks(), MarkedRules::anthropic()), None);
+}
+
+#[test]
 fn surfaces_are_told_apart() {
     for (body, surface) in [
         (
