@@ -134,6 +134,9 @@ async fn what_a_project_keeps_beside_its_flows_is_not_taken_for_flows() {
     assert!(whole.stderr.contains("checked 3 files"), "{whole}");
     let laid_out = stave(&folder, ["fmt", "--json", "one"]).finish().await.exits(0).json();
     assert_eq!(items(&laid_out, "files").len(), 2, "{laid_out}");
+    folder.write("one/stave.toml", "[recordings]\nreplay = \"\"\n");
+    let unnamed = stave(&folder, ["fmt", "--json", "one"]).finish().await.exits(0).json();
+    assert_eq!(items(&unnamed, "files").len(), 3, "{unnamed}");
     // Whoever names the folder means it.
     stave(&folder, ["check", "one/policies"]).finish().await.exits(2);
 }

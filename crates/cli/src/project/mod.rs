@@ -131,7 +131,9 @@ pub(crate) fn other_yaml(file: &Path) -> Vec<PathBuf> {
     let mut other = [POLICIES, TEMPLATES, KNOWLEDGE, RECORDINGS].map(|folder| root.join(folder)).to_vec();
     if let Ok(text) = files::read_text(file) {
         let source = Sources::new().add(FILE, text.as_str());
-        other.extend(read(source, &text, &mut Vec::new()).replay.map(|replay| root.join(replay)));
+        let replay = read(source, &text, &mut Vec::new()).replay.map(|replay| root.join(replay));
+        // A setting that names a folder, such as the project's own, takes no flow away.
+        other.extend(replay.filter(|path| path.is_file()));
     }
     other
 }
