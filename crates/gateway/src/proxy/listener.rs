@@ -20,7 +20,7 @@ use super::interface::{Fault, Route};
 use super::reply::Reply;
 use super::{exchange, pages, stats};
 
-/// How many headers a request may have when nothing else is set.
+/// How many headers the HTTP library takes by itself, which is also the gateway's usual bound.
 const USUAL_HEADERS: usize = 100;
 
 pub(crate) async fn accept(core: &Arc<Core>, listener: TcpListener, end: impl Future<Output = ()>) -> usize {

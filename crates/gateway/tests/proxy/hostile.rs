@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stave_gateway::GatewayLimits;
 use stave_llm::Provider;
 
 use crate::client::request;
@@ -77,6 +78,22 @@ async fn those_who_send_slowly_are_cut_off() {
     body.send(&whole.as_bytes()[..whole.len() - 10]).await;
     assert_eq!(body.answer().await.unwrap().status, 408);
     assert_eq!(upstream.calls().len(), 0);
+}
+
+#[tokio::test]
+async fn as_many_headers_are_taken_as_the_bound_says_whether_it_is_set_or_not() {
+    let upstream = Upstream::always(whole(200, "", CHAT_REPLY)).await;
+    let usual = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    let path = "/v1/chat/completions";
+    let own = request(path, "", CHAT).lines().skip(1).take_while(|line| !line.is_empty()).count();
+    for (scene, bound) in [(usual, GatewayLimits::default().headers), (scene(&upstream).await, 40)] {
+        for (count, status) in [(bound, 200), (bound + 1, 431)] {
+            let more: String = (own..count).map(|number| format!("x-{number}: 1\r\n")).collect();
+            let mut client = scene.client().await;
+            client.send(request(path, &more, CHAT).as_bytes()).await;
+            assert_eq!(client.answer().await.map(|answer| answer.status), Some(status), "{count} headers");
+        }
+    }
 }
 
 #[tokio::test]
