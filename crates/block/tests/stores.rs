@@ -5,7 +5,8 @@
 
 mod wire;
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,20 +28,39 @@ struct RedisServer {
 impl RedisServer {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let process = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .arg("--dir")
-            .arg(folder.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("redis-server is needed: tests/servers.sh installs it");
+        let socket = folder.path().join("socket");
         let patience = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            assert!(Instant::now() < patience, "redis-server does not answer");
-            std::thread::sleep(Duration::from_millis(20));
+        // Somebody else may take the port first; the server then ends, and its own socket is never there.
+        loop {
+            let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+            let mut process = Command::new("redis-server")
+                .args([
+                    "--port",
+                    &port.to_string(),
+                    "--bind",
+                    "127.0.0.1",
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "no",
+                ])
+                .arg("--dir")
+                .arg(folder.path())
+                .arg("--unixsocket")
+                .arg(&socket)
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("redis-server is needed: tests/servers.sh installs it");
+            while process.try_wait().unwrap().is_none() {
+                if UnixStream::connect(&socket).is_ok() {
+                    let url = format!("redis://127.0.0.1:{port}/");
+                    return RedisServer { process, url, _folder: folder };
+                }
+                assert!(Instant::now() < patience, "redis-server does not answer");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert!(Instant::now() < patience, "redis-server does not start");
         }
-        RedisServer { process, url: format!("redis://127.0.0.1:{port}/"), _folder: folder }
     }
 }
 
