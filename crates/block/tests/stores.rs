@@ -3,11 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a store that does not answer is a failed test")]
 #![expect(clippy::disallowed_methods, reason = "the test starts processes and waits for them")]
 
-mod wire;
-
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,7 +14,7 @@ use stave_block::{
     SqlitePlannerStore, StoreLimits, Ttl,
 };
 
-use self::wire::request;
+use crate::wire::request;
 
 /// A Redis server of the test's own, on a free loopback port.
 struct RedisServer {
@@ -170,26 +168,34 @@ fn a_process_that_is_killed_leaves_whole_batches() {
     if let Ok(path) = std::env::var("STAVE_TEST_STORE_TO_KILL") {
         return write_for_ever(Path::new(&path));
     }
-    for pause in [150, 310, 470] {
+    for pause in [0, 90, 310] {
+        let begun = begun(&path);
         let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_process_that_is_killed_leaves_whole_batches"])
+            .args(["--exact", "stores::a_process_that_is_killed_leaves_whole_batches"])
             .env("STAVE_TEST_STORE_TO_KILL", &path)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        while !begun.exists() {
+            assert_eq!(writer.try_wait().unwrap(), None, "the writer goes on until it is killed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::thread::sleep(Duration::from_millis(pause));
         writer.kill().unwrap();
         writer.wait().unwrap();
-        if !path.exists() {
-            continue;
-        }
+        std::fs::remove_file(begun).unwrap();
         let kept = sorted(SqlitePlannerStore::open(&path).unwrap().load().unwrap());
+        assert!(!kept.nodes.is_empty(), "what was recorded is there");
         assert_eq!(kept.nodes.len() % BATCH, 0, "a batch is stored whole or not at all");
         for (index, node) in kept.nodes.iter().enumerate() {
             assert_eq!(node.prefix, index as u128 + 1, "and in order");
         }
     }
-    assert!(!SqlitePlannerStore::open(&path).unwrap().load().unwrap().nodes.is_empty());
+}
+
+/// The file that a writer makes when it has recorded its first batch.
+fn begun(path: &Path) -> PathBuf {
+    path.with_extension("begun")
 }
 
 const BATCH: usize = 7;
@@ -204,5 +210,8 @@ fn write_for_ever(path: &Path) {
         let prefixes: Vec<u128> = (first..first + BATCH as u128).collect();
         plan(&mut planner, &prefixes, batch as f64);
         store.record(&planner.changes(batch as f64)).unwrap();
+        if batch == 0 {
+            std::fs::write(begun(path), []).unwrap();
+        }
     }
 }

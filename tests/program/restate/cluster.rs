@@ -79,6 +79,8 @@ impl Cluster {
             .args(["--no-logo", "--config-file"])
             .arg(settings)
             .env("DO_NOT_TRACK", "1")
+            // A server that is killed leaves its temporary folders behind.
+            .env("TMPDIR", folder)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log can be written twice"))
             .stderr(log)
