@@ -1,10 +1,8 @@
 //! The planner's memory: bounded, forgetting, and the same after a stay in a store.
 
-mod wire;
-
 use stave_block::{Counters, PlanRequest, Planner, PlannerSettings, WirePrompt};
 
-use self::wire::request;
+use crate::wire::request;
 
 fn plan(planner: &mut Planner, wire: &WirePrompt, now: f64) -> stave_block::CachePlan {
     planner.plan(&PlanRequest { wire, body: "text", session: None, now })

@@ -1,14 +1,11 @@
 //! Laws of the layout: it keeps the meaning and the comments, and it is its own layout.
 
-#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
-
-mod flows;
-
-use flows::{committed, mutate, mutation};
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::SourceId;
 use stave_flow::{FormatError, FormatOptions, format, semantic_hash, yaml};
+
+use crate::flows::{committed, mutate, mutation};
 
 fn formatted(text: &str) -> Result<String, FormatError> {
     format(SourceId(0), text, FormatOptions::default())

@@ -1,16 +1,12 @@
 //! Laws of reading and checking: any text ends in findings or a flow, and every place is in the text.
 
-#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
-
-mod flows;
-
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::{SourceId, Span, apply};
 use stave_flow::yaml::{Tree, TreeValue};
 use stave_flow::{Options, load, semantic_hash};
 
-use self::flows::{committed, mutate, mutation};
+use crate::flows::{committed, mutate, mutation};
 
 const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
 

@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
-#[expect(dead_code, reason = "only the flows are wanted here, not the ways to break them")]
-mod flows;
-
 use jsonschema::Validator;
 use stave_canon::Value;
 use stave_diag::{Diagnostic, SourceId};
@@ -57,7 +54,7 @@ fn the_schemas_are_valid_themselves() {
 fn a_flow_without_errors_is_accepted() {
     let validator = validator();
     let mut accepted = 0;
-    for text in flows::committed() {
+    for text in crate::flows::committed() {
         let parsed = load(SourceId(0), &text, &Options::default());
         let Some(tree) = parsed.tree.filter(|_| !parsed.diagnostics.iter().any(Diagnostic::is_error)) else {
             continue;

@@ -2,18 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod loopback;
-
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use loopback::{Act, Provider as Scripted};
 use stave_canon::FixedClock;
 use stave_llm::{
     Attempt, CallOptions, Client, ClientOptions, Error, ErrorKind, Message, Observer, Phase, Provider, Reply,
     Request, RetryPolicy, Secret, StopReason, StreamEvent, Target, Timeouts, Transport, Usage,
 };
+
+use crate::loopback::{Act, Provider as Scripted};
 
 const WHOLE: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1767225600,"model":"gpt-4o-mini",
     "choices":[{"index":0,"message":{"role":"assistant","content":"Hello there"},"finish_reason":"stop","logprobs":null}],

@@ -2,15 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-#[path = "codecs/answers.rs"]
 mod answers;
-#[path = "codecs/arbitrary.rs"]
 mod arbitrary;
-#[path = "codecs/replies.rs"]
 mod replies;
-#[path = "codecs/requests.rs"]
 mod requests;
-#[path = "codecs/round_trip.rs"]
 mod round_trip;
 
 use stave_canon::{Layout, Value};

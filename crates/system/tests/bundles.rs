@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
-mod documents;
-
-use documents::document;
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_system::Document;
@@ -14,6 +11,8 @@ use stave_system::bundle::{
 };
 use stave_system::policy::Check;
 use stave_system::sign::{Claim, Refusal, SecretKey, Trust, verify};
+
+use crate::documents::document;
 
 /// The fields that version 4 adds.
 const VERSION_4: [&str; 5] = [

@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
-mod documents;
-
-use documents::document;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stave_canon::{Value, compact_utf8};
@@ -12,6 +9,8 @@ use stave_system::bundle::check::{Subject, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
 use stave_system::sign::{Claim, Refusal, SecretKey, Trust, verify};
 use stave_system::{Document, LoadError, PlanContext, codes, diff, plan_to_ir};
+
+use crate::documents::document;
 
 /// A word that only rows of the other tenant have.
 const LEAK: &str = "leaked-from-beta";

@@ -1,13 +1,12 @@
 //! Laws of the canonical form that hold for every document, and of loading that hold for every text.
 
-mod documents;
-
-use documents::document;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use stave_canon::{Object, Value};
 use stave_system::verify::verify;
 use stave_system::{Document, diff, workflow_order};
+
+use crate::documents::document;
 
 /// The same document with everything that is a set in the opposite order.
 fn reversed(document: &Document) -> Document {

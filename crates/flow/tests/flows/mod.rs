@@ -1,5 +1,7 @@
 //! The flows of the repository, and ways to break them.
 
+#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+
 use proptest::prelude::*;
 use stave_canon::Value;
 

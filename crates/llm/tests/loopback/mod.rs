@@ -1,5 +1,7 @@
 //! A provider on the loopback interface that does what its script says, one act per request.
 
+#![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,0 +1,7 @@
+//! What the block line promises, one module per subject.
+
+mod golden;
+mod planner;
+mod properties;
+mod stores;
+mod wire;

@@ -1,0 +1,17 @@
+//! What the flow line promises, one module per subject.
+
+mod check_rows;
+mod complete_example;
+mod edit_properties;
+mod edits;
+mod flows;
+mod format;
+mod golden;
+mod labels;
+mod one_mistake;
+mod options;
+mod pages;
+mod properties;
+mod schemas;
+mod service;
+mod yaml_places;

@@ -1,0 +1,7 @@
+//! What the lowerings promise, one module per subject.
+
+mod bodies;
+mod exec_pages;
+mod flow_labels;
+mod prepare_request;
+mod system_pages;

@@ -1,0 +1,10 @@
+//! What the prompt line promises, one module per subject.
+
+mod bypass;
+mod compile;
+mod created_at;
+mod golden;
+mod pages;
+mod pipeline;
+mod properties;
+mod schema;
