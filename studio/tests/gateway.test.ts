@@ -1,4 +1,6 @@
 // The gateway's page, with what a real gateway recorded of requests to an upstream on this machine.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, openPage, shoot } from "./browser";
@@ -9,6 +11,20 @@ const MODEL = "claude-sonnet-4-5";
 /** Long enough to be worth a place in the provider's cache. */
 const MANUAL = Array.from({ length: 600 }, (_, line) => `Rule ${line}: answer politely, and name the order.`).join("\n");
 const TURNS = 4;
+/** The smallest flow, so that there is a second project. */
+const SECOND_FLOW = `version: "1.0"
+metadata: {name: second}
+context: {requires: [query]}
+nodes:
+  say:
+    type: transform
+    inputs: [{name: query, type: string}]
+    outputs: [{name: reply, type: object}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: {reply: "\${query}"}}}}
+edges:
+  - {from: _input.query, to: say.query}
+  - {from: say.reply, to: _output}
+`;
 
 let server: Server;
 let browser: Browser;
@@ -71,6 +87,14 @@ async function converse(gateway: string): Promise<void> {
   expect(await ask(gateway, "second", [{ role: "user", content: "please fail" }])).toBe(500);
 }
 
+/** What a gateway of the project in a folder keeps of requests. */
+async function record(folder: string, requests: (gateway: string) => Promise<unknown>): Promise<void> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const gateway = await startProgram(folder, ["gateway", "--listen", address], `http://${address}/healthz`);
+  await requests(`http://${address}`);
+  await gateway.end("SIGTERM");
+}
+
 beforeAll(async () => {
   upstream = await startHost(answer);
   server = await startServer({
@@ -84,11 +108,14 @@ beforeAll(async () => {
         "attempts = 0",
       ];
       project.write("stave.toml", `${project.read("stave.toml")}\n${settings.join("\n")}\n`);
-      const address = `127.0.0.1:${await freePort()}`;
-      const gateway = await startProgram(project.folder, ["gateway", "--listen", address], `http://${address}/healthz`);
-      await converse(`http://${address}`);
-      await gateway.end("SIGTERM");
+      await record(project.folder, converse);
+      const second = join(project.folder, "second");
+      mkdirSync(join(second, "flows"), { recursive: true });
+      project.write("second/stave.toml", ["[project]", 'repo = "second"', ...settings].join("\n"));
+      project.write("second/flows/second.yaml", SECOND_FLOW);
+      await record(second, (gateway) => ask(gateway, "only", [{ role: "user", content: "hello" }]));
     },
+    flags: () => ["flows", "second/flows"],
   });
   browser = await launch();
 });
@@ -122,6 +149,17 @@ describe("what a gateway recorded", () => {
     const misses = page.locator("section", { hasText: "Where requests part" });
     expect(await misses.innerText()).toContain("system");
     await shoot(page, `gateway-records-${scheme}`);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("is shown of one project at a time", async () => {
+    const { page, faults } = await openPage(browser, server.address, { width: 1280, height: 1100 });
+    await page.goto(`${server.address}/?gateway#/gateway`);
+    const requests = page.locator(".totals .card", { hasText: "Requests" });
+    await expect.poll(() => requests.innerText()).toMatch(/\b12\b/);
+    await page.getByLabel("Project").selectOption("second");
+    await expect.poll(() => requests.innerText()).toMatch(/\b1\b/);
     expect(faults).toEqual([]);
     await page.close();
   });

@@ -95,12 +95,17 @@ impl Keys {
 }
 
 impl Principal {
+    /// The only tenant whose things may be seen, unless everybody's may.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        match self {
+            Principal::Anyone => None,
+            Principal::Tenant(own) => Some(own),
+        }
+    }
+
     /// Whether what belongs to `tenant` may be seen.
     pub(crate) fn may_see(&self, tenant: &str) -> bool {
-        match self {
-            Principal::Anyone => true,
-            Principal::Tenant(own) => own == tenant,
-        }
+        self.tenant().is_none_or(|own| own == tenant)
     }
 }
 

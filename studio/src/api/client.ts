@@ -103,5 +103,6 @@ export const api = {
     post<Json>(`${run(id)}/nodes/${encodeURIComponent(node)}/decision`, { approved, comment }),
   compare: (a: string, b: string) => get<Comparison>(`/studio/compare${query({ a, b })}`),
 
-  gateway: (by: GroupBy, hours: number) => get<GatewayReport>(`/studio/gateway${query({ by, hours })}`),
+  gateway: (project: string | undefined, by: GroupBy, hours: number) =>
+    get<GatewayReport>(`/studio/gateway${query({ project, by, hours })}`),
 };

@@ -45,4 +45,6 @@ export interface GatewayStats {
   failed_open: Record<string, number>;
 }
 
-export type GatewayReport = { available: false; reason: string } | { available: true; stats: GatewayStats };
+export type GatewayReport =
+  | { available: false; reason: string }
+  | { available: true; project: string; projects: string[]; stats: GatewayStats };

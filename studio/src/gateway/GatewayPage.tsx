@@ -18,9 +18,10 @@ const SPANS = [
 const GROUPS: GroupBy[] = ["model", "session", "key", "upstream"];
 
 export default function GatewayPage() {
+  const [project, setProject] = useState<string>();
   const [by, setBy] = useState<GroupBy>("model");
   const [hours, setHours] = useState(7 * 24);
-  const load = useCallback(() => api.gateway(by, hours), [by, hours]);
+  const load = useCallback(() => api.gateway(project, by, hours), [project, by, hours]);
   const { value, error, reload } = useLoaded(load);
   if (error !== null) return <Failed error={error} retry={reload} />;
   if (value === null) return <Loading what="Reading the gateway's records" />;
@@ -43,6 +44,18 @@ export default function GatewayPage() {
           {moment(stats.since, new Date())} to {moment(stats.until, new Date())}
         </span>
         <span className="grow" />
+        {value.projects.length > 1 && (
+          <select
+            className="field"
+            aria-label="Project"
+            value={value.project}
+            onChange={(event) => setProject(event.target.value)}
+          >
+            {value.projects.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        )}
         <select className="field" aria-label="Time span" value={hours} onChange={(event) => setHours(Number(event.target.value))}>
           {SPANS.map((span) => (
             <option key={span.hours} value={span.hours}>

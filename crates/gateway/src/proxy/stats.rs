@@ -1,5 +1,7 @@
 //! `/stats`: the evidence as a page, or as JSON, for those who may see everybody's.
 
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use stave_block::Surface;
@@ -13,6 +15,12 @@ use crate::records::{By, StatsQuery, page};
 
 /// Reading everything that is kept takes a while, so one reads at a time.
 static READING: Semaphore = Semaphore::const_new(1);
+
+/// How browsers write a name and a password; some clients leave the padding out.
+const BASIC: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// How many groups, sessions and misses are listed.
 const TOP: u32 = 20;
@@ -70,7 +78,7 @@ async fn read(core: &Core, headers: &HeaderMap, query: &str) -> Result<Reply, Fa
 /// `hours=24&by=session&format=json`, each of them optional.
 fn asked(core: &Core, query: &str) -> Result<(StatsQuery, bool), Fault> {
     let now = core.clock.now();
-    let mut asked = StatsQuery { since: None, until: now, by: By::Model, top: TOP };
+    let mut asked = StatsQuery { since: None, until: now, tenant: None, by: By::Model, top: TOP };
     let mut is_json = false;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let fault =
@@ -97,7 +105,7 @@ fn with_bearer(headers: &HeaderMap) -> HeaderMap {
     let mut headers = headers.clone();
     let basic = headers.get(header::AUTHORIZATION).and_then(|value| {
         let encoded = value.to_str().ok()?.strip_prefix("Basic ")?;
-        let text = String::from_utf8(decoded(encoded.trim())?).ok()?;
+        let text = String::from_utf8(BASIC.decode(encoded.trim()).ok()?).ok()?;
         let (_, password) = text.split_once(':')?;
         HeaderValue::from_str(&format!("Bearer {password}")).ok()
     });
@@ -105,31 +113,6 @@ fn with_bearer(headers: &HeaderMap) -> HeaderMap {
         headers.insert(header::AUTHORIZATION, bearer);
     }
     headers
-}
-
-/// The bytes of a base64 text; `None` when it is none.
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

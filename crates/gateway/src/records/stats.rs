@@ -6,11 +6,13 @@ mod value;
 use stave_canon::Timestamp;
 
 /// Which records are counted, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatsQuery {
     /// From this time on; from the first record when absent.
     pub since: Option<Timestamp>,
     pub until: Timestamp,
+    /// Only this tenant's; everybody's when absent.
+    pub tenant: Option<String>,
     pub by: By,
     /// How many groups, sessions and misses are listed.
     pub top: u32,

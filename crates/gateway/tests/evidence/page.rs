@@ -89,7 +89,7 @@ fn fortnight(place: &Place) {
 fn a_fortnight_makes_a_page_with_every_picture() {
     let place = Place::new();
     fortnight(&place);
-    let query = StatsQuery { since: None, until: time(NOON), by: By::Model, top: 12 };
+    let query = StatsQuery { since: None, until: time(NOON), tenant: None, by: By::Model, top: 12 };
     let stats = Stats::of_file(&place.path(), &query).expect("the file can be read");
     let page = page(&stats);
     // Left where people who change the page can look at it.
@@ -108,7 +108,7 @@ fn a_fortnight_makes_a_page_with_every_picture() {
 fn a_page_without_requests_says_so() {
     let place = Place::new();
     drop(place.evidence());
-    let query = StatsQuery { since: None, until: time(NOON), by: By::Key, top: 12 };
+    let query = StatsQuery { since: None, until: time(NOON), tenant: None, by: By::Key, top: 12 };
     let stats = Stats::of_file(&place.path(), &query).expect("the file can be read");
     assert!(page(&stats).contains("No requests in this time."));
 }

@@ -28,7 +28,7 @@ fn record(second: i64, id: usize) -> RequestRecord {
 }
 
 fn stats(place: &Place, by: By) -> Stats {
-    let query = StatsQuery { since: None, until: time("2027-01-01T00:00:00Z"), by, top: 10 };
+    let query = StatsQuery { since: None, until: time("2027-01-01T00:00:00Z"), tenant: None, by, top: 10 };
     place.evidence().sink().stats(&query).expect("the file can be read")
 }
 
@@ -215,6 +215,25 @@ fn sums_groups_series_and_misses_add_up() {
     assert_eq!((stats.latency.total_p50, stats.latency.total_p99), (50, 99));
     let value = stats.to_value();
     assert_eq!(value.get("total").and_then(|total| total.get("spent_usd")), Some(&"0.990000000".into()));
+}
+
+#[test]
+fn the_records_of_one_tenant_are_counted_alone() {
+    let place = Place::new();
+    let evidence = place.evidence();
+    for (id, tenant) in ["acme", "globex", "globex"].into_iter().enumerate() {
+        let mut record = record(id as i64, id);
+        record.tenant = Arc::from(tenant);
+        record.session = Some(format!("of {tenant}"));
+        evidence.sink().append(record);
+    }
+    drop(evidence);
+    let until = time("2027-01-01T00:00:00Z");
+    let tenant = Some("globex".to_owned());
+    let query = StatsQuery { since: None, until, tenant, by: By::Session, top: 10 };
+    let stats = Stats::of_file(&place.path(), &query).expect("the file can be read");
+    assert_eq!((stats.total.requests, stats.group_count, stats.series.len()), (2, 1, 2));
+    assert!(stats.groups.iter().chain(&stats.sessions).all(|group| group.name == "of globex"), "{stats:?}");
 }
 
 #[test]

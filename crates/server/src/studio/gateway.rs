@@ -1,4 +1,5 @@
-//! What the gateway of a project recorded.
+//! What the gateways of projects recorded. A gateway serves the keys of several tenants, so a tenant is shown its own
+//! requests alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +30,13 @@ pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, P
     let hours = hours.ok().filter(|hours| (1..=MOST_HOURS).contains(hours));
     let hours = hours
         .ok_or_else(|| Problem::bad_request(format!("`hours` must be a number from 1 to {MOST_HOURS}")))?;
-    let projects = visible(call, studio);
+    let projects = recorded(call, studio);
     let project = match call.parameter("project") {
         Some(wanted) => {
-            let known = projects.into_iter().find(|project| project == wanted);
+            let known = projects.iter().find(|project| *project == wanted);
             known.ok_or_else(|| Problem::not_found("project", wanted))?
         }
-        None => match first(studio, projects) {
+        None => match projects.first() {
             Some(project) => project,
             None => return Ok(nothing()),
         },
@@ -43,11 +44,14 @@ pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, P
     let now = call.shared.options.clock.now();
     let since = now.checked_sub(Duration::from_secs(hours * 3600)).unwrap_or(now);
     let (workspace, name) = (Arc::clone(&studio.workspace), project.clone());
-    let stats = studio.work(TEXT_TIME, move || workspace.gateway(&name, (since, now), by)).await?;
+    let tenant = call.principal.tenant().map(str::to_owned);
+    let stats =
+        studio.work(TEXT_TIME, move || workspace.gateway(&name, tenant.as_deref(), (since, now), by)).await?;
     match stats.map_err(|error| problem(&error, None))? {
         Some(stats) => Ok(object([
             ("available", true.into()),
-            ("project", project.into()),
+            ("project", project.as_str().into()),
+            ("projects", projects.clone().into()),
             ("by", by.into()),
             ("hours", hours.into()),
             ("stats", stats),
@@ -58,16 +62,15 @@ pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, P
 
 /// Whether there is anything to show.
 pub(super) fn is_available(call: &Call<'_>, studio: &Studio) -> bool {
-    first(studio, visible(call, studio)).is_some()
+    !recorded(call, studio).is_empty()
 }
 
-fn visible(call: &Call<'_>, studio: &Studio) -> Vec<String> {
+/// The projects that may be seen and have a gateway.
+fn recorded(call: &Call<'_>, studio: &Studio) -> Vec<String> {
     let projects = studio.workspace.projects().into_iter();
-    projects.filter(|project| call.principal.may_see(&project.tenant)).map(|project| project.id).collect()
-}
-
-fn first(studio: &Studio, projects: Vec<String>) -> Option<String> {
-    projects.into_iter().find(|project| studio.workspace.has_gateway(project))
+    let visible =
+        projects.filter(|project| call.principal.may_see(&project.tenant)).map(|project| project.id);
+    visible.filter(|project| studio.workspace.has_gateway(project)).collect()
 }
 
 fn nothing() -> Value {

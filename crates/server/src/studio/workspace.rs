@@ -98,11 +98,12 @@ pub trait Workspace: Send + Sync + fmt::Debug {
     /// Whether a gateway of the project has recorded anything.
     fn has_gateway(&self, project: &str) -> bool;
 
-    /// What the project's gateway recorded between two times, grouped by a model, a session, a key or an
-    /// upstream; `None` when it recorded nothing.
+    /// What the project's gateway recorded of a tenant's requests, or of everybody's, between two times, grouped by
+    /// a model, a session, a key or an upstream; `None` when it recorded nothing.
     fn gateway(
         &self,
         project: &str,
+        tenant: Option<&str>,
         between: (Timestamp, Timestamp),
         by: &str,
     ) -> Result<Option<Value>, WorkspaceError>;

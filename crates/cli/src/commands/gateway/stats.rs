@@ -20,12 +20,16 @@ use crate::{files, table};
 Examples:
   stave gateway stats                            everything that is kept, by model
   stave gateway stats --since 24h --by session
+  stave gateway stats --tenant acme --by key
   stave gateway stats --since 7d --html week.html
   stave gateway stats --json")]
 pub(crate) struct Stats {
     /// From when on: a period before now such as 24h or 7d, or a time such as 2026-11-01T00:00:00Z
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
+    /// Only the requests of this tenant
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
     /// What to group by
     #[arg(long, value_enum, default_value_t = Grouping::Model)]
     by: Grouping,
@@ -63,6 +67,7 @@ pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop>
     let query = StatsQuery {
         since: arguments.since.as_deref().map(|text| since(text, now)).transpose()?,
         until: now,
+        tenant: arguments.tenant.clone(),
         by: match arguments.by {
             Grouping::Session => By::Session,
             Grouping::Model => By::Model,

@@ -289,6 +289,7 @@ impl Workspace for ProjectWorkspace {
     fn gateway(
         &self,
         project: &str,
+        tenant: Option<&str>,
         (since, until): (Timestamp, Timestamp),
         by: &str,
     ) -> Result<Option<Value>, WorkspaceError> {
@@ -299,7 +300,13 @@ impl Workspace for ProjectWorkspace {
             "upstream" => By::Upstream,
             _ => By::Model,
         };
-        let query = StatsQuery { since: Some(since), until, by, top: GATEWAY_ROWS };
+        let query = StatsQuery {
+            since: Some(since),
+            until,
+            tenant: tenant.map(str::to_owned),
+            by,
+            top: GATEWAY_ROWS,
+        };
         let stats = Stats::of_file(&file, &query);
         stats.map(|stats| Some(stats.to_value())).map_err(|error| WorkspaceError::Failed(error.to_string()))
     }

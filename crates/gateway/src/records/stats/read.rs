@@ -23,7 +23,8 @@ const BUCKETS: [i64; 11] = [1, 10, 60, 300, 900, 3_600, 10_800, 21_600, 86_400, 
 /// About how many buckets a series has.
 const MOST_BUCKETS: i64 = 72;
 
-const PERIOD: &str = "time >= ?1 AND time < ?2";
+/// Which records are counted.
+const COUNTED: &str = "time >= ?1 AND time < ?2 AND (?3 IS NULL OR tenant = ?3)";
 
 impl Stats {
     /// Reads them out of a file, whether a gateway writes to it or not.
@@ -38,11 +39,11 @@ impl Stats {
         let until = query.until.as_microsecond();
         let since = query.since.map_or(i64::MIN, Timestamp::as_microsecond);
         let (first, last): (Option<i64>, Option<i64>) = transaction.query_row(
-            &format!("SELECT MIN(time), MAX(time) FROM request WHERE {PERIOD}"),
-            [since, until],
+            &format!("SELECT MIN(time), MAX(time) FROM request WHERE {COUNTED}"),
+            params![since, until, query.tenant],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        let read = Read { connection: &transaction, since, until };
+        let read = Read { connection: &transaction, since, until, tenant: query.tenant.as_deref() };
         let bucket_seconds = bucket_seconds(first.unwrap_or(until), last.unwrap_or(until));
         let column = match query.by {
             By::Session => "session",
@@ -72,21 +73,24 @@ struct Read<'c> {
     connection: &'c Connection,
     since: i64,
     until: i64,
+    tenant: Option<&'c str>,
 }
 
 impl Read<'_> {
     fn total(&self) -> Result<Sums, EvidenceError> {
-        let statement = format!("SELECT {SUMS} FROM request WHERE {PERIOD}");
-        Ok(self.connection.query_row(&statement, [self.since, self.until], |row| sums(row, 0))?)
+        let statement = format!("SELECT {SUMS} FROM request WHERE {COUNTED}");
+        Ok(self
+            .connection
+            .query_row(&statement, params![self.since, self.until, self.tenant], |row| sums(row, 0))?)
     }
 
     fn groups(&self, column: &str, order: &str, top: u32) -> Result<Vec<Group>, EvidenceError> {
         let statement = format!(
-            "SELECT COALESCE({column}, ''), {SUMS} FROM request WHERE {PERIOD}
-             GROUP BY 1 ORDER BY {order}, 1 LIMIT ?3"
+            "SELECT COALESCE({column}, ''), {SUMS} FROM request WHERE {COUNTED}
+             GROUP BY 1 ORDER BY {order}, 1 LIMIT ?4"
         );
         let mut statement = self.connection.prepare(&statement)?;
-        let rows = statement.query_map(params![self.since, self.until, top], |row| {
+        let rows = statement.query_map(params![self.since, self.until, self.tenant, top], |row| {
             Ok(Group { name: row.get(0)?, sums: sums(row, 1)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -100,16 +104,19 @@ impl Read<'_> {
     }
 
     fn count_of(&self, column: &str) -> Result<u64, EvidenceError> {
-        let statement = format!("SELECT COUNT(DISTINCT COALESCE({column}, '')) FROM request WHERE {PERIOD}");
-        let count: i64 = self.connection.query_row(&statement, [self.since, self.until], |row| row.get(0))?;
+        let statement = format!("SELECT COUNT(DISTINCT COALESCE({column}, '')) FROM request WHERE {COUNTED}");
+        let count: i64 =
+            self.connection
+                .query_row(&statement, params![self.since, self.until, self.tenant], |row| row.get(0))?;
         Ok(count.unsigned_abs())
     }
 
     fn series(&self, seconds: i64) -> Result<Vec<Bucket>, EvidenceError> {
-        let statement = format!("SELECT time / ?3, {SUMS} FROM request WHERE {PERIOD} GROUP BY 1 ORDER BY 1");
+        let statement =
+            format!("SELECT time / ?4, {SUMS} FROM request WHERE {COUNTED} GROUP BY 1 ORDER BY 1");
         let length = seconds * 1_000_000;
         let mut statement = self.connection.prepare(&statement)?;
-        let mut rows = statement.query(params![self.since, self.until, length])?;
+        let mut rows = statement.query(params![self.since, self.until, self.tenant, length])?;
         let mut series: Vec<Bucket> = Vec::new();
         let mut next = None;
         while let Some(row) = rows.next()? {
@@ -126,10 +133,10 @@ impl Read<'_> {
     fn misses(&self, top: u32) -> Result<Vec<MissGroup>, EvidenceError> {
         let mut statement = self.connection.prepare(&format!(
             "SELECT miss_place, miss_variable, COUNT(*), SUM(miss_lost), MAX(miss_common) FROM request
-             WHERE {PERIOD} AND miss_place IS NOT NULL
-             GROUP BY 1, 2 HAVING SUM(miss_lost) > 0 ORDER BY 4 DESC, 3 DESC, 1, 2 LIMIT ?3"
+             WHERE {COUNTED} AND miss_place IS NOT NULL
+             GROUP BY 1, 2 HAVING SUM(miss_lost) > 0 ORDER BY 4 DESC, 3 DESC, 1, 2 LIMIT ?4"
         ))?;
-        let rows = statement.query_map(params![self.since, self.until, top], |row| {
+        let rows = statement.query_map(params![self.since, self.until, self.tenant, top], |row| {
             Ok(MissGroup {
                 place: row.get(0)?,
                 variable: row.get(1)?,
@@ -143,10 +150,12 @@ impl Read<'_> {
 
     fn reasons(&self, column: &str) -> Result<Vec<(String, u64)>, EvidenceError> {
         let mut statement = self.connection.prepare(&format!(
-            "SELECT {column}, COUNT(*) FROM request WHERE {PERIOD} AND {column} IS NOT NULL
+            "SELECT {column}, COUNT(*) FROM request WHERE {COUNTED} AND {column} IS NOT NULL
              GROUP BY 1 ORDER BY 2 DESC, 1"
         ))?;
-        let rows = statement.query_map([self.since, self.until], |row| Ok((row.get(0)?, count(row, 1)?)))?;
+        let rows = statement.query_map(params![self.since, self.until, self.tenant], |row| {
+            Ok((row.get(0)?, count(row, 1)?))
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -161,14 +170,16 @@ impl Read<'_> {
 
     /// The nearest-rank percentile.
     fn percentile(&self, column: &str, percent: u32) -> Result<u64, EvidenceError> {
-        let answered = format!("FROM request WHERE {PERIOD} AND outcome = 'answered'");
+        let answered = format!("FROM request WHERE {COUNTED} AND outcome = 'answered'");
         let statement = format!(
             "SELECT COALESCE((SELECT {column} {answered} ORDER BY {column} LIMIT 1
-                OFFSET ((SELECT COUNT(*) {answered}) * ?3 + 99) / 100 - 1), 0)"
+                OFFSET ((SELECT COUNT(*) {answered}) * ?4 + 99) / 100 - 1), 0)"
         );
-        let found: i64 =
-            self.connection
-                .query_row(&statement, params![self.since, self.until, percent], |row| row.get(0))?;
+        let found: i64 = self.connection.query_row(
+            &statement,
+            params![self.since, self.until, self.tenant, percent],
+            |row| row.get(0),
+        )?;
         Ok(found.unsigned_abs())
     }
 }
