@@ -93,7 +93,7 @@ fn every_example_is_of_a_known_kind() {
                 if let Kind::Unknown(words) = &example.kind {
                     broken.push(format!("{section}: a fence with the words {words:?} is of no known kind"));
                 }
-                if matches!(example.kind, Kind::Run | Kind::RunDocument) && example.request.is_none() {
+                if example.kind.is_run() && example.request.is_none() {
                     broken.push(format!(
                         "{section}: an example that is run has a `json request` fence after it"
                     ));

@@ -20,6 +20,7 @@ codes! { Run:
     TEMPLATE_FAILED = "template-failed", Error, "A prompt template could not be rendered.";
     ENDLESS_TOOL_CALLS = "endless-tool-calls", Error, "A model kept calling tools without giving an answer.";
     HTTP_FAILED = "http-failed", Error, "A host could not be reached or answered with an error.";
+    PLANT_FAILED = "plant-failed", Error, "A plant's server could not be reached or refused a value.";
     HOST_NOT_ALLOWED = "host-not-allowed", Error, "A flow tried to call a host that the project does not allow.";
     SECRET_MISSING = "secret-missing", Error, "A secret that a flow uses is not set.";
     SECRET_MISPLACED = "secret-misplaced", Error, "A secret stands in a place where it would leave the flow.";

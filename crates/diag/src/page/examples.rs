@@ -27,6 +27,8 @@ pub enum Kind {
     StrictFlow,
     /// `yaml run`: a flow that is run with the request after it.
     Run,
+    /// `yaml run opcua`: the same in a build that reaches plants.
+    RunOpcua,
     /// `json run`: an exec document that is run with the request after it.
     RunDocument,
     /// `json exec`: an exec document.
@@ -55,6 +57,7 @@ impl Kind {
             "yaml" => Kind::Flow,
             "yaml strict" => Kind::StrictFlow,
             "yaml run" => Kind::Run,
+            "yaml run opcua" => Kind::RunOpcua,
             "json run" => Kind::RunDocument,
             "json exec" => Kind::Exec,
             "json prompt" => Kind::Prompt,
@@ -66,6 +69,12 @@ impl Kind {
             "text compile" => Kind::Compile,
             _ => Kind::Unknown(words.to_owned()),
         }
+    }
+
+    /// Whether examples of this kind are run, and so have a request.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        matches!(self, Kind::Run | Kind::RunOpcua | Kind::RunDocument)
     }
 }
 
@@ -92,7 +101,7 @@ pub fn examples(page: &str) -> Examples {
                     Section::Bad => &mut examples.bad,
                     Section::Good => &mut examples.good,
                 };
-                let run = list.last_mut().filter(|last| matches!(last.kind, Kind::Run | Kind::RunDocument));
+                let run = list.last_mut().filter(|last| last.kind.is_run());
                 match (words, run) {
                     ("json request", Some(Example { request: request @ None, .. })) => *request = Some(text),
                     (
@@ -181,6 +190,7 @@ mod tests {
             "yaml",
             "yaml strict",
             "yaml run",
+            "yaml run opcua",
             "json run",
             "json exec",
             "json prompt",

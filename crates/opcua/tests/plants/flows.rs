@@ -71,9 +71,13 @@ fn document(plant: &Plant, limit: u32, target: &str) -> Arc<Document> {
         .replace("TEMPERATURE", &plant.node("temperature"))
         .replace("TARGET", target)
         .replace("LIMIT", &limit.to_string());
+    compiled(&text)
+}
+
+pub(crate) fn compiled(text: &str) -> Arc<Document> {
     let mut sources = Sources::new();
-    let source = sources.add("flow.yaml", text.as_str());
-    let loaded = stave_flow::load(source, &text, &stave_flow::Options::default());
+    let source = sources.add("flow.yaml", text);
+    let loaded = stave_flow::load(source, text, &stave_flow::Options::default());
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
@@ -85,7 +89,11 @@ fn document(plant: &Plant, limit: u32, target: &str) -> Arc<Document> {
     Arc::new(flow_to_exec(&loaded.flow.unwrap(), &sources, &settings))
 }
 
-async fn run(plants: &Arc<Plants>, document: Arc<Document>) -> RunReport {
+async fn slowed(plants: &Arc<Plants>, document: Arc<Document>) -> RunReport {
+    run(plants, document, &Value::from_iter([("speed", Value::from(900_i64))])).await
+}
+
+pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: &Value) -> RunReport {
     // The condition is decided without a worker, so that none is started.
     let command = WorkerCommand { program: PathBuf::from("no-worker"), arguments: Vec::new() };
     let services = Services {
@@ -108,8 +116,7 @@ async fn run(plants: &Arc<Plants>, document: Arc<Document>) -> RunReport {
         secrets: Secrets::default(),
         limits: Limits { run: Duration::from_secs(60), ..Limits::default() },
     };
-    let request = Value::from_iter([("speed", Value::from(900_i64))]);
-    EmbeddedEngine::new(services).run(document, &request).await.unwrap()
+    EmbeddedEngine::new(services).run(document, request).await.unwrap()
 }
 
 async fn speed(plants: &Plants, plant: &Plant) -> Value {
@@ -121,12 +128,12 @@ async fn a_flow_reads_a_plant_and_writes_only_when_it_has_to() {
     let folder = tempfile::tempdir().unwrap();
     let plant = Plant::start(folder.path(), PASSWORD).await;
     let plants = Arc::new(plants(&plant.address, None));
-    let calm = run(&plants, document(&plant, 100, &plant.node("speed"))).await.result.unwrap();
+    let calm = slowed(&plants, document(&plant, 100, &plant.node("speed"))).await.result.unwrap();
     let temperature = plant.node("temperature");
     assert_eq!(calm.get("values").and_then(|values| values.get(&temperature)), Some(&Value::from(80.5)));
     assert_eq!(calm.get("qualities").and_then(|values| values.get(&temperature)), Some(&"good".into()));
     assert_eq!(speed(&plants, &plant).await, Value::from(1500_i64));
-    let hot = run(&plants, document(&plant, 70, &plant.node("speed"))).await.result.unwrap();
+    let hot = slowed(&plants, document(&plant, 70, &plant.node("speed"))).await.result.unwrap();
     assert_eq!(hot.pointer("/written/value"), Some(&Value::from(900_i64)), "{hot}");
     assert_eq!(speed(&plants, &plant).await, Value::from(900_i64));
 }
@@ -136,9 +143,9 @@ async fn what_a_plant_refuses_goes_to_the_error_port_and_is_not_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let plant = Plant::start(folder.path(), PASSWORD).await;
     let plants = Arc::new(plants(&plant.address, None));
-    let report = run(&plants, document(&plant, 70, &plant.node("sealed"))).await;
+    let report = slowed(&plants, document(&plant, 70, &plant.node("sealed"))).await;
     let slow = report.nodes.iter().find(|node| node.id == "slow").unwrap();
     assert_eq!((slow.status.word(), slow.attempts), ("error", 1));
     let output = report.result.unwrap();
-    assert_eq!(output.pointer("/written/status"), Some(&"http-failed".into()), "{output}");
+    assert_eq!(output.pointer("/written/status"), Some(&"plant-failed".into()), "{output}");
 }

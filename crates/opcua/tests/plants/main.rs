@@ -7,6 +7,7 @@
 )]
 
 mod flows;
+mod page;
 mod plant;
 
 use std::time::{Duration, Instant};

@@ -64,9 +64,9 @@ pub(super) fn failure(fault: &OpcuaFault) -> Failure {
     let (code, kind) = match fault {
         OpcuaFault::NotAllowed { .. } => (codes::HOST_NOT_ALLOWED, Kind::Refused),
         OpcuaFault::BadArgument(_) => (codes::BAD_ARGUMENT, Kind::Value),
-        OpcuaFault::Configuration(_) => (codes::HTTP_FAILED, Kind::Configuration),
+        OpcuaFault::Configuration(_) => (codes::PLANT_FAILED, Kind::Configuration),
         OpcuaFault::Timeout { .. } => (codes::STEP_TIMEOUT, Kind::Timeout),
-        OpcuaFault::Refused { .. } | OpcuaFault::Unreachable { .. } => (codes::HTTP_FAILED, Kind::Upstream),
+        OpcuaFault::Refused { .. } | OpcuaFault::Unreachable { .. } => (codes::PLANT_FAILED, Kind::Upstream),
     };
     let failure = Failure::new(code, kind, fault.to_string());
     match fault {
