@@ -14,7 +14,6 @@ mod exit;
 mod features;
 mod files;
 mod governance;
-mod markup;
 mod opcua;
 mod period;
 mod ports;

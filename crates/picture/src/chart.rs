@@ -5,7 +5,8 @@
 
 use std::fmt::Write;
 
-use crate::svg::{escaped, shortened};
+use crate::markup::escaped;
+use crate::svg::shortened;
 
 /// What a page has to contain for charts to look right on a light and on a dark ground.
 pub const CHART_STYLE: &str = include_str!("chart.css");

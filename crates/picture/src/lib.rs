@@ -11,11 +11,13 @@ pub mod chart;
 mod diagram;
 mod dot;
 mod layout;
+mod markup;
 mod mermaid;
 mod svg;
 
 pub use diagram::{Arrow, Box, Diagram, Style, Tone};
 pub use dot::dot;
 pub use layout::{Place, places};
+pub use markup::escaped;
 pub use mermaid::mermaid;
-pub use svg::{escaped, svg};
+pub use svg::svg;

@@ -1,7 +1,8 @@
 //! Text inside HTML, SVG and XML.
 
 /// The text with everything escaped that could end its place, and without characters that XML has no room for.
-pub(crate) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

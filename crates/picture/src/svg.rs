@@ -5,6 +5,7 @@ use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
 
 use crate::layout::{Place, layout};
+use crate::markup::escaped;
 use crate::{Arrow, Diagram, Style, Tone};
 
 const MARGIN: f64 = 24.0;
@@ -183,23 +184,4 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
     short.push('…');
     short
-}
-
-/// XML text: marked-up characters as entities, characters that XML does not allow left out.
-#[must_use]
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            control if control.is_control() => out.push(' '),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -9,6 +9,7 @@ mod wildcard;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
 use stave_prompt::FileSelection;
 use stave_prompt::resolve::{ContextSource, SourceText, Unavailable};
 
@@ -152,30 +153,10 @@ fn spellings(path: &str) -> Vec<String> {
         all.push(path.replace('\\', "/"));
     }
     if path.contains('%') {
-        let decoded = percent_decoded(path);
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
         all.push(decoded.replace('\\', "/"));
     }
     all
-}
-
-fn percent_decoded(path: &str) -> String {
-    let mut out = Vec::with_capacity(path.len());
-    let bytes = path.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = path.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) => {
-                out.push(decoded);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Whether a path, as it is written, leaves the folder it starts in.

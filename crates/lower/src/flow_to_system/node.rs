@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
 use stave_flow::graph::{self, Origin};
-use stave_flow::model::{Node as FlowNode, Port, PortType, Sensitivity, Text};
+use stave_flow::model::{Node as FlowNode, Port, Text};
 use stave_system::model::{
     ContractCategory, ContractTrigger, IoContract, OperationalBudget, OperationalContract,
 };
@@ -89,7 +89,7 @@ impl<'f> Lowering<'f> {
             .inputs
             .iter()
             .chain(&node.outputs)
-            .filter_map(|port| Some((port.name.as_str().to_owned(), sensitivity(port)?.into())))
+            .filter_map(|port| Some((port.name.as_str().to_owned(), port.sensitivity?.value.word().into())))
             .collect();
         if !labels.is_empty() {
             properties.insert("sensitivity".into(), labels.into());
@@ -194,7 +194,7 @@ fn schema(node: &FlowNode) -> Object {
         let members = ports.iter().map(|port| {
             let mut member: Object = Object::new();
             if let Some(port_type) = port.port_type {
-                member.insert("type".into(), type_word(port_type.value).into());
+                member.insert("type".into(), port_type.value.word().into());
             }
             if port.optional {
                 member.insert("optional".into(), true.into());
@@ -221,25 +221,4 @@ fn budget(node: &FlowNode) -> OperationalBudget {
         max_steps: Some(attempts.into()),
         max_tokens: tokens.map(|tokens| tokens.value.saturating_mul(attempts).into()),
     }
-}
-
-fn type_word(port_type: PortType) -> &'static str {
-    match port_type {
-        PortType::String => "string",
-        PortType::Number => "number",
-        PortType::Boolean => "boolean",
-        PortType::Object => "object",
-        PortType::Array => "array",
-        PortType::Document => "document",
-        PortType::Table => "table",
-        PortType::Embedding => "embedding",
-    }
-}
-
-fn sensitivity(port: &Port) -> Option<&'static str> {
-    port.sensitivity.map(|label| match label.value {
-        Sensitivity::Public => "public",
-        Sensitivity::Private => "private",
-        Sensitivity::Restricted => "restricted",
-    })
 }

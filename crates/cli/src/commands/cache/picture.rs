@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use stave_block::{Replay, Served, Traced};
-
-use crate::markup::escaped;
+use stave_picture::escaped;
 
 const WIDTH: f64 = 960.0;
 const PANEL: f64 = 170.0;

@@ -7,13 +7,13 @@ use std::fmt::Write;
 use std::path::Path;
 
 use stave_canon::{Layout, Object, Value};
+use stave_picture::escaped;
 use stave_runtime::journal::StoredRun;
 use stave_runtime::{NodeReport, RunReport, Status};
 
 use super::Archive;
 use super::arguments::Report;
 use crate::exit::{Exit, Stop};
-use crate::markup::escaped;
 use crate::{files, terminal};
 
 const STYLE: &str = include_str!("report.css");

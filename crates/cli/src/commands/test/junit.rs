@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use stave_picture::escaped;
+
 use super::{Suite, TestResult};
-use crate::markup::escaped;
 
 pub(super) fn render(suites: &[Suite]) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
