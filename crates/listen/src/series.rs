@@ -27,15 +27,16 @@ impl Histogram {
         self.count += 1;
     }
 
-    pub fn write(&self, out: &mut String, name: &str, label: (&str, &str)) {
+    pub fn write(&self, out: &mut String, name: &str, labels: &[(&str, &str)]) {
         let mut below = 0;
         for (count, bound) in self.counts.iter().zip(self.bounds) {
             below += count;
-            line(out, &format!("{name}_bucket"), &[label, ("le", &bound.to_string())], below);
+            let bound = bound.to_string();
+            line(out, &format!("{name}_bucket"), &[labels, &[("le", &bound)]].concat(), below);
         }
-        line(out, &format!("{name}_bucket"), &[label, ("le", "+Inf")], self.count);
-        line(out, &format!("{name}_sum"), &[label], self.sum);
-        line(out, &format!("{name}_count"), &[label], self.count);
+        line(out, &format!("{name}_bucket"), &[labels, &[("le", "+Inf")]].concat(), self.count);
+        line(out, &format!("{name}_sum"), labels, self.sum);
+        line(out, &format!("{name}_count"), labels, self.count);
     }
 }
 
@@ -71,7 +72,7 @@ mod tests {
         let mut histogram = Histogram::new(&[0.1, 1.0]);
         [0.05, 0.5, 5.0].into_iter().for_each(|seconds| histogram.observe(seconds));
         let mut out = String::new();
-        histogram.write(&mut out, "s", ("path", "/"));
+        histogram.write(&mut out, "s", &[("path", "/")]);
         assert!(
             out.starts_with("s_bucket{path=\"/\",le=\"0.1\"} 1\ns_bucket{path=\"/\",le=\"1\"} 2\n"),
             "{out}"

@@ -158,7 +158,7 @@ impl Shared {
                         }
                     };
                     if let Ok(report) = &outcome {
-                        shared.metrics.run(&task.flow, word(report), report);
+                        shared.metrics.run(&task.archive.tenant, &task.flow, word(report), report);
                     }
                     let _ = sender.send(outcome);
                 }

@@ -62,6 +62,68 @@ async fn a_key_opens_the_flows_and_runs_of_its_tenant_only() {
     assert!(!listed.body.contains(&run), "{listed:?}");
     let document = served.get("/openapi.json").await.is(200);
     assert!(!document.body.contains("careful"), "another tenant's flow is described");
+    let metrics = served.get("/metrics").await.is(200);
+    let own = "stave_runs_total{tenant=\"acme\",flow=\"echo\",status=\"ok\"} 1\n";
+    assert!(metrics.body.contains(own), "{metrics:?}");
+    assert!(!metrics.body.contains("globex") && !metrics.body.contains("careful"), "{metrics:?}");
+}
+
+#[tokio::test]
+async fn a_shared_state_folder_keeps_tenants_apart_whatever_their_order() {
+    let folder = two_tenants();
+    let one = ["acme/flows", "--state-dir", "kept", "--api-keys", "keys.txt"];
+    let mut served = Served::start(&folder, &one).await;
+    served.with_key(Some(ACME));
+    let begun = served.post("/runs", r#"{"flow": "echo", "input": {"query": "hi"}}"#).await.is(202).json();
+    let run = text(&begun, "run_id").unwrap().to_owned();
+    served.end().await;
+    // Another project comes first now.
+    let two = ["globex/flows", "acme/flows", "--state-dir", "kept", "--api-keys", "keys.txt"];
+    let mut served = Served::start(&folder, &two).await;
+    served.with_key(Some(GLOBEX));
+    served.get(&format!("/runs/{run}")).await.problem(404, "not-found");
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    served.with_key(Some(ACME));
+    served.get(&format!("/runs/{run}")).await.is(200);
+    let runs = served.get("/runs").await.is(200).json();
+    assert_eq!(items(&runs, "runs").len(), 1, "{runs}");
+}
+
+#[tokio::test]
+async fn rooms_of_a_state_folder_are_never_shared() {
+    let folder = Folder::new();
+    // Names that differ only in what no folder's name is made of are different names.
+    let tenants = ["acme", "acme.eu", "acme_eu"];
+    for tenant in tenants {
+        folder.write(
+            &format!("{tenant}/stave.toml"),
+            format!("[project]\ntenant = \"{tenant}\"\nrepo = \"shop\"\n"),
+        );
+        folder.write(&format!("{tenant}/flows/echo.yaml"), echo(""));
+    }
+    let keys = tenants.map(|tenant| format!("{tenant} {tenant}-key-0123456789\n"));
+    folder.write("keys.txt", keys.concat());
+    let paths = tenants.map(|tenant| format!("{tenant}/flows"));
+    let mut all: Vec<&str> = paths.iter().map(String::as_str).collect();
+    all.extend(["--state-dir", "kept", "--api-keys", "keys.txt"]);
+    let mut served = Served::start(&folder, &all).await;
+    for tenant in tenants {
+        served.with_key(Some(&format!("{tenant}-key-0123456789")));
+        served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+        let runs = served.get("/runs").await.is(200).json();
+        assert_eq!(items(&runs, "runs").len(), 1, "{tenant} sees {runs}");
+    }
+    served.end().await;
+
+    folder.write("twin/stave.toml", "[project]\ntenant = \"acme.eu\"\nrepo = \"shop\"\n");
+    folder.write("twin/flows/other.yaml", echo("").replace("name: echo", "name: other"));
+    all.insert(0, "twin/flows");
+    let serve = ["serve", "--port", "0"].iter().chain(&all);
+    let refused = stave(&folder, serve).finish().await.exits(2);
+    assert!(
+        refused.stderr.contains("acme.eu/shop") && refused.stderr.contains("[project] repo"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

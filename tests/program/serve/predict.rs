@@ -119,10 +119,10 @@ async fn the_server_says_what_it_can_do_and_what_it_did() {
     served.post("/v1/models/echo:predict", r#"{"query": "fail"}"#).await.is(500);
     let metrics = served.get("/metrics").await.is(200).body;
     for line in [
-        "stave_runs_total{flow=\"echo\",status=\"ok\"} 1",
-        "stave_runs_total{flow=\"echo\",status=\"error\"} 1",
+        "stave_runs_total{tenant=\"acme\",flow=\"echo\",status=\"ok\"} 1",
+        "stave_runs_total{tenant=\"acme\",flow=\"echo\",status=\"error\"} 1",
         "stave_requests_total{path=\"/v1/models/{name}:predict\",method=\"POST\",status=\"200\"} 1",
-        "stave_run_seconds_count{flow=\"echo\"} 2",
+        "stave_run_seconds_count{tenant=\"acme\",flow=\"echo\"} 2",
         "stave_runs_in_progress 0",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");

@@ -2,6 +2,7 @@
 
 mod engines;
 mod flows;
+mod rooms;
 mod worker;
 mod workspace;
 

@@ -111,11 +111,11 @@ impl Metrics {
         }
         head(out, "stave_gateway_request_seconds", "histogram", "How long requests took.");
         for (path, histogram) in &series.seconds {
-            histogram.write(out, "stave_gateway_request_seconds", ("path", path));
+            histogram.write(out, "stave_gateway_request_seconds", &[("path", path)]);
         }
         head(out, "stave_gateway_own_seconds", "histogram", "What the gateway's own work took.");
         for (path, histogram) in &series.own_seconds {
-            histogram.write(out, "stave_gateway_own_seconds", ("path", path));
+            histogram.write(out, "stave_gateway_own_seconds", &[("path", path)]);
         }
         head(out, "stave_gateway_tokens_total", "counter", "Tokens that upstreams counted.");
         for (kind, count) in &series.tokens {

@@ -114,7 +114,7 @@ pub(crate) async fn answer(
         Route::Decide(run, node) => runs::decide(call, &run, &node).await,
         Route::OpenApi => Ok(message::json(StatusCode::OK, &openapi::document(&call))),
         Route::Metrics => {
-            let text = shared.metrics.text(shared.in_progress());
+            let text = shared.metrics.text(&call.principal, shared.in_progress());
             Ok(message::reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
         }
         Route::Studio(route) => studio::answer(call, route, &parts.method).await,

@@ -12,6 +12,7 @@ use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, ContextSource, Model};
 
 use super::engines::{ProjectEngines, ServedProjects, python};
+use super::rooms::Rooms;
 use crate::args::{EngineChoice, Serve};
 use crate::commands::run;
 use crate::exit::Stop;
@@ -26,7 +27,7 @@ use crate::{restate, storage};
 #[derive(Debug)]
 pub(super) struct Flows {
     paths: Vec<PathBuf>,
-    state_dir: Option<PathBuf>,
+    rooms: Rooms,
     tenant: Option<String>,
     replay: Option<PathBuf>,
     live: bool,
@@ -75,7 +76,7 @@ impl Flows {
     ) -> Result<Flows, Stop> {
         Ok(Flows {
             paths,
-            state_dir: arguments.state_dir.clone(),
+            rooms: Rooms::new(arguments.state_dir.clone()),
             tenant: arguments.tenant.clone(),
             replay: arguments.replay.clone(),
             live: arguments.live,
@@ -213,13 +214,7 @@ impl Flows {
         if let Some(archive) = self.archives.get(&project.root) {
             return Ok(Arc::clone(archive));
         }
-        let folder = match &self.state_dir {
-            None => project.root.join(".stave"),
-            // A folder that was named belongs to the first project; others have rooms of their own in it.
-            Some(folder) if self.archives.is_empty() => folder.clone(),
-            Some(folder) => folder.join(plain(project.tenant())).join(plain(&project.repo())),
-        };
-        let database = storage::database(&folder)?;
+        let database = storage::database(&self.rooms.take(&project)?)?;
         let client = restate::client(&self.engine, &project)?;
         let runs: Arc<dyn Runs> = match &client {
             Some(client) => Arc::new(restate::runs(client, &project)),
@@ -307,10 +302,4 @@ fn context(document: &Document) -> Vec<(String, ContextSource)> {
             Some((field.clone(), source))
         })
         .collect()
-}
-
-/// A name that is safe as a folder's.
-fn plain(name: &str) -> String {
-    let safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    name.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect()
 }
