@@ -103,7 +103,7 @@ async fn get(address: &str, path: &str, key: Option<&str>) -> String {
 }
 
 #[tokio::test]
-async fn the_gateway_shows_the_page_to_an_admin_and_to_nobody_else() {
+async fn the_gateway_shows_page_and_metrics_to_an_admin_and_to_nobody_else() {
     let folder = recorded();
     let mut keys = Vec::new();
     for arguments in [&["keys", "issue", "ada"][..], &["keys", "issue", "ops", "--admin"]] {
@@ -114,11 +114,15 @@ async fn the_gateway_shows_the_page_to_an_admin_and_to_nobody_else() {
     let address = said.split("http://").nth(1).and_then(|rest| rest.split_whitespace().next());
     let address = address.expect("an address").to_owned();
     let status = |answer: &str| answer.get(9..12).unwrap_or_default().to_owned();
-    let nobody = get(&address, "/stats", None).await;
-    assert_eq!(status(&nobody), "401", "{nobody}");
-    assert!(nobody.to_ascii_lowercase().contains("www-authenticate: basic"), "{nobody}");
-    let other = get(&address, "/stats", Some(&keys[0])).await;
-    assert_eq!(status(&other), "403", "{other}");
+    for path in ["/stats", "/metrics"] {
+        let nobody = get(&address, path, None).await;
+        assert_eq!(status(&nobody), "401", "{nobody}");
+        assert!(nobody.to_ascii_lowercase().contains("www-authenticate: basic"), "{nobody}");
+        let other = get(&address, path, Some(&keys[0])).await;
+        assert_eq!(status(&other), "403", "{other}");
+    }
+    let metrics = get(&address, "/metrics", Some(&keys[1])).await;
+    assert!(status(&metrics) == "200" && metrics.contains("stave_gateway_requests_total"), "{metrics}");
     let page = get(&address, "/stats?hours=24&by=session", Some(&keys[1])).await;
     assert_eq!(status(&page), "200", "{page}");
     assert!(page.contains("text/html") && page.contains("By session") && page.contains("<svg"), "{page}");

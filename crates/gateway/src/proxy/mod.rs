@@ -1,5 +1,6 @@
 //! The proxy: from a client's bytes to an upstream's and back.
 
+mod admin;
 mod answer;
 mod entry;
 mod exchange;

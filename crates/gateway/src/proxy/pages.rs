@@ -5,6 +5,7 @@ use hyper::header::{HeaderMap, HeaderValue};
 use stave_block::Surface;
 use stave_canon::{Object, Value};
 
+use super::admin;
 use super::exchange::presented;
 use super::gateway::Core;
 use super::interface::{Fault, Route, json, whole};
@@ -23,6 +24,9 @@ pub(crate) fn answer(core: &Core, route: &Route, headers: &HeaderMap) -> Reply {
             json(status, &Value::from_iter([("ready", is_ready)]))
         }
         Route::Metrics => {
+            if let Err(fault) = admin::admitted(core, headers) {
+                return admin::refused(fault);
+            }
             let text = core.metrics.text(core);
             whole(StatusCode::OK, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"), text)
         }

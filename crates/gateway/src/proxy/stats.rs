@@ -1,13 +1,10 @@
 //! `/stats`: the evidence as a page, or as JSON, for those who may see everybody's.
 
-use base64::Engine;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use stave_block::Surface;
 use tokio::sync::Semaphore;
 
-use super::exchange::presented;
+use super::admin;
 use super::gateway::Core;
 use super::interface::{Fault, json, whole};
 use super::reply::Reply;
@@ -16,38 +13,18 @@ use crate::records::{By, StatsQuery, page};
 /// Reading everything that is kept takes a while, so one reads at a time.
 static READING: Semaphore = Semaphore::const_new(1);
 
-/// How browsers write a name and a password; some clients leave the padding out.
-const BASIC: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-
 /// How many groups, sessions and misses are listed.
 const TOP: u32 = 20;
 
 pub(crate) async fn stats(core: &Core, headers: &HeaderMap, query: Option<&str>) -> Reply {
     match read(core, headers, query.unwrap_or_default()).await {
         Ok(reply) => reply,
-        Err(fault) => {
-            let asks_for_key = fault.status == StatusCode::UNAUTHORIZED;
-            let mut reply = fault.into_reply(Surface::OpenAiChat);
-            if asks_for_key {
-                // A browser then asks for a name and a password; the key is the password.
-                let challenge = HeaderValue::from_static("Basic realm=\"stave gateway\"");
-                reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-            }
-            reply
-        }
+        Err(fault) => admin::refused(fault),
     }
 }
 
 async fn read(core: &Core, headers: &HeaderMap, query: &str) -> Result<Reply, Fault> {
-    let headers = with_bearer(headers);
-    if let Some(key) = presented(core, &headers)?
-        && !key.is_admin
-    {
-        return Err(Fault::new(StatusCode::FORBIDDEN, "not_admin", "an admin key is needed"));
-    }
+    admin::admitted(core, headers)?;
     let (query, is_json) = asked(core, query)?;
     let Ok(_turn) = READING.try_acquire() else {
         let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", "somebody else reads the evidence");
@@ -98,36 +75,4 @@ fn asked(core: &Core, query: &str) -> Result<(StatsQuery, bool), Fault> {
         }
     }
     Ok((asked, is_json))
-}
-
-/// The headers with the password of a browser's `Basic` as the bearer's key.
-fn with_bearer(headers: &HeaderMap) -> HeaderMap {
-    let mut headers = headers.clone();
-    let basic = headers.get(header::AUTHORIZATION).and_then(|value| {
-        let encoded = value.to_str().ok()?.strip_prefix("Basic ")?;
-        let text = String::from_utf8(BASIC.decode(encoded.trim()).ok()?).ok()?;
-        let (_, password) = text.split_once(':')?;
-        HeaderValue::from_str(&format!("Bearer {password}")).ok()
-    });
-    if let Some(bearer) = basic {
-        headers.insert(header::AUTHORIZATION, bearer);
-    }
-    headers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_password_of_a_browser_is_the_key() {
-        let value = |text: &'static str| {
-            HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(text))])
-        };
-        let said = |text| with_bearer(&value(text)).get(header::AUTHORIZATION).cloned();
-        assert_eq!(said("Basic bmFtZTpzdGF2ZV9rZXk="), Some(HeaderValue::from_static("Bearer stave_key")));
-        for other in ["Bearer abc", "Basic bm90IGEgcGFpcg==", "Basic *", "Basic "] {
-            assert_eq!(said(other), Some(HeaderValue::from_static(other)), "{other}");
-        }
-    }
 }

@@ -14,7 +14,7 @@ use crate::period::Period;
 Examples:
   stave keys issue ada --models 'claude-*,gpt-4o' --budget-month 50
   stave keys issue nightly --requests-per-minute 60 --tokens-per-minute 200000 --expires 90d
-  stave keys issue ops --admin                 may look at /stats of the gateway
+  stave keys issue ops --admin                 may look at /stats and /metrics
   stave keys list
   stave keys rotate ada --grace 24h            the old text works for another day
   stave keys revoke ada
@@ -66,7 +66,7 @@ pub(super) struct Issue {
     /// How long it is good for, such as 12h or 90d; until it is revoked when absent
     #[arg(long, value_name = "PERIOD")]
     pub(super) expires: Option<Period>,
-    /// May look at the evidence of all keys
+    /// May look at the evidence and the metrics of all keys
     #[arg(long)]
     pub(super) admin: bool,
     #[command(flatten)]
