@@ -130,7 +130,7 @@ fn state(
             let address = settings
                 .hopsworks_address()
                 .ok_or_else(|| no_address("hopsworks", "hopsworks", "HOPSWORKS_URL"))?;
-            hopsworks(&address)?
+            hopsworks(project, &address)?
         }
         _ => own,
     };
@@ -141,9 +141,10 @@ fn state(
     for backend in named {
         let (store, variable) = match backend.as_str() {
             "redis" => (settings.redis_address().map(|url| redis(project, &url)).transpose()?, "REDIS_URL"),
-            "hopsworks" => {
-                (settings.hopsworks_address().map(|url| hopsworks(&url)).transpose()?, "HOPSWORKS_URL")
-            }
+            "hopsworks" => (
+                settings.hopsworks_address().map(|url| hopsworks(project, &url)).transpose()?,
+                "HOPSWORKS_URL",
+            ),
             _ => continue,
         };
         match store {
@@ -162,15 +163,18 @@ fn sessions(document: &Document) -> impl Iterator<Item = State> {
     data.filter_map(|data| data.state).filter(|state| state.session)
 }
 
-/// Projects on one server are told apart by tenant and repository.
+/// Before the keys of a project: projects on one server are told apart by tenant and repository.
+fn prefix(project: &Project) -> String {
+    format!("stave:{}", project.plain_names().join(":"))
+}
+
 fn redis(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, Stop> {
-    let prefix = format!("stave:{}:{}", project.tenant(), project.repo());
-    let store = RedisState::new(address, &prefix).map_err(|error| bad_address("redis", &error))?;
+    let store = RedisState::new(address, &prefix(project)).map_err(|error| bad_address("redis", &error))?;
     Ok(Arc::new(store))
 }
 
-fn hopsworks(address: &str) -> Result<Arc<dyn StateStore>, Stop> {
-    Ok(Arc::new(MysqlState::new(mysql(address)?)))
+fn hopsworks(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, Stop> {
+    Ok(Arc::new(MysqlState::new(mysql(address)?, &prefix(project))))
 }
 
 /// A pool of connections to the online feature store.

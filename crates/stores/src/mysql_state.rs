@@ -31,13 +31,19 @@ CREATE TABLE IF NOT EXISTS stave_state_record (
 #[derive(Debug)]
 pub struct MysqlState {
     mysql: Mysql,
+    /// Before every key, so that several projects can share a database.
+    prefix: String,
     prepared: OnceCell<()>,
 }
 
 impl MysqlState {
     #[must_use]
-    pub fn new(mysql: Mysql) -> Self {
-        MysqlState { mysql, prepared: OnceCell::new() }
+    pub fn new(mysql: Mysql, prefix: &str) -> Self {
+        MysqlState { mysql, prefix: prefix.to_owned(), prepared: OnceCell::new() }
+    }
+
+    fn key(&self, key: &RecordKey) -> String {
+        format!("{}:{}", self.prefix, key.as_str())
     }
 
     async fn connection(&self) -> Result<Conn, StateError> {
@@ -54,7 +60,7 @@ impl MysqlState {
         let mut options = TxOpts::default();
         options.with_isolation_level(IsolationLevel::RepeatableRead);
         let mut transaction = connection.start_transaction(options).await.map_err(|error| failed(&error))?;
-        match write(&mut transaction, commit).await {
+        match write(&mut transaction, &self.key(&commit.key), commit).await {
             Ok(()) => match transaction.commit().await {
                 Ok(()) => Ok(Some(())),
                 Err(error) => again(&error),
@@ -89,7 +95,7 @@ impl StateStore for MysqlState {
         let row: Option<Row> = connection
             .exec_first(
                 "SELECT fields, version, written_by, expires_at FROM stave_state_record WHERE id = ?",
-                (id(key),),
+                (id(&self.key(key)),),
             )
             .await
             .map_err(|error| failed(&error))?;
@@ -108,12 +114,12 @@ impl StateStore for MysqlState {
 
 type Row = (String, i64, String, Option<i64>);
 
-async fn write(transaction: &mut Transaction<'_>, commit: &Commit) -> Result<(), Fault> {
+async fn write(transaction: &mut Transaction<'_>, key: &str, commit: &Commit) -> Result<(), Fault> {
     // The row is locked from the read on, and so is the gap where a row that is not there would be.
     let row: Option<Row> = transaction
         .exec_first(
             "SELECT fields, version, written_by, expires_at FROM stave_state_record WHERE id = ? FOR UPDATE",
-            (id(&commit.key),),
+            (id(key),),
         )
         .await?;
     let stored = row.as_ref().map_or(0, |row| row.1);
@@ -132,8 +138,8 @@ async fn write(transaction: &mut Transaction<'_>, commit: &Commit) -> Result<(),
              ON DUPLICATE KEY UPDATE fields = VALUES(fields), version = VALUES(version),
                  written_by = VALUES(written_by), expires_at = VALUES(expires_at)",
             (
-                id(&commit.key),
-                commit.key.as_str(),
+                id(key),
+                key,
                 Value::Object(record.fields).to_string(),
                 next_version(stored, commit.at),
                 &commit.by,
@@ -164,8 +170,8 @@ fn live(row: Option<Row>, now: Timestamp) -> Result<(Record, String), StateError
 }
 
 /// A key of any length as the primary key of a table.
-fn id(key: &RecordKey) -> String {
-    stave_canon::sha256_hex(key.as_str())
+fn id(key: &str) -> String {
+    stave_canon::sha256_hex(key)
 }
 
 fn again(error: &mysql_async::Error) -> Result<Option<()>, StateError> {

@@ -1,6 +1,7 @@
 //! What a project says about its system document: whose it is, how strictly it is checked, who signs it and
 //! how it is deployed.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::{Check, CheckPolicies, Level};
 use stave_system::sign::PublicKey;
@@ -10,6 +11,9 @@ use super::read::{Reader, Table};
 
 /// The tenant of a project that names none.
 const LOCAL: &str = "local";
+
+/// What the names of folders and keys are not made of.
+const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 
 /// Who signs, and whose signatures count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +39,11 @@ impl Project {
             .or_else(folder)
             .filter(|name| !name.trim().is_empty())
             .unwrap_or_else(|| LOCAL.to_owned())
+    }
+
+    /// Tenant and repository in letters that folders and keys are made of. Different names stay different.
+    pub(crate) fn plain_names(&self) -> [String; 2] {
+        [self.tenant(), &self.repo()].map(|name| utf8_percent_encode(name, UNSAFE).to_string())
     }
 }
 

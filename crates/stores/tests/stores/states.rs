@@ -9,6 +9,11 @@ use stave_stores::{Mysql, MysqlState, RedisState};
 use super::contract::{at, holds};
 use super::server;
 
+/// A record that every store has once it has kept its promises.
+fn kept() -> RecordKey {
+    RecordKey::new("flow", "session", "plain", "node")
+}
+
 #[tokio::test]
 async fn the_store_in_memory_keeps_its_promises() {
     holds(Arc::new(MemoryStore::new())).await;
@@ -27,21 +32,23 @@ async fn redis_keeps_its_promises() {
     holds(Arc::new(RedisState::new(&server.address, "stave").unwrap())).await;
     // Two projects on one server do not meet.
     let other = RedisState::new(&server.address, "other").unwrap();
-    let key = RecordKey::new("flow", "session", "plain", "node");
-    assert_eq!(other.load(&key, at(0)).await.unwrap().version, 0);
+    assert_eq!(other.load(&kept(), at(0)).await.unwrap().version, 0);
 }
 
 #[tokio::test]
 async fn mariadb_keeps_its_promises() {
     let server = server::mariadb();
-    holds(Arc::new(MysqlState::new(Mysql::new(&server.address).unwrap()))).await;
+    holds(Arc::new(MysqlState::new(Mysql::new(&server.address).unwrap(), "stave"))).await;
+    // Two projects in one database do not meet.
+    let other = MysqlState::new(Mysql::new(&server.address).unwrap(), "other");
+    assert_eq!(other.load(&kept(), at(0)).await.unwrap().version, 0);
 }
 
 #[tokio::test]
 async fn a_store_that_is_gone_says_so_without_its_address() {
     let key = RecordKey::new("flow", "session", "s", "node");
     let redis = RedisState::new("redis://:hunter2@127.0.0.1:1/0", "stave").unwrap();
-    let mysql = MysqlState::new(Mysql::new("mysql://u:hunter2@127.0.0.1:1/d").unwrap());
+    let mysql = MysqlState::new(Mysql::new("mysql://u:hunter2@127.0.0.1:1/d").unwrap(), "stave");
     for store in [&redis as &dyn StateStore, &mysql] {
         let error = store.load(&key, at(0)).await.unwrap_err().to_string();
         assert!(error.starts_with("the state store failed"), "{error}");

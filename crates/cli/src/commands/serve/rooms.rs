@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_canon::Value;
 
 use crate::exit::Stop;
@@ -18,9 +17,6 @@ use crate::storage;
 
 /// The file that names the tenant of a state folder.
 const OWNER: &str = "tenant.json";
-
-/// What the name of a room is not made of. Different names stay different.
-const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 
 #[derive(Debug)]
 pub(super) struct Rooms {
@@ -51,8 +47,7 @@ impl Rooms {
     }
 
     fn room(&self, folder: &Path, project: &Project) -> Result<PathBuf, Stop> {
-        let part = |name: &str| utf8_percent_encode(name, UNSAFE).to_string();
-        let own = folder.join(part(project.tenant())).join(part(&project.repo()));
+        let own = project.plain_names().iter().fold(folder.to_owned(), |room, name| room.join(name));
         let has_own = own.join(storage::DATABASE).is_file();
         let is_free = self.taken.get(folder).is_none_or(|taker| *taker == project.root);
         let is_first = !has_own && is_free && belongs(folder, project.tenant())?;
