@@ -82,7 +82,8 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     entry.record.request_bytes = body.len() as u64;
     entry.record.request_hash = Some(Digest::of(&body));
     let query = parts.uri.query().map(str::to_owned);
-    let received = Received::read(entry.endpoint, parts.headers, query, &body)?;
+    let tenant = key.as_deref().map(|key| &*key.tenant);
+    let received = Received::read(entry.endpoint, parts.headers, query, &body, tenant)?;
     entry.record.model_asked.clone_from(&received.model);
     entry.record.streamed = received.is_stream;
     entry.record.session = received.session.as_deref().map(session_name);

@@ -25,7 +25,7 @@ pub(crate) struct Received {
     /// Whether a stream of chat completions ends with its counts.
     pub(crate) include_usage: bool,
     pub(crate) max_tokens: Option<u64>,
-    /// What the client calls the conversation.
+    /// What the client calls the conversation, among those of its tenant.
     pub(crate) session: Option<String>,
     /// What it is made of; why nobody knows, otherwise.
     pub(crate) wire: Result<WirePrompt, RequestFault>,
@@ -37,6 +37,7 @@ impl Received {
         headers: HeaderMap,
         query: Option<String>,
         body: &Bytes,
+        tenant: Option<&str>,
     ) -> Result<Received, Fault> {
         let Ok(text) = std::str::from_utf8(body) else {
             return Err(Fault::bad_request("the body is not UTF-8"));
@@ -53,7 +54,10 @@ impl Received {
             return Err(Fault::bad_request("the model's name can not be one"));
         }
         let surface = endpoint.surface();
-        let session = session(&headers, &read, surface);
+        let session = session(&headers, &read, surface).map(|session| match tenant {
+            Some(tenant) => format!("{tenant}\0{session}"),
+            None => session,
+        });
         Ok(Received {
             endpoint,
             query,

@@ -52,6 +52,27 @@ async fn a_conversation_is_marked_and_the_counters_are_learned_from() {
 }
 
 #[tokio::test]
+async fn conversations_of_two_tenants_that_have_the_same_name_do_not_meet() {
+    let upstream = Upstream::always(whole(200, "", CACHED)).await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    let ours = conversation(1);
+    let theirs = ours.replacen("be terse", "be brief", 1);
+    let mut keys = Vec::new();
+    for (tenant, body) in [("acme", ours), ("globex", theirs)] {
+        let key = format!("authorization: Bearer {}\r\n", scene.key_of(tenant).await);
+        let answer = scene.client().await.post("/v1/messages", &key, &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        keys.push(key);
+    }
+    let records = scene.records_of(2).await;
+    assert_eq!(records[1].miss_place, None, "it was compared with what another tenant had asked");
+    assert_ne!(records[0].session, records[1].session);
+    let changed = conversation(1).replacen("be terse", "be kind", 1);
+    scene.client().await.post("/v1/messages", &keys[1], &changed).await;
+    assert_eq!(scene.records_of(3).await[2].miss_place.as_deref(), Some("system[0]"));
+}
+
+#[tokio::test]
 async fn a_record_says_exactly_what_was_sent() {
     let upstream = Upstream::always(whole(200, "", CACHED)).await;
     let mut settings = config(&upstream, Provider::Anthropic);

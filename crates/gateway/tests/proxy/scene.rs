@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use stave_canon::{Clock, CountingIds, Ids, Timestamp};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
+use stave_gateway::keys::{KeyStore, Limits, NewKey};
 use stave_gateway::planning::{CachePlanners, PlannersInMemory};
 use stave_gateway::{
     FaultClass, Gateway, GatewayConfig, GatewayOptions, GatewayTimeouts, ModelRoute, Retries, RouteTarget,
@@ -36,6 +37,7 @@ pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
     evidence: Evidence,
     folder: tempfile::TempDir,
+    key_ids: CountingIds,
     end: Option<oneshot::Sender<()>>,
     serving: JoinSet<usize>,
 }
@@ -58,6 +60,7 @@ pub(crate) struct Row {
     pub(crate) request_hash: Option<[u8; 32]>,
     pub(crate) sent_hash: Option<[u8; 32]>,
     pub(crate) edits: Option<String>,
+    pub(crate) session: Option<String>,
 }
 
 impl Scene {
@@ -98,7 +101,7 @@ impl Scene {
                 })
                 .await
         });
-        Scene { port, gateway, evidence, folder, end: Some(end), serving }
+        Scene { port, gateway, evidence, folder, key_ids: CountingIds::new(), end: Some(end), serving }
     }
 
     pub(crate) async fn client(&self) -> Client {
@@ -113,6 +116,26 @@ impl Scene {
         let mut client = self.client().await;
         client.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n").as_bytes()).await;
         client.answer().await.unwrap()
+    }
+
+    /// Issues a key of a tenant, and waits until the gateway knows it.
+    pub(crate) async fn key_of(&self, tenant: &str) -> String {
+        let new = NewKey {
+            name: format!("key of {tenant}"),
+            tenant: tenant.to_owned(),
+            models: Vec::new(),
+            limits: Limits::default(),
+            is_admin: false,
+            expires_at: None,
+        };
+        let mut store = KeyStore::open(&self.folder.path().join(FILE)).unwrap();
+        let key = store.issue(&new, &self.key_ids, Timestamp::now()).unwrap().text.expose().to_owned();
+        let begun = Instant::now();
+        while self.evidence.keys().authenticate(&key).is_none() {
+            assert!(begun.elapsed() < crate::client::LONG, "the gateway does not know its key");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        key
     }
 
     /// Asks the gateway to end.
@@ -130,7 +153,7 @@ impl Scene {
         self.evidence.flush();
         let connection = rusqlite::Connection::open(self.folder.path().join(FILE)).unwrap();
         let columns = "status, outcome, attempts, upstream, input, output, cache_read, breakpoints, not_planned, \
-                       failed_open, gates, miss_place, request_hash, sent_hash, edits";
+                       failed_open, gates, miss_place, request_hash, sent_hash, edits, session";
         let mut rows = connection.prepare(&format!("SELECT {columns} FROM request ORDER BY number")).unwrap();
         let rows = rows.query_map([], |row| {
             Ok(Row {
@@ -149,6 +172,7 @@ impl Scene {
                 request_hash: row.get(12)?,
                 sent_hash: row.get(13)?,
                 edits: row.get(14)?,
+                session: row.get(15)?,
             })
         });
         rows.unwrap().map(|row| row.unwrap()).collect()
