@@ -17,7 +17,9 @@ use stave_runtime::features::EmbeddedFeatures;
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::MemoryStore;
-use stave_runtime::{Call, EmbeddedEngine, Engine, Failure, Limits, Produced, Secrets, Services, Step};
+use stave_runtime::{
+    Call, EmbeddedEngine, Engine, Failure, Limits, ModelHosts, Produced, Secrets, Services, Step,
+};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 use tokio::runtime::{Builder, Runtime};
 
@@ -77,6 +79,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         templates: Arc::new(Renderer::new(RenderLimits::default())),
         models,
         prices: Arc::new(Prices::built_in()),
+        model_hosts: ModelHosts::everywhere(),
         http: HttpClient::new(AllowList::public()).map_err(|error| failed(&error))?,
         state: Arc::new(MemoryStore::new()),
         journal,

@@ -6,15 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::{Clock, Object, Value};
+use stave_canon::{Clock, Object};
 use stave_exec::Document;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
 use stave_mcp::{McpServers, Server};
 use stave_runtime::http::{AllowList, HttpClient};
-use stave_runtime::{Limits, Secrets, Services};
-use stave_script::interpolation::{self, PathStep};
+use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names, host_of};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 
 use crate::exit::Stop;
@@ -91,6 +90,7 @@ pub(crate) fn build(
         templates: Arc::new(Renderer::new(RenderLimits::default())),
         models: transport,
         prices: Arc::new(prices(project)?),
+        model_hosts: model_hosts(project, models),
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
         state: storage.state,
         journal: storage.journal,
@@ -105,6 +105,17 @@ pub(crate) fn build(
         limits,
     };
     Ok((services, recorder))
+}
+
+/// The hosts that the project's own file names, for whatever purpose: its owner knows them.
+fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
+    if let Models::Replay(_) = models {
+        return ModelHosts::everywhere();
+    }
+    let settings = &project.settings;
+    let default = settings.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
+    let listed = settings.model_hosts.iter().chain(settings.http_allow.iter().flatten());
+    ModelHosts::these(listed.chain(settings.accepts.hosts.keys()).cloned().chain(default))
 }
 
 /// The bounds of a project's runs.
@@ -181,27 +192,9 @@ fn secret_names(document: &Document) -> BTreeSet<String> {
     let mut names: BTreeSet<String> =
         Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())).collect();
     for node in &document.graph.nodes {
-        node.with.values().for_each(|value| named_secrets(value, &mut names));
+        node.with.values().for_each(|value| add_secret_names(value, &mut names));
     }
     names
-}
-
-/// Adds the names of `${secrets.NAME}` in a value.
-fn named_secrets(value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::String(text) => {
-            let Ok(parsed) = interpolation::parse(text) else { return };
-            for placeholder in parsed.placeholders().filter(|placeholder| placeholder.path.root == "secrets")
-            {
-                if let [(PathStep::Key(name), _), ..] = placeholder.path.steps.as_slice() {
-                    names.insert(name.clone());
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| named_secrets(item, names)),
-        Value::Object(object) => object.values().for_each(|member| named_secrets(member, names)),
-        _ => {}
-    }
 }
 
 /// The tool servers that a project names. They are started or reached when a tool is first called.

@@ -1,5 +1,7 @@
 //! Fills `${path}` in a step's arguments with values.
 
+use std::collections::BTreeSet;
+
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
@@ -125,6 +127,24 @@ impl<'s> Scope<'s> {
             Failure::new(codes::SECRET_MISSING, Kind::Configuration, message)
         })?;
         Ok(secret.expose().into())
+    }
+}
+
+/// Adds the names of `${secrets.NAME}` in a value.
+pub fn add_secret_names(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            let Ok(parsed) = interpolation::parse(text) else { return };
+            for placeholder in parsed.placeholders().filter(|placeholder| placeholder.path.root == "secrets")
+            {
+                if let [(PathStep::Key(name), _), ..] = placeholder.path.steps.as_slice() {
+                    names.insert(name.clone());
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_secret_names(item, names)),
+        Value::Object(object) => object.values().for_each(|member| add_secret_names(member, names)),
+        _ => {}
     }
 }
 

@@ -15,6 +15,7 @@ use crate::cache::ResultCache;
 use crate::features::FeatureStore;
 use crate::http::HttpClient;
 use crate::journal::Journal;
+use crate::model_hosts::ModelHosts;
 use crate::observer::Observer;
 use crate::opcua::Opcua;
 use crate::state::StateStore;
@@ -31,6 +32,8 @@ pub struct Services {
     pub models: Arc<dyn Transport>,
     pub prices: Arc<Prices>,
     pub http: HttpClient,
+    /// Where models may be asked besides at their providers' own addresses.
+    pub model_hosts: ModelHosts,
     pub state: Arc<dyn StateStore>,
     pub journal: Arc<dyn Journal>,
     pub cache: Arc<dyn ResultCache>,

@@ -144,3 +144,65 @@ async fn a_secret_that_a_failing_host_repeats_is_not_shown() {
     }
     assert_eq!(host.log.lock().calls.len(), 2);
 }
+
+#[tokio::test]
+async fn a_model_is_asked_only_at_a_host_that_the_project_names() {
+    let model = ModelScript::new(&values(r#"[{"content": "Because."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write(
+        "flow.yaml",
+        asker(server.port)
+            .replace(&server.port.to_string(), "${context.port}")
+            .replace("requires: [q]", "requires: [q, port]"),
+    );
+    let request = format!(r#"{{"q": "Why?", "port": {}}}"#, server.port);
+    let run = async |settings: &str| {
+        folder.write("stave.toml", settings);
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("OPENAI_API_KEY", KEY);
+        call.input(&request).finish().await
+    };
+    let refused = run("[models]\nhosts = [\"models.example\"]\n").await.exits(3);
+    assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
+    assert!(refused.stdout.contains("[models] hosts"), "{refused}");
+    assert_eq!(model.log.lock().calls.len(), 0, "nobody was asked");
+    run("[models]\nhosts = [\"127.0.0.1\"]\n").await.exits(0);
+    let sent = model.log.lock().calls[0].headers["authorization"].to_str().unwrap().to_owned();
+    assert_eq!(
+        sent,
+        format!("Bearer {KEY}"),
+        "the placeholder in the endpoint was filled, and the key went along"
+    );
+}
+
+#[tokio::test]
+async fn a_secret_is_sent_only_to_a_host_that_the_project_names() {
+    let folder = Folder::new();
+    // Any public host may be called without a list, but none may be told a secret.
+    folder.write("flow.yaml", fetcher(80).replace("127.0.0.1:80", "items.example"));
+    let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+    let refused = call.input(r#"{"id": "a"}"#).finish().await.exits(3);
+    assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
+    assert!(refused.stdout.contains("ITEMS_TOKEN") && refused.stdout.contains("items.example"), "{refused}");
+    assert_hidden(&folder, &refused);
+}
+
+#[tokio::test]
+async fn a_variable_that_looks_like_a_secret_is_no_context_unless_the_project_says_so() {
+    let flow = crate::serve::echo("").replace("user: {header: X-User}", "user: {env: ITEMS_TOKEN}");
+    let folder = Folder::new();
+    folder.write("flows/echo.yaml", &flow);
+    for (settings, reply) in
+        [("", "hi".to_owned()), ("[context]\nenv = [\"ITEMS_TOKEN\"]\n", format!("hi{KEY}"))]
+    {
+        folder.write("stave.toml", settings);
+        let process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY);
+        let served = crate::serve::Served::of(process).await;
+        let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200).json();
+        assert_eq!(answer.get("reply"), Some(&reply.into()), "{settings}");
+        served.end().await;
+        let mut process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY).start();
+        let said = process.wait_for_stderr("on http://").await;
+        assert_eq!(said.contains("`ITEMS_TOKEN`, which looks like a secret"), settings.is_empty(), "{said}");
+    }
+}

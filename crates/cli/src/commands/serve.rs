@@ -1,5 +1,6 @@
 //! `stave serve`: flows served over HTTP.
 
+mod context;
 mod engines;
 mod flows;
 mod rooms;

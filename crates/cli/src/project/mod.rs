@@ -51,6 +51,10 @@ pub(crate) struct Settings {
     pub(crate) policy: Option<String>,
     /// `None` allows public hosts, a list these hosts only.
     pub(crate) http_allow: Option<Vec<String>>,
+    /// Variables of the environment that flows may have although they look like secrets.
+    pub(crate) context_env: Vec<String>,
+    /// Hosts that models may be asked at besides their providers' own.
+    pub(crate) model_hosts: Vec<String>,
     pub(crate) default_model: Option<DefaultModel>,
     pub(crate) stores: StoreSettings,
     /// The tool servers by name.

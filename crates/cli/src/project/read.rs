@@ -62,6 +62,7 @@ impl Reader<'_> {
                 "gateway",
                 "telemetry",
                 "opcua",
+                "context",
             ],
         );
         let mut settings = Settings::default();
@@ -71,12 +72,17 @@ impl Reader<'_> {
             settings.repo = self.text(project, "repo");
             settings.policy = self.text(project, "policy");
         }
+        if let Some(context) = self.table(root, "context") {
+            self.known(context, "context.", &["env"]);
+            settings.context_env = self.texts(context, "env").unwrap_or_default();
+        }
         if let Some(http) = self.table(root, "http") {
             self.known(http, "http.", &["allow"]);
             settings.http_allow = self.texts(http, "allow");
         }
         if let Some(models) = self.table(root, "models") {
-            self.known(models, "models.", &["default"]);
+            self.known(models, "models.", &["default", "hosts"]);
+            settings.model_hosts = self.texts(models, "hosts").unwrap_or_default();
             settings.default_model = self.table(models, "default").and_then(|model| self.model(model));
         }
         settings.stores = self.stores(root);

@@ -18,7 +18,7 @@ use stave_runtime::journal::Ephemeral;
 use stave_runtime::opcua::Opcua;
 use stave_runtime::state::MemoryStore;
 use stave_runtime::tool_servers::NoToolServers;
-use stave_runtime::{EmbeddedEngine, Engine, Limits, RunReport, Secrets, Services};
+use stave_runtime::{EmbeddedEngine, Engine, Limits, ModelHosts, RunReport, Secrets, Services};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 
 use crate::plant::Plant;
@@ -103,6 +103,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         templates: Arc::new(Renderer::new(RenderLimits::default())),
         models: Arc::new(Replayer::new(Recording::default())),
         prices: Arc::new(Prices::built_in()),
+        model_hosts: ModelHosts::everywhere(),
         http: HttpClient::new(AllowList::public()).unwrap(),
         state: Arc::new(MemoryStore::default()),
         journal: Arc::new(Ephemeral),

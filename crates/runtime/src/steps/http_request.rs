@@ -1,5 +1,6 @@
 //! `http.get` and `http.post`: one request to a host that the project allows.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,7 +12,11 @@ use url::Url;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
 use crate::hosts::HostReply;
+use crate::interpolate::add_secret_names;
 use crate::{Failure, failure::Kind, port, run::Call};
+
+/// The arguments that secrets may be a part of.
+const WITH_SECRETS: [&str; 3] = ["url", "query", "headers"];
 
 /// How much of an error's body is shown.
 const SHOWN_BODY: usize = 300;
@@ -63,6 +68,15 @@ impl Step for HttpRequest {
     }
 }
 
+/// A secret that the request carries, if it carries any.
+fn secret(call: &Call<'_>) -> Option<String> {
+    let mut names = BTreeSet::new();
+    for argument in WITH_SECRETS.iter().filter_map(|name| call.with.get(*name)) {
+        add_secret_names(argument, &mut names);
+    }
+    names.pop_first()
+}
+
 impl HttpRequest {
     fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Failure> {
         let scope = call.scope();
@@ -81,6 +95,16 @@ impl HttpRequest {
         if let Some(reason) = call.services.http.refusal(&url) {
             let failure = Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason);
             return Err(failure);
+        }
+        if let Some(name) = secret(call)
+            && !call.services.http.may_know_secrets(&url)
+        {
+            let host = url.host_str().unwrap_or_default();
+            let message = format!(
+                "secret `{name}` would go to host `{host}`, which the project does not name; list it under \
+                 `[http] allow` in stave.toml"
+            );
+            return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, message));
         }
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);

@@ -16,7 +16,7 @@ use stave_runtime::journal::{
 };
 use stave_runtime::state::{Commit, StateStore};
 use stave_runtime::tool_servers::NoToolServers;
-use stave_runtime::{Limits, NodeReport, Secrets, Services};
+use stave_runtime::{Limits, ModelHosts, NodeReport, Secrets, Services};
 use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
 
 /// The worker that cargo builds beside the tests.
@@ -45,6 +45,7 @@ pub(crate) fn services(
         templates: Arc::new(Renderer::new(RenderLimits::default())),
         models,
         prices: Arc::new(Prices::built_in()),
+        model_hosts: ModelHosts::everywhere(),
         http: HTTP.clone(),
         state,
         journal,

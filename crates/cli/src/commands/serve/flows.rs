@@ -9,8 +9,9 @@ use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
 use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
-use stave_server::{Archive, Catalog, ContextSource, Model};
+use stave_server::{Archive, Catalog, Model};
 
+use super::context;
 use super::engines::{ProjectEngines, ServedProjects, python};
 use super::rooms::Rooms;
 use crate::args::{EngineChoice, Serve};
@@ -172,10 +173,10 @@ impl Flows {
         document: Document,
         about: Option<String>,
     ) -> Result<Arc<Model>, Stop> {
+        let context = context::sources(&project, &document);
         let archive = self.archive(project)?;
         let name = document.flow.name.clone();
         let alias = service_name(&document);
-        let context = context(&document);
         let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
         Ok(Arc::new(model.alias(alias).about(about)))
     }
@@ -283,23 +284,4 @@ fn service_name(document: &Document) -> String {
     let deployment = document.metadata.extra.get("deployment");
     let named = deployment.and_then(|hints| hints.pointer("/kserve/service_name")).and_then(Value::as_str);
     stave_flow::check::service_label(named.unwrap_or(&document.flow.name))
-}
-
-/// Where the deployment takes fields of the context from.
-fn context(document: &Document) -> Vec<(String, ContextSource)> {
-    let hints = document.metadata.extra.get("deployment").and_then(|hints| hints.get("context"));
-    let fields = hints.and_then(Value::as_object).into_iter().flatten();
-    fields
-        .filter_map(|(field, source)| {
-            let text = |key: &str| source.get(key).and_then(Value::as_str);
-            let source = if let Some(name) = text("env") {
-                ContextSource::Value(std::env::var(name).ok()?.into())
-            } else if let Some(name) = text("header") {
-                ContextSource::Header(name.to_ascii_lowercase())
-            } else {
-                ContextSource::Value(source.get("value")?.clone())
-            };
-            Some((field.clone(), source))
-        })
-        .collect()
 }

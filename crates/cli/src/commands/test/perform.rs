@@ -12,7 +12,7 @@ use stave_llm::recording::{Recording, Redactor, Replayer};
 use stave_runtime::cache::MemoryCache;
 use stave_runtime::journal::Decision;
 use stave_runtime::state::MemoryStore;
-use stave_runtime::{EmbeddedEngine, Engine, RunReport};
+use stave_runtime::{EmbeddedEngine, Engine, ModelHosts, RunReport};
 
 use super::coverage::{Coverage, EdgeLog};
 use super::hosts::{Listening, Scripted};
@@ -130,6 +130,7 @@ fn build(
             Err(reason) => return Ok(Err(reason)),
         };
         services.models = Arc::new(Replayer::new(replies));
+        services.model_hosts = ModelHosts::everywhere();
         let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
         if let Some(path) = recording.as_deref().map(beside).filter(|path| path.is_file()) {
             let text = files::read_text(&path)?;

@@ -5,6 +5,7 @@ use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
 
+use crate::interpolate::Scope;
 use crate::run::Call;
 use crate::{Failure, failure::Kind, port};
 
@@ -60,6 +61,7 @@ pub(super) enum Trigger {
 impl Arguments {
     pub(super) fn read(call: &Call<'_>) -> Result<Arguments, Failure> {
         let with = call.with;
+        let scope = call.scope().with_secrets(&call.services.secrets);
         let model = with.get("model").ok_or_else(|| {
             bad("the prompt names no model; name one, or set `[models.default]` in stave.toml")
         })?;
@@ -87,32 +89,38 @@ impl Arguments {
         Ok(Arguments {
             system: text(with, "system")?,
             template: text(with, "template")?.ok_or_else(|| bad("`template` is missing"))?,
-            model: Model::read(model)?,
+            model: Model::read(model, &scope)?,
             output_schema: output_schema.transpose()?,
             temperature: with.get("temperature").and_then(Value::as_number).cloned(),
             max_tokens,
             tools: tools(call)?,
-            fallback: with.get("fallback").map(Fallback::read).transpose()?,
+            fallback: with.get("fallback").map(|fallback| Fallback::read(fallback, &scope)).transpose()?,
             transform: transform.transpose()?,
         })
     }
 }
 
 impl Model {
-    fn read(value: &Value) -> Result<Model, Failure> {
+    /// An endpoint is an address, so a secret may be a part of it.
+    fn read(value: &Value, scope: &Scope<'_>) -> Result<Model, Failure> {
         let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;
         let provider = text(model, "provider")?.ok_or_else(|| bad("`model.provider` is missing"))?;
         let provider = provider.parse::<Provider>().map_err(|error| bad(&error.to_string()))?;
         Ok(Model {
             provider,
             name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,
-            endpoint: text(model, "endpoint")?,
+            endpoint: match model.get("endpoint").map(|endpoint| scope.fill(endpoint)).transpose()?.flatten()
+            {
+                None => None,
+                Some(Value::String(endpoint)) => Some(endpoint),
+                Some(_) => return Err(bad("`endpoint` is not a text")),
+            },
         })
     }
 }
 
 impl Fallback {
-    fn read(value: &Value) -> Result<Fallback, Failure> {
+    fn read(value: &Value, scope: &Scope<'_>) -> Result<Fallback, Failure> {
         let fallback = value.as_object().ok_or_else(|| bad("`fallback` is not an object"))?;
         let words = fallback.get("on").and_then(Value::as_array).unwrap_or_default();
         let on = words.iter().map(|word| match word.as_str() {
@@ -123,7 +131,7 @@ impl Fallback {
         });
         Ok(Fallback {
             on: on.collect::<Result<_, _>>()?,
-            model: fallback.get("model").map(Model::read).transpose()?,
+            model: fallback.get("model").map(|model| Model::read(model, scope)).transpose()?,
             static_response: text(fallback, "static_response")?,
         })
     }

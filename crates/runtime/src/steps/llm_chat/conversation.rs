@@ -36,7 +36,8 @@ pub(super) async fn converse(
     retries: u32,
 ) -> Result<Value, Failure> {
     let (blocks, model, kept) = gate::pass(call, arguments, question, model)?;
-    let conversation = Conversation { call, arguments, model, target: target(call, model), retries, kept };
+    let target = target(call, model)?;
+    let conversation = Conversation { call, arguments, model, target, retries, kept };
     let mut request = block_to_request(&blocks, shape(arguments, model));
     let mut repaired = false;
     loop {
@@ -283,11 +284,17 @@ impl Conversation<'_> {
     }
 }
 
-fn target(call: &Call<'_>, model: &Model) -> Target {
+fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
+    let endpoint = model.endpoint.as_deref();
+    if let Some(reason) =
+        endpoint.and_then(|endpoint| call.services.model_hosts.refusal(model.provider, endpoint))
+    {
+        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
+    }
     let mut target = Target::new(model.provider, &model.name);
     target.endpoint.clone_from(&model.endpoint);
     target.api_key = call.services.secrets.provider_key(model.provider.as_str()).cloned();
-    target
+    Ok(target)
 }
 
 fn shape(arguments: &Arguments, model: &Model) -> RequestShape {

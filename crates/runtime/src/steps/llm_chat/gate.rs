@@ -20,6 +20,7 @@ use stave_prompt::compile::Sensitivity;
 use super::arguments::{Arguments, Model};
 use super::evidence::{self, Kept};
 use super::question::Question;
+use crate::model_hosts::host_of;
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
 
@@ -157,17 +158,6 @@ fn bad(reason: &str) -> Failure {
 /// Whether a policy means this model, by its provider or by its endpoint's host.
 fn is_named(model: &Model, name: &str) -> bool {
     model.provider.as_str() == name || model.endpoint.as_deref().and_then(host_of).as_deref() == Some(name)
-}
-
-fn host_of(endpoint: &str) -> Option<String> {
-    let (_, rest) = endpoint.split_once("://")?;
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
 /// Puts the decisions into the step's report, without the content.

@@ -1,0 +1,105 @@
+//! Which hosts models are asked at.
+//!
+//! Invariant: a prompt, and the key that goes with it, leaves for the provider's own address or for a host that the
+//! project names. An address that only a flow or a request names is not asked: it could be anyone's, or inside.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use stave_llm::Provider;
+use url::{Host, Url};
+
+/// The hosts that a project names for models.
+#[derive(Debug, Clone, Default)]
+pub struct ModelHosts(Named);
+
+#[derive(Debug, Clone)]
+enum Named {
+    These(Arc<BTreeSet<String>>),
+    Everywhere,
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Named::These(Arc::default())
+    }
+}
+
+impl ModelHosts {
+    /// These hosts, besides the providers' own.
+    #[must_use]
+    pub fn these(hosts: impl IntoIterator<Item = String>) -> ModelHosts {
+        let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase());
+        ModelHosts(Named::These(Arc::new(hosts.collect())))
+    }
+
+    /// Any host, for models that nobody is asked for over a network.
+    #[must_use]
+    pub fn everywhere() -> ModelHosts {
+        ModelHosts(Named::Everywhere)
+    }
+
+    /// Why a provider's model may not be asked at an address, or `None` when it may.
+    #[must_use]
+    pub fn refusal(&self, provider: Provider, endpoint: &str) -> Option<String> {
+        let Named::These(hosts) = &self.0 else { return None };
+        let Some(host) = host_of(endpoint) else {
+            return Some("the model's endpoint is no address with a host".to_owned());
+        };
+        let own = provider.endpoint().and_then(host_of);
+        if own.as_ref() == Some(&host) || hosts.contains(&host) {
+            return None;
+        }
+        Some(format!(
+            "host `{host}` of the model's endpoint is not one that the project names; list it under `[models] hosts` \
+             in stave.toml"
+        ))
+    }
+}
+
+/// The host of an address, as a list has it.
+#[must_use]
+pub fn host_of(endpoint: &str) -> Option<String> {
+    let url = Url::parse(endpoint).ok()?;
+    Some(match url.host()? {
+        Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_providers_own_host_and_named_ones_are_asked() {
+        let hosts =
+            ModelHosts::these(["Models.Example".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()]);
+        for endpoint in [
+            "https://api.openai.com/v1",
+            "https://API.OPENAI.COM./v1",
+            "https://models.example/v1",
+            "http://127.0.0.1:8000/v1",
+            "http://[::1]:8000",
+        ] {
+            assert_eq!(hosts.refusal(Provider::OpenAi, endpoint), None, "{endpoint}");
+        }
+        for endpoint in [
+            "https://api.openai.com.evil.example/v1",
+            "https://api.openai.com@evil.example/v1",
+            "https://api.anthropic.com",
+            "https://other.models.example/v1",
+            "http://169.254.169.254/latest",
+            "http://2130706434/v1",
+            "http://localhost:8000",
+            "file:///etc/passwd",
+            "models.example",
+            "",
+        ] {
+            assert!(hosts.refusal(Provider::OpenAi, endpoint).is_some(), "{endpoint}");
+        }
+        assert_eq!(ModelHosts::everywhere().refusal(Provider::Azure, "http://inside"), None);
+        assert!(ModelHosts::default().refusal(Provider::Ollama, "http://127.0.0.1:11434").is_none());
+    }
+}
