@@ -19,7 +19,7 @@ pub(crate) fn store(
 ) -> Result<Arc<dyn FeatureStore>, Stop> {
     let embedded = Arc::new(embedded(project, database)?);
     let settings = &project.settings.stores;
-    let Some(address) = settings.hopsworks_address() else { return Ok(embedded) };
+    let Some(address) = project.hopsworks_address() else { return Ok(embedded) };
     let groups = settings.groups.clone().into_iter().collect();
     Ok(Arc::new(MysqlFeatures::new(storage::mysql(&address)?, groups, embedded)))
 }

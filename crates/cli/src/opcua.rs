@@ -21,8 +21,9 @@ pub(crate) fn plants(project: &Project) -> Option<Arc<dyn Opcua>> {
     let opcua = &project.settings.opcua;
     let pki = project.root.join(opcua.pki.as_deref().unwrap_or(".stave/pki"));
     let user = opcua.user.as_ref().map(|user| {
-        let variable = opcua.password.as_deref().and_then(|name| std::env::var(name).ok());
-        User { name: user.clone(), password: stave_llm::Secret::new(variable.unwrap_or_default()) }
+        let password = opcua.password.as_deref().and_then(|name| project.secret(name));
+        let password = password.unwrap_or_else(|| stave_llm::Secret::new(String::new()));
+        User { name: user.clone(), password }
     });
     let security = opcua.policy.as_ref().map(|policy| Security {
         policy: policy.clone(),

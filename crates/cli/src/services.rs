@@ -75,7 +75,7 @@ pub(crate) fn build(
     models: &Models,
 ) -> Result<(Services, Option<Recorded>), Stop> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = secrets(document);
+    let secrets = secrets(project, document);
     let (transport, recorder) = transport(models, &clock, &secrets)?;
     let settings = &project.settings;
     let allow = match &settings.http_allow {
@@ -169,11 +169,8 @@ pub(crate) fn worker() -> Result<WorkerCommand, Stop> {
 
 /// The secrets that a document can use: those it names, and the keys of the providers. No other variable
 /// of the environment comes in.
-pub(crate) fn secrets(document: &Document) -> Vec<(String, Secret)> {
-    let value = |name: String| {
-        let value = std::env::var(&name).ok().filter(|value| !value.is_empty())?;
-        Some((name, Secret::new(value)))
-    };
+pub(crate) fn secrets(project: &Project, document: &Document) -> Vec<(String, Secret)> {
+    let value = |name: String| project.secret(&name).map(|value| (name, value));
     secret_names(document).into_iter().filter_map(value).collect()
 }
 
@@ -199,7 +196,7 @@ fn secret_names(document: &Document) -> BTreeSet<String> {
 
 /// The tool servers that a project names. They are started or reached when a tool is first called.
 fn tool_servers(project: &Project) -> McpServers {
-    let value = |name: &String| std::env::var(name).ok().map(|value| (name.clone(), value));
+    let value = |name: &String| project.secret(name).map(|value| (name.clone(), value.expose().to_owned()));
     let passed_on = PASSED_ON.map(str::to_owned);
     let servers = project.settings.mcp.iter().map(|(name, server)| {
         let server = match server.clone() {
@@ -210,7 +207,7 @@ fn tool_servers(project: &Project) -> McpServers {
                 environment: passed_on.iter().chain(&environment).filter_map(value).collect(),
             },
             McpServer::Http { url, bearer } => {
-                let bearer = bearer.as_ref().and_then(value).map(|(_, token)| Secret::new(token));
+                let bearer = bearer.as_ref().and_then(|name| project.secret(name));
                 Server::Http { url, bearer }
             }
         };

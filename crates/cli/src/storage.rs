@@ -122,12 +122,11 @@ fn state(
     let settings = &project.settings.stores;
     let own = match settings.state {
         Some(StateBackend::Redis) => {
-            let address =
-                settings.redis_address().ok_or_else(|| no_address("redis", "state", "REDIS_URL"))?;
+            let address = project.redis_address().ok_or_else(|| no_address("redis", "state", "REDIS_URL"))?;
             redis(project, &address)?
         }
         Some(StateBackend::Hopsworks) => {
-            let address = settings
+            let address = project
                 .hopsworks_address()
                 .ok_or_else(|| no_address("hopsworks", "hopsworks", "HOPSWORKS_URL"))?;
             hopsworks(project, &address)?
@@ -140,9 +139,9 @@ fn state(
     named.dedup();
     for backend in named {
         let (store, variable) = match backend.as_str() {
-            "redis" => (settings.redis_address().map(|url| redis(project, &url)).transpose()?, "REDIS_URL"),
+            "redis" => (project.redis_address().map(|url| redis(project, &url)).transpose()?, "REDIS_URL"),
             "hopsworks" => (
-                settings.hopsworks_address().map(|url| hopsworks(project, &url)).transpose()?,
+                project.hopsworks_address().map(|url| hopsworks(project, &url)).transpose()?,
                 "HOPSWORKS_URL",
             ),
             _ => continue,

@@ -128,6 +128,29 @@ async fn a_secret_in_a_header_reaches_its_host_only() {
 }
 
 #[tokio::test]
+async fn a_secret_comes_from_a_file_when_the_environment_does_not_have_it() {
+    let entries = format!(
+        r#"[{{"method": "GET", "path": "/items/a", "json": {{"price": 3}}, "expect_headers": {{"Authorization": "Bearer {KEY}"}}}}]"#
+    );
+    let host = HostScript::new(&values(&entries));
+    let server = host.serve().await;
+    let (folder, mounted) = (Folder::new(), Folder::new());
+    let settings = format!("{LOOPBACK}[secrets]\nfolder = \"{}\"\n", mounted.path().display());
+    folder.write("stave.toml", settings);
+    folder.write("flow.yaml", fetcher(server.port));
+    let run = async || {
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).without_env("ITEMS_TOKEN");
+        call.input(r#"{"id": "a"}"#).finish().await
+    };
+    let missing = run().await.exits(1);
+    assert_eq!(missing.json().pointer("/error/code"), Some(&"secret-missing".into()), "{missing}");
+    mounted.write("ITEMS_TOKEN", format!("{KEY}\n"));
+    let finished = run().await.exits(0);
+    assert_eq!(host.log.lock().problems, [] as [String; 0]);
+    assert_hidden(&folder, &finished);
+}
+
+#[tokio::test]
 async fn a_secret_that_a_failing_host_repeats_is_not_shown() {
     let entries = format!(
         r#"[{{"method": "GET", "path": "/items/a", "status": 403, "text": "the token {KEY} is not welcome", "times": 2}}]"#

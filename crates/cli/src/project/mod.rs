@@ -8,6 +8,7 @@ mod journal;
 mod mcp;
 mod opcua;
 mod read;
+mod secrets;
 mod stores;
 mod system;
 mod telemetry;
@@ -53,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) http_allow: Option<Vec<String>>,
     /// Variables of the environment that flows may have although they look like secrets.
     pub(crate) context_env: Vec<String>,
+    /// The folder with a file for each secret, relative to the project.
+    pub(crate) secrets_folder: Option<String>,
     /// Hosts that models may be asked at besides their providers' own.
     pub(crate) model_hosts: Vec<String>,
     pub(crate) default_model: Option<DefaultModel>,

@@ -63,6 +63,7 @@ impl Reader<'_> {
                 "telemetry",
                 "opcua",
                 "context",
+                "secrets",
             ],
         );
         let mut settings = Settings::default();
@@ -75,6 +76,10 @@ impl Reader<'_> {
         if let Some(context) = self.table(root, "context") {
             self.known(context, "context.", &["env"]);
             settings.context_env = self.texts(context, "env").unwrap_or_default();
+        }
+        if let Some(secrets) = self.table(root, "secrets") {
+            self.known(secrets, "secrets.", &["folder"]);
+            settings.secrets_folder = self.text(secrets, "folder");
         }
         if let Some(http) = self.table(root, "http") {
             self.known(http, "http.", &["allow"]);

@@ -7,6 +7,7 @@ use stave_diag::codes::project as codes;
 use stave_runtime::features::FeatureGroup;
 use toml::Spanned;
 
+use super::Project;
 use super::read::{Reader, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,29 +33,29 @@ pub(crate) struct StoreSettings {
 pub(crate) enum Address {
     /// The address itself, which holds no password.
     Literal(String),
-    /// The variable of the environment that holds it.
-    Variable(String),
+    /// The secret that it is.
+    Secret(String),
 }
 
-impl StoreSettings {
+impl Project {
     /// The address of the Redis server: the project's, or that of `REDIS_URL`.
     pub(crate) fn redis_address(&self) -> Option<String> {
-        address(self.redis.as_ref(), "REDIS_URL")
+        self.address(self.settings.stores.redis.as_ref(), "REDIS_URL")
     }
 
     /// The address of the online feature store: the project's, or that of `HOPSWORKS_URL`.
     pub(crate) fn hopsworks_address(&self) -> Option<String> {
-        address(self.hopsworks.as_ref(), "HOPSWORKS_URL")
+        self.address(self.settings.stores.hopsworks.as_ref(), "HOPSWORKS_URL")
     }
-}
 
-fn address(set: Option<&Address>, variable: &str) -> Option<String> {
-    let name = match set {
-        Some(Address::Literal(address)) => return Some(address.clone()),
-        Some(Address::Variable(name)) => name,
-        None => variable,
-    };
-    std::env::var(name).ok().filter(|address| !address.is_empty())
+    fn address(&self, set: Option<&Address>, usual: &str) -> Option<String> {
+        let name = match set {
+            Some(Address::Literal(address)) => return Some(address.clone()),
+            Some(Address::Secret(name)) => name,
+            None => usual,
+        };
+        self.secret(name).map(|address| address.expose().to_owned())
+    }
 }
 
 impl Reader<'_> {
@@ -102,7 +103,7 @@ impl Reader<'_> {
     fn address(&mut self, table: &Table<'_>) -> Option<Address> {
         let text = self.text(table, "url")?;
         if let Some(name) = text.strip_prefix("${secrets.").and_then(|rest| rest.strip_suffix('}')) {
-            return Some(Address::Variable(name.to_owned()));
+            return Some(Address::Secret(name.to_owned()));
         }
         let parsed = url::Url::parse(&text);
         if parsed.as_ref().is_ok_and(|url| url.password().is_some()) {

@@ -119,8 +119,8 @@ fn target(project: &Project) -> Result<Target, Stop> {
         target = target.with_endpoint(endpoint.as_str());
     }
     let name = Secrets::provider_key_name(provider.as_str());
-    if let Some(key) = std::env::var(name).ok().filter(|key| !key.is_empty()) {
-        target = target.with_key(Secret::new(key));
+    if let Some(key) = project.secret(&name) {
+        target = target.with_key(key);
     }
     Ok(target)
 }

@@ -6,7 +6,7 @@ use stave_block::{GateAction, SensitivityLabel, SensitivityPolicy};
 use stave_diag::{Diagnostic, Sources, render};
 use stave_flow::model::Sensitivity;
 use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
-use stave_llm::{Provider, Secret};
+use stave_llm::Provider;
 
 use crate::exit::Stop;
 use crate::governance;
@@ -62,12 +62,11 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
     let key = match &settings.key {
         None => None,
         Some(name) => {
-            let value = std::env::var(name).ok().filter(|value| !value.is_empty());
-            let value = value.ok_or_else(|| {
+            let value = project.secret(name).ok_or_else(|| {
                 Stop::invalid(format!("the key of upstream `{}` is not there", settings.name))
                     .help(format!("set {name} in the environment"))
             })?;
-            Some(Secret::new(value))
+            Some(value)
         }
     };
     let endpoint = settings.endpoint.as_deref().or_else(|| settings.provider.endpoint());

@@ -116,7 +116,7 @@ fn build(
     let (mut services, recorder) = services::build(&tested.project, &tested.document, storage, &models)?;
     // A test reads the project's rows and writes none that outlive it, whatever server the project names.
     services.features = Arc::new(features::embedded(&tested.project, None)?);
-    let secrets = services::secrets(&tested.document);
+    let secrets = services::secrets(&tested.project, &tested.document);
     let hosts = if record && recording.is_some() {
         let listening =
             Arc::new(Listening::new(Redactor::new(secrets.into_iter().map(|(_, secret)| secret))));
