@@ -70,11 +70,8 @@ impl AllowList {
         if !matches!(url.scheme(), "http" | "https") {
             return Some(format!("`{}` is not http or https", url.scheme()));
         }
-        let Some(host) = url.host() else { return Some("the address has no host".to_owned()) };
-        let name = match &host {
-            Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
-            Host::Ipv4(address) => address.to_string(),
-            Host::Ipv6(address) => address.to_string(),
+        let (Some(host), Some(name)) = (url.host(), host_name(url)) else {
+            return Some("the address has no host".to_owned());
         };
         let address = match host {
             Host::Ipv4(address) => Some(IpAddr::V4(address)),
@@ -99,6 +96,15 @@ impl AllowList {
             Allowed::Everywhere => true,
         }
     }
+}
+
+/// The host of a URL as lists have it: in small letters, without brackets and without a dot at its end.
+pub(crate) fn host_name(url: &Url) -> Option<String> {
+    Some(match url.host()? {
+        Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    })
 }
 
 impl HttpClient {

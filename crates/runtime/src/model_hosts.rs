@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stave_llm::Provider;
-use url::{Host, Url};
+use url::Url;
+
+use crate::http::host_name;
 
 /// The hosts that a project names for models.
 #[derive(Debug, Clone, Default)]
@@ -50,22 +52,14 @@ impl ModelHosts {
         if own.as_ref() == Some(&host) || hosts.contains(&host) {
             return None;
         }
-        Some(format!(
-            "host `{host}` of the model's endpoint is not one that the project names; list it under `[models] hosts` \
-             in stave.toml"
-        ))
+        Some(format!("host `{host}` of the model's endpoint is not one that the project names"))
     }
 }
 
-/// The host of an address, as a list has it.
+/// The host of an address, as lists have it.
 #[must_use]
 pub fn host_of(endpoint: &str) -> Option<String> {
-    let url = Url::parse(endpoint).ok()?;
-    Some(match url.host()? {
-        Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
-        Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
-    })
+    host_name(&Url::parse(endpoint).ok()?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Secrets from the environment reach the side that needs them, and nothing else.
 
+use std::sync::Arc;
+
 use super::sample::{LOOPBACK, asker};
 use crate::folder::Folder;
 use crate::json::values;
@@ -111,12 +113,17 @@ edges:
     )
 }
 
-#[tokio::test]
-async fn a_secret_in_a_header_reaches_its_host_only() {
-    let entries = format!(
+/// The host that [`fetcher`] asks, which wants the key.
+fn items() -> Arc<HostScript> {
+    let entry = format!(
         r#"[{{"method": "GET", "path": "/items/a", "json": {{"price": 3}}, "expect_headers": {{"Authorization": "Bearer {KEY}"}}}}]"#
     );
-    let host = HostScript::new(&values(&entries));
+    HostScript::new(&values(&entry))
+}
+
+#[tokio::test]
+async fn a_secret_in_a_header_reaches_its_host_only() {
+    let host = items();
     let server = host.serve().await;
     let folder = Folder::new();
     folder.write("stave.toml", LOOPBACK);
@@ -129,10 +136,7 @@ async fn a_secret_in_a_header_reaches_its_host_only() {
 
 #[tokio::test]
 async fn a_secret_comes_from_a_file_when_the_environment_does_not_have_it() {
-    let entries = format!(
-        r#"[{{"method": "GET", "path": "/items/a", "json": {{"price": 3}}, "expect_headers": {{"Authorization": "Bearer {KEY}"}}}}]"#
-    );
-    let host = HostScript::new(&values(&entries));
+    let host = items();
     let server = host.serve().await;
     let (folder, mounted) = (Folder::new(), Folder::new());
     let settings = format!("{LOOPBACK}[secrets]\nfolder = \"{}\"\n", mounted.path().display());
@@ -211,6 +215,27 @@ async fn a_secret_is_sent_only_to_a_host_that_the_project_names() {
 }
 
 #[tokio::test]
+async fn a_secret_in_a_refused_address_is_not_told() {
+    let folder = Folder::new();
+    let host = "${secrets.ITEMS_TOKEN}.example";
+    folder.write("asker.yaml", asker(80).replace("127.0.0.1:80", host));
+    // A flow may have no secret in a URL; a document that somebody wrote by hand may.
+    folder.write("fetcher.yaml", fetcher(80));
+    stave(&folder, ["compile", "fetcher.yaml", "--out", "out"]).finish().await.exits(0);
+    let document = folder.read("out/flows/fetcher.ir.json");
+    folder.write("fetcher.ir.json", document.replace("127.0.0.1:80", host));
+    for settings in ["", LOOPBACK] {
+        folder.write("stave.toml", settings);
+        for (file, request) in [("asker.yaml", r#"{"q": "Why?"}"#), ("fetcher.ir.json", r#"{"id": "a"}"#)] {
+            let call = stave(&folder, ["run", file, "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+            let refused = call.input(request).finish().await.exits(3);
+            assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
+            assert_hidden(&folder, &refused);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_variable_that_looks_like_a_secret_is_no_context_unless_the_project_says_so() {
     let flow = crate::serve::echo("").replace("user: {header: X-User}", "user: {env: ITEMS_TOKEN}");
     let folder = Folder::new();
@@ -221,8 +246,9 @@ async fn a_variable_that_looks_like_a_secret_is_no_context_unless_the_project_sa
         folder.write("stave.toml", settings);
         let process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY);
         let served = crate::serve::Served::of(process).await;
-        let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200).json();
-        assert_eq!(answer.get("reply"), Some(&reply.into()), "{settings}");
+        let answer =
+            served.post("/v1/models/echo:predict", r#"{"query": "hi", "user": "root"}"#).await.is(200).json();
+        assert_eq!(answer.get("reply"), Some(&reply.into()), "{settings}: the client's word does not count");
         served.end().await;
         let mut process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY).start();
         let said = process.wait_for_stderr("on http://").await;

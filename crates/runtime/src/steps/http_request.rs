@@ -68,10 +68,10 @@ impl Step for HttpRequest {
     }
 }
 
-/// A secret that the request carries, if it carries any.
-fn secret(call: &Call<'_>) -> Option<String> {
+/// A secret that these arguments have, if they have any.
+fn secret(call: &Call<'_>, arguments: &[&str]) -> Option<String> {
     let mut names = BTreeSet::new();
-    for argument in WITH_SECRETS.iter().filter_map(|name| call.with.get(*name)) {
+    for argument in arguments.iter().filter_map(|name| call.with.get(*name)) {
         add_secret_names(argument, &mut names);
     }
     names.pop_first()
@@ -92,19 +92,22 @@ impl HttpRequest {
                 pairs.append_pair(name, &port::text(value)?);
             }
         }
-        if let Some(reason) = call.services.http.refusal(&url) {
-            let failure = Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason);
-            return Err(failure);
-        }
-        if let Some(name) = secret(call)
+        let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
+        // The host may be the secret itself, so an address that has one is not told.
+        let host = match secret(call, &["url"]) {
+            Some(_) => "the host of the address".to_owned(),
+            None => format!("host `{}`", url.host_str().unwrap_or_default()),
+        };
+        if let Some(name) = secret(call, &WITH_SECRETS)
             && !call.services.http.may_know_secrets(&url)
         {
-            let host = url.host_str().unwrap_or_default();
-            let message = format!(
-                "secret `{name}` would go to host `{host}`, which the project does not name; list it under \
-                 `[http] allow` in stave.toml"
-            );
-            return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, message));
+            return refuse(format!(
+                "secret `{name}` would go to {host}, which the project does not name; list it under `[http] allow` \
+                 in stave.toml"
+            ));
+        }
+        if let Some(reason) = call.services.http.refusal(&url) {
+            return refuse(reason);
         }
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);

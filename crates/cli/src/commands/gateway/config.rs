@@ -7,6 +7,7 @@ use stave_diag::{Diagnostic, Sources, render};
 use stave_flow::model::Sensitivity;
 use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
 use stave_llm::Provider;
+use stave_runtime::host_of;
 
 use crate::exit::Stop;
 use crate::governance;
@@ -64,16 +65,16 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
         Some(name) => {
             let value = project.secret(name).ok_or_else(|| {
                 Stop::invalid(format!("the key of upstream `{}` is not there", settings.name))
-                    .help(format!("set {name} in the environment"))
+                    .help(format!("set {name} in the environment, or put it into the folder of `[secrets]`"))
             })?;
             Some(value)
         }
     };
     let endpoint = settings.endpoint.as_deref().or_else(|| settings.provider.endpoint());
-    let host = endpoint.and_then(|endpoint| url::Url::parse(endpoint).ok()?.host_str().map(str::to_owned));
     let scopes = &project.settings.accepts;
-    let said = host
-        .and_then(|host| scopes.hosts.get(&host.to_ascii_lowercase()))
+    let said = endpoint
+        .and_then(host_of)
+        .and_then(|host| scopes.hosts.get(&host))
         .or_else(|| scopes.providers.get(settings.provider.as_str()));
     let said = said.map(|level| match level {
         Sensitivity::Public => SensitivityLabel::Public,

@@ -1,11 +1,13 @@
 //! The arguments of an `llm.chat` step, read once.
 
+use std::collections::BTreeSet;
+
 use jsonschema::Validator;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
 
-use crate::interpolate::Scope;
+use crate::interpolate::{Scope, add_secret_names};
 use crate::run::Call;
 use crate::{Failure, failure::Kind, port};
 
@@ -28,6 +30,8 @@ pub(super) struct Model {
     pub(super) provider: Provider,
     pub(super) name: String,
     pub(super) endpoint: Option<String>,
+    /// Whether a secret is a part of the endpoint, which then is not told.
+    pub(super) has_secret_endpoint: bool,
 }
 
 #[derive(Debug)]
@@ -106,7 +110,10 @@ impl Model {
         let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;
         let provider = text(model, "provider")?.ok_or_else(|| bad("`model.provider` is missing"))?;
         let provider = provider.parse::<Provider>().map_err(|error| bad(&error.to_string()))?;
+        let mut secrets = BTreeSet::new();
+        model.get("endpoint").iter().for_each(|endpoint| add_secret_names(endpoint, &mut secrets));
         Ok(Model {
+            has_secret_endpoint: !secrets.is_empty(),
             provider,
             name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,
             endpoint: match model.get("endpoint").map(|endpoint| scope.fill(endpoint)).transpose()?.flatten()

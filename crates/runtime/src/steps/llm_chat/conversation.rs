@@ -167,7 +167,7 @@ impl Conversation<'_> {
         spending.settle(reserved, usage, cost, attempts as u64);
         self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
         spans::end_model(self, span, &reply, cost);
-        Ok(reply.map_err(|error| model_failure(&error))?.response)
+        Ok(reply.map_err(|error| self.failure(&error))?.response)
     }
 
     /// The request with as many tokens to answer as the node's contract leaves, when that is less than it asks for.
@@ -282,6 +282,16 @@ impl Conversation<'_> {
         };
         Ok((text, outcome.commit))
     }
+
+    /// A host may repeat what it was sent, a secret in its address included.
+    fn failure(&self, error: &Error) -> Failure {
+        let kind = if error.is_timeout() { Kind::Timeout } else { Kind::Upstream };
+        let code = if error.is_timeout() { codes::STEP_TIMEOUT } else { codes::MODEL_FAILED };
+        let message = self.call.services.secrets.hide(&error.to_string());
+        let mut failure = Failure::new(code, kind, message);
+        failure.retryable = error.is_retryable();
+        failure
+    }
 }
 
 fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
@@ -289,7 +299,14 @@ fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
     if let Some(reason) =
         endpoint.and_then(|endpoint| call.services.model_hosts.refusal(model.provider, endpoint))
     {
-        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
+        let reason = if model.has_secret_endpoint {
+            "the model's endpoint, of which a secret is a part, is at no host that the project names"
+                .to_owned()
+        } else {
+            reason
+        };
+        let message = format!("{reason}; list it under `[models] hosts` in stave.toml");
+        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, message));
     }
     let mut target = Target::new(model.provider, &model.name);
     target.endpoint.clone_from(&model.endpoint);
@@ -326,12 +343,4 @@ fn tool_calls_value(response: &Response, calls: &[&ToolUse]) -> Value {
         value.insert("content".into(), text.into());
     }
     Value::Object(value)
-}
-
-fn model_failure(error: &Error) -> Failure {
-    let kind = if error.is_timeout() { Kind::Timeout } else { Kind::Upstream };
-    let code = if error.is_timeout() { codes::STEP_TIMEOUT } else { codes::MODEL_FAILED };
-    let mut failure = Failure::new(code, kind, error.to_string());
-    failure.retryable = error.is_retryable();
-    failure
 }
