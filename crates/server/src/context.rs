@@ -10,6 +10,8 @@ pub enum ContextSource {
     Value(Value),
     /// The header of this name, when the request has it.
     Header(String),
+    /// Its source gives nothing, and the client's word does not count either.
+    Nothing,
 }
 
 /// The request with the fields that the deployment fills. What the deployment says stands over what the
@@ -22,6 +24,7 @@ pub(crate) fn fill(mut request: Value, sources: &[(String, ContextSource)], head
                 fields.insert(field.clone(), value.clone());
             }
             ContextSource::Header(name) => put(fields, field, headers.get(name)),
+            ContextSource::Nothing => put(fields, field, None),
         }
     }
     request
@@ -52,8 +55,10 @@ mod tests {
         let sources = [
             ("user".to_owned(), ContextSource::Header("x-user".to_owned())),
             ("region".to_owned(), ContextSource::Value("eu".into())),
+            ("role".to_owned(), ContextSource::Nothing),
         ];
-        let request = stave_canon::parse(r#"{"user": "root", "region": "us", "query": "q"}"#).unwrap();
+        let request =
+            stave_canon::parse(r#"{"user": "root", "region": "us", "role": "owner", "query": "q"}"#).unwrap();
         let filled = fill(request.clone(), &sources, &HeaderMap::new());
         assert_eq!(filled.to_string(), r#"{"region":"eu","query":"q"}"#);
         let mut headers = HeaderMap::new();

@@ -17,31 +17,34 @@ const SECRET_WORDS: [&str; 10] =
 /// The names of addresses that have passwords in them.
 const ADDRESSES: [&str; 3] = ["redis_url", "hopsworks_url", "database_url"];
 
-/// The sources that a document names. A field whose source gives nothing is left to the client.
+/// The sources that a document names.
 pub(super) fn sources(project: &Project, document: &Document) -> Vec<(String, ContextSource)> {
     let hints = document.metadata.extra.get("deployment").and_then(|hints| hints.get("context"));
     let fields = hints.and_then(Value::as_object).into_iter().flatten();
-    fields
-        .filter_map(|(field, source)| {
-            let text = |key: &str| source.get(key).and_then(Value::as_str);
-            let source = if let Some(name) = text("env") {
-                if looks_secret(name) && !project.settings.context_env.iter().any(|listed| listed == name) {
-                    terminal::error(&format!(
-                        "warning: `{field}` of `{}` is not taken from `{name}`, which looks like a secret; list it \
-                         under `[context] env` in stave.toml if flows may have it",
-                        document.flow.name
-                    ));
-                    return None;
-                }
-                ContextSource::Value(std::env::var(name).ok()?.into())
-            } else if let Some(name) = text("header") {
-                ContextSource::Header(name.to_ascii_lowercase())
-            } else {
-                ContextSource::Value(source.get("value")?.clone())
-            };
-            Some((field.clone(), source))
-        })
-        .collect()
+    let source = |field: &str, source: &Value| {
+        let text = |key: &str| source.get(key).and_then(Value::as_str);
+        if let Some(name) = text("env") {
+            return variable(project, document, field, name);
+        }
+        match (text("header"), source.get("value")) {
+            (Some(name), _) => ContextSource::Header(name.to_ascii_lowercase()),
+            (None, Some(value)) => ContextSource::Value(value.clone()),
+            (None, None) => ContextSource::Nothing,
+        }
+    };
+    fields.map(|(field, hint)| (field.clone(), source(field, hint))).collect()
+}
+
+fn variable(project: &Project, document: &Document, field: &str, name: &str) -> ContextSource {
+    if looks_secret(name) && !project.settings.context_env.iter().any(|listed| listed == name) {
+        terminal::error(&format!(
+            "warning: `{field}` of `{}` is not taken from `{name}`, which looks like a secret; list it under \
+             `[context] env` in stave.toml if flows may have it",
+            document.flow.name
+        ));
+        return ContextSource::Nothing;
+    }
+    std::env::var(name).map_or(ContextSource::Nothing, |value| ContextSource::Value(value.into()))
 }
 
 fn looks_secret(name: &str) -> bool {
