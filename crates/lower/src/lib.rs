@@ -32,6 +32,6 @@ pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use request_to_block::{
-    BlockPlace, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
+    BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
     request_to_block,
 };
