@@ -1,8 +1,8 @@
 // Chromium without a window, and pages that fail a test when something goes wrong in them.
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
 export const SCREENSHOTS = process.env.SCREENSHOTS ?? join(import.meta.dirname, "..", "screenshots");
 
@@ -33,12 +33,37 @@ export interface Screen {
   scheme?: "light" | "dark";
 }
 
-export async function openPage(browser: Browser, address: string, screen: Screen): Promise<Watched> {
-  const page = await browser.newPage({
+/** A browser profile of its own: its tabs share what the studio stores. */
+export async function newContext(browser: Browser, screen: Screen): Promise<BrowserContext> {
+  const context = await browser.newContext({
     viewport: { width: screen.width, height: screen.height },
     colorScheme: screen.scheme ?? "light",
     reducedMotion: "reduce",
   });
+  const dist = process.env.STUDIO_DIST;
+  if (dist !== undefined) await serveFolder(context, dist);
+  return context;
+}
+
+/** Takes the page's files from a folder, with the server's headers, so that a build is tested before it is embedded. */
+async function serveFolder(context: BrowserContext, dist: string): Promise<void> {
+  await context.route(/^http:\/\/[^/]+\/(|index\.html|assets\/.*)(#.*)?$/, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const file = join(dist, pathname === "/" ? "index.html" : pathname);
+    const page = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => null);
+    if (page === null || !existsSync(file)) return route.abort();
+    const kind = { html: "text/html", js: "text/javascript", css: "text/css" }[file.split(".").at(-1) ?? ""] ?? "text/plain";
+    return route.fulfill({ status: 200, headers: { ...page.headers(), "content-type": kind }, body: readFileSync(file) });
+  });
+}
+
+export async function openPage(browser: Browser, address: string, screen: Screen): Promise<Watched> {
+  return openTab(await newContext(browser, screen), address);
+}
+
+/** Opens a tab, and watches what goes wrong in it. */
+export async function openTab(context: BrowserContext, address: string): Promise<Watched> {
+  const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const faults: string[] = [];
   page.on("console", (message) => {
@@ -46,7 +71,7 @@ export async function openPage(browser: Browser, address: string, screen: Screen
   });
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => {
-    if (!request.url().startsWith(address)) faults.push(`a request to ${request.url()}`);
+    if (!request.url().startsWith(new URL(address).origin)) faults.push(`a request to ${request.url()}`);
   });
   await page.goto(address);
   return { page, faults };

@@ -17,6 +17,10 @@ export interface Project {
 
 export interface Server extends Project {
   address: string;
+  /** Ends the server without a word. */
+  kill: () => Promise<void>;
+  /** Starts a server again at the same address. */
+  restart: (flags: string[]) => Promise<void>;
   /** Ends the server without a word and starts another in its place. */
   killAndRestart: (flags: string[]) => Promise<void>;
   stop: () => Promise<void>;
@@ -42,15 +46,19 @@ export async function startServer({ example, prepare, flags }: Setup): Promise<S
   const serve = (more: string[]) =>
     startProgram(folder, ["serve", "--port", String(port), ...more], `${address}/v2/health/live`);
   let program = await serve(flags?.(folder) ?? []);
-  const killAndRestart = async (more: string[]) => {
-    await program.end("SIGKILL");
+  const kill = () => program.end("SIGKILL");
+  const restart = async (more: string[]) => {
     program = await serve(more);
+  };
+  const killAndRestart = async (more: string[]) => {
+    await kill();
+    await restart(more);
   };
   const stop = async () => {
     await program.end("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
   };
-  return { address, folder, read, write, killAndRestart, stop };
+  return { address, folder, read, write, kill, restart, killAndRestart, stop };
 }
 
 export interface Program {

@@ -38,21 +38,34 @@ export function headers(): Record<string, string> {
   return value === null ? {} : { "X-API-Key": value };
 }
 
-async function call<T>(method: Method, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+/** The most that browsers let a page send while it goes away is 64 KiB, with all that is under way. */
+const OUTLIVES_BYTES = 30 * 1024;
+/** Longer than the server works on a text: after this it is not going to answer. */
+const EDIT_MS = 45_000;
+
+interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** Whether the request goes on when the page goes away, as far as its size allows. */
+  outlives?: boolean;
+}
+
+async function call<T>(method: Method, path: string, body?: object, options: CallOptions = {}): Promise<T> {
   const init: RequestInit = { method, headers: headers(), credentials: "same-origin", cache: "no-store" };
   if (body !== undefined) {
-    init.body = JSON.stringify(body);
+    const text = JSON.stringify(body);
+    init.body = text;
     init.headers = { ...headers(), "content-type": "application/json" };
+    init.keepalive = options.outlives === true && new Blob([text]).size <= OUTLIVES_BYTES;
   }
-  if (signal !== undefined) init.signal = signal;
+  if (options.signal !== undefined) init.signal = options.signal;
   const response = await fetch(path, init);
   const text = await response.text();
   if (!response.ok) throw problemFrom(response.status, text);
   return JSON.parse(text) as T;
 }
 
-const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, undefined, signal);
-const post = <T>(path: string, body: object, signal?: AbortSignal) => call<T>("POST", path, body, signal);
+const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, undefined, { signal });
+const post = <T>(path: string, body: object, signal?: AbortSignal) => call<T>("POST", path, body, { signal });
 
 function query(values: Record<string, string | number | undefined>): string {
   const search = new URLSearchParams();
@@ -68,15 +81,15 @@ export const api = {
   session: () => get<Session>("/studio/session"),
 
   files: () => get<{ files: FlowFile[] }>("/studio/files").then((answer) => answer.files),
-  file: (path: string) => get<FileText>(`/studio/file${query({ path })}`),
-  write: (path: string, text: string, hash: string | null) =>
-    call<Written>("PUT", "/studio/file", { path, text, hash }),
+  file: (path: string, signal?: AbortSignal) => get<FileText>(`/studio/file${query({ path })}`, signal),
+  write: (path: string, text: string, hash: string | null, signal?: AbortSignal) =>
+    call<Written>("PUT", "/studio/file", { path, text, hash }, { signal, outlives: true }),
 
   analyse: (subject: Subject, signal?: AbortSignal) => post<Analysis>("/studio/analyse", subject, signal),
   connectable: (subject: Subject, from: string) =>
     post<{ targets: Target[] }>("/studio/connectable", { ...subject, from }).then((answer) => answer.targets),
   edit: (subject: Subject, commands: Command[], allowErrors: boolean) =>
-    post<Edited>("/studio/edit", { ...subject, commands, allow_errors: allowErrors }),
+    post<Edited>("/studio/edit", { ...subject, commands, allow_errors: allowErrors }, AbortSignal.timeout(EDIT_MS)),
   chat: (subject: Subject, message: string) => post<Proposed>("/studio/chat", { ...subject, message }),
   format: (subject: Subject) => post<{ text: string }>("/studio/format", subject),
 

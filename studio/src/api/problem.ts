@@ -51,6 +51,7 @@ export function isAbort(error: unknown): boolean {
 /** One sentence for people. */
 export function messageOf(error: unknown): string {
   if (error instanceof Problem) return error.message;
-  if (error instanceof TypeError) return "The server can not be reached.";
+  if (error instanceof TypeError) return "The server cannot be reached.";
+  if (error instanceof DOMException && error.name === "TimeoutError") return "The server does not answer.";
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import { Problem } from "../api/problem";
 import type { Session } from "../api/types";
 import { Failed, Loading } from "../design/States";
+import { DocumentNotices } from "./DocumentNotices";
 import { FilesPage } from "./FilesPage";
 import { FlowPage, type View } from "./FlowPage";
 import { HelpSheet } from "./HelpSheet";
@@ -50,7 +51,7 @@ export function App() {
 function Studio({ session }: { session: Session }) {
   const route = useRoute();
   const path = route.page === "flow" || route.page === "lines" ? route.path : null;
-  const { document: flow, error, retry } = useOpenDocument(path, session.read_only);
+  const { document: flow, error, retry } = useOpenDocument(path, session);
   const [ran, setRan] = useState<{ run: string; path: string | null } | null>(null);
   const [view, setView] = useState<View>("graph");
   const [help, setHelp] = useState(false);
@@ -112,6 +113,7 @@ function Studio({ session }: { session: Session }) {
           {error !== null ? <Failed error={error} retry={retry} /> : <Page route={route} session={session} flow={flow} view={view} onView={setView} onSource={noteSource} />}
         </Suspense>
       </main>
+      <DocumentNotices shown={route.page === "flow" ? route.path : null} />
       {help && <HelpSheet version={session.version} onClose={() => setHelp(false)} />}
       {running && flow !== null && (
         <Suspense fallback={null}>

@@ -2,10 +2,8 @@
 import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import type { Session } from "../api/types";
 import { ChatPanel } from "../chat/ChatPanel";
-import { Button } from "../design/Button";
-import { Prose } from "../design/Prose";
 import { Split } from "../design/Split";
-import { Loading, Notice } from "../design/States";
+import { Loading } from "../design/States";
 import { Tabs } from "../design/Tabs";
 import { useWidth } from "../design/width";
 import { offsetOf } from "../document/changes";
@@ -35,8 +33,6 @@ export function FlowPage({ document, session, view, onView, place }: FlowPagePro
   // Problems show themselves until a person says otherwise.
   const showProblems = wanted ?? hasFindings;
   const readOnly = session.read_only;
-  const refusal = useStore(document.store, (state) => state.refusal);
-  const saving = useStore(document.store, (state) => state.saving);
   const reveal = useStore(document.store, (state) => state.reveal);
 
   const line = place?.line;
@@ -65,47 +61,6 @@ export function FlowPage({ document, session, view, onView, place }: FlowPagePro
 
   return (
     <div className="flow-page">
-      {saving === "conflict" && (
-        <Notice
-          tone="warn"
-          actions={
-            <>
-              <Button small onClick={() => void document.settle("theirs")}>
-                Take the file
-              </Button>
-              <Button small onClick={() => void document.settle("mine")}>
-                Keep what is here
-              </Button>
-            </>
-          }
-        >
-          The file changed on disk while you were editing. Nothing was overwritten.
-        </Notice>
-      )}
-      {refusal !== null && (
-        <Notice
-          tone="bad"
-          actions={
-            <Button small onClick={() => document.refuse(null)}>
-              Dismiss
-            </Button>
-          }
-        >
-          <p>
-            <Prose text={refusal.message} />
-          </p>
-          {refusal.help !== null && (
-            <p className="soft">
-              <Prose text={refusal.help} />
-            </p>
-          )}
-          {refusal.findings.map((finding) => (
-            <p key={finding} className="soft">
-              <Prose text={finding} />
-            </p>
-          ))}
-        </Notice>
-      )}
       <div className="flow-views">
         {width === "narrow" ? (
           <Narrow view={view} onView={onView} views={{ graph, text, chat, problems }} />

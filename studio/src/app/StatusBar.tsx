@@ -1,7 +1,8 @@
 // The last line of the flow page: problems, the state of the file, the size of the flow.
 import { Icon } from "../design/Icon";
-import type { FlowDocument, Saving } from "../document/document";
+import type { FlowDocument } from "../document/document";
 import { counted } from "../document/findings";
+import type { Saving } from "../document/saver";
 import { useStore } from "../document/store";
 
 const SAVING: Record<Saving, string> = {
@@ -21,15 +22,16 @@ interface StatusBarProps {
 
 export function StatusBar({ document, problemsShown, onProblems }: StatusBarProps) {
   const summary = useStore(document.store, (state) => state.analysis?.summary ?? null);
+  const unchecked = useStore(document.store, (state) => state.unchecked);
   const saving = useStore(document.store, (state) => state.saving);
   const path = useStore(document.store, (state) => state.path);
   const graph = useStore(document.store, (state) => state.graph);
-  const tone = summary === null ? "" : summary.errors > 0 ? "bad" : summary.warnings > 0 ? "warn" : "good";
+  const tone = summary === null || unchecked !== null ? "" : summary.errors > 0 ? "bad" : summary.warnings > 0 ? "warn" : "good";
   return (
     <footer className="status-bar">
-      <button type="button" className={`summary ${tone}`} aria-pressed={problemsShown} onClick={onProblems}>
-        <Icon name={tone === "bad" ? "error" : tone === "warn" ? "warning" : "check"} />
-        {summary === null ? "Checking" : counted(summary)}
+      <button type="button" className={`summary ${tone}`} aria-pressed={problemsShown} onClick={onProblems} title={unchecked ?? undefined}>
+        <Icon name={tone === "bad" ? "error" : tone === "warn" ? "warning" : tone === "good" ? "check" : "info"} />
+        {unchecked !== null ? "Not checked" : summary === null ? "Checking" : counted(summary)}
       </button>
       <span className="grow" />
       {graph !== null && (

@@ -46,7 +46,9 @@ export const SHORTCUTS: readonly { title: string; keys: readonly Shortcut[] }[] 
       { keys: "F12", does: "go to the definition" },
       { keys: "F8", does: "next problem" },
       { keys: "Ctrl F", does: "search" },
-      { keys: "Escape Tab", does: "leave the text" },
+      { keys: "Tab", does: "leave the text, or indent once you edit" },
+      { keys: "Ctrl ]", does: "indent" },
+      { keys: "Escape Tab", does: "leave the text while editing" },
     ],
   },
 ];

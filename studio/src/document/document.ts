@@ -1,15 +1,16 @@
 // The one open flow: its text, what the checker says about it, its history, and the file it is kept in.
 //
 // Invariants: the text is the only truth, every view changes it through here; what is shown of a text that can not
-// be read is what was last readable; a file that changed on disk is never overwritten without being asked.
-import { api, type Subject } from "../api/client";
+// be read is what was last readable; what a view drew ahead of the text is drawn again when the change is refused. How
+// the text gets into its file is the saver's business.
+import type { api, Subject } from "../api/client";
 import { isAbort, messageOf, Problem } from "../api/problem";
-import type { Analysis, Command, Edited, Graph, Range, TextChange } from "../api/types";
+import type { Analysis, Command, Edited, FileText, Graph, Range, TextChange } from "../api/types";
 import { applyChanges } from "./changes";
+import { newDraftId, type Draft } from "./drafts";
 import { begin, record, redo, undo, type History } from "./history";
+import { Saver, type SaverPorts, type SavingState } from "./saver";
 import { Store } from "./store";
-
-export type Saving = "saved" | "unsaved" | "saving" | "failed" | "conflict" | "read-only";
 
 /** A place that the text view is asked to show. */
 export interface Reveal {
@@ -18,14 +19,22 @@ export interface Reveal {
   focus: boolean;
 }
 
-export interface DocumentState {
+/** A text of an earlier page that was not saved, and what the editor held before it came back. */
+export interface Restored {
+  at: number;
+  before: string;
+}
+
+export interface DocumentState extends SavingState {
   path: string;
   text: string;
   analysis: Analysis | null;
   /** The graph of the last text that could be read. */
   graph: Graph | null;
   history: History;
-  saving: Saving;
+  /** Why the text could not be checked. */
+  unchecked: string | null;
+  restored: Restored | null;
   /** Why the last thing that was asked for did not happen. */
   refusal: Refusal | null;
   selected: readonly string[];
@@ -40,38 +49,58 @@ export interface Refusal {
   findings: string[];
 }
 
+export interface DocumentPorts extends SaverPorts {
+  checker: Pick<typeof api, "analyse" | "edit">;
+}
+
+export interface DocumentStart {
+  path: string;
+  scope: string;
+  readOnly: boolean;
+  /** The file as it was read; null when it is gone and only a draft is left. */
+  file: FileText | null;
+  /** What earlier pages did not save, newest first. */
+  drafts: readonly Draft[];
+}
+
 const ANALYSE_MS = 180;
-const SAVE_MS = 700;
 
 export class FlowDocument {
   readonly store: Store<DocumentState>;
-  private hash: string | null;
-  private kept: string;
+  private readonly saver: Saver;
+  private readonly waiting: Draft[];
   private analysing: AbortController | null = null;
   private analyseTimer: ReturnType<typeof setTimeout> | undefined;
-  private saveTimer: ReturnType<typeof setTimeout> | undefined;
   private queue: Promise<unknown> = Promise.resolve();
-  private readonly readOnly: boolean;
-  /** Inside, lines end with a line feed, so that every view counts alike; the file keeps its own ends. */
-  private readonly lineEnd: string;
 
-  constructor(path: string, text: string, hash: string, readOnly: boolean) {
-    this.readOnly = readOnly;
-    this.hash = hash;
-    this.lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
-    this.kept = unified(text);
+  constructor(
+    start: DocumentStart,
+    private readonly ports: DocumentPorts,
+  ) {
+    const { path, scope, readOnly, file } = start;
+    const saver = { path, scope, draftId: newDraftId(), readOnly, file };
+    this.saver = new Saver(
+      saver,
+      ports,
+      (state) => this.onSaving(state),
+      (text) => this.put(text, "Changed on disk", false),
+    );
+    this.waiting = readOnly ? [] : [...start.drafts];
     this.store = new Store<DocumentState>({
+      ...this.saver.state,
       path,
-      text: this.kept,
+      text: this.saver.text,
       analysis: null,
       graph: null,
-      history: begin(this.kept),
-      saving: readOnly ? "read-only" : "saved",
+      history: begin(this.saver.text),
+      unchecked: null,
+      restored: null,
       refusal: null,
       selected: [],
       selectedBy: "graph",
       reveal: null,
     });
+    this.restoreNext(true);
     void this.analyse();
   }
 
@@ -134,70 +163,83 @@ export class FlowDocument {
     this.store.update({ refusal });
   }
 
-  /** Saves without waiting. */
-  async save(): Promise<void> {
-    clearTimeout(this.saveTimer);
-    if (this.readOnly || this.state.saving === "conflict") return;
-    const { path, text } = this.state;
-    if (text === this.kept) return;
-    this.store.update({ saving: "saving" });
-    try {
-      const written = await api.write(path, text.replaceAll("\n", this.lineEnd), this.hash);
-      this.hash = written.hash;
-      this.kept = text;
-      this.store.update({ saving: this.state.text === text ? "saved" : "unsaved" });
-    } catch (error) {
-      const conflict = error instanceof Problem && error.kind === "changed-on-disk";
-      this.store.update({ saving: conflict ? "conflict" : "failed" });
-      if (!conflict) this.refuse({ message: `Not saved. ${messageOf(error)}`, help: null, findings: [] });
-    }
+  /** Whether there is text that is not in the file. */
+  get isUnsaved(): boolean {
+    return this.saver.isUnsaved;
   }
 
-  /** Looks whether the file changed on disk. What was not touched here follows it. */
-  async follow(): Promise<void> {
-    if (this.state.saving === "saving") return;
-    const file = await api.file(this.state.path).catch(() => null);
-    if (file === null || file.hash === this.hash) return;
-    if (this.state.text !== this.kept) {
-      this.store.update({ saving: "conflict" });
+  /** Saves now. */
+  save(): Promise<void> {
+    return this.saver.save();
+  }
+
+  /** The server may be back, or the file may have changed: looks, and does again what failed. */
+  async wake(): Promise<void> {
+    await this.saver.wake();
+    if (this.state.unchecked !== null) await this.analyse();
+  }
+
+  /** The page is going away. */
+  flush(): void {
+    this.saver.flush();
+  }
+
+  /** Ends a conflict: with the text on disk, or with the text that is here. Undo brings the other one back. */
+  async settle(keep: "mine" | "theirs"): Promise<void> {
+    this.store.update({ restored: null });
+    if (keep === "mine") {
+      await this.saver.keepMine();
       return;
     }
-    this.hash = file.hash;
-    this.kept = unified(file.text);
-    this.put(this.kept, "Changed on disk", false);
-    this.store.update({ saving: this.readOnly ? "read-only" : "saved" });
+    const text = this.saver.takeTheirs();
+    if (text !== null) this.put(text, "Taken from disk", false);
   }
 
-  /** Ends a conflict: with the text on disk, or with the text that is here. */
-  async settle(keep: "mine" | "theirs"): Promise<void> {
-    const file = await api.file(this.state.path).catch(() => null);
-    this.hash = file?.hash ?? null;
-    this.kept = unified(file?.text ?? "");
-    this.store.update({ saving: "unsaved" });
-    if (keep === "theirs" && file !== null) this.put(this.kept, "Taken from disk", false);
-    await this.save();
-    if (this.state.text === this.kept) this.store.update({ saving: "saved" });
+  /** Ends the notice about a restored text: keeps the text, or goes back to what was there before. */
+  acknowledge(keep: boolean): void {
+    const { restored } = this.state;
+    this.store.update({ restored: null });
+    if (!keep && restored !== null) this.put(restored.before, "Draft set aside", false);
   }
 
+  /** No view shows it any longer. What is not saved goes on being saved. */
   close(): void {
     clearTimeout(this.analyseTimer);
     this.analysing?.abort();
     void this.save();
   }
 
+  private onSaving(state: SavingState): void {
+    this.store.update(state);
+    if (state.saving !== "saved") return;
+    if (this.state.unchecked !== null) void this.analyse();
+    if (this.waiting.length > 0) queueMicrotask(() => this.restoreNext());
+  }
+
+  /** Brings back the newest text that is not in the file. The next one has its turn when this one is settled. */
+  private restoreNext(isFirst = false): void {
+    while (isFirst || !this.saver.isUnsaved) {
+      const draft = this.waiting.shift();
+      if (draft === undefined) return;
+      if (this.saver.restore(draft) === "saved") continue;
+      isFirst = false;
+      const before = this.state.text;
+      this.put(draft.text, "Restored", false);
+      this.store.update({ restored: { at: draft.at, before } });
+    }
+  }
+
   private put(text: string, label: string, typed: boolean): void {
-    this.go(record(this.state.history, { text, label, at: Date.now(), typed }));
+    this.go(record(this.state.history, { text, label, at: this.ports.now(), typed }));
   }
 
   private go(history: History): void {
     const { text } = history.present;
     if (text === this.state.text) return;
-    const saving = this.readOnly ? "read-only" : this.state.saving === "conflict" ? "conflict" : "unsaved";
-    this.store.update({ history, text, saving, refusal: null });
+    this.store.update({ history, text, refusal: null });
+    this.saver.change(text);
     clearTimeout(this.analyseTimer);
     this.analyseTimer = setTimeout(() => void this.analyse(), ANALYSE_MS);
-    clearTimeout(this.saveTimer);
-    this.saveTimer = setTimeout(() => void this.save(), SAVE_MS);
   }
 
   private async analyse(): Promise<void> {
@@ -206,16 +248,16 @@ export class FlowDocument {
     this.analysing = controller;
     const { subject } = this;
     try {
-      const analysis = await api.analyse(subject, controller.signal);
+      const analysis = await this.ports.checker.analyse(subject, controller.signal);
       // What was typed meanwhile is analysed on its own; places of an older text would be off.
       if (subject.text === this.state.text) this.take(analysis);
     } catch (error) {
-      if (!isAbort(error)) this.refuse({ message: `Not checked. ${messageOf(error)}`, help: null, findings: [] });
+      if (!isAbort(error)) this.store.update({ unchecked: messageOf(error) });
     }
   }
 
   private take(analysis: Analysis): void {
-    this.store.update({ analysis, graph: analysis.graph ?? this.state.graph });
+    this.store.update({ analysis, graph: analysis.graph ?? this.state.graph, unchecked: null });
   }
 
   private async editNow(label: string, commands: Command[], allowErrors: boolean): Promise<boolean> {
@@ -224,10 +266,9 @@ export class FlowDocument {
       const { subject } = this;
       let edited: Edited;
       try {
-        edited = await api.edit(subject, commands, allowErrors);
+        edited = await this.ports.checker.edit(subject, commands, allowErrors);
       } catch (error) {
-        this.refuse(refusalOf(error));
-        return false;
+        return this.turnDown(refusalOf(error));
       }
       if (this.state.text !== subject.text) continue;
       this.put(edited.text, label, false);
@@ -235,7 +276,13 @@ export class FlowDocument {
       this.take(edited.analysis);
       return true;
     }
-    this.refuse({ message: "The text changed while the edit was made.", help: "Try again.", findings: [] });
+    return this.turnDown({ message: "The text changed while the edit was made.", help: "Try again.", findings: [] });
+  }
+
+  /** An edit was not made: the reason is shown, and the graph is drawn as the text has it. */
+  private turnDown(refusal: Refusal): false {
+    const { graph } = this.state;
+    this.store.update({ refusal, graph: graph === null ? null : { ...graph } });
     return false;
   }
 }
@@ -247,8 +294,4 @@ export function refusalOf(error: unknown): Refusal {
     help: body?.help ?? null,
     findings: (body?.diagnostics ?? []).map((finding) => `${finding.code}: ${finding.message}`),
   };
-}
-
-function unified(text: string): string {
-  return text.replaceAll("\r\n", "\n");
 }

@@ -1,7 +1,8 @@
 // The text of the flow. What is typed goes to the document; what other views do comes from it.
 //
 // The editor lives in a shadow root: there its style sheets are adopted by script, which a strict content security
-// policy allows, while <style> elements are not. Undo and redo are the document's, shared with the other views.
+// policy allows, while <style> elements are not. Focus alone never changes the text: Tab indents only after a click or an
+// edit, and leaves the editor before. Undo and redo are the document's, shared with the other views.
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
@@ -75,6 +76,8 @@ export default function YamlEditor({ document: flow, readOnly }: YamlEditorProps
       state: EditorState.create({ doc: flow.state.text, extensions: extensions(flow, readOnly) }),
     });
     view.dom.classList.add("yaml");
+    // Tab goes through the page until somebody edits here: it must not indent a line on its way.
+    view.setTabFocusMode(true);
     let seen: DocumentState = { ...flow.state, analysis: null, selected: [], reveal: null };
     const follow = () => {
       const before = seen;
@@ -132,7 +135,14 @@ function extensions(flow: FlowDocument, readOnly: boolean) {
       indentWithTab,
       ...defaultKeymap,
     ]),
+    EditorView.domEventHandlers({
+      blur: (_, view) => view.setTabFocusMode(true),
+      pointerdown: (_, view) => view.setTabFocusMode(false),
+    }),
     EditorView.updateListener.of((update) => {
+      if (update.transactions.some((each) => each.isUserEvent("input") || each.isUserEvent("delete"))) {
+        update.view.setTabFocusMode(false);
+      }
       if (update.docChanged) flow.type(update.state.doc.toString());
       if (update.selectionSet && update.transactions.some((each) => each.isUserEvent("select"))) {
         flow.selectAt(update.state.selection.main.head);

@@ -79,8 +79,9 @@ pub trait Workspace: Send + Sync + fmt::Debug {
 
     fn read(&self, path: &str) -> Result<String, WorkspaceError>;
 
-    /// Replaces a file that has this hash; without a hash, makes one that is not there. What it holds is served
-    /// when this returns, if it can be.
+    /// Replaces a file that has this hash; without a hash, makes one that is not there. A file that already has this
+    /// text is left as it is, so that a write can be repeated. What it holds is served when this returns, if it can
+    /// be.
     fn write(&self, path: &str, text: &str, hash: Option<&str>) -> Result<(), WorkspaceError>;
 
     /// How flows of the path's project are checked; without a path, as in a project that sets nothing.
