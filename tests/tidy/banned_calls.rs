@@ -97,8 +97,8 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         path: "crates/script/src/pool/",
-        what: &[Ambient::Spawning],
-        reason: "Python runs in worker processes that the pool starts, watches and kills",
+        what: &[Ambient::Clock, Ambient::Spawning],
+        reason: "Python runs in worker processes that the pool starts, watches and kills at their deadline",
     },
     Exception {
         path: "crates/runtime/src/database/writer.rs",

@@ -19,6 +19,7 @@ mod keys;
 mod lsp;
 mod new;
 mod prompt;
+mod prompt_diff;
 mod record;
 mod rep;
 mod run;
@@ -31,6 +32,7 @@ mod secrets;
 mod signing;
 mod stores;
 mod system;
+mod template_bounds;
 mod test;
 mod workflows;
 

@@ -110,8 +110,8 @@ impl ProjectContext {
             Err(_) => return Err(Unavailable::Binary),
         };
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned).replace("\r\n", "\n");
-        let real_path = Some(path.to_string_lossy().into_owned());
-        Ok(SourceText { name: self.name(path), real_path, text, is_cut })
+        let real_paths = vec![path.to_string_lossy().into_owned()];
+        Ok(SourceText { name: self.name(path), real_paths, text, is_cut })
     }
 }
 

@@ -17,7 +17,7 @@ use stave_runtime::journal::{
 use stave_runtime::state::{Commit, StateStore};
 use stave_runtime::tool_servers::NoToolServers;
 use stave_runtime::{Limits, ModelHosts, NodeReport, Secrets, Services};
-use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 
 /// The worker that cargo builds beside the tests.
 fn worker() -> PathBuf {
@@ -42,7 +42,7 @@ pub(crate) fn services(
         clock: Arc::new(FixedClock(Timestamp::from_second(1_767_225_600).unwrap())),
         ids: Arc::new(CountingIds::new()),
         python: Arc::clone(python),
-        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        templates: Arc::new(Templates::new(Arc::clone(python))),
         models,
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),

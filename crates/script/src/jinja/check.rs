@@ -261,7 +261,12 @@ impl<'t> Walker<'_, 't> {
                     here = &step.expr;
                 }
                 ast::Expr::GetItem(step) => {
-                    let key = step.subscript_expr.as_const().and_then(|key| key.as_str().map(str::to_owned));
+                    // Only a literal is read. The engine would also fold constants here, and one fold can
+                    // ask for any amount of memory: `x['a' * 100000000]`.
+                    let key = match &step.subscript_expr {
+                        ast::Expr::Const(key) => key.value.as_str().map(str::to_owned),
+                        _ => None,
+                    };
                     if key.is_none() {
                         // What lies beyond a computed step is not part of the literal path.
                         parts.clear();

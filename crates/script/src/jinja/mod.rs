@@ -7,8 +7,10 @@
 
 mod check;
 mod filters;
+mod in_process;
 mod known;
 mod pieces;
+mod plain;
 mod render;
 mod scope;
 mod syntax;
@@ -16,6 +18,7 @@ mod value;
 
 use stave_diag::{Diagnostic, Embedded};
 
+pub use in_process::InProcess;
 pub use pieces::RenderedPiece;
 pub use render::{RenderError, RenderLimits, Renderer, render};
 

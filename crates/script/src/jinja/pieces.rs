@@ -17,6 +17,7 @@ use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Object as EngineObject;
 use minijinja::{Environment, Output, Value as Engine};
+use serde::{Deserialize, Serialize};
 
 /// The function that wraps a printed expression.
 const WRAP: &str = "__piece";
@@ -25,7 +26,7 @@ const NUMBERED: char = '\u{fdd1}';
 const CLOSE: char = '\u{fdd2}';
 
 /// A run of rendered text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedPiece {
     pub text: String,
     /// The names of the context that the text came from, sorted; empty for the author's own text.

@@ -52,7 +52,7 @@ impl Step for LlmChat {
 
 /// The model's answer, or that of whatever stands in for it.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
-    let question = Question::prepare(call, arguments)?;
+    let question = Question::prepare(call, arguments).await?;
     let retries = call.node.retries();
     let failure = match conversation::converse(call, arguments, &question, &arguments.model, retries).await {
         Ok(answer) => return Ok(answer),
