@@ -53,7 +53,12 @@ fn baked(text: &str) -> String {
 
 #[test]
 fn labels_travel_to_the_prompts_that_they_reach() {
-    let expected = r#"{"context":{"diagnosis":"restricted"},"inputs":{"ask":{"d":"restricted"}},"outputs":{"copy":"restricted","ask":"restricted"}}"#;
+    let expected = concat!(
+        r#"{"context":{"diagnosis":"restricted"},"#,
+        r#""inputs":{"ask":{"d":"restricted"},"copy":{"text":"restricted"},"strip":{"text":"restricted"}},"#,
+        r#""outputs":{"ask":"restricted","copy":"restricted"},"replies":{"ask":"restricted"},"#,
+        r#""reads":{"ask":"restricted","copy":"restricted","strip":"restricted"}}"#,
+    );
     assert_eq!(baked(FLOW), expected);
 }
 

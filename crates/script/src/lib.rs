@@ -9,6 +9,7 @@
 //! process except templates, which have no access to anything but the values they are given and stop
 //! when their fuel is used up.
 
+pub mod address;
 mod chain;
 mod error;
 pub mod expression;
@@ -18,6 +19,7 @@ mod limits;
 pub mod pool;
 pub mod protocol;
 pub mod python;
+pub mod reads;
 pub mod state_key;
 mod suggest;
 mod used;
@@ -32,4 +34,5 @@ pub use pool::{
     PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand,
 };
 pub use python::{TransformCheck, TransformFacts, check_transform};
+pub use reads::Read;
 pub use used::{Used, UsedPath};

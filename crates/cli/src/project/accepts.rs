@@ -12,11 +12,12 @@ use super::read::{Reader, Table};
 impl Reader<'_> {
     pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
         let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
-        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "restricted"]);
+        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "stores", "restricted"]);
         Scopes {
             providers: self.levels(accepts, "providers"),
             hosts: self.levels(accepts, "hosts"),
             tools: self.levels(accepts, "tools"),
+            stores: self.levels(accepts, "stores"),
             default_model: None,
         }
     }
@@ -38,7 +39,8 @@ impl Reader<'_> {
         for name in table.keys().map(|name| name.get_ref().to_string()) {
             match self.text(table, &name).map(|word| Sensitivity::from_word(&word)) {
                 Some(Some(level)) => {
-                    levels.insert(if key == "hosts" { name.to_ascii_lowercase() } else { name }, level);
+                    let name = if key == "hosts" { stave_script::address::listed_host(&name) } else { name };
+                    levels.insert(name, level);
                 }
                 Some(None) => {
                     self.bad_value(table, &name, "\"public\", \"private\" or \"restricted\"");
@@ -57,7 +59,9 @@ impl Settings {
         let levels = |levels: &BTreeMap<String, Sensitivity>| -> Object {
             levels.iter().map(|(name, level)| (name.clone(), Value::from(level.word()))).collect()
         };
-        let tables = [("providers", levels(&self.accepts.providers)), ("hosts", levels(&self.accepts.hosts))];
+        let Scopes { providers, hosts, tools, stores, .. } = &self.accepts;
+        let tables = [("providers", providers), ("hosts", hosts), ("tools", tools), ("stores", stores)];
+        let tables = tables.map(|(key, table)| (key, levels(table)));
         let accepts: Object = tables
             .into_iter()
             .filter(|(_, table)| !table.is_empty())

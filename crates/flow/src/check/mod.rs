@@ -57,7 +57,7 @@ use crate::model::Flow;
 use stave_diag::Diagnostic;
 use subject::Subject;
 
-pub use labels::Scopes;
+pub use labels::{Levels, Scopes, levels};
 pub use replicas::deployment_faults;
 
 /// How a flow is judged.

@@ -8,11 +8,13 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_script::address::host_name;
 use url::Url;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
 use crate::hosts::HostReply;
 use crate::interpolate::add_secret_names;
+use crate::labels::{self, Receiver};
 use crate::{Failure, failure::Kind, port, run::Call};
 
 /// The arguments that secrets may be a part of.
@@ -109,6 +111,7 @@ impl HttpRequest {
         if let Some(reason) = call.services.http.refusal(&url) {
             return refuse(reason);
         }
+        labels::admit(call, Receiver::Host(host_name(&url).as_deref()))?;
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);
         let mut request = call.services.http.client().request(method, url);

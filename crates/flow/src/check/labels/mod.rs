@@ -7,6 +7,7 @@
 //! can know what a node takes out. Which branch a condition takes tells something about its value too; that
 //! is not followed. A flow without labels is not looked at.
 
+mod levels;
 mod path;
 mod reads;
 mod receivers;
@@ -20,6 +21,7 @@ use super::subject::Subject;
 use crate::model::Sensitivity;
 use path::Label;
 
+pub use levels::{Levels, levels};
 pub use scopes::Scopes;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {

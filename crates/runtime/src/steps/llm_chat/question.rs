@@ -259,16 +259,15 @@ fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failu
         failure
     })?;
     let parts = pieces.into_iter().map(|piece| {
+        let sensitivity = gate::label(call, &piece.reads)?;
         if piece.roots.is_empty() {
-            return Ok(Part::new(key, piece.text, Provenance::Developer));
+            return Ok(Part::new(key, piece.text, Provenance::Developer).sensitivity(sensitivity));
         }
-        let labels = piece.roots.iter().map(|root| gate::label(call, root, template));
-        let sensitivity = labels.collect::<Result<Vec<_>, _>>()?.into_iter().max();
         let name = piece.roots.join(",");
         let provenance =
             piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
         let part = Part::new(name, piece.text, provenance.unwrap_or(Provenance::User));
-        Ok(part.sensitivity(sensitivity.unwrap_or(Sensitivity::Public)))
+        Ok(part.sensitivity(sensitivity))
     });
     parts.collect()
 }
