@@ -91,7 +91,7 @@ edges:
 async fn a_host_that_the_run_decides_is_held_to_its_scope() {
     let folder = Folder::new();
     folder.write("stave.toml", format!("{LOOPBACK}\n[accepts.hosts]\n\"127.0.0.1\" = \"public\"\n"));
-    folder.write("flow.yaml", DYNAMIC_HOST.to_owned());
+    folder.write("flow.yaml", DYNAMIC_HOST);
     stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
     let request = r#"{"place": "127.0.0.1:9", "note": "for us only"}"#;
     let arguments = ["run", "flow.yaml", "--ephemeral", "--input", "-", "--json"];

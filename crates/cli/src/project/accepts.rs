@@ -1,4 +1,5 @@
-//! `[accepts]`: how sensitive the data may be that receivers outside a flow are given.
+//! `[accepts]`: how sensitive the data may be that receivers outside a flow are given; `[labels]`: what the project says
+//! about the data itself.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,25 @@ impl Reader<'_> {
             hosts: self.levels(accepts, "hosts"),
             tools: self.levels(accepts, "tools"),
             stores: self.levels(accepts, "stores"),
-            default_model: None,
+            ..Scopes::default()
+        }
+    }
+
+    /// `[labels]`: the least sensitivity of context fields, and the outputs that flows may label lower than what goes
+    /// into them, each with the reason.
+    pub(super) fn labels(&mut self, root: &Table<'_>, scopes: &mut Scopes) {
+        let Some(labels) = self.table(root, "labels") else { return };
+        self.known(labels, "labels.", &["context", "declassify"]);
+        scopes.fields = self.levels(labels, "context");
+        let Some(table) = self.table(labels, "declassify") else { return };
+        for name in table.keys().map(|name| name.get_ref().to_string()) {
+            let Some(reason) = self.text(table, &name) else { continue };
+            let is_output = name.split_once('/').is_some_and(|(_, output)| output.contains('.'));
+            if !is_output || reason.trim().is_empty() {
+                self.bad_value(table, &name, "`\"FLOW/NODE.OUTPUT\" = \"the reason\"`");
+                continue;
+            }
+            scopes.declassify.insert(name, reason);
         }
     }
 
@@ -70,6 +89,15 @@ impl Settings {
         let mut sensitivity = Object::new();
         if !accepts.is_empty() {
             sensitivity.insert("accepts".to_owned(), accepts.into());
+        }
+        let fields = levels(&self.accepts.fields);
+        if !fields.is_empty() {
+            sensitivity.insert("fields".to_owned(), fields.into());
+        }
+        let reasons = self.accepts.declassify.iter();
+        let reasons: Object = reasons.map(|(name, reason)| (name.clone(), reason.as_str().into())).collect();
+        if !reasons.is_empty() {
+            sensitivity.insert("declassify".to_owned(), reasons.into());
         }
         if let Some(restricted) = &self.restricted {
             sensitivity.insert("restricted".to_owned(), restricted.as_str().into());

@@ -82,6 +82,7 @@ codes! { Flow:
     LITERAL_SECRET = "literal-secret", Warning, "A text looks like a secret that should not be in a file.";
     // Labels.
     SENSITIVE_DATA_LEAK = "sensitive-data-leak", Error, "Sensitive data reaches a receiver outside its scope.";
+    LOWERED_LABEL = "lowered-label", Error, "A flow lowers a label without the project's consent.";
     // Deployment.
     MEMORY_ACROSS_REPLICAS = "memory-across-replicas", Warning, "Sessions are kept in the memory of one of several copies.";
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";

@@ -14,7 +14,8 @@ const KEY: &str = "sensitivity";
 
 /// Adds the labels of a flow to the policy that is baked into its document.
 pub(super) fn with_labels(mut policy: Object, flow: &Flow) -> Object {
-    let Levels { context, inputs, outputs, replies, reads } = levels(flow, &Scopes::default());
+    let scopes = scopes(&policy);
+    let Levels { context, inputs, outputs, replies, reads } = levels(flow, &scopes);
     let inputs = inputs.into_iter().map(|(node, ports)| (node, Value::Object(written(ports)))).collect();
     let parts = [
         ("context", written(context)),
@@ -30,6 +31,20 @@ pub(super) fn with_labels(mut policy: Object, flow: &Flow) -> Object {
         }
     }
     policy
+}
+
+/// What the project says about labels, as its policy has it. A level that is not understood is the highest.
+fn scopes(policy: &Object) -> Scopes {
+    let table = |name: &str| {
+        let table = policy.get(KEY).and_then(|rules| rules.get(name)?.as_object());
+        table.into_iter().flatten().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default()))
+    };
+    let level = |word: &str| Sensitivity::from_word(word).unwrap_or(Sensitivity::Restricted);
+    Scopes {
+        fields: table("fields").map(|(name, word)| (name, level(word))).collect(),
+        declassify: table("declassify").map(|(name, reason)| (name, reason.to_owned())).collect(),
+        ..Scopes::default()
+    }
 }
 
 fn written(levels: BTreeMap<String, Sensitivity>) -> Object {

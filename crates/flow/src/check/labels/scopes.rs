@@ -18,6 +18,11 @@ pub struct Scopes {
     pub tools: BTreeMap<String, Sensitivity>,
     /// By the kind of store that the project has: [`FEATURES`].
     pub stores: BTreeMap<String, Sensitivity>,
+    /// By context field, the least that the project says about it. A flow can say more, not less.
+    pub fields: BTreeMap<String, Sensitivity>,
+    /// The outputs whose labels may be lower than what their nodes read, as `FLOW/NODE.OUTPUT`, with the project's
+    /// reason.
+    pub declassify: BTreeMap<String, String>,
     /// The provider and endpoint of prompts that name no model.
     pub default_model: Option<(String, Option<String>)>,
 }
@@ -44,6 +49,12 @@ impl Scopes {
     #[must_use]
     pub fn tool(&self, name: &str) -> Sensitivity {
         self.tools.get(name).copied().unwrap_or(UNNAMED)
+    }
+
+    /// Whether the project lets a node label this output lower than what it reads.
+    #[must_use]
+    pub fn declassifies(&self, flow: Option<&str>, node: &str, output: &str) -> bool {
+        flow.is_some_and(|flow| self.declassify.contains_key(&format!("{flow}/{node}.{output}")))
     }
 
     #[must_use]

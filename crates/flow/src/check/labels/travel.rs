@@ -41,6 +41,16 @@ pub(super) fn travel<'flow>(subject: &Subject<'flow>) -> Labels<'flow> {
             labels.fields.insert(name.as_str(), label);
         }
     }
+    for (name, level) in &subject.options.scopes.fields {
+        let span = subject.flow.context.span;
+        let floor = Spanned { value: *level, span };
+        let label = declared(Some(floor), || format!("the context field `{name}`, as the project says,"));
+        if labels.fields.get(name.as_str()).is_none_or(|own| own.level < *level)
+            && let Some(label) = label
+        {
+            labels.fields.insert(name.as_str(), label);
+        }
+    }
     let incoming = incoming(subject);
     let order = order(subject);
     let records = aliases(subject);
@@ -182,24 +192,34 @@ fn visit<'flow>(
         }
     }
     for port in &node.outputs {
-        let label = output(port, node, made.as_ref(), "output");
+        let label = output(subject, port, node, made.as_ref(), "output");
         changed |= raise(&mut labels.outputs, (id, port.name.as_str()), label);
     }
     if let Some(port) = &node.error {
         let asked = labels.asked.get(id).cloned();
-        let label = output(port, node, join(made, asked).as_ref(), "error port");
+        let label = output(subject, port, node, join(made, asked).as_ref(), "error port");
         changed |= raise(&mut labels.errors, id, label);
     }
     changed
 }
 
-/// An output is what its own label says, and as sensitive as what went into it when it has none.
-fn output(port: &Port, node: &Node, made: Option<&Label>, what: &str) -> Option<Label> {
-    let (id, name) = (&node.id.value, port.name.as_str());
-    if port.sensitivity.is_some() {
-        return declared(port.sensitivity, || format!("the {what} `{id}.{name}`"));
+/// An output is as sensitive as what went into it. A label of its own raises that, and lowers it only where the
+/// project says so.
+fn output(
+    subject: &Subject<'_>,
+    port: &Port,
+    node: &Node,
+    made: Option<&Label>,
+    what: &str,
+) -> Option<Label> {
+    let (id, name) = (node.id.as_str(), port.name.as_str());
+    let own = declared(port.sensitivity, || format!("the {what} `{id}.{name}`"));
+    let flow = subject.flow.metadata.name.as_ref().map(Text::as_str);
+    if port.sensitivity.is_some() && subject.options.scopes.declassifies(flow, id, name) {
+        return own;
     }
-    made.map(|label| label.on(node.id.span, format!("node `{id}` makes `{name}` of it")))
+    let made = made.map(|label| label.on(node.id.span, format!("node `{id}` makes `{name}` of it")));
+    join(own, made)
 }
 
 fn raise<K: std::hash::Hash + Eq>(labels: &mut HashMap<K, Label>, key: K, label: Option<Label>) -> bool {
