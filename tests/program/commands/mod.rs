@@ -20,6 +20,7 @@ mod lsp;
 mod new;
 mod prompt;
 mod record;
+mod redaction;
 mod rep;
 mod run;
 mod runs;

@@ -24,6 +24,9 @@ pub(crate) struct Why {
     run: String,
     /// The node to ask about; every node that is not ok when absent
     node: Option<String>,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    show_restricted: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -41,6 +44,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     let archive = Archive::existing(&arguments.place)?;
     let run = runtime.block_on(archive.run(&arguments.run))?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     let source = Source::of(&run, &archive.project.root);
     let report = run.report();
     let nodes: Vec<&NodeReport> = match &arguments.node {

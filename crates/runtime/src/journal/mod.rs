@@ -5,6 +5,7 @@
 
 pub mod codec;
 mod ephemeral;
+mod redact;
 mod retention;
 mod runs;
 mod sqlite;

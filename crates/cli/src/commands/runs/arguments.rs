@@ -89,6 +89,9 @@ pub(super) enum Status {
 pub(super) struct Show {
     /// The run's id, or the beginning of it
     pub(super) run: String,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -100,6 +103,9 @@ pub(super) struct Report {
     /// The file to write; stdout when absent
     #[arg(long, short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }

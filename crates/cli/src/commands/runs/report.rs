@@ -23,6 +23,7 @@ const LONGEST_VALUE: usize = 20_000;
 pub(super) async fn report(arguments: &Report) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
     let run = archive.run(&arguments.run).await?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     let page = page(&run);
     if let Some(path) = &arguments.out {
         files::write_atomic(path, &page)?;

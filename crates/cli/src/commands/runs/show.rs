@@ -13,6 +13,7 @@ use crate::terminal::{self, Terminal};
 pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
     let run = archive.run(&arguments.run).await?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     if arguments.place.json {
         terminal::out(&value(&run).to_string());
         return Ok(Exit::Fine);
