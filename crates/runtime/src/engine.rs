@@ -16,7 +16,7 @@ use crate::framing::{
     cancelled, finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, unfinished,
     waiting, waits_at,
 };
-use crate::journal::{Decision, JournalError, NewRun, StepRecord, StoredRun};
+use crate::journal::{CallRecord, Decision, JournalError, NewRun, StepRecord, StoredRun};
 use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::RunReport;
@@ -140,6 +140,13 @@ struct Known {
     decisions: Decisions,
 }
 
+impl Known {
+    fn of(steps: Vec<StepRecord>, calls: Vec<CallRecord>, decisions: Vec<(String, Decision)>) -> Known {
+        let decisions = Decisions { made: decisions.into_iter().collect(), ..Decisions::default() };
+        Known { steps, calls: Calls::new(calls), decisions }
+    }
+}
+
 impl EmbeddedEngine {
     #[must_use]
     pub fn new(services: Services) -> Self {
@@ -197,21 +204,31 @@ impl EmbeddedEngine {
         arrived_at: Timestamp,
         known: Known,
     ) -> Result<RunReport, JournalError> {
-        let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
-        let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
-        let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
-        span.end(&End::Run(&report));
-        self.services.observer.on(&Event::RunEnded { report: &report });
-        match report.ending() {
-            Some(ending) => {
-                let now = self.services.clock.now();
-                self.services.journal.end(run_id, &ending, &report.idle(), now).await?;
+        let journal = &self.services.journal;
+        let mut known = known;
+        loop {
+            let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
+            let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
+            let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
+            span.end(&End::Run(&report));
+            if report.waits() && journal.suspend(run_id, &report.idle()).await? {
+                // A question was decided while other steps were at work, and nobody else goes on with the run.
+                match journal.claim(run_id).await {
+                    Ok(stored) => {
+                        known = Known::of(stored.steps, stored.calls, stored.decisions);
+                        continue;
+                    }
+                    Err(JournalError::Busy(_) | JournalError::Ended { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
-            None if report.waits() => self.services.journal.suspend(run_id).await?,
-            // The run is left to whoever resumes it.
-            None => {}
+            self.services.observer.on(&Event::RunEnded { report: &report });
+            if let Some(ending) = report.ending() {
+                journal.end(run_id, &ending, &report.idle(), self.services.clock.now()).await?;
+            }
+            // A run that was interrupted is left to whoever resumes it.
+            return Ok(report);
         }
-        Ok(report)
     }
 
     async fn work(
@@ -247,10 +264,12 @@ impl EmbeddedEngine {
             reports: Mutex::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
+            asked: Mutex::default(),
             spending: Spending::new(plan.policy.budget, started),
             span,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
+            halting: tokio::sync::watch::Sender::new(false),
             unwritten: Mutex::new(None),
         };
         let limit = time_limit(&document, &services.limits);
@@ -320,7 +339,8 @@ impl Engine for EmbeddedEngine {
             replay_of: None,
         };
         self.services.journal.begin(&run).await?;
-        let known = Known { decisions: Decisions(self.decided.clone()), ..Known::default() };
+        let decisions = Decisions { foreseen: self.decided.clone(), ..Decisions::default() };
+        let known = Known { decisions, ..Known::default() };
         Ok(self.begun(active, document, request.clone(), started_at, known))
     }
 
@@ -328,11 +348,7 @@ impl Engine for EmbeddedEngine {
         let active = self.activate(run_id)?;
         let stored = self.services.journal.claim(run_id).await?;
         let request = with_auth(run_id, stored.request, stored.had_auth, auth)?;
-        let known = Known {
-            steps: stored.steps,
-            calls: Calls::new(stored.calls),
-            decisions: Decisions(stored.decisions.into_iter().collect()),
-        };
+        let known = Known::of(stored.steps, stored.calls, stored.decisions);
         Ok(self.begun(active, stored.document, request, stored.summary.started_at, known))
     }
 

@@ -105,8 +105,10 @@ impl Run<'_> {
         if let Some(error) = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(Stop::Journal(error));
         }
-        if matches!(&outcome.outputs, Err(failure) if failure.kind == Kind::Waiting) {
-            return Ok(Work::Waits);
+        match &outcome.outputs {
+            Err(failure) if failure.kind == Kind::Waiting => return Ok(Work::Waits),
+            Err(failure) if failure.kind == Kind::Interrupted => return Err(Stop::Interrupted),
+            _ => {}
         }
         let commit = outcome.commit.take();
         Ok(Work::Done(Box::new(self.settled(index, node, outcome).await), commit))

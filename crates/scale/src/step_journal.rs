@@ -81,7 +81,7 @@ impl Journal for StepJournal {
         Ok(())
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
+    async fn suspend(&self, run: &str, _: &[NodeReport]) -> Result<bool, JournalError> {
         Err(not_here(run))
     }
 

@@ -79,10 +79,13 @@ impl Journal for Observed {
         self.journal.record_call(run, call, state).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.journal.suspend(run).await?;
-        self.hub.end(run, Event::waiting(run));
-        Ok(())
+    async fn suspend(&self, run: &str, idle: &[NodeReport]) -> Result<bool, JournalError> {
+        let is_decided = self.journal.suspend(run, idle).await?;
+        // A run that was decided in the meantime goes on at once.
+        if !is_decided {
+            self.hub.end(run, Event::waiting(run));
+        }
+        Ok(is_decided)
     }
 
     async fn end(

@@ -99,7 +99,7 @@ const SCHEMAS: &str = r##"{
   "StartRun": {"type": "object", "required": ["flow"], "properties": {"flow": {"type": "string"}, "input": {"type": "object"}}},
   "Resume": {"type": "object", "properties": {"auth": {"type": "object"}}},
   "Replay": {"type": "object", "properties": {"node": {"type": ["string", "null"]}, "auth": {"type": "object"}}},
-  "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "auth": {"type": "object"}}},
+  "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "digest": {"type": "string", "description": "the digest of the question that is decided, as the run's `asks` has it"}, "auth": {"type": "object"}}},
   "Tensor": {"type": "object", "required": ["name", "datatype", "shape", "data"], "properties": {
     "name": {"type": "string"}, "datatype": {"type": "string"}, "shape": {"type": "array", "items": {"type": "integer"}}, "data": {"type": "array"}, "parameters": {"type": "object"}}},
   "InferRequest": {"type": "object", "required": ["inputs"], "properties": {"id": {"type": "string"}, "inputs": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Tensor"}}}},

@@ -1,6 +1,7 @@
 //! One file per command: what it prints, where, and how it ends.
 
 mod admission;
+mod approvals;
 mod cache;
 mod check;
 mod colour;
@@ -28,6 +29,7 @@ mod runs_alive;
 mod sample;
 mod schema;
 mod secrets;
+mod shut_down;
 mod signing;
 mod stores;
 mod system;

@@ -78,13 +78,18 @@ async fn a_person_decides_and_the_run_goes_on() {
     assert!(events.body.contains("event: waiting"), "{events:?}");
     let waiting = settled(&served, &run).await;
     assert_eq!(text(&waiting, "status"), Some("waiting"));
-    let asked = stave_canon::parse(r#"[{"node": "ask", "question": "Pay 3?"}]"#).unwrap();
-    assert_eq!(waiting.get("asks"), Some(&asked), "{waiting}");
+    let asked = items(&waiting, "asks").first().cloned().unwrap();
+    assert_eq!((text(&asked, "node"), text(&asked, "question")), (Some("ask"), Some("Pay 3?")), "{waiting}");
+    assert_eq!(asked.pointer("/values/amount").and_then(Value::as_i64), Some(3), "{waiting}");
+    let digest = text(&asked, "digest").unwrap().to_owned();
     let decide =
         async |node: &str, body: &str| served.post(&format!("/runs/{run}/nodes/{node}/decision"), body).await;
     decide("pay", r#"{"approved": true}"#).await.problem(404, "not-found");
     decide("ask", "{}").await.problem(400, "bad-request");
-    decide("ask", r#"{"approved": true, "comment": "fine"}"#).await.is(202);
+    decide("ask", r#"{"approved": true, "digest": 7}"#).await.problem(400, "bad-request");
+    decide("ask", r#"{"approved": true, "digest": "another"}"#).await.problem(409, "question-changed");
+    let approval = format!(r#"{{"approved": true, "comment": "fine", "digest": "{digest}"}}"#);
+    decide("ask", &approval).await.is(202);
     let shown = settled(&served, &run).await;
     assert_eq!(shown.pointer("/output/paid"), Some(&"paid 3".into()), "{shown}");
     decide("ask", r#"{"approved": false}"#).await.is(409);

@@ -118,7 +118,12 @@ pub(super) fn stop(error: &JournalError) -> Stop {
         JournalError::AuthRefused(_) => {
             Stop::refused(message).help("the embedded engine runs it, and keeps nothing of `auth`")
         }
-        JournalError::NotAsked { .. } | JournalError::NoSuchNode { .. } => Stop::invalid(message),
+        JournalError::NotAsked { .. }
+        | JournalError::NoSuchNode { .. }
+        | JournalError::DecisionUsed { .. } => Stop::invalid(message),
+        JournalError::QuestionChanged { run, .. } => {
+            Stop::invalid(message).help(format!("`stave runs show {run}` shows the question and its digest"))
+        }
         JournalError::TooLarge { .. }
         | JournalError::StateConflict
         | JournalError::Damaged(_)

@@ -56,6 +56,7 @@ codes! { Flow:
     BAD_STATIC_RESPONSE = "bad-static-response", Error, "A static response breaks the prompt's output schema.";
     DUPLICATE_TOOL = "duplicate-tool", Error, "A prompt has two tools of one name.";
     EMPTY_FALLBACK = "empty-fallback", Warning, "A fallback has neither a model nor a response.";
+    LOST_EDGE = "lost-edge", Error, "An edge begins at a node that runs only when another one calls it.";
     TOOL_LOOP = "tool-loop", Error, "A tool leads to a node on a path with its caller.";
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";

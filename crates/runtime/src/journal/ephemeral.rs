@@ -32,8 +32,8 @@ impl Journal for Ephemeral {
         Ok(())
     }
 
-    async fn suspend(&self, _: &str) -> Result<(), JournalError> {
-        Ok(())
+    async fn suspend(&self, _: &str, _: &[NodeReport]) -> Result<bool, JournalError> {
+        Ok(false)
     }
 
     async fn end(&self, _: &str, _: &Ending, _: &[NodeReport], _: Timestamp) -> Result<bool, JournalError> {

@@ -5,6 +5,7 @@
 
 pub mod codec;
 mod ephemeral;
+pub mod questions;
 mod retention;
 mod runs;
 mod sqlite;
@@ -27,6 +28,7 @@ use crate::state::{Commit, StateError};
 
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
+pub use questions::Question;
 pub use retention::{Removed, Retention};
 pub use runs::{RunFilter, Runs};
 pub use sqlite::SqliteJournal;
@@ -60,7 +62,7 @@ pub struct StepRecord {
     pub reports: Vec<NodeReport>,
 }
 
-/// One call that a step made on its way: a model's turn or a tool's answer.
+/// One call that a step made on its way: a model's turn, a tool's answer or a question to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
     pub node: String,
@@ -77,6 +79,8 @@ pub struct Decision {
     pub approved: bool,
     pub comment: Option<String>,
     pub decided_at: Timestamp,
+    /// The digest of the question that was decided; see [`Question`].
+    pub digest: Option<String>,
 }
 
 /// How a run ended.
@@ -125,9 +129,12 @@ pub struct StoredRun {
     /// In the order in which the results became durable.
     pub steps: Vec<StepRecord>,
     pub calls: Vec<CallRecord>,
+    /// What was decided, by the path of the execution that asked.
     pub decisions: Vec<(String, Decision)>,
+    /// The questions of steps that have no result yet, decided or not.
+    pub questions: Vec<Question>,
     pub ending: Option<Ending>,
-    /// Once the run has ended: the nodes that have no result, and why.
+    /// Once the run has ended or waits for a person: the nodes that have no result, and why.
     pub idle: Vec<NodeReport>,
 }
 
@@ -153,6 +160,14 @@ pub enum JournalError {
     AuthRefused(String),
     #[error("node `{node}` of run `{run}` does not ask for a decision")]
     NotAsked { run: String, node: String },
+    #[error(
+        "the question at `{node}` of run `{run}` is not the one that was decided; read it again and name its digest"
+    )]
+    QuestionChanged { run: String, node: String },
+    #[error(
+        "replaying `{node}` of run `{run}` would use a decision again that was made for it; replay from `{from}`"
+    )]
+    DecisionUsed { run: String, node: String, from: String },
     #[error("run `{run}` has no node `{node}`")]
     NoSuchNode { run: String, node: String },
     #[error("the result takes {bytes} bytes, and {limit} may be kept")]
@@ -205,8 +220,9 @@ pub trait Journal: Send + Sync + fmt::Debug {
         state: Option<Commit>,
     ) -> Result<(), JournalError>;
 
-    /// Writes that the run waits for a person and no process works on it.
-    async fn suspend(&self, run: &str) -> Result<(), JournalError>;
+    /// Writes that the run waits for a person and no process works on it, with the reports of the nodes that
+    /// have no result. `true` says that one of its questions was decided in the meantime.
+    async fn suspend(&self, run: &str, idle: &[NodeReport]) -> Result<bool, JournalError>;
 
     /// Writes the end, with the reports of the nodes that have no result. The first end stands; `false`
     /// says that there was one.
@@ -259,7 +275,10 @@ impl StoredRun {
     #[must_use]
     pub fn report(&self) -> RunReport {
         let recorded = |id: &str| {
-            let reports = self.steps.iter().flat_map(|step| &step.reports).chain(&self.idle);
+            // Reports without a result may be older than the steps that a resumed run has done since.
+            let is_settled = self.summary.status.is_terminal() || self.summary.status == RunStatus::Waiting;
+            let idle = self.idle.iter().filter(|_| is_settled);
+            let reports = idle.chain(self.steps.iter().flat_map(|step| &step.reports));
             reports.rev().find(|report| report.id == id).cloned()
         };
         let nodes = self.document.graph.nodes.iter();
@@ -287,6 +306,19 @@ impl StoredRun {
             nodes: nodes.collect(),
             duration: ended_at.duration_since(self.summary.started_at).unsigned_abs(),
         }
+    }
+}
+
+impl StoredRun {
+    /// The questions that nobody has decided.
+    pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
+        let is_decided = |question: &Question| {
+            let digest = Some(&question.digest);
+            self.decisions
+                .iter()
+                .any(|(path, decision)| *path == question.path && decision.digest.as_ref() == digest)
+        };
+        self.questions.iter().filter(move |question| !is_decided(question))
     }
 }
 

@@ -29,6 +29,7 @@ pub trait Runs: Send + Sync + std::fmt::Debug {
     /// Ends a run that nobody works on, or asks whoever does to end it.
     async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError>;
 
-    /// Writes a person's decision. The first one stands.
-    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError>;
+    /// Writes a person's decision about the question of an execution, which is named by its path. The first one
+    /// about a question stands. Nothing is decided that was not asked.
+    async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError>;
 }

@@ -9,8 +9,8 @@ use stave_canon::{Timestamp, Value};
 use stave_exec::{Acceptance, Document};
 
 use super::{
-    CallRecord, Decision, Ending, Going, Journal, JournalError, NewRun, RunFilter, RunStatus, RunSummary,
-    Runs, StepRecord, StoredRun, codec,
+    CallRecord, Decision, Ending, Going, Journal, JournalError, NewRun, Question, RunFilter, RunStatus,
+    RunSummary, Runs, StepRecord, StoredRun, codec, questions,
 };
 use crate::database::Database;
 use crate::report::NodeReport;
@@ -114,23 +114,28 @@ impl Runs for SqliteJournal {
             .await
     }
 
-    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError> {
-        let (run, node, database) = (run.to_owned(), node.to_owned(), Arc::clone(&self.database));
+    async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError> {
+        let (run, path, database) = (run.to_owned(), path.to_owned(), Arc::clone(&self.database));
         self.database
             .write(move |connection| {
                 let status = summary_of(connection, &run, &database)?.status;
                 if status.is_terminal() {
                     return Err(JournalError::Ended { run, status });
                 }
+                let open = calls(connection, &run, Some(&path))?;
+                let open = open.iter().find_map(Question::of_call);
+                let earlier = connection
+                    .prepare_cached("SELECT decision FROM decision WHERE run = ?1 AND node = ?2")?
+                    .query_row(params![run, path], |row| row.get::<_, String>(0))
+                    .optional()?;
+                let earlier = earlier.map(|text| codec::decode_decision(&text)).transpose()?;
+                let decided = questions::settle(&run, &path, open.as_ref(), earlier, decision)?;
                 connection
                     .prepare_cached(
-                        "INSERT OR IGNORE INTO decision (run, node, decision) VALUES (?1, ?2, ?3)",
+                        "INSERT OR REPLACE INTO decision (run, node, decision) VALUES (?1, ?2, ?3)",
                     )?
-                    .execute(params![run, node, codec::encode_decision(&decision)])?;
-                let text: String = connection
-                    .prepare_cached("SELECT decision FROM decision WHERE run = ?1 AND node = ?2")?
-                    .query_row(params![run, node], |row| row.get(0))?;
-                codec::decode_decision(&text)
+                    .execute(params![run, path, codec::encode_decision(&decided)])?;
+                Ok(decided)
             })
             .await
     }
@@ -272,14 +277,21 @@ impl Journal for SqliteJournal {
             .await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        let run = run.to_owned();
+    async fn suspend(&self, run: &str, idle: &[NodeReport]) -> Result<bool, JournalError> {
+        let (run, idle) = (run.to_owned(), codec::encode_reports(idle));
         self.database
             .write(move |connection| {
                 connection
-                    .prepare_cached("UPDATE run SET status = 'waiting' WHERE id = ?1 AND ended_at IS NULL")?
-                    .execute(params![run])?;
-                Ok(())
+                    .prepare_cached(
+                        "UPDATE run SET status = 'waiting', idle = ?2 WHERE id = ?1 AND ended_at IS NULL",
+                    )?
+                    .execute(params![run, idle])?;
+                let (asked, decided) = (calls(connection, &run, None)?, decisions(connection, &run)?);
+                let is_decided = |question: Question| {
+                    let digest = Some(question.digest);
+                    decided.iter().any(|(path, decision)| *path == question.path && decision.digest == digest)
+                };
+                Ok(asked.iter().filter_map(Question::of_call).any(is_decided))
             })
             .await
     }
@@ -390,20 +402,8 @@ fn stored(connection: &Connection, run: &str, database: &Database) -> Result<Sto
         let node: String = row.get(0)?;
         steps.push(codec::decode_step(&node, &row.get::<_, String>(1)?)?);
     }
-    let mut statement =
-        connection.prepare_cached("SELECT node, number, fingerprint, result FROM call WHERE run = ?1")?;
-    let mut rows = statement.query(params![run])?;
-    let mut calls = Vec::new();
-    while let Some(row) = rows.next()? {
-        let result = parse(&row.get::<_, String>(3)?)?;
-        calls.push(CallRecord { node: row.get(0)?, number: row.get(1)?, fingerprint: row.get(2)?, result });
-    }
-    let mut statement = connection.prepare_cached("SELECT node, decision FROM decision WHERE run = ?1")?;
-    let mut rows = statement.query(params![run])?;
-    let mut decisions = Vec::new();
-    while let Some(row) = rows.next()? {
-        decisions.push((row.get(0)?, codec::decode_decision(&row.get::<_, String>(1)?)?));
-    }
+    let (calls, decisions) = (calls(connection, run, None)?, decisions(connection, run)?);
+    let questions = calls.iter().filter_map(Question::of_call).collect();
     Ok(StoredRun {
         ending: result.map(|result| codec::decode_ending(summary.status, &result)).transpose()?.flatten(),
         summary,
@@ -414,8 +414,33 @@ fn stored(connection: &Connection, run: &str, database: &Database) -> Result<Sto
         steps,
         calls,
         decisions,
+        questions,
         idle: idle.map_or_else(|| Ok(Vec::new()), |idle| codec::decode_reports(&idle))?,
     })
+}
+
+/// The calls of steps that have no result; those of one execution when its path is given.
+fn calls(connection: &Connection, run: &str, path: Option<&str>) -> Result<Vec<CallRecord>, JournalError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT node, number, fingerprint, result FROM call WHERE run = ?1 AND (?2 IS NULL OR node = ?2)",
+    )?;
+    let mut rows = statement.query(params![run, path])?;
+    let mut calls = Vec::new();
+    while let Some(row) = rows.next()? {
+        let result = parse(&row.get::<_, String>(3)?)?;
+        calls.push(CallRecord { node: row.get(0)?, number: row.get(1)?, fingerprint: row.get(2)?, result });
+    }
+    Ok(calls)
+}
+
+fn decisions(connection: &Connection, run: &str) -> Result<Vec<(String, Decision)>, JournalError> {
+    let mut statement = connection.prepare_cached("SELECT node, decision FROM decision WHERE run = ?1")?;
+    let mut rows = statement.query(params![run])?;
+    let mut decisions = Vec::new();
+    while let Some(row) = rows.next()? {
+        decisions.push((row.get(0)?, codec::decode_decision(&row.get::<_, String>(1)?)?));
+    }
+    Ok(decisions)
 }
 
 fn document(text: &str) -> Result<Document, JournalError> {

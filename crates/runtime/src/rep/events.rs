@@ -62,8 +62,8 @@ impl Journal for Observed {
         self.inner.record_call(run, call, state).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.inner.suspend(run).await
+    async fn suspend(&self, run: &str, idle: &[NodeReport]) -> Result<bool, JournalError> {
+        self.inner.suspend(run, idle).await
     }
 
     async fn end(

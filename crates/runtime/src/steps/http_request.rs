@@ -35,7 +35,7 @@ impl HttpRequest {
 impl Step for HttpRequest {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let request = self.request(call)?;
-        call.count()?;
+        call.count().await?;
         let limit = call.services.limits.http_body_bytes;
         let HostReply { status, headers, body, .. } = call.services.http.exchange(request, limit).await?;
         let expected = expected_statuses(call)?;

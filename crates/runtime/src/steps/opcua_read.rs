@@ -35,7 +35,7 @@ impl Step for OpcuaRead {
         if nodes.len() > MOST_NODES {
             return Err(bad_argument("node_ids", &format!("a list of at most {MOST_NODES}")));
         }
-        call.count()?;
+        call.count().await?;
         let readings = self.0.read(&endpoint, &nodes).await.map_err(|fault| failure(&fault))?;
         let by_node = |value: &dyn Fn(&Reading) -> Value| -> Value {
             let pairs = nodes.iter().zip(&readings).map(|(node, reading)| (node.clone(), value(reading)));

@@ -26,7 +26,7 @@ impl Step for OpcuaWrite {
             Some(Value::String(kind)) => Some(kind),
             Some(_) => return Err(bad_argument("type", "a text")),
         };
-        call.count()?;
+        call.count().await?;
         let written = self.0.write(&endpoint, &node, &value, kind.as_deref()).await;
         written.map_err(|fault| failure(&fault))?;
         let mut ports = Object::new();

@@ -130,8 +130,8 @@ impl<J: Journal> Journal for Crashing<J> {
         self.pass(self.inner.record_call(run, call, state)).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.pass(self.inner.suspend(run)).await
+    async fn suspend(&self, run: &str, idle: &[NodeReport]) -> Result<bool, JournalError> {
+        self.pass(self.inner.suspend(run, idle)).await
     }
 
     async fn end(

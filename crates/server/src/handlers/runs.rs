@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
 use stave_runtime::Engine;
-use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
+use stave_runtime::journal::{
+    Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun, questions,
+};
 
 use super::Call;
 use crate::catalog::Archive;
@@ -238,23 +240,32 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
         return Err(Problem::bad_request("`comment` must be a text"));
     }
-    let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
-    if !asks {
+    let digest = match body.get("digest") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(digest)) => Some(digest.clone()),
+        Some(_) => return Err(Problem::bad_request("`digest` must be a text")),
+    };
+    let path = questions::path_of(node);
+    let top = path.split('/').next().unwrap_or_default();
+    // What another node runs may ask as well; a node of the flow itself has to be one that does.
+    let may_ask = |node: &stave_exec::Node| node.kind == "human.approve" || top != path;
+    if !stored.document.node(top).is_some_and(may_ask) {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
     }
     let decision = Decision {
         approved,
         comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: shared.options.clock.now(),
+        digest,
     };
-    let decided = archive.runs.decide(run, node, decision).await;
+    let decided = archive.runs.decide(run, &path, decision).await;
     let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
     if decided.approved != approved {
         let word = if decided.approved { "approved" } else { "denied" };
         let detail = format!("`{node}` was {word} before, at {}", decided.decided_at);
         return Err(Problem::new(StatusCode::CONFLICT, "decided-before", detail).of_run(run));
     }
-    // A run that some process is driving reads its decisions when it is resumed.
+    // The process that drives a run takes its decisions up before it lets the run wait.
     if stored.summary.status != RunStatus::Waiting {
         let word = stored.summary.status.word();
         return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));

@@ -142,8 +142,11 @@ pub(super) struct Replay {
 pub(super) struct Approve {
     /// The run's id, or the beginning of it
     pub(super) run: String,
-    /// The node that waits
+    /// The node that asks; `each[3].ask` is a node that asks for an item of a list or as a tool
     pub(super) node: String,
+    /// The digest of the question that is decided, as `stave runs show` has it. Needed when the question has changed
+    #[arg(long)]
+    pub(super) digest: Option<String>,
     /// Do not let it go on
     #[arg(long)]
     pub(super) deny: bool,

@@ -129,12 +129,13 @@ pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
 async fn move_run(journal: &SqliteJournal, engine: &RestateEngine, id: &str) -> Result<(), JournalError> {
     let is_waiting = journal.show(id).await?.summary.status == RunStatus::Waiting;
     let stored = journal.claim(id).await?;
+    let stored_idle = stored.idle.clone();
     match engine.adopt(stored).await {
         Ok(()) => journal.forget(id).await,
         Err(error) => {
             // Whoever resumes it finds it as it was.
             if is_waiting {
-                journal.suspend(id).await?;
+                journal.suspend(id, &stored_idle).await?;
             }
             Err(error)
         }

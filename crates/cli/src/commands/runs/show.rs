@@ -1,7 +1,7 @@
 //! `stave runs show`.
 
 use stave_canon::{Object, Value};
-use stave_runtime::journal::{RunStatus, StoredRun};
+use stave_runtime::journal::{Question, RunStatus, StoredRun, codec, questions};
 
 use super::Archive;
 use super::arguments::Show;
@@ -28,12 +28,27 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
         RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => {
             terminal::error(&crate::table::nodes(&run.report(), terminal.stderr));
+            for question in run.open_questions() {
+                print_question(&summary.id, question);
+            }
             if summary.status == RunStatus::Interrupted {
                 terminal::error(&format!("`stave runs resume {}` goes on with it", summary.id));
             }
         }
     }
     Ok(Exit::Fine)
+}
+
+/// What a person is asked, about which values, and how to decide it.
+fn print_question(run: &str, question: &Question) {
+    let text = question.text.as_deref().unwrap_or("may this go on?");
+    terminal::error(&format!("{} asks: {text}", question.address()));
+    terminal::error(&format!("  values {}", Value::Object(question.values.clone())));
+    terminal::error(&format!(
+        "  `stave runs approve {run} '{}' --digest {}` lets it go on, with --deny it does not",
+        question.address(),
+        question.digest
+    ));
 }
 
 /// The report of the run, what was asked, and what each node gave.
@@ -50,6 +65,13 @@ fn value(run: &StoredRun) -> Value {
         let outputs = step.outputs.as_ref().ok()?;
         Some((step.node.clone(), Value::Object(outputs.clone())))
     });
+    let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();
+    object.insert("asks".into(), asks.into());
+    let decisions = run.decisions.iter().map(|(path, decision)| {
+        let value = stave_canon::parse(&codec::encode_decision(decision)).unwrap_or_default();
+        (questions::address(path), value)
+    });
+    object.insert("decisions".into(), Value::Object(decisions.collect()));
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));
     value
 }
