@@ -17,6 +17,7 @@ mod engine;
 mod failure;
 pub mod features;
 mod framing;
+mod halt;
 pub mod hosts;
 pub mod http;
 mod interpolate;

@@ -185,27 +185,6 @@ impl Run<'_> {
         })
     }
 
-    /// Lets nothing further begin.
-    pub(crate) fn halt(&self) {
-        self.halting.send_replace(true);
-    }
-
-    /// The failure of work that is not begun any more, because the run is coming to rest. It is never kept as a
-    /// result: whoever resumes the run begins there.
-    pub(crate) fn halted(&self) -> Result<(), Failure> {
-        if *self.halting.borrow() { Err(interrupted()) } else { Ok(()) }
-    }
-
-    /// What waits for something that has no effects, unless the run comes to rest first.
-    pub(crate) async fn unless_halted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
-        let mut halting = self.halting.subscribe();
-        tokio::select! {
-            biased;
-            done = work => Ok(done),
-            Ok(_) = halting.wait_for(|halting| *halting) => Err(interrupted()),
-        }
-    }
-
     /// Changes a node's report.
     pub fn report(&self, index: usize, change: impl FnOnce(&mut NodeReport)) {
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -586,10 +565,6 @@ pub(crate) fn retry_policy(node: &Node) -> RetryPolicy {
 /// A seed for jitter, so that a run repeats its own timing.
 pub(crate) fn seed(key: &str) -> u64 {
     key.bytes().fold(0, |seed: u64, byte| seed.rotate_left(5) ^ u64::from(byte))
-}
-
-fn interrupted() -> Failure {
-    Failure::new(codes::RUN_STOPPED, Kind::Interrupted, "the run was asked to stop before this step was done")
 }
 
 pub(crate) fn timeout(limit_ms: u32) -> Failure {
