@@ -56,6 +56,10 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("the process goes on")
+    }
+
     /// Waits until standard error has a text that was not there before, and gives what came up to it.
     pub(crate) async fn wait_for_stderr(&mut self, text: &str) -> String {
         let reading = async {

@@ -122,8 +122,8 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         path: "crates/runtime/src/database/lease.rs",
-        what: &[Ambient::Files],
-        reason: "a lock file beside the database tells other processes which runs are being worked on",
+        what: &[Ambient::Files, Ambient::Spawning],
+        reason: "a lock file beside the database tells other processes which runs are being worked on, and a thread that its owner joins puts it back",
     },
     Exception {
         path: "crates/gateway/src/planning/kept.rs",

@@ -38,6 +38,24 @@ use clap::Parser;
 static ALLOCATOR: stave_pyworker::LimitedAllocator = stave_pyworker::LimitedAllocator;
 
 fn main() -> ExitCode {
+    report_file_limit();
     let arguments = args::Arguments::parse();
     commands::run(arguments).into()
 }
+
+/// A write beyond the limit on the size of files fails like one to a full disk. Without a handler the signal that comes
+/// with it ends the process without a message.
+#[cfg(unix)]
+fn report_file_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// The number of SIGXFSZ, which all systems share that have it.
+    const FILE_SIZE_EXCEEDED: i32 = 25;
+    // The handler stays for the life of the process. Where there is none, the signal ends the process as before.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    if let Ok(runtime) = runtime {
+        let _ = runtime.block_on(async { signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)) });
+    }
+}
+
+#[cfg(not(unix))]
+fn report_file_limit() {}

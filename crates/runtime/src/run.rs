@@ -389,7 +389,7 @@ impl Run<'_> {
         Ok(outputs)
     }
 
-    fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
+    pub(crate) fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
         let Some(state) = &node.state else {
             return Err(state_failure("the node has no state".to_owned()));
         };

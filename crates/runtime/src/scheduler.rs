@@ -129,7 +129,8 @@ impl Run<'_> {
                 tokio::select! {
                     finished = tasks.next() => break finished,
                     _ = cancellation.tick(), if self.services.journal.is_durable() && progress.stop.is_none() => {
-                        if self.services.journal.is_cancelled(&self.id).await.map_err(Stop::Journal)? {
+                        // A journal that can not be read says nothing; the next look may.
+                        if self.services.journal.is_cancelled(&self.id).await.unwrap_or_default() {
                             progress.stop = Some(Stop::Cancelled);
                         }
                     }

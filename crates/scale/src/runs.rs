@@ -126,6 +126,7 @@ impl RestateRuns {
             ended_at,
             steps: steps.len() as u64,
             replay_of: head.replay_of,
+            crashes: 0,
         };
         let stored = StoredRun {
             summary,
@@ -137,6 +138,7 @@ impl RestateRuns {
             calls: Vec::new(),
             decisions,
             ending,
+            used: Duration::ZERO,
             idle,
         };
         Ok((stored, rests))
@@ -185,7 +187,16 @@ impl Runs for RestateRuns {
             if fits {
                 let steps = steps.get(&self.project.run(&id)).copied().unwrap_or_default();
                 let (flow, started_at, replay_of) = (head.flow, head.started_at, head.replay_of);
-                runs.push(RunSummary { id, flow, status, started_at, ended_at, steps, replay_of });
+                runs.push(RunSummary {
+                    id,
+                    flow,
+                    status,
+                    started_at,
+                    ended_at,
+                    steps,
+                    replay_of,
+                    crashes: 0,
+                });
             }
         }
         runs.sort_by(|one, other| other.started_at.cmp(&one.started_at).then_with(|| other.id.cmp(&one.id)));

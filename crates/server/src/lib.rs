@@ -22,6 +22,7 @@ mod metrics;
 mod observed;
 mod openapi;
 mod problem;
+mod recovery;
 mod route;
 mod runs;
 mod server;

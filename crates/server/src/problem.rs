@@ -75,13 +75,19 @@ impl Problem {
             JournalError::UnknownRun(_) => (StatusCode::NOT_FOUND, "not-found"),
             JournalError::NoSuchNode { .. } => (StatusCode::NOT_FOUND, "not-found"),
             JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
-            JournalError::Busy(_) => (StatusCode::CONFLICT, "run-busy"),
+            JournalError::Busy(_) | JournalError::Lost(_) => (StatusCode::CONFLICT, "run-busy"),
+            JournalError::Exists(_) => (StatusCode::CONFLICT, "run-exists"),
+            JournalError::Quarantined(_) => (StatusCode::CONFLICT, "run-quarantined"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
             JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),
             JournalError::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
             JournalError::StateConflict => (StatusCode::CONFLICT, "state-conflict"),
             JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
             JournalError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "engine-unreachable"),
+            JournalError::Database(error) if error.is_transient() => {
+                let detail = "the journal can not be written at the moment; try again";
+                return Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "journal-failed", detail);
+            }
             JournalError::Damaged(_) | JournalError::Database(_) => {
                 // What the database says can name files of the machine.
                 let detail = "what happened could not be read or written down";
@@ -104,6 +110,11 @@ impl Problem {
     pub(crate) fn with_member(mut self, name: &'static str, value: Value) -> Problem {
         self.0.members.push((name, value));
         self
+    }
+
+    /// The stable name of what is wrong.
+    pub(crate) fn code(&self) -> &str {
+        &self.0.code
     }
 
     #[cfg(test)]

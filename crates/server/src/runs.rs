@@ -1,28 +1,31 @@
 //! Runs as tasks of the server's own: they go on when the client that asked for them is gone.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
+use stave_runtime::journal::{JournalError, StoredRun};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, Kind, RunReport};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
-use crate::access::Principal;
 use crate::catalog::{Archive, Model};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
-
-/// The most runs of one project that are gone on with at the beginning.
-const MOST_RESUMED: usize = 1000;
 
 /// What goes with a run until it ends.
 struct Task {
     archive: Arc<Archive>,
     flow: String,
-    turn: OwnedSemaphorePermit,
+    turn: Turn,
+}
+
+/// Whether a run may be driven.
+enum Turn {
+    Now(OwnedSemaphorePermit),
+    /// It is written down and waits for its turn.
+    Later(QueuePlace),
 }
 
 /// A run that was begun.
@@ -34,20 +37,28 @@ pub(crate) struct Started {
 }
 
 impl Shared {
-    /// Begins a run of a model once it has its turn. The run is written down when this returns.
+    /// Begins a run of a model, or queues it when there is no turn for it. The run is written down when this returns,
+    /// so that a queued run survives the end of this process.
     pub(crate) async fn start(
         self: &Arc<Self>,
         model: &Arc<Model>,
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn_or_place(&model.archive.tenant)?;
         let run_id = model.engine.new_run_id();
         let traced = parent.and_then(|parent| model.engine.below(parent));
         let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
         let document = Arc::clone(&model.document);
         let id = run_id.clone();
-        let begin = async move { engine.begin(&id, document, &request).await };
+        let is_queued = matches!(turn, Turn::Later(_));
+        let begin = async move {
+            if is_queued {
+                engine.enqueue(&id, document, &request).await
+            } else {
+                engine.begin(&id, document, &request).await
+            }
+        };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
         self.spawn(task, run_id, Arc::clone(&model.engine), begin).await
     }
@@ -64,30 +75,8 @@ impl Shared {
         let turn = self.turn().await?;
         let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
         let begin = async move { driving.take_up(&id, auth).await };
-        let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
+        let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn: Turn::Now(turn) };
         self.spawn(task, run_id.to_owned(), engine, begin).await
-    }
-
-    /// Goes on with the runs that nobody works on, one after the other.
-    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
-        let catalog = self.catalog();
-        for archive in catalog.archives(&Principal::Anyone) {
-            let status = Some(RunStatus::Interrupted);
-            let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
-            // The newest come first in a list; those that wait longest go first here.
-            for run in archive.runs.list(filter).await.unwrap_or_default().into_iter().rev() {
-                if self.is_draining() {
-                    return;
-                }
-                let Ok(stored) = archive.runs.show(&run.id).await else { continue };
-                let Ok(engine) = archive.engine(&stored.document) else { continue };
-                if stored.had_auth || engine.drives_itself() {
-                    continue;
-                }
-                // One that can not be resumed stays as it is, for people to look at.
-                let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
-            }
-        }
     }
 
     /// Runs the document of an earlier run again, taking over what it already came to.
@@ -103,16 +92,30 @@ impl Shared {
         let run_id = engine.new_run_id();
         let (id, driving, flow) = (run_id.clone(), Arc::clone(&engine), stored.summary.flow.clone());
         let begin = async move { driving.again(&id, stored, from.as_deref(), auth).await };
-        let task = Task { archive: Arc::clone(archive), flow, turn };
+        let task = Task { archive: Arc::clone(archive), flow, turn: Turn::Now(turn) };
         self.spawn(task, run_id, engine, begin).await
     }
 
-    /// A turn to run. Beyond those that go on, only so many may wait.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    /// A turn to run, or a place in the tenant's queue; an error when the queue is full.
+    fn turn_or_place(self: &Arc<Self>, tenant: &str) -> Result<Turn, Problem> {
+        self.takes_runs()?;
+        match Arc::clone(&self.turns).try_acquire_owned() {
+            Ok(turn) => Ok(Turn::Now(turn)),
+            Err(_) => QueuePlace::enter(self, tenant).map(Turn::Later),
+        }
+    }
+
+    fn takes_runs(&self) -> Result<(), Problem> {
         if self.is_draining() {
             let detail = "the server is ending and takes no more runs";
             return Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
         }
+        Ok(())
+    }
+
+    /// A turn for a run that is in the journal already. Beyond those that go on, only so many may wait.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.takes_runs()?;
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
             return Ok(turn);
         }
@@ -150,6 +153,11 @@ impl Shared {
                 }
                 Ok(mut work) => {
                     let _ = begun.send(Ok(()));
+                    // A run that has no turn when the server shuts down is given back to the journal.
+                    let Some(_turn) = shared.turn_of(task.turn, &mut phase).await else {
+                        task.archive.hub.close(&id);
+                        return;
+                    };
                     let outcome = tokio::select! {
                         outcome = &mut work => outcome,
                         () = reach(&mut phase, Phase::Ending) => {
@@ -165,10 +173,9 @@ impl Shared {
             }
             // A run that was interrupted or could not be written down has no end in its log.
             task.archive.hub.close(&id);
-            drop(task.turn);
         };
         {
-            let mut runs = self.runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
             while runs.try_join_next().is_some() {}
             runs.spawn(running);
         }
@@ -179,6 +186,18 @@ impl Shared {
                 let detail = "the server ended before the run began";
                 Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail))
             }
+        }
+    }
+
+    /// The turn of a run, once it has come; `None` when the server shuts down first. Turns are given to queued runs in
+    /// the order of their starts: this is where a tenant's share would be weighed.
+    async fn turn_of(&self, turn: Turn, phase: &mut watch::Receiver<Phase>) -> Option<OwnedSemaphorePermit> {
+        match turn {
+            Turn::Now(turn) => Some(turn),
+            Turn::Later(_place) => tokio::select! {
+                turn = Arc::clone(&self.turns).acquire_owned() => turn.ok(),
+                () = reach(phase, Phase::Draining) => None,
+            },
         }
     }
 
@@ -212,6 +231,36 @@ pub(crate) fn word(report: &RunReport) -> &'static str {
         Err(failed) if failed.failure.kind == Kind::Cancelled => "cancelled",
         Err(failed) if failed.failure.kind == Kind::Interrupted => "interrupted",
         Err(_) => "error",
+    }
+}
+
+/// A place in the queue of a tenant, given back when it is dropped.
+struct QueuePlace {
+    shared: Arc<Shared>,
+    tenant: String,
+}
+
+impl QueuePlace {
+    fn enter(shared: &Arc<Shared>, tenant: &str) -> Result<QueuePlace, Problem> {
+        let mut queues = shared.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let queued = queues.entry(tenant.to_owned()).or_default();
+        if *queued >= shared.limits().waiting_runs {
+            return Err(shared.too_many());
+        }
+        *queued += 1;
+        Ok(QueuePlace { shared: Arc::clone(shared), tenant: tenant.to_owned() })
+    }
+}
+
+impl Drop for QueuePlace {
+    fn drop(&mut self) {
+        let mut queues = self.shared.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queued) = queues.get_mut(&self.tenant) {
+            *queued = queued.saturating_sub(1);
+            if *queued == 0 {
+                queues.remove(&self.tenant);
+            }
+        }
     }
 }
 

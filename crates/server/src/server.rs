@@ -1,5 +1,6 @@
 //! The server: what is served, to whom, and within which bounds.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::access::Keys;
+use crate::access::{Keys, Principal};
 use crate::catalog::Catalog;
 use crate::connection;
 use crate::metrics::Metrics;
@@ -26,7 +27,7 @@ pub struct Limits {
     pub request: Duration,
     /// How many runs go on at the same time.
     pub runs: usize,
-    /// How many more may wait for their turn.
+    /// How many more runs of each tenant may wait for their turn.
     pub waiting_runs: usize,
     /// The most requests in one batch.
     pub batch: usize,
@@ -79,11 +80,15 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// Turns for runs.
     pub(crate) turns: Arc<Semaphore>,
-    /// Runs that wait for a turn.
+    /// How many runs of each tenant are queued.
+    pub(crate) queues: Mutex<HashMap<String, usize>>,
+    /// Runs in the journal that wait for a turn.
     pub(crate) waiting: AtomicUsize,
     pub(crate) watchers: Arc<Semaphore>,
     /// Room for bodies of requests.
     pub(crate) bodies: Arc<Semaphore>,
+    /// How many runs were quarantined when they were last counted.
+    pub(crate) quarantined: AtomicUsize,
     /// Runs, which go on when their clients are gone.
     pub(crate) runs: Mutex<JoinSet<()>>,
     phase: watch::Sender<Phase>,
@@ -108,9 +113,11 @@ impl Server {
             options,
             metrics: Metrics::default(),
             turns: Arc::new(Semaphore::new(limits.runs)),
+            queues: Mutex::default(),
             waiting: AtomicUsize::new(0),
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             bodies: Arc::new(Semaphore::new(rooms(limits.held_body_bytes))),
+            quarantined: AtomicUsize::new(0),
             runs: Mutex::default(),
             phase: watch::Sender::new(Phase::Serving),
         }))
@@ -131,8 +138,8 @@ impl Server {
         *self.0.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
     }
 
-    /// Goes on, in the background, with runs that a process before this one did not bring to their end. Those
-    /// whose request had `auth`, which is never stored, are left to whoever has it.
+    /// Resumes, in the background and for as long as the server serves, runs that nobody drives any more. Those whose
+    /// request had `auth`, which is never stored, are left to whoever has it.
     pub fn resume_interrupted(&self) {
         let shared = Arc::clone(&self.0);
         let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,6 +165,25 @@ impl Shared {
 
     pub(crate) fn is_draining(&self) -> bool {
         *self.phase.borrow() != Phase::Serving
+    }
+
+    /// Why the server is not ready; nothing while it is. The reasons are for everybody, so they name no project.
+    pub(crate) fn unready(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.is_draining() {
+            reasons.push("the server is shutting down".to_owned());
+        }
+        let catalog = self.catalog();
+        let mut faults: Vec<String> =
+            catalog.archives(&Principal::Anyone).filter_map(|archive| archive.runs.fault()).collect();
+        faults.sort();
+        faults.dedup();
+        reasons.extend(faults.into_iter().map(|fault| format!("runs can not be written down: {fault}")));
+        reasons
+    }
+
+    pub(crate) fn quarantined(&self) -> usize {
+        self.quarantined.load(Ordering::Relaxed)
     }
 
     /// Goes on to the next phase, from which there is no way back.

@@ -6,7 +6,9 @@ mod kserve_client;
 mod limits;
 mod load;
 mod mcp;
+mod one_driver;
 mod predict;
+mod recovery;
 mod reload;
 mod runs;
 pub(crate) mod sample;
@@ -14,3 +16,4 @@ mod schemathesis;
 
 pub(crate) use client::{Answer, Served};
 pub(crate) use sample::{careful, echo, project};
+mod unwritable;

@@ -109,7 +109,11 @@ pub fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, Jo
                 attempts: small(&value, "attempts")?,
             }))
         }
-        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => None,
+        RunStatus::Running
+        | RunStatus::Interrupted
+        | RunStatus::Queued
+        | RunStatus::Quarantined
+        | RunStatus::Waiting => None,
     })
 }
 

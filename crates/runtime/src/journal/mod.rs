@@ -3,8 +3,10 @@
 //! Invariants: a step's result is durable before anything that depends on it starts; a step's state and
 //! its result become durable together; a run's end is written once; `context.auth` is never written.
 
+mod claims;
 pub mod codec;
 mod ephemeral;
+mod recovery;
 mod retention;
 mod runs;
 mod sqlite;
@@ -12,6 +14,7 @@ mod sqlite;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Timestamp, Value};
@@ -20,6 +23,7 @@ use stave_exec::Document;
 use stave_exec::dataflow::Origin;
 
 use crate::database::DatabaseError;
+pub use crate::database::Driver;
 use crate::edges::Signal;
 use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, RunReport};
@@ -28,7 +32,7 @@ use crate::state::{Commit, StateError};
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
 pub use retention::{Removed, Retention};
-pub use runs::{RunFilter, Runs};
+pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
 
 /// A run as it begins.
@@ -42,8 +46,12 @@ pub struct NewRun {
     pub had_auth: bool,
     /// When the request arrived, which is also its `event_time` when it names none.
     pub started_at: Timestamp,
+    /// When it is written down.
+    pub begun_at: Timestamp,
     /// The run whose results this one begins with.
     pub replay_of: Option<String>,
+    /// Whether it waits for its turn before anything is done.
+    pub is_queued: bool,
 }
 
 /// What a step came to, with everything that follows from it.
@@ -92,8 +100,13 @@ pub enum Ending {
 pub enum RunStatus {
     /// A process works on it.
     Running,
-    /// The process that worked on it is gone; it can be resumed.
+    /// No process works on it any more; it can be resumed.
     Interrupted,
+    /// It is written down and waits for its turn in a living process.
+    Queued,
+    /// Processes that drove it died again and again without finishing a step of it. It is resumed only when a person
+    /// says so.
+    Quarantined,
     /// A step waits for a person.
     Waiting,
     Ok,
@@ -112,6 +125,8 @@ pub struct RunSummary {
     /// How many steps have a result.
     pub steps: u64,
     pub replay_of: Option<String>,
+    /// How often in a row the process that drove it died without finishing a step of it.
+    pub crashes: u32,
 }
 
 /// Everything that is known of a run.
@@ -127,6 +142,8 @@ pub struct StoredRun {
     pub calls: Vec<CallRecord>,
     pub decisions: Vec<(String, Decision)>,
     pub ending: Option<Ending>,
+    /// How long processes have driven it before.
+    pub used: Duration,
     /// Once the run has ended: the nodes that have no result, and why.
     pub idle: Vec<NodeReport>,
 }
@@ -147,6 +164,12 @@ pub enum JournalError {
     Ended { run: String, status: RunStatus },
     #[error("run `{0}` is being worked on by another process")]
     Busy(String),
+    #[error("there is a run `{0}` already")]
+    Exists(String),
+    #[error("run `{0}` was taken over by another process")]
+    Lost(String),
+    #[error("run `{0}` is quarantined: processes that drove it died again and again")]
+    Quarantined(String),
     #[error("the request of run `{0}` had `auth`, which is never stored; it has to be given again")]
     AuthNeeded(String),
     #[error("the request of run `{0}` has `auth`, and this engine would have to store it")]
@@ -183,11 +206,14 @@ pub trait Journal: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// Writes a run's beginning.
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError>;
+    /// Writes a run's beginning. The run is given back when the driver is dropped before it is settled.
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError>;
 
-    /// Takes a run over that no living process works on, and gives what is known of it.
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError>;
+    /// Writes that a run that was queued has its turn.
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError>;
+
+    /// Takes a run over that nobody drives, in this process or another one, and gives what is known of it.
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError>;
 
     /// Writes a step's result, and the state that belongs to it.
     async fn record(
@@ -206,7 +232,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     ) -> Result<(), JournalError>;
 
     /// Writes that the run waits for a person and no process works on it.
-    async fn suspend(&self, run: &str) -> Result<(), JournalError>;
+    async fn suspend(&self, run: &str, at: Timestamp) -> Result<(), JournalError>;
 
     /// Writes the end, with the reports of the nodes that have no result. The first end stands; `false`
     /// says that there was one.
@@ -223,11 +249,24 @@ pub trait Journal: Send + Sync + fmt::Debug {
 }
 
 impl RunStatus {
+    pub const ALL: [RunStatus; 8] = [
+        RunStatus::Running,
+        RunStatus::Interrupted,
+        RunStatus::Queued,
+        RunStatus::Quarantined,
+        RunStatus::Waiting,
+        RunStatus::Ok,
+        RunStatus::Error,
+        RunStatus::Cancelled,
+    ];
+
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
             RunStatus::Interrupted => "interrupted",
+            RunStatus::Queued => "queued",
+            RunStatus::Quarantined => "quarantined",
             RunStatus::Waiting => "waiting",
             RunStatus::Ok => "ok",
             RunStatus::Error => "error",
@@ -237,8 +276,7 @@ impl RunStatus {
 
     #[must_use]
     pub fn from_word(word: &str) -> Option<RunStatus> {
-        use RunStatus::{Cancelled, Error, Interrupted, Ok, Running, Waiting};
-        [Running, Interrupted, Waiting, Ok, Error, Cancelled].into_iter().find(|status| status.word() == word)
+        RunStatus::ALL.into_iter().find(|status| status.word() == word)
     }
 
     /// Whether nothing will follow.
@@ -311,6 +349,7 @@ impl From<StateError> for JournalError {
     fn from(error: StateError) -> Self {
         match error {
             StateError::Conflict => JournalError::StateConflict,
+            StateError::Database(error) => JournalError::Database(error),
             StateError::Store(reason) => JournalError::Database(DatabaseError::Sqlite(reason)),
             StateError::Damaged(reason) => JournalError::Damaged(reason),
         }

@@ -1,7 +1,7 @@
 //! What probes ask.
 
 use hyper::StatusCode;
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 
 use crate::message::{Reply, json};
 use crate::route::Route;
@@ -10,9 +10,16 @@ use crate::server::Shared;
 pub(super) fn answer(shared: &Shared, route: &Route) -> Reply {
     match route {
         Route::Ready => {
-            let is_ready = !shared.is_draining();
+            let reasons = shared.unready();
+            let is_ready = reasons.is_empty();
             let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-            json(status, &Value::from_iter([("ready", is_ready)]))
+            let mut members = Object::new();
+            members.insert("ready".to_owned(), is_ready.into());
+            members.insert("quarantined_runs".to_owned(), shared.quarantined().into());
+            if !is_ready {
+                members.insert("reasons".to_owned(), reasons.into());
+            }
+            json(status, &members.into())
         }
         Route::Server => json(
             StatusCode::OK,

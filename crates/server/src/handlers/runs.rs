@@ -64,7 +64,12 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
             .ok_or_else(|| Problem::bad_request(format!("`limit` must be a number from 1 to {MOST}")))?,
     };
     let status = call.parameter("status").map(status_of).transpose()?;
-    let filter = RunFilter { flow: call.parameter("flow").map(str::to_owned), status, limit: Some(limit) };
+    let filter = RunFilter {
+        flow: call.parameter("flow").map(str::to_owned),
+        status,
+        limit: Some(limit),
+        ..RunFilter::default()
+    };
     let catalog = call.shared.catalog();
     let mut runs: Vec<RunSummary> = Vec::new();
     for archive in catalog.archives(&call.principal) {
@@ -77,8 +82,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
 }
 
 fn status_of(text: &str) -> Result<RunStatus, Problem> {
-    use RunStatus::{Cancelled, Error, Interrupted, Ok as Fine, Running, Waiting};
-    let all = [Running, Interrupted, Waiting, Fine, Error, Cancelled];
+    let all = RunStatus::ALL;
     let found = all.into_iter().find(|status| status.word() == text);
     found.ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|status| status.word()).collect();
@@ -95,6 +99,7 @@ fn summary(run: &RunSummary) -> Value {
         ("ended_at", run.ended_at.map(|at| at.to_string()).into()),
         ("steps", run.steps.into()),
         ("replay_of", run.replay_of.clone().into()),
+        ("crashes", run.crashes.into()),
     ])
 }
 
@@ -150,7 +155,16 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
-    go_on(shared, &archive, &stored, auth(&body)?).await
+    let auth = auth(&body)?;
+    match body.get("force") {
+        None | Some(Value::Bool(false)) => {}
+        Some(Value::Bool(true)) => {
+            let released = archive.runs.unquarantine(run).await;
+            released.map_err(|error| Problem::journal(&error).of_run(run))?;
+        }
+        Some(_) => return Err(Problem::bad_request("`force` must be true or false")),
+    }
+    go_on(shared, &archive, &stored, auth).await
 }
 
 /// The `auth` of the original request, which is never stored.
@@ -177,7 +191,7 @@ async fn go_on(
     if status.is_terminal() {
         return Err(Problem::journal(&JournalError::Ended { run: run.to_owned(), status }).of_run(run));
     }
-    if status == RunStatus::Running {
+    if matches!(status, RunStatus::Running | RunStatus::Queued) {
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
     let engine = engine(archive, stored)?;
@@ -262,5 +276,13 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if engine(&archive, &stored)?.drives_itself() {
         return Ok(going_on(run));
     }
-    go_on(shared, &archive, &stored, auth).await
+    match go_on(shared, &archive, &stored, auth).await {
+        // Somebody else has made the same decision and drives the run.
+        Err(problem) if matches!(problem.code(), "run-busy" | "run-ended") => {
+            let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
+            let word = now.summary.status.word();
+            Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run))
+        }
+        resumed => resumed,
+    }
 }

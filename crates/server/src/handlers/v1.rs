@@ -22,7 +22,7 @@ pub(super) fn list(call: &Call<'_>) -> Reply {
 pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
     let members =
-        [("name", Value::from(model.name.as_str())), ("ready", (!call.shared.is_draining()).into())];
+        [("name", Value::from(model.name.as_str())), ("ready", (call.shared.unready().is_empty()).into())];
     Ok(json(StatusCode::OK, &Value::from_iter(members)))
 }
 

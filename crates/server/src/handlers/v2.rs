@@ -44,7 +44,7 @@ pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
 
 pub(super) fn ready(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
-    let is_ready = !call.shared.is_draining();
+    let is_ready = call.shared.unready().is_empty();
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let members = [("name", Value::from(model.name.as_str())), ("ready", is_ready.into())];
     Ok(json(status, &Value::from_iter(members)))

@@ -81,7 +81,7 @@ impl Place {
         let mut events: Vec<Event> = past(stored).collect();
         let run = &stored.summary.id;
         let status = stored.summary.status;
-        let is_over = status != RunStatus::Running;
+        let is_over = !matches!(status, RunStatus::Running | RunStatus::Queued);
         if status == RunStatus::Waiting {
             events.push(Event::waiting(run));
         } else if is_over {

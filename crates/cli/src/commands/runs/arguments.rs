@@ -79,6 +79,8 @@ pub(super) struct List {
 pub(super) enum Status {
     Running,
     Interrupted,
+    Queued,
+    Quarantined,
     Waiting,
     Ok,
     Error,
@@ -108,6 +110,9 @@ pub(super) struct Report {
 pub(super) struct GoOn {
     /// The run's id, or the beginning of it
     pub(super) run: String,
+    /// Resume the run even if it is quarantined, because the processes that drove it died
+    #[arg(long)]
+    pub(super) force: bool,
     #[command(flatten)]
     pub(super) with: With,
 }

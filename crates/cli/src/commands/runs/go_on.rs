@@ -21,6 +21,9 @@ pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit,
     let archive = Archive::existing(&arguments.with.place)?;
     let run = archive.run(&arguments.run).await?;
     let id = run.summary.id.clone();
+    if arguments.force {
+        archive.runs.unquarantine(&id).await.map_err(|error| stop(&error))?;
+    }
     drive(
         &archive,
         &run,

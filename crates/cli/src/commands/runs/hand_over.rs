@@ -128,13 +128,18 @@ pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
 /// Moves one run. Restate has it before the journal forgets it, and knows it when it is handed over again.
 async fn move_run(journal: &SqliteJournal, engine: &RestateEngine, id: &str) -> Result<(), JournalError> {
     let is_waiting = journal.show(id).await?.summary.status == RunStatus::Waiting;
-    let stored = journal.claim(id).await?;
+    let (stored, driver) = journal.claim(id, SystemClock.now()).await?;
     match engine.adopt(stored).await {
-        Ok(()) => journal.forget(id).await,
+        Ok(()) => {
+            journal.forget(id).await?;
+            driver.settle();
+            Ok(())
+        }
         Err(error) => {
             // Whoever resumes it finds it as it was.
             if is_waiting {
-                journal.suspend(id).await?;
+                journal.suspend(id, SystemClock.now()).await?;
+                driver.settle();
             }
             Err(error)
         }

@@ -26,10 +26,19 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
     terminal::error(&format!("request {}", run.request));
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
-        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => {
+        RunStatus::Running
+        | RunStatus::Interrupted
+        | RunStatus::Queued
+        | RunStatus::Quarantined
+        | RunStatus::Waiting => {
             terminal::error(&crate::table::nodes(&run.report(), terminal.stderr));
             if summary.status == RunStatus::Interrupted {
                 terminal::error(&format!("`stave runs resume {}` goes on with it", summary.id));
+            }
+            if summary.status == RunStatus::Quarantined {
+                let crashes = summary.crashes;
+                terminal::error(&format!("the process that drove it died {crashes} times in a row"));
+                terminal::error(&format!("`stave runs resume {} --force` resumes it anyway", summary.id));
             }
         }
     }
