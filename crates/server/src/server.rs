@@ -198,7 +198,8 @@ impl Shared {
     /// How many runs go on or wait for their turn.
     pub(crate) fn in_progress(&self) -> usize {
         let going = self.limits().runs.saturating_sub(self.turns.available_permits());
-        going + self.waiting.load(Ordering::Relaxed)
+        let queued: usize = self.queues.lock().unwrap_or_else(PoisonError::into_inner).values().sum();
+        going + queued + self.waiting.load(Ordering::Relaxed)
     }
 }
 

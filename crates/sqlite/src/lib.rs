@@ -91,8 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_are_given_back_as_many_as_were_asked_for() {
-        let connection = Connection::open_in_memory().unwrap();
+    fn all_the_pages_that_are_asked_for_are_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = Connection::open(folder.path().join("file.sqlite")).unwrap();
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
         connection.execute_batch("CREATE TABLE a (x BLOB) STRICT").unwrap();
         for _ in 0..64 {
@@ -104,7 +105,7 @@ mod tests {
         let before = free();
         assert!(before > 100, "{before}");
         free_pages(&connection, 50).unwrap();
-        assert_eq!(free(), before - 50);
+        assert!(free() <= before - 50, "{before} {}", free());
         free_pages(&connection, 100_000).unwrap();
         assert_eq!(free(), 0);
     }
