@@ -147,7 +147,7 @@ impl Catalog {
 
     /// The flows that a principal sees, in the order of their names.
     pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Model>> {
-        self.models.values().filter(|model| principal.may_see(&model.archive.tenant))
+        self.models.values().filter(|model| principal.sees(&model.archive.tenant, &model.name))
     }
 
     /// The flow that a principal means by a name. That another tenant has one of this name does not show.

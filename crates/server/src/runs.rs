@@ -1,14 +1,14 @@
 //! Runs as tasks of the server's own: they go on when the client that asked for them is gone.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hyper::StatusCode;
 use stave_canon::Value;
+use stave_listen::Turn;
 use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, Kind, RunReport};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use crate::access::Principal;
 use crate::catalog::{Archive, Model};
@@ -22,7 +22,7 @@ const MOST_RESUMED: usize = 1000;
 struct Task {
     archive: Arc<Archive>,
     flow: String,
-    turn: OwnedSemaphorePermit,
+    turn: Turn<String>,
 }
 
 /// A run that was begun.
@@ -41,7 +41,7 @@ impl Shared {
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn(&model.archive.tenant).await?;
         let run_id = model.engine.new_run_id();
         let traced = parent.and_then(|parent| model.engine.below(parent));
         let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
@@ -61,7 +61,7 @@ impl Shared {
         run_id: &str,
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn(&archive.tenant).await?;
         let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
         let begin = async move { driving.take_up(&id, auth).await };
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
@@ -71,7 +71,7 @@ impl Shared {
     /// Goes on with the runs that nobody works on, one after the other.
     pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
         let catalog = self.catalog();
-        for archive in catalog.archives(&Principal::Anyone) {
+        for archive in catalog.archives(&Principal::anyone()) {
             let status = Some(RunStatus::Interrupted);
             let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
             // The newest come first in a list; those that wait longest go first here.
@@ -99,7 +99,7 @@ impl Shared {
         from: Option<String>,
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn(&archive.tenant).await?;
         let run_id = engine.new_run_id();
         let (id, driving, flow) = (run_id.clone(), Arc::clone(&engine), stored.summary.flow.clone());
         let begin = async move { driving.again(&id, stored, from.as_deref(), auth).await };
@@ -107,21 +107,13 @@ impl Shared {
         self.spawn(task, run_id, engine, begin).await
     }
 
-    /// A turn to run. Beyond those that go on, only so many may wait.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    /// A turn to run, from the tenant's share. Beyond those that go on, only so many of a tenant may wait.
+    async fn turn(&self, tenant: &str) -> Result<Turn<String>, Problem> {
         if self.is_draining() {
             let detail = "the server is ending and takes no more runs";
             return Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
         }
-        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Ok(turn);
-        }
-        let _waiting = Waiting::enter(self)?;
-        let turn = tokio::time::timeout(self.limits().request, Arc::clone(&self.turns).acquire_owned()).await;
-        match turn {
-            Ok(Ok(turn)) => Ok(turn),
-            _ => Err(self.too_many()),
-        }
+        self.turns.enter(tenant.to_owned(), self.limits().request).await.map_err(|_| self.too_many())
     }
 
     fn too_many(&self) -> Problem {
@@ -212,22 +204,5 @@ pub(crate) fn word(report: &RunReport) -> &'static str {
         Err(failed) if failed.failure.kind == Kind::Cancelled => "cancelled",
         Err(failed) if failed.failure.kind == Kind::Interrupted => "interrupted",
         Err(_) => "error",
-    }
-}
-
-/// A place among those who wait, given back when it is dropped.
-struct Waiting<'s>(&'s Shared);
-
-impl Waiting<'_> {
-    fn enter(shared: &Shared) -> Result<Waiting<'_>, Problem> {
-        let before = shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(shared);
-        if before >= shared.limits().waiting_runs { Err(shared.too_many()) } else { Ok(waiting) }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -93,7 +93,7 @@ export interface RunView {
   source: { file: string; path: string | null; changed: boolean | null; text: string | null };
   nodes: NodeRun[];
   edges: EdgeRun[];
-  decisions: { node: string; approved: boolean; comment: string | null; decided_at: string }[];
+  decisions: { node: string; approved: boolean; comment: string | null; decided_at: string; decided_by?: string | null }[];
 }
 
 export type Provenance = "system" | "developer" | "user" | "tool" | "retrieval" | "memory";

@@ -18,7 +18,7 @@ fn two_tenants() -> Folder {
         folder.write(&format!("{tenant}/flows/echo.yaml"), echo(&format!("{tenant} ")));
     }
     folder.write("globex/flows/careful.yaml", careful("paid"));
-    folder.write("keys.txt", format!("# tenant key\nacme {ACME}\nglobex {GLOBEX}\n"));
+    folder.write("keys.txt", format!("# tenant key\nacme {ACME} name=ann roles=admin\nglobex {GLOBEX}\n"));
     folder
 }
 

@@ -8,9 +8,11 @@ mod load;
 mod mcp;
 mod predict;
 mod reload;
+mod roles;
 mod runs;
 pub(crate) mod sample;
 mod schemathesis;
+mod shares;
 
 pub(crate) use client::{Answer, Served};
 pub(crate) use sample::{careful, echo, project};

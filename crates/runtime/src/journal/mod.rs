@@ -77,6 +77,22 @@ pub struct Decision {
     pub approved: bool,
     pub comment: Option<String>,
     pub decided_at: Timestamp,
+    /// Who decided: `key:NAME` of a server's key, `user:NAME` at the command line. Absent in old records.
+    pub decided_by: Option<String>,
+}
+
+impl Decision {
+    /// The decision about a node, as people and programs are shown it.
+    #[must_use]
+    pub fn to_value(&self, node: &str) -> Value {
+        Value::from_iter([
+            ("node", Value::from(node)),
+            ("approved", self.approved.into()),
+            ("comment", self.comment.clone().into()),
+            ("decided_at", self.decided_at.to_string().into()),
+            ("decided_by", self.decided_by.clone().into()),
+        ])
+    }
 }
 
 /// How a run ended.

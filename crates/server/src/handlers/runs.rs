@@ -64,16 +64,30 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
             .ok_or_else(|| Problem::bad_request(format!("`limit` must be a number from 1 to {MOST}")))?,
     };
     let status = call.parameter("status").map(status_of).transpose()?;
-    let filter = RunFilter { flow: call.parameter("flow").map(str::to_owned), status, limit: Some(limit) };
     let catalog = call.shared.catalog();
     let mut runs: Vec<RunSummary> = Vec::new();
-    for archive in catalog.archives(&call.principal) {
-        runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+    for flow in listed_flows(call) {
+        let filter = RunFilter { flow, status, limit: Some(limit) };
+        for archive in catalog.archives(&call.principal) {
+            runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+        }
     }
+    // What a store lists is looked at again: nobody is told of a flow that is not theirs.
+    runs.retain(|run| call.principal.flows().is_none_or(|flows| flows.contains(&run.flow)));
     runs.sort_by_key(|run| std::cmp::Reverse(run.started_at));
     runs.truncate(limit);
     let rows: Vec<Value> = runs.iter().map(summary).collect();
     Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows)])))
+}
+
+/// The flows whose runs are asked for, one by one for a key that is for some flows: the limit counts what is seen.
+fn listed_flows(call: &Call<'_>) -> Vec<Option<String>> {
+    let wanted = call.parameter("flow");
+    match (call.principal.flows(), wanted) {
+        (None, wanted) => vec![wanted.map(str::to_owned)],
+        (Some(flows), Some(wanted)) => flows.get(wanted).cloned().map(Some).into_iter().collect(),
+        (Some(flows), None) => flows.iter().cloned().map(Some).collect(),
+    }
 }
 
 fn status_of(text: &str) -> Result<RunStatus, Problem> {
@@ -102,8 +116,10 @@ fn summary(run: &RunSummary) -> Value {
 pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
         match archive.runs.show(run).await {
-            Ok(stored) => return Ok((Arc::clone(archive), stored)),
-            Err(JournalError::UnknownRun(_)) => {}
+            Ok(stored) if call.principal.sees(&archive.tenant, &stored.summary.flow) => {
+                return Ok((Arc::clone(archive), stored));
+            }
+            Ok(_) | Err(JournalError::UnknownRun(_)) => {}
             Err(error) => return Err(Problem::journal(&error)),
         }
     }
@@ -126,6 +142,10 @@ fn shown(stored: &StoredRun) -> Value {
     }
     if stored.summary.status == RunStatus::Waiting {
         put(&mut value, "asks", asked(stored).into());
+    }
+    if !stored.decisions.is_empty() {
+        let decisions = stored.decisions.iter().map(|(node, decision)| decision.to_value(node));
+        put(&mut value, "decisions", decisions.collect::<Vec<Value>>().into());
     }
     value
 }
@@ -230,7 +250,7 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
 /// Writes a person's decision down and lets the run go on.
 pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
-    let shared = call.shared;
+    let (shared, decided_by) = (call.shared, call.principal.who());
     let (_, body) = call.json().await?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
@@ -246,12 +266,14 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         approved,
         comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: shared.options.clock.now(),
+        decided_by: Some(decided_by),
     };
     let decided = archive.runs.decide(run, node, decision).await;
     let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
     if decided.approved != approved {
         let word = if decided.approved { "approved" } else { "denied" };
-        let detail = format!("`{node}` was {word} before, at {}", decided.decided_at);
+        let by = decided.decided_by.as_deref().unwrap_or("somebody");
+        let detail = format!("`{node}` was {word} before, by {by} at {}", decided.decided_at);
         return Err(Problem::new(StatusCode::CONFLICT, "decided-before", detail).of_run(run));
     }
     // A run that some process is driving reads its decisions when it is resumed.

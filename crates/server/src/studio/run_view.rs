@@ -9,7 +9,7 @@ use stave_exec::{Document, Edge};
 use stave_runtime::journal::{RunStatus, StoredRun};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
 
-use super::request::TEXT_TIME;
+use super::request::{TEXT_TIME, is_seen};
 use super::{Studio, object};
 use crate::handlers::Call;
 use crate::handlers::runs::find;
@@ -37,10 +37,16 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
         Some((path, text))
     });
     let (path, text) = read.await?.unzip();
+    // The file may be another flow's by now.
+    let text = text.flatten();
     let path = path.filter(|path| {
-        studio.workspace.project_of(path).is_some_and(|project| call.principal.may_see(&project.tenant))
+        let project = studio.workspace.project_of(path);
+        project.is_some_and(|project| {
+            call.principal.may_see(&project.tenant)
+                && is_seen(text.as_deref().unwrap_or_default(), &project.tenant, &call.principal)
+        })
     });
-    let text = text.flatten().filter(|_| path.is_some());
+    let text = text.filter(|_| path.is_some());
     let view = RunView::new(&stored);
     let hash = stored.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
     let is_changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
@@ -97,14 +103,7 @@ impl<'r> RunView<'r> {
         let (request, is_cut) = cut(Some(self.stored.request.clone()), WHOLE_BYTES);
         let (output, is_cut_too) = cut(Some(member("output")).filter(|_| is_over), WHOLE_BYTES);
         let nodes = self.nodes().map(|node| self.node(node, VALUE_BYTES).into());
-        let decisions = self.stored.decisions.iter().map(|(node, decision)| {
-            object([
-                ("node", node.as_str().into()),
-                ("approved", decision.approved.into()),
-                ("comment", decision.comment.clone().into()),
-                ("decided_at", decision.decided_at.to_string().into()),
-            ])
-        });
+        let decisions = self.stored.decisions.iter().map(|(node, decision)| decision.to_value(node));
         object([
             ("run_id", summary.id.as_str().into()),
             ("flow", summary.flow.as_str().into()),

@@ -67,6 +67,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         approved: !arguments.deny,
         comment: arguments.comment.clone(),
         decided_at: SystemClock.now(),
+        decided_by: Some(arguments.by.clone().unwrap_or_else(user)),
     };
     let decided = archive.runs.decide(&run.summary.id, &arguments.node, decision.clone()).await;
     let decided = decided.map_err(|error| stop(&error))?;
@@ -100,6 +101,12 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         }
     })
     .await
+}
+
+/// Who sits at the command line, as far as the system says.
+fn user() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    format!("user:{}", named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned()))
 }
 
 /// Fills the ports for a run's document, lets the engine work, and prints the report.

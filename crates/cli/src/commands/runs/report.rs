@@ -13,6 +13,7 @@ use stave_runtime::{NodeReport, RunReport, Status};
 
 use super::Archive;
 use super::arguments::Report;
+use super::show::decided;
 use crate::exit::{Exit, Stop};
 use crate::{files, terminal};
 
@@ -84,6 +85,9 @@ fn head(page: &mut String, run: &StoredRun, report: &RunReport) {
         let _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));
     }
     page.push_str("</dl>\n");
+    for (node, decision) in &run.decisions {
+        let _ = writeln!(page, "<p>{}</p>", escaped(&decided(node, decision)));
+    }
     match &report.result {
         Ok(output) => value(page, "output", output),
         Err(failed) => {

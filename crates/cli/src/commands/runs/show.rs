@@ -1,7 +1,7 @@
 //! `stave runs show`.
 
 use stave_canon::{Object, Value};
-use stave_runtime::journal::{RunStatus, StoredRun};
+use stave_runtime::journal::{Decision, RunStatus, StoredRun};
 
 use super::Archive;
 use super::arguments::Show;
@@ -24,6 +24,9 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         terminal::error(&format!("replays {original}"));
     }
     terminal::error(&format!("request {}", run.request));
+    for (node, decision) in &run.decisions {
+        terminal::error(&decided(node, decision));
+    }
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
         RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => {
@@ -34,6 +37,14 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         }
     }
     Ok(Exit::Fine)
+}
+
+/// One decision as a line.
+pub(super) fn decided(node: &str, decision: &Decision) -> String {
+    let word = if decision.approved { "approved" } else { "denied" };
+    let by = decision.decided_by.as_deref().unwrap_or("somebody");
+    let comment = decision.comment.as_deref().map(|comment| format!(": {comment}")).unwrap_or_default();
+    format!("`{node}` was {word} by {by} at {}{comment}", decision.decided_at)
 }
 
 /// The report of the run, what was asked, and what each node gave.
@@ -51,5 +62,7 @@ fn value(run: &StoredRun) -> Value {
         Some((step.node.clone(), Value::Object(outputs.clone())))
     });
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));
+    let decisions = run.decisions.iter().map(|(node, decision)| decision.to_value(node));
+    object.insert("decisions".into(), decisions.collect::<Vec<Value>>().into());
     value
 }

@@ -17,7 +17,7 @@ use crate::services::{self, Models};
 use crate::storage::{self, Storage};
 use crate::tracing::Tracing;
 
-/// How many Python workers the flows that are served share.
+/// How many Python workers the flows of one tenant share.
 const PYTHON_WORKERS: usize = 8;
 
 #[derive(Debug)]

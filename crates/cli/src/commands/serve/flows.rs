@@ -35,7 +35,8 @@ pub(super) struct Flows {
     /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
     is_tolerant: bool,
     engine: EngineChoice,
-    python: Arc<PythonPool>,
+    /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
+    python: BTreeMap<String, Arc<PythonPool>>,
     /// The projects whose runs Restate hands out.
     projects: Arc<ServedProjects>,
     tracing: Tracing,
@@ -83,7 +84,7 @@ impl Flows {
             live: arguments.live,
             is_tolerant,
             engine: arguments.engine.clone(),
-            python: python()?,
+            python: BTreeMap::new(),
             projects: Arc::default(),
             tracing,
             archives: BTreeMap::new(),
@@ -227,7 +228,10 @@ impl Flows {
             _ => Models::Live,
         };
         let (root, tenant) = (project.root.clone(), project.tenant().to_owned());
-        let python = Arc::clone(&self.python);
+        let python = match self.python.get(&tenant) {
+            Some(python) => Arc::clone(python),
+            None => Arc::clone(self.python.entry(tenant.clone()).or_insert(python()?)),
+        };
         let tracing = self.tracing.clone();
         let engines = ProjectEngines::new(project, database, models, python, client, tracing);
         let engines = Arc::new(engines);

@@ -83,7 +83,9 @@ fn decisions(test: &FlowTest) -> HashMap<String, Decision> {
     let entries = test.decisions.as_ref().and_then(Tree::entries).unwrap_or_default();
     let decided = entries.iter().map(|entry| {
         let approved = entry.value.text().is_some_and(|word| word.as_str() == "approve");
-        (entry.key.value.clone(), Decision { approved, comment: None, decided_at: SystemClock.now() })
+        let decided_by = Some("test".to_owned());
+        let decided_at = SystemClock.now();
+        (entry.key.value.clone(), Decision { approved, comment: None, decided_at, decided_by })
     });
     decided.collect()
 }

@@ -25,7 +25,7 @@ use self::planner::UpstreamPlanner;
 use self::pool::{Broken, Pool};
 use self::retry_budget::RetryBudget;
 use self::socket::Place;
-use super::queue::FairQueue;
+use super::queue::{FairQueue, Waiting};
 use super::seen::SeenPrompts;
 use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
 use crate::planning::CachePlanners;
@@ -138,7 +138,8 @@ impl Upstream {
                 Some((name, value))
             }
         };
-        let queue = config.concurrency.map(|turns| FairQueue::new(turns, gateway.limits.waiting));
+        let queue =
+            config.concurrency.map(|turns| FairQueue::new(turns, Waiting::Together(gateway.limits.waiting)));
         Ok(Upstream {
             timeouts: config.timeouts.unwrap_or(gateway.timeouts),
             place,
