@@ -31,7 +31,7 @@ mod server;
 mod studio;
 mod tensor;
 
-pub use catalog::{Archive, Catalog, Engines, Model, SharedName};
+pub use catalog::{Archive, Catalog, Engines, Model, SharedName, Unserved};
 pub use context::ContextSource;
 pub use keys::{BadKeys, Keys};
 pub use observed::Watched;

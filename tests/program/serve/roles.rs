@@ -174,7 +174,11 @@ async fn a_key_for_one_flow_sees_and_does_nothing_of_another() {
         assert!(answer.body.contains("echo") && !answer.body.contains("careful"), "{path}: {answer:?}");
     }
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
-    let headers = [JSON[0], ("accept", "application/json, text/event-stream")];
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
     let tools = served.ask("POST", "/mcp", &headers, Some(list)).await.is(200);
     assert!(tools.body.contains("echo") && !tools.body.contains("careful"), "{tools:?}");
 

@@ -65,7 +65,7 @@ async fn two_hundred_heavy_runs_of_one_tenant_leave_another_its_answers() {
         });
     }
     // Twelve of the sixteen turns are for whoever comes first; four are kept for the other tenant.
-    while running(&mut served).await < 12 {
+    while running(&mut served).await < 10 {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     for number in 0..5 {

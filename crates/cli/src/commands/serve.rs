@@ -3,6 +3,7 @@
 mod context;
 mod engines;
 mod flows;
+mod readiness;
 mod rooms;
 mod worker;
 mod workspace;

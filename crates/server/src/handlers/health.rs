@@ -3,6 +3,7 @@
 use hyper::StatusCode;
 use stave_canon::Value;
 
+use crate::access::Principal;
 use crate::message::{Reply, json};
 use crate::route::Route;
 use crate::server::Shared;
@@ -12,7 +13,13 @@ pub(super) fn answer(shared: &Shared, route: &Route) -> Reply {
         Route::Ready => {
             let is_ready = !shared.is_draining();
             let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-            json(status, &Value::from_iter([("ready", is_ready)]))
+            let mut members = vec![("ready", Value::from(is_ready))];
+            // Probes know no key, so they are told how many and not which.
+            let unserved = shared.catalog().unserved(&Principal::anyone()).count();
+            if unserved > 0 {
+                members.push(("not_served", unserved.into()));
+            }
+            json(status, &Value::from_iter(members))
         }
         Route::Server => json(
             StatusCode::OK,

@@ -17,6 +17,10 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
     let (catalog, principal) = (call.shared.catalog(), call.principal.clone());
     let files = studio.work(TEXT_TIME, move || {
         let projects = workspace.projects();
+        let unserved: Vec<(String, String)> = catalog
+            .unserved(&principal)
+            .filter_map(|one| Some((workspace.path_of(&one.file)?, one.reason.clone())))
+            .collect();
         let seen = |id: &str| projects.iter().find(|one| one.id == id && principal.may_see(&one.tenant));
         let files = workspace.files().into_iter().filter_map(|file| {
             let project = seen(&file.project)?;
@@ -30,6 +34,8 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
             let name = metadata.and_then(|metadata| metadata.name.as_ref()).map(Text::as_str);
             let about = metadata.and_then(|metadata| metadata.description.as_ref()).map(Text::as_str);
             let served = name.filter(|name| catalog.find(&principal, name).is_ok());
+            let reason =
+                unserved.iter().find(|(path, _)| *path == file.path).map(|(_, reason)| reason.clone());
             Some(object([
                 ("path", file.path.as_str().into()),
                 ("project", file.project.as_str().into()),
@@ -40,6 +46,7 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
                 ("errors", count(Severity::Error).into()),
                 ("warnings", count(Severity::Warning).into()),
                 ("served", served.into()),
+                ("not_served", reason.into()),
             ]))
         });
         files.collect::<Vec<Value>>()
