@@ -128,6 +128,23 @@ impl Stave {
         self
     }
 
+    /// The same call in a process that may write no file beyond this many bytes, as on a disk that is full.
+    #[cfg(unix)]
+    pub(crate) fn with_largest_file(mut self, bytes: usize) -> Self {
+        let call = self.command.as_std();
+        // A shell counts blocks of 512 bytes.
+        let script = format!("ulimit -f {} && exec \"$0\" \"$@\"", bytes / 512);
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(script).arg(call.get_program()).args(call.get_args());
+        command.env_clear().kill_on_drop(true).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = call.get_current_dir() {
+            command.current_dir(folder);
+        }
+        self.command = command;
+        self
+    }
+
     /// The text that the process reads from its standard input, which is closed otherwise.
     pub(crate) fn input(mut self, text: &str) -> Self {
         self.input = Some(text.to_owned());

@@ -12,6 +12,7 @@ mod commands;
 mod context;
 mod exit;
 mod features;
+mod file_limit;
 mod files;
 mod governance;
 mod opcua;

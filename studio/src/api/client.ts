@@ -2,7 +2,7 @@
 import { key } from "./key";
 import { problemFrom } from "./problem";
 import type { GatewayReport, GroupBy } from "./gateway";
-import type { Comparison, NodeRunWhole, RunRow, RunView } from "./runs";
+import type { Comparison, NodeRunWhole, RunRow, RunStatus, RunView } from "./runs";
 import type {
   Analysis,
   Command,
@@ -104,8 +104,8 @@ export const api = {
   lines: (subject: Subject) => post<Lines>("/studio/lines", subject),
 
   start: (subject: Subject, input: Json) => post<Begun>("/studio/run", { ...subject, input }),
-  runs: (flow: string | undefined, limit: number) =>
-    get<{ runs: RunRow[] }>(`/runs${query({ flow, limit })}`).then((answer) => answer.runs),
+  runs: (flow: string | undefined, status: RunStatus | undefined, limit: number) =>
+    get<{ runs: RunRow[] }>(`/runs${query({ flow, status, limit })}`).then((answer) => answer.runs),
   runView: (id: string) => get<RunView>(studioRun(id)),
   runNode: (id: string, node: string) =>
     get<NodeRunWhole>(`${studioRun(id)}/nodes/${encodeURIComponent(node)}`),

@@ -55,6 +55,8 @@ export interface NodeRun {
   cost_micros: number | null;
   calls: number;
   cached: boolean;
+  /** Whether the result is another run's, which this one replays. Servers before this field have none. */
+  reused?: boolean;
   degraded: boolean;
   dropped_outputs: string[];
   flagged: string[];

@@ -50,7 +50,10 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
-    runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
+    runtime.block_on(async {
+        crate::file_limit::report_as_error();
+        run_all(arguments, &project, document, &requests, terminal).await
+    })
 }
 
 /// The document, held to the contracts in a file when there is one.

@@ -58,7 +58,10 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
-    let exit = runtime.block_on(async { work().await });
+    let exit = runtime.block_on(async {
+        crate::file_limit::report_as_error();
+        work().await
+    });
     // The thread that waits for files to change ends with the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
     exit

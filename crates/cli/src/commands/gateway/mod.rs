@@ -47,7 +47,10 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     let planners = KeptPlanners::start(folder)
         .map_err(|error| Stop::internal(format!("the cache planners can not be started: {error}")))?;
     let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
-    let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));
+    let exit = runtime.block_on(async {
+        crate::file_limit::report_as_error();
+        serve(arguments, &project, listen, config, ports, terminal).await
+    });
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Everything that was left behind is in the file before the process ends.
     evidence.flush();
