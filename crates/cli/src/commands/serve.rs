@@ -67,6 +67,7 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
 /// Beyond this machine, somebody has to decide who may ask.
 fn keys(arguments: &Serve) -> Result<Keys, Stop> {
     if let Some(path) = &arguments.api_keys {
+        files::check_keys_file(path)?;
         let text = files::read_text(path)?;
         return Keys::parse(&text).map_err(|error| Stop::invalid(format!("{}: {error}", path.display())));
     }

@@ -34,7 +34,7 @@ pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
         lines.push('\n');
     }
     if let Some(path) = &arguments.out {
-        files::write_atomic(path, &lines)?;
+        files::write_private(path, &lines)?;
     }
     match (&arguments.out, arguments.place.json) {
         (Some(path), true) => {

@@ -25,7 +25,7 @@ pub(super) async fn report(arguments: &Report) -> Result<Exit, Stop> {
     let run = archive.run(&arguments.run).await?;
     let page = page(&run);
     if let Some(path) = &arguments.out {
-        files::write_atomic(path, &page)?;
+        files::write_private(path, &page)?;
     }
     match (&arguments.out, arguments.place.json) {
         (out, true) => terminal::out(&answer(&run.summary.id, out.as_deref(), page).to_string()),
