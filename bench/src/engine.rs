@@ -20,7 +20,7 @@ use stave_runtime::state::MemoryStore;
 use stave_runtime::{
     Call, EmbeddedEngine, Engine, Failure, Limits, ModelHosts, Produced, Secrets, Services, Step,
 };
-use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::contest::{Contestant, Error};
@@ -72,11 +72,12 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Failed(error.to_string());
     let command = WorkerCommand { program: PathBuf::new(), arguments: Vec::new() };
     let models: Arc<dyn Transport> = Arc::new(Replayer::new(Recording::default()));
+    let python = Arc::new(PythonPool::new(PoolOptions { command, size: 1 }));
     Ok(Services {
         clock: Arc::new(SystemClock(Instant::now())),
         ids: Arc::new(Numbers(Default::default(), u64::from(std::process::id()))),
-        python: Arc::new(PythonPool::new(PoolOptions { command, size: 1 })),
-        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        python,
         models,
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),

@@ -47,7 +47,7 @@ export async function newContext(browser: Browser, screen: Screen): Promise<Brow
 
 /** Takes the page's files from a folder, with the server's headers, so that a build is tested before it is embedded. */
 async function serveFolder(context: BrowserContext, dist: string): Promise<void> {
-  await context.route(/^http:\/\/[^/]+\/(|index\.html|assets\/.*)(#.*)?$/, async (route) => {
+  await context.route(/^http:\/\/[^/]+\/(|index\.html|assets\/[^?]*)(\?.*)?$/, async (route) => {
     const { pathname } = new URL(route.request().url());
     const file = join(dist, pathname === "/" ? "index.html" : pathname);
     const page = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => null);

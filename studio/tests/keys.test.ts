@@ -113,4 +113,20 @@ describe("by keys only", () => {
     await page.keyboard.press("r");
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   });
+
+  it("a node that was clicked takes the keys of the graph", async () => {
+    const { page: fresh } = await openPage(browser, server.address, { width: 1440, height: 900 });
+    const focusedThere = () => fresh.evaluate(() => document.activeElement?.getAttribute("data-id") ?? null);
+    await fresh.goto(`${server.address}/#/flow?path=${FLOW}`);
+    for (const id of ["error_handler", "fetch_customer"]) {
+      await fresh.locator(`.react-flow__node[data-id="${id}"] header`).click({ position: { x: 30, y: 8 } });
+      await expect.poll(focusedThere).toBe(id);
+      await fresh.keyboard.press("F2");
+      const field = fresh.getByRole("textbox", { name: "Id of the node" });
+      await field.waitFor();
+      await fresh.keyboard.press("Escape");
+      await field.waitFor({ state: "detached" });
+    }
+    await fresh.close();
+  });
 });

@@ -56,6 +56,10 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("the process goes on")
+    }
+
     /// Waits until standard error has a text that was not there before, and gives what came up to it.
     pub(crate) async fn wait_for_stderr(&mut self, text: &str) -> String {
         let reading = async {
@@ -125,6 +129,23 @@ impl Stave {
 
     pub(crate) fn without_env(mut self, name: &str) -> Self {
         self.command.env_remove(name);
+        self
+    }
+
+    /// The same call in a process that may write no file beyond this many bytes, as on a disk that is full.
+    #[cfg(unix)]
+    pub(crate) fn with_largest_file(mut self, bytes: usize) -> Self {
+        let call = self.command.as_std();
+        // A shell counts blocks of 512 bytes.
+        let script = format!("ulimit -f {} && exec \"$0\" \"$@\"", bytes / 512);
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(script).arg(call.get_program()).args(call.get_args());
+        command.env_clear().kill_on_drop(true).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = call.get_current_dir() {
+            command.current_dir(folder);
+        }
+        self.command = command;
         self
     }
 

@@ -235,7 +235,7 @@ impl ContextSource for Folder {
     fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable> {
         let text = std::fs::read_to_string(self.0.join(Path::new(selection.path)));
         let text = text.map_err(|error| Unavailable::Failed(error.to_string()))?;
-        Ok(vec![SourceText { name: selection.path.to_owned(), real_path: None, text, is_cut: false }])
+        Ok(vec![SourceText { name: selection.path.to_owned(), real_paths: Vec::new(), text, is_cut: false }])
     }
 
     fn diff(&self, _: &str) -> Result<SourceText, Unavailable> {

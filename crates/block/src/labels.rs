@@ -2,6 +2,7 @@
 //!
 //! Invariant: whatever is decided about a finding is recorded, and no record holds the content itself.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -131,16 +132,17 @@ pub fn find_sensitive(text: &str) -> Vec<Finding> {
     found.sort_by_key(|finding| {
         (std::cmp::Reverse(finding.label), finding.range.start, std::cmp::Reverse(finding.range.end))
     });
-    let mut kept: Vec<Finding> = Vec::new();
+    // Those that are kept do not overlap, so only the neighbours of a further one can overlap with it.
+    let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
     for finding in found {
-        let overlaps =
-            |other: &Finding| finding.range.start < other.range.end && other.range.start < finding.range.end;
-        if !kept.iter().any(overlaps) {
-            kept.push(finding);
+        let Range { start, end } = finding.range;
+        let before = kept.range(..=start).next_back().is_some_and(|(_, other)| start < other.range.end);
+        let after = kept.range(start..).next().is_some_and(|(at, _)| *at < end);
+        if !before && !after {
+            kept.insert(start, finding);
         }
     }
-    kept.sort_by_key(|finding| finding.range.start);
-    kept
+    kept.into_values().collect()
 }
 
 impl SensitivityPolicy {

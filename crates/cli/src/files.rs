@@ -1,6 +1,9 @@
 //! Reading what a person named, with errors that say what to do.
 
-use std::io::Read;
+mod private;
+mod read;
+mod write;
+
 use std::path::{Path, PathBuf};
 
 use stave_diag::codes::yaml::YAML_SYNTAX;
@@ -10,11 +13,12 @@ use crate::exit::Stop;
 use crate::project;
 use crate::source_kind::SourceKind;
 
+pub(crate) use private::{check_keys_file, prepare_database};
+pub(crate) use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
+pub(crate) use write::{create_private_folder, write_atomic, write_private};
+
 /// How many folders below a named one are walked into.
 const DEEPEST: usize = 64;
-
-/// The largest file that is read.
-const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The text of a file, or of stdin for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
@@ -54,22 +58,7 @@ pub(crate) fn not_text(source: SourceId, broken_at: usize) -> Diagnostic {
 
 /// The bytes of a file, or of stdin for `-`.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Stop> {
-    let name = path.display();
-    let fail = |error: std::io::Error| Stop::invalid(format!("{name} can not be read: {error}"));
-    let mut bytes = Vec::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(fail)?;
-        if file.metadata().map_err(fail)?.is_dir() {
-            return Err(Stop::invalid(format!("{name} is a folder, not a file")));
-        }
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
-    }
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Stop::invalid(format!("{name} is larger than {MAX_FILE_BYTES} bytes")));
-    }
-    Ok(bytes)
+    read_named(path, MAX_FILE_BYTES).map_err(|error| error.about(path))
 }
 
 /// A path as people know it: from the current folder when it lies below that.
@@ -136,39 +125,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), 
         }
         if kind.is_dir() {
             collect(&path, files, depth + 1)?;
-        } else if path.is_file() {
+        } else if path.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+            // A pipe or a device that is named like a source is reported by whoever reads it.
             files.push(path);
         }
     }
     Ok(())
 }
-
-/// Writes a file so that a reader sees the old text or the new one, never a part: a temporary file
-/// beside it, synchronised, then renamed.
-pub(crate) fn write_atomic(path: &Path, text: &str) -> Result<(), Stop> {
-    let fail = |error: &dyn std::fmt::Display| {
-        Stop::internal(format!("{} can not be written: {error}", path.display()))
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| fail(&error))?;
-    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| fail(&error))?;
-    file.as_file().sync_all().map_err(|error| fail(&error))?;
-    if let Ok(metadata) = std::fs::metadata(path) {
-        let _ = std::fs::set_permissions(file.path(), metadata.permissions());
-    } else {
-        relax_permissions(file.path());
-    }
-    file.persist(path).map_err(|error| fail(&error.error))?;
-    Ok(())
-}
-
-/// A temporary file is private; a file that people share is readable.
-#[cfg(unix)]
-fn relax_permissions(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644));
-}
-
-#[cfg(not(unix))]
-fn relax_permissions(_: &Path) {}

@@ -12,6 +12,7 @@ mod commands;
 mod context;
 mod exit;
 mod features;
+mod file_limit;
 mod files;
 mod governance;
 mod opcua;
@@ -38,6 +39,7 @@ use clap::Parser;
 static ALLOCATOR: stave_pyworker::LimitedAllocator = stave_pyworker::LimitedAllocator;
 
 fn main() -> ExitCode {
+    file_limit::report_as_error();
     let arguments = args::Arguments::parse();
     commands::run(arguments).into()
 }

@@ -14,7 +14,7 @@ use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
 use stave_mcp::{McpServers, Server};
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names, host_of};
-use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 
 use crate::exit::Stop;
 use crate::files;
@@ -83,11 +83,12 @@ pub(crate) fn build(
         None => AllowList::public(),
     };
     let limits = limits(project);
+    let python = Arc::new(PythonPool::new(PoolOptions { command: worker()?, size: PYTHON_WORKERS }));
     let services = Services {
         clock,
         ids: Arc::new(RandomIds),
-        python: Arc::new(PythonPool::new(PoolOptions { command: worker()?, size: PYTHON_WORKERS })),
-        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        python,
         models: transport,
         prices: Arc::new(prices(project)?),
         model_hosts: model_hosts(project, models),

@@ -13,6 +13,7 @@ use stave_runtime::state::{MemoryStore, SqliteStore, StateStore, StateStores};
 use stave_stores::{AddressError, Mysql, MysqlState, RedisState};
 
 use crate::exit::Stop;
+use crate::files;
 use crate::ports::RandomIds;
 use crate::project::{Project, StateBackend};
 use crate::terminal;
@@ -104,11 +105,12 @@ pub(crate) fn journal(project: &Project, database: &Arc<Database>) -> SqliteJour
 
 /// Opens the database in a folder, which is made when it is not there.
 pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
-    std::fs::create_dir_all(folder).map_err(|error| {
+    files::create_private_folder(folder).map_err(|error| {
         Stop::internal(format!("{} can not be made: {error}", folder.display()))
             .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
     })?;
     let path = folder.join(DATABASE);
+    files::prepare_database(&path)?;
     Database::open(&path, &RandomIds.uuid())
         .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
 }

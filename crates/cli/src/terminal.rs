@@ -1,6 +1,8 @@
 //! What people see: colour decisions, messages, tables.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use stave_diag::render::Colour;
 
@@ -50,6 +52,14 @@ impl Terminal {
 pub(crate) fn out(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+}
+
+/// A warning on stderr, once in a process.
+pub(crate) fn warn_once(text: &str) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        error(&format!("warning: {text}"));
+    }
 }
 
 /// A line on stderr.

@@ -95,6 +95,27 @@ pub fn connected(flow: &Flow) -> Vec<Connected<'_>> {
         .collect()
 }
 
+/// Whether a node runs only when another one calls it, as a tool or for the items of a list: one does, and edges do
+/// not fill all of its required inputs. Its result goes to the caller. A node that nothing joins to the rest of the
+/// flow runs by calls only, too.
+#[must_use]
+pub fn runs_only_when_called(flow: &Flow, edges: &[Connected<'_>], id: &str) -> bool {
+    let Some(node) = flow.nodes.get(id) else { return false };
+    if !flow.nodes.values().flat_map(Node::called).any(|target| target.as_str() == id) {
+        return false;
+    }
+    let into = |edge: &&Connected<'_>| edge.destination.node().is_some_and(|target| target.id.as_str() == id);
+    let is_alone = !edges.iter().any(|edge| into(&edge))
+        && !edges.iter().any(|edge| edge.origin.node().is_some_and(|source| source.id.as_str() == id));
+    let is_fed = |port: &Port| {
+        let named = |edge: &Connected<'_>| {
+            edge.destination.port().is_some_and(|to| to.name.as_str() == port.name.as_str())
+        };
+        edges.iter().filter(into).any(named)
+    };
+    is_alone || !node.inputs.iter().filter(|port| !port.optional).all(is_fed)
+}
+
 /// What the `from` of an edge names.
 pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'flow>, Unresolved<'flow>> {
     match end.node.as_str() {

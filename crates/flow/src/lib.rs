@@ -22,7 +22,7 @@ pub mod service;
 pub mod shape;
 pub mod types;
 
-pub use check::{Options, Scopes, check, deployment_faults};
+pub use check::{Levels, Options, Scopes, check, deployment_faults, levels};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};

@@ -29,6 +29,29 @@ fn leaks_with(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
     found.into_iter().filter(|one| one.code.0 == "sensitive-data-leak").collect()
 }
 
+fn all(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
+    let mut sources = Sources::new();
+    let source = sources.add("flow.yaml", text);
+    load(source, text, &Options { scopes, ..Options::default() }).diagnostics
+}
+
+#[test]
+fn a_flow_cannot_lower_what_the_project_labels() {
+    let edges = "  - {from: _input.plain, to: ask.text}\n  - {from: ask.reply, to: _output}";
+    let scopes = || Scopes {
+        fields: BTreeMap::from([("plain".to_owned(), Sensitivity::Restricted)]),
+        ..Scopes::default()
+    };
+    let silent = flow(ASK, edges);
+    assert_eq!(leaks_with(&silent, scopes()).len(), 1, "the project's label needs no word of the flow");
+    let unlabelled = silent.replace("  sensitivity: {secret: restricted, session_id: public}\n", "");
+    assert_eq!(leaks_with(&unlabelled, scopes()).len(), 1);
+    let lower = silent.replace("secret: restricted", "plain: public");
+    let found = all(&lower, scopes());
+    let codes: Vec<&str> = found.iter().map(|one| one.code.0).collect();
+    assert_eq!(codes, ["lowered-label", "sensitive-data-leak"]);
+}
+
 fn leaks(text: &str) -> usize {
     leaks_with(text, Scopes::default()).len()
 }
@@ -91,7 +114,17 @@ fn a_label_of_its_own_says_what_an_output_holds() {
         "outputs: [{name: text, type: string}]",
         "outputs: [{name: text, type: string, sensitivity: public}]",
     );
-    assert_eq!(leaks(&flow(&format!("{cleaned}\n{ASK}"), edges)), 0);
+    let lowered = flow(&format!("{cleaned}\n{ASK}"), edges);
+    let consent = |key: &str| Scopes {
+        declassify: BTreeMap::from([(key.to_owned(), "it is cleaned".to_owned())]),
+        ..Scopes::default()
+    };
+    assert!(leaks_with(&lowered, consent("labelled/copy.text")).is_empty(), "the project let it be lowered");
+    for other in ["other/copy.text", "labelled/copy.other", "labelled/ask.reply"] {
+        let found = all(&lowered, consent(other));
+        let codes: Vec<&str> = found.iter().map(|one| one.code.0).collect();
+        assert_eq!(codes, ["lowered-label", "sensitive-data-leak"], "{other}");
+    }
     let raised = COPY.replace(
         "outputs: [{name: text, type: string}]",
         "outputs: [{name: text, type: string, sensitivity: restricted}]",

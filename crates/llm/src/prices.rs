@@ -3,6 +3,8 @@
 //! Invariant: money is never a floating-point number. A price is an integer of millionths of a dollar per
 //! million tokens, so tokens times price is an exact integer of a millionth of a millionth of a dollar.
 
+mod server_tools;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -10,6 +12,8 @@ use std::sync::LazyLock;
 use thiserror::Error;
 
 use crate::Usage;
+
+pub use server_tools::server_tool_price;
 
 const BUILT_IN: &str = include_str!("prices/table.toml");
 
@@ -147,7 +151,7 @@ impl Price {
         ]
         .into_iter()
         .map(|(tokens, price)| u128::from(tokens) * u128::from(price))
-        .sum();
+        .fold(0, u128::saturating_add);
         Cost { picodollars }
     }
 }
@@ -181,6 +185,14 @@ impl std::ops::Add for Cost {
 
     fn add(self, other: Cost) -> Cost {
         Cost { picodollars: self.picodollars.saturating_add(other.picodollars) }
+    }
+}
+
+impl std::ops::Mul<u64> for Cost {
+    type Output = Cost;
+
+    fn mul(self, times: u64) -> Cost {
+        Cost { picodollars: self.picodollars.saturating_mul(u128::from(times)) }
     }
 }
 

@@ -100,7 +100,7 @@ impl Target {
     /// Refuses a target that would be turned away for want of a key, before anything is sent. A custom
     /// endpoint may need none.
     pub fn check_key(&self) -> Result<(), ErrorKind> {
-        let needed = self.endpoint.is_none() && self.provider != Provider::Ollama;
+        let needed = self.endpoint.is_none() && self.provider.needs_key();
         if needed && self.api_key.is_none() {
             return Err(ErrorKind::Target(format!("provider {} needs an API key", self.provider.as_str())));
         }
@@ -135,6 +135,12 @@ impl Provider {
     #[must_use]
     pub fn has_native_schema(self) -> bool {
         matches!(self, Provider::OpenAi | Provider::OpenAiResponses | Provider::Azure | Provider::Ollama)
+    }
+
+    /// Whether the provider's own address takes no request without a key.
+    #[must_use]
+    pub fn needs_key(self) -> bool {
+        self != Provider::Ollama
     }
 
     /// The provider's public address.

@@ -5,12 +5,13 @@ mod escaped;
 mod govern;
 mod rewrite;
 mod splice;
+mod texts;
 
 use stave_block::{PromptIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
-pub use govern::{GatedBody, Governed, gate_body, govern_body, position_texts};
+pub use govern::{GatedBody, Governed, gate_body, govern_body, outside_texts, position_texts};
 pub use rewrite::{RewritePolicy, rewrite_body};
 pub use splice::{Splice, Spliced, plan_splices, splice_plan};
 

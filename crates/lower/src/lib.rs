@@ -21,7 +21,7 @@ mod request_to_block;
 
 pub use block_to_request::{
     GatedBody, Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, gate_body,
-    govern_body, plan_splices, position_texts, rewrite_body, splice_plan,
+    govern_body, outside_texts, plan_splices, position_texts, rewrite_body, splice_plan,
 };
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{
@@ -32,6 +32,6 @@ pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use request_to_block::{
-    BlockPlace, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
+    BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
     request_to_block,
 };

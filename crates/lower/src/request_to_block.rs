@@ -20,8 +20,11 @@ use thiserror::Error;
 use positions::Positions;
 use tape::{Kind, ROOT, Tape};
 
-pub use body::RequestBody;
+pub use body::{BodyValue, RequestBody};
 pub use tape::TapeFault;
+
+/// How many characters of a key a message shows.
+const LONGEST_KEY_SHOWN: usize = 64;
 
 /// Why a body has no blocks.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -32,6 +35,9 @@ pub enum RequestFault {
     Parse(#[from] ParseError),
     #[error("the body is not a JSON object")]
     NoObject,
+    /// Readers differ in which of two equal keys counts.
+    #[error("the key `{key}` at byte {offset} stands twice in one object")]
+    DuplicateKey { key: String, offset: usize },
     #[error("the body is not a request of a known interface: it has none of messages, input and contents")]
     UnknownSurface,
     #[error(transparent)]
@@ -84,7 +90,18 @@ pub fn request_to_block(
 }
 
 fn read_tape(body: &str) -> Result<Tape<'_>, RequestFault> {
-    let tape = Tape::read(body)?;
+    let tape = read_object(body)?;
+    if let Some(key) = tape.duplicate_key() {
+        let name = tape.string(key).unwrap_or_default();
+        let key_text = name.chars().take(LONGEST_KEY_SHOWN).filter(|letter| !letter.is_control()).collect();
+        return Err(RequestFault::DuplicateKey { key: key_text, offset: tape.range(key).start });
+    }
+    Ok(tape)
+}
+
+/// A text that is one JSON object, whatever its keys.
+fn read_object(text: &str) -> Result<Tape<'_>, RequestFault> {
+    let tape = Tape::read(text)?;
     if tape.kind(ROOT) == Kind::Object { Ok(tape) } else { Err(RequestFault::NoObject) }
 }
 

@@ -36,13 +36,17 @@ edges:
 "#;
 
 fn baked(text: &str) -> String {
+    baked_with(text, stave_canon::Object::new())
+}
+
+fn baked_with(text: &str, policy: stave_canon::Object) -> String {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
     let loaded = stave_flow::load(source, text, &stave_flow::Options::default());
     let flow = loaded.flow.expect("a leak is no reason not to read the flow");
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
-        policy: stave_canon::Object::new(),
+        policy,
         default_model: None,
         generated_at: "2026-01-02T03:04:05Z".to_owned(),
         source_file: "flow.yaml".to_owned(),
@@ -53,8 +57,22 @@ fn baked(text: &str) -> String {
 
 #[test]
 fn labels_travel_to_the_prompts_that_they_reach() {
-    let expected = r#"{"context":{"diagnosis":"restricted"},"inputs":{"ask":{"d":"restricted"}},"outputs":{"copy":"restricted","ask":"restricted"}}"#;
+    let expected = concat!(
+        r#"{"context":{"diagnosis":"restricted"},"#,
+        r#""inputs":{"ask":{"d":"restricted","s":"restricted"},"copy":{"text":"restricted"},"strip":{"text":"restricted"}},"#,
+        r#""outputs":{"ask":"restricted","copy":"restricted","strip":"restricted"},"replies":{"ask":"restricted"},"#,
+        r#""reads":{"ask":"restricted","copy":"restricted","strip":"restricted"}}"#,
+    );
     assert_eq!(baked(FLOW), expected);
+}
+
+#[test]
+fn an_output_is_lower_only_with_the_projects_consent() {
+    let policy = r#"{"sensitivity":{"declassify":{"labels/strip.text":"it is cleaned"}}}"#;
+    let policy = stave_canon::parse(policy).expect("JSON").as_object().expect("an object").clone();
+    let baked = baked_with(FLOW, policy);
+    assert!(baked.contains(r#""inputs":{"ask":{"d":"restricted"},"#), "{baked}");
+    assert!(baked.contains(r#""outputs":{"ask":"restricted","copy":"restricted"}"#), "{baked}");
 }
 
 #[test]

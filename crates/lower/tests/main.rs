@@ -3,5 +3,6 @@
 mod bodies;
 mod exec_pages;
 mod flow_labels;
+mod gate_leaks;
 mod prepare_request;
 mod system_pages;

@@ -32,8 +32,8 @@ pub trait ContextSource: fmt::Debug + Send + Sync {
 pub struct SourceText {
     /// What it is called in the prompt: a path below the project's root, or a diff's name.
     pub name: String,
-    /// Where a file really lies, links followed.
-    pub real_path: Option<String>,
+    /// Every file whose content is in the text, where it really lies, links followed.
+    pub real_paths: Vec<String>,
     pub text: String,
     /// Whether the source gave only the beginning.
     pub is_cut: bool,
@@ -81,8 +81,8 @@ pub struct Resolution {
     pub parts: Vec<Part>,
     pub included: Vec<Included>,
     pub unavailable: Vec<(String, Unavailable)>,
-    /// Where each part really lies, in the order of `parts`.
-    real_paths: Vec<Option<String>>,
+    /// The files in each part, in the order of `parts`.
+    real_paths: Vec<Vec<String>>,
 }
 
 /// A source that has nothing.
@@ -141,7 +141,7 @@ pub fn resolve(ir: &PromptIr, source: &dyn ContextSource) -> Resolution {
 
 impl Resolution {
     fn include(&mut self, reference: &str, source: SourceText, lines: Option<(usize, usize)>) {
-        let SourceText { name, real_path, text, is_cut } = source;
+        let SourceText { name, real_paths, text, is_cut } = source;
         let selected = match lines {
             None => text,
             Some((first, last)) => {
@@ -159,18 +159,20 @@ impl Resolution {
             is_cut: is_cut || end.is_some(),
         });
         self.parts.push(Part::new(name, taken, Provenance::Retrieval).part_of(reference));
-        self.real_paths.push(real_path);
+        self.real_paths.push(real_paths);
     }
 
-    /// The texts as governance judges them.
+    /// The texts as governance judges them: each text once, and each file in it.
     #[must_use]
     pub fn contents(&self) -> Vec<Content<'_>> {
-        let paths = self.real_paths.iter().map(Option::as_deref);
-        self.parts
-            .iter()
-            .zip(paths)
-            .map(|(part, path)| Content { reference: part.reference(), path, text: &part.text })
-            .collect()
+        let mut contents = Vec::new();
+        for (part, paths) in self.parts.iter().zip(&self.real_paths) {
+            let reference = part.reference();
+            let mut paths = paths.iter().map(String::as_str);
+            contents.push(Content { reference, path: paths.next(), text: &part.text });
+            contents.extend(paths.map(|path| Content { reference, path: Some(path), text: "" }));
+        }
+        contents
     }
 
     /// What was taken and what could not be, for programs.

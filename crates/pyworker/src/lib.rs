@@ -1,4 +1,4 @@
-//! The Python interpreter inside a worker process.
+//! The Python interpreter and the template engine inside a worker process.
 //!
 //! A worker reads jobs from its stdin and writes answers to its stdout, one at a time, until its stdin
 //! closes; [`stave_script::pool`] is the other end. The code it runs has no way out: every call of the
@@ -15,6 +15,7 @@ mod convert;
 mod failure;
 mod fold;
 mod host;
+mod render;
 mod run;
 
 use std::io::{self, Read, Write};
@@ -95,6 +96,10 @@ fn job(request: Request, compiled: &mut Compiled, exchange: &mut dyn host::Excha
         Request::Fold { expression, initial, items, bounds } => {
             arm(&bounds)?;
             fold::fold(&expression, initial.0, items, &bounds, compiled)
+        }
+        Request::Render { template, context, bounds } => {
+            arm(&bounds)?;
+            Ok(render::render(&template, context.0, &bounds))
         }
         Request::Answers(_) => {
             return Ok(Reply::Failed(Failure::Protocol("an answer without a question".to_owned())));

@@ -10,13 +10,14 @@ use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
 use crate::failure::{Failure, Kind};
-use crate::journal::{CallRecord, JournalError};
+use crate::journal::{CallRecord, JournalError, Question};
 use crate::run::{Call, Run};
 use crate::state::Commit;
+use crate::task;
 
 /// The answers that the journal has.
 #[derive(Debug, Default)]
-pub struct Calls(Mutex<HashMap<(String, u32), CallRecord>>);
+pub struct Calls(pub(crate) Mutex<HashMap<(String, u32), CallRecord>>);
 
 impl Calls {
     pub(crate) fn new(records: Vec<CallRecord>) -> Calls {
@@ -24,10 +25,20 @@ impl Calls {
         Calls(Mutex::new(by_place.collect()))
     }
 
+    pub(crate) fn records(&self) -> Vec<CallRecord> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
     fn get(&self, path: &str, number: u32, fingerprint: &str) -> Option<Value> {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let record = records.get(&(path.to_owned(), number))?;
         (record.fingerprint == fingerprint).then(|| record.result.clone())
+    }
+
+    /// The question that an execution asked before.
+    fn question(&self, path: &str) -> Option<Question> {
+        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        records.get(&(path.to_owned(), 0)).and_then(Question::of_call)
     }
 
     fn keep(&self, record: CallRecord) {
@@ -65,7 +76,33 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Writes down what a person is asked, so that it can be decided, and gives the failure that says so.
+    pub(crate) async fn ask(&self, mut question: Question) -> Failure {
+        let earlier = self.run.calls.question(self.path);
+        question.changed =
+            earlier.as_ref().is_some_and(|asked| asked.changed || asked.digest != question.digest);
+        if self.services.journal.is_durable() && earlier.as_ref() != Some(&question) {
+            let record = question.to_call();
+            match self.services.journal.record_call(&self.run.id, &record, None).await {
+                Ok(()) => self.run.calls.keep(record),
+                Err(error @ JournalError::TooLarge { .. }) => return task::too_large(&error),
+                Err(error) => return self.run.stop_unwritten(error),
+            }
+        }
+        let text = question.text.as_ref().map_or_else(String::new, |text| format!(": {text}"));
+        let message = format!("`{}` waits for a decision{text}", question.address());
+        self.run.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question.path.clone(), question);
+        Failure::new(codes::RUN_STOPPED, Kind::Waiting, message)
+    }
+}
+
 impl Run<'_> {
+    /// Whether an answer could not be written down, so that nothing more may follow.
+    pub(crate) fn is_unwritten(&self) -> bool {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// A step whose answer can not be written down fails, and its run stops.
     pub(crate) fn stop_unwritten(&self, error: JournalError) -> Failure {
         let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, error.to_string());

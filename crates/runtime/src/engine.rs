@@ -1,7 +1,8 @@
 //! The engine port and the embedded engine: a run from request to report.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -16,7 +17,7 @@ use crate::framing::{
     cancelled, finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, unfinished,
     waiting, waits_at,
 };
-use crate::journal::{Decision, JournalError, NewRun, StepRecord, StoredRun};
+use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun};
 use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::RunReport;
@@ -51,6 +52,17 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError>;
+
+    /// The same for a run that waits for its turn: it is written down now, and driven once what is handed back is
+    /// awaited. An engine that has no queue begins the run.
+    async fn enqueue(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+    ) -> Result<Begun, JournalError> {
+        self.begin(run_id, document, request).await
+    }
 
     /// Goes on with a run that was interrupted or waited. Steps that have a result are not repeated.
     /// `auth` is that of the original request, which is never stored.
@@ -120,8 +132,6 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
 pub struct EmbeddedEngine {
     services: Services,
     kinds: StepKinds,
-    /// The runs that this engine is driving.
-    active: Arc<Mutex<HashSet<String>>>,
     turns: Arc<Turns>,
     stopping: tokio::sync::watch::Sender<bool>,
     /// The plans of the documents that were run last, the newest last.
@@ -138,6 +148,15 @@ struct Known {
     steps: Vec<StepRecord>,
     calls: Calls,
     decisions: Decisions,
+    /// How long processes have driven it before.
+    used: Duration,
+}
+
+impl Known {
+    fn of(stored: StoredRun) -> Known {
+        let decisions = Decisions { made: stored.decisions.into_iter().collect(), ..Decisions::default() };
+        Known { steps: stored.steps, calls: Calls::new(stored.calls), decisions, used: stored.used }
+    }
 }
 
 impl EmbeddedEngine {
@@ -146,7 +165,6 @@ impl EmbeddedEngine {
         EmbeddedEngine {
             kinds: StepKinds::with(services.opcua.as_ref()),
             services,
-            active: Arc::default(),
             turns: Arc::default(),
             stopping: tokio::sync::watch::Sender::new(false),
             plans: Arc::default(),
@@ -191,27 +209,52 @@ impl EmbeddedEngine {
     /// Drives a run that the journal knows to its end, and writes the end down.
     async fn drive(
         &self,
+        driver: Driver,
         run_id: &str,
         document: Arc<Document>,
         request: &Value,
         arrived_at: Timestamp,
         known: Known,
     ) -> Result<RunReport, JournalError> {
-        let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
-        let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
-        let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
-        span.end(&End::Run(&report));
-        self.services.observer.on(&Event::RunEnded { report: &report });
-        match report.ending() {
-            Some(ending) => {
-                let now = self.services.clock.now();
-                self.services.journal.end(run_id, &ending, &report.idle(), now).await?;
+        let journal = &self.services.journal;
+        let (mut driver, mut known) = (driver, known);
+        loop {
+            let made = known.decisions.made.values();
+            let decisions: Vec<String> = made.filter_map(|decision| decision.digest.clone()).collect();
+            let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
+            let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
+            let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
+            span.end(&End::Run(&report));
+            let now = self.services.clock.now();
+            if report.waits() {
+                let is_decided = journal
+                    .suspend(run_id, Pause { idle: &report.idle(), known: &decisions, at: now })
+                    .await?;
+                driver.settle();
+                if is_decided {
+                    // A question was decided while other steps were at work, and nobody else goes on with the run.
+                    drop(driver);
+                    match journal.claim(run_id, now).await {
+                        Ok((stored, claimed)) => {
+                            driver = claimed.with_clock(Arc::clone(&self.services.clock));
+                            known = Known::of(stored);
+                            continue;
+                        }
+                        Err(JournalError::Busy(_) | JournalError::Ended { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                    self.services.observer.on(&Event::RunEnded { report: &report });
+                    return Ok(report);
+                }
             }
-            None if report.waits() => self.services.journal.suspend(run_id).await?,
-            // The run is left to whoever resumes it.
-            None => {}
+            self.services.observer.on(&Event::RunEnded { report: &report });
+            if let Some(ending) = report.ending() {
+                journal.end(run_id, &ending, &report.idle(), now).await?;
+                driver.settle();
+            }
+            // A run that was interrupted is left to whoever resumes it.
+            return Ok(report);
         }
-        Ok(report)
     }
 
     async fn work(
@@ -247,14 +290,17 @@ impl EmbeddedEngine {
             reports: Mutex::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
+            asked: Mutex::default(),
             spending: Spending::new(plan.policy.budget, started),
             span,
             turns: &self.turns,
             stopping: self.stopping.subscribe(),
+            halting: tokio::sync::watch::Sender::new(false),
             unwritten: Mutex::new(None),
         };
         let limit = time_limit(&document, &services.limits);
-        let result = match tokio::time::timeout(limit, run.drive(known.steps)).await {
+        let left = limit.saturating_sub(known.used);
+        let result = match tokio::time::timeout(left, run.drive(known.steps)).await {
             Ok(Ok(result)) => result,
             Ok(Err(Stop::Journal(error))) => return Err(error),
             Ok(Err(Stop::Cancelled)) => Err(cancelled()),
@@ -269,26 +315,49 @@ impl EmbeddedEngine {
         Ok(report_of(&run, nodes, result, duration))
     }
 
-    /// Marks a run as driven by this engine, so that nobody drives it a second time.
-    fn activate(&self, run_id: &str) -> Result<Active, JournalError> {
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        if !active.insert(run_id.to_owned()) {
-            return Err(JournalError::Busy(run_id.to_owned()));
-        }
-        Ok(Active { runs: Arc::clone(&self.active), run_id: run_id.to_owned() })
-    }
-
-    /// The future that drives a run which the journal knows.
+    /// The future that drives a run which the journal knows. The driver goes with it, so that a run whose future
+    /// is dropped is given back.
     fn begun(
         &self,
-        active: Active,
+        driver: Driver,
+        run_id: &str,
         document: Arc<Document>,
         request: Value,
         arrived_at: Timestamp,
         known: Known,
     ) -> Begun {
-        let engine = self.clone();
-        Box::pin(async move { engine.drive(&active.run_id, document, &request, arrived_at, known).await })
+        let (engine, run_id) = (self.clone(), run_id.to_owned());
+        let driver = driver.with_clock(Arc::clone(&self.services.clock));
+        Box::pin(async move { engine.drive(driver, &run_id, document, &request, arrived_at, known).await })
+    }
+
+    /// What is known about a run that begins: what was decided before anyone is asked.
+    fn foreseen(&self) -> Known {
+        let decisions = Decisions { foreseen: self.decided.clone(), ..Decisions::default() };
+        Known { decisions, ..Known::default() }
+    }
+
+    /// Writes a run down that starts with this request.
+    async fn write_down(
+        &self,
+        run_id: &str,
+        document: &Arc<Document>,
+        request: &Value,
+        is_queued: bool,
+    ) -> Result<(Driver, Timestamp), JournalError> {
+        let started_at = self.services.clock.now();
+        let (stored, had_auth) = request::without_auth(request);
+        let run = NewRun {
+            id: run_id.to_owned(),
+            document: Arc::clone(document),
+            request: stored,
+            had_auth,
+            started_at,
+            begun_at: started_at,
+            replay_of: None,
+            is_queued,
+        };
+        Ok((self.services.journal.begin(&run).await?, started_at))
     }
 }
 
@@ -308,32 +377,38 @@ impl Engine for EmbeddedEngine {
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        let active = self.activate(run_id)?;
-        let started_at = self.services.clock.now();
-        let (stored, had_auth) = request::without_auth(request);
-        let run = NewRun {
-            id: run_id.to_owned(),
-            document: Arc::clone(&document),
-            request: stored,
-            had_auth,
-            started_at,
-            replay_of: None,
-        };
-        self.services.journal.begin(&run).await?;
-        let known = Known { decisions: Decisions(self.decided.clone()), ..Known::default() };
-        Ok(self.begun(active, document, request.clone(), started_at, known))
+        let (driver, started_at) = self.write_down(run_id, &document, request, false).await?;
+        let known = self.foreseen();
+        Ok(self.begun(driver, run_id, document, request.clone(), started_at, known))
+    }
+
+    async fn enqueue(
+        &self,
+        run_id: &str,
+        document: Arc<Document>,
+        request: &Value,
+    ) -> Result<Begun, JournalError> {
+        let (driver, started_at) = self.write_down(run_id, &document, request, true).await?;
+        let known = self.foreseen();
+        let (services, id) = (self.services.clone(), run_id.to_owned());
+        let driven = self.begun(driver, run_id, document, request.clone(), started_at, known);
+        Ok(Box::pin(async move {
+            services.journal.start(&id, services.clock.now()).await?;
+            driven.await
+        }))
     }
 
     async fn take_up(&self, run_id: &str, auth: Option<Value>) -> Result<Begun, JournalError> {
-        let active = self.activate(run_id)?;
-        let stored = self.services.journal.claim(run_id).await?;
-        let request = with_auth(run_id, stored.request, stored.had_auth, auth)?;
-        let known = Known {
-            steps: stored.steps,
-            calls: Calls::new(stored.calls),
-            decisions: Decisions(stored.decisions.into_iter().collect()),
+        let (stored, driver) = self.services.journal.claim(run_id, self.services.clock.now()).await?;
+        let request = match with_auth(run_id, stored.request.clone(), stored.had_auth, auth) {
+            Ok(request) => request,
+            Err(error) => {
+                driver.undo();
+                return Err(error);
+            }
         };
-        Ok(self.begun(active, stored.document, request, stored.summary.started_at, known))
+        let (document, arrived_at) = (Arc::clone(&stored.document), stored.summary.started_at);
+        Ok(self.begun(driver, run_id, document, request, arrived_at, Known::of(stored)))
     }
 
     async fn again(
@@ -359,31 +434,20 @@ impl Engine for EmbeddedEngine {
             request: stored.request,
             had_auth: stored.had_auth,
             started_at: stored.summary.started_at,
+            begun_at: self.services.clock.now(),
             replay_of: Some(original),
+            is_queued: false,
         };
-        let active = self.activate(run_id)?;
-        self.services.journal.begin(&run).await?;
+        let driver = self.services.journal.begin(&run).await?;
         for step in &steps {
             self.services.journal.record(run_id, step, None).await?;
         }
         let known = Known { steps, ..Known::default() };
-        Ok(self.begun(active, stored.document, request, run.started_at, known))
+        Ok(self.begun(driver, run_id, stored.document, request, run.started_at, known))
     }
 
     fn shut_down(&self) {
         self.stopping.send_replace(true);
-    }
-}
-
-/// Takes the mark away, also when the run's future is dropped.
-struct Active {
-    runs: Arc<Mutex<HashSet<String>>>,
-    run_id: String,
-}
-
-impl Drop for Active {
-    fn drop(&mut self) {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run_id);
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_diag::Code;
+use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
 
 /// A failure with everything an error port, a report and a person need.
@@ -54,6 +55,8 @@ pub enum Kind {
     Interrupted,
     /// A person has to decide first.
     Waiting,
+    /// A person decided against it.
+    Denied,
 }
 
 impl Kind {
@@ -72,13 +75,14 @@ impl Kind {
             Kind::Cancelled => "cancelled",
             Kind::Interrupted => "interrupted",
             Kind::Waiting => "waiting",
+            Kind::Denied => "denied",
         }
     }
 
     #[must_use]
     pub(crate) fn from_word(word: &str) -> Option<Kind> {
         use Kind::{
-            Budget, Cancelled, Code, Configuration, Interrupted, Refused, Request, Timeout, Upstream,
+            Budget, Cancelled, Code, Configuration, Denied, Interrupted, Refused, Request, Timeout, Upstream,
             Validation, Value, Waiting,
         };
         let kinds = [
@@ -94,6 +98,7 @@ impl Kind {
             Cancelled,
             Interrupted,
             Waiting,
+            Denied,
         ];
         kinds.into_iter().find(|kind| kind.word() == word)
     }
@@ -129,6 +134,24 @@ impl Failure {
     pub fn at(mut self, origin: Option<Origin>) -> Self {
         self.origin = self.origin.or(origin);
         self
+    }
+
+    /// The failure of a value that [`Failure::to_error_value`] gave, as far as the value has it.
+    pub(crate) fn of_error_value(error: &Value) -> Failure {
+        let text = |key: &str| error.get(key).and_then(Value::as_str);
+        let code = text("code").and_then(stave_diag::lookup).map_or(codes::CODE_FAILED, |info| info.code);
+        let kind = text("kind").and_then(Kind::from_word).unwrap_or(Kind::Code);
+        let mut failure = Failure::new(code, kind, text("reason").unwrap_or_default());
+        failure.retryable = error.get("retryable").and_then(Value::as_bool).unwrap_or_default();
+        failure.details = error.get("details").cloned().unwrap_or_default();
+        failure
+    }
+
+    /// Whether the work is put off and not over: it waits for a person, or its run is coming to rest. Such a
+    /// failure is never a result; no fallback, error route, tool answer or list of errors takes it.
+    #[must_use]
+    pub fn is_pause(&self) -> bool {
+        matches!(self.kind, Kind::Waiting | Kind::Interrupted)
     }
 
     /// The value that travels along an edge from an error port.

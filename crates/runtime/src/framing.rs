@@ -8,11 +8,12 @@ use stave_exec::Document;
 
 use crate::failure::{Failure, Kind};
 use crate::journal::{Ending, JournalError, StepRecord};
-use crate::plan::Plan;
+use crate::plan::{Node, Plan};
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::Request;
 use crate::run::Run;
 use crate::services::Limits;
+use crate::steps;
 
 /// The nodes as they stand before anything has happened.
 pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
@@ -61,17 +62,61 @@ pub(crate) fn kept_steps(
             failed.map(|step| index(&step.node)).collect::<Result<_, _>>()?
         }
     };
-    while let Some(node) = waiting.pop() {
-        if let Some(again) = again.get_mut(node).filter(|again| !**again) {
-            *again = true;
-            let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
-            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.edges.get(*edge)?.to)));
-        }
-    }
+    mark_with_followers(plan, &mut again, &mut waiting);
+    ask_again(plan, run, &steps, &mut again)?;
     Ok(steps
         .into_iter()
         .filter(|step| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false)))
         .collect())
+}
+
+/// Marks nodes and everything that edges lead to from them.
+fn mark_with_followers(plan: &Plan, marked: &mut [bool], waiting: &mut Vec<usize>) {
+    while let Some(node) = waiting.pop() {
+        if let Some(mark) = marked.get_mut(node).filter(|mark| !**mark) {
+            *mark = true;
+            let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
+            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.edges.get(*edge)?.to)));
+        }
+    }
+}
+
+/// A decision was made for one attempt of what follows from it. Where a step with effects is done again, the
+/// decision before it is asked for again; when that would repeat effects that nobody wanted repeated, the replay is
+/// refused.
+fn ask_again(plan: &Plan, run: &str, records: &[StepRecord], again: &mut [bool]) -> Result<(), JournalError> {
+    let asks = |node: &Node| node.kind == steps::APPROVE;
+    let acts = |node: &Node| node.effects && !asks(node);
+    let at = |index: &usize| plan.nodes.get(*index);
+    let kept = |again: &[bool], index: usize| again.get(index) == Some(&false);
+    let recorded: Vec<usize> = records.iter().filter_map(|step| plan.index(&step.node)).collect();
+    for asker in &recorded {
+        let Some(node) = at(asker) else { continue };
+        let has_asked = asks(node) || node.tools.iter().filter_map(at).any(asks);
+        if !has_asked || !kept(again, *asker) {
+            continue;
+        }
+        let mut after = vec![false; plan.nodes.len()];
+        mark_with_followers(plan, &mut after, &mut vec![*asker]);
+        let is_after = |index: usize| after.get(index) == Some(&true);
+        let acting = plan
+            .nodes
+            .iter()
+            .enumerate()
+            .find(|(index, node)| is_after(*index) && !kept(again, *index) && acts(node));
+        let Some((_, acting)) = acting else { continue };
+        let repeated = recorded
+            .iter()
+            .any(|index| is_after(*index) && kept(again, *index) && at(index).is_some_and(acts));
+        if repeated {
+            let (run, acting, from) = (run.to_owned(), acting.id.clone(), node.id.clone());
+            return Err(JournalError::DecisionUsed { run, node: acting, from });
+        }
+        for (index, mark) in again.iter_mut().enumerate() {
+            *mark |= is_after(index);
+        }
+    }
+    Ok(())
 }
 
 /// The report of a run that nothing was done for.
@@ -99,7 +144,7 @@ pub(crate) fn report_of(
 ) -> RunReport {
     let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == Kind::Waiting);
     for (node, report) in run.plan.nodes.iter().zip(&mut nodes) {
-        if node.tool && report.status == Status::Waiting {
+        if node.tool && report.status == Status::Waiting && report.reason.is_none() {
             report.status = Status::Skipped;
             report.reason = Some("nothing called it".to_owned());
         }

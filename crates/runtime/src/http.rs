@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
+use stave_script::address::host_name;
 use url::{Host, Url};
 
 use crate::hosts::Hosts;
@@ -96,15 +97,6 @@ impl AllowList {
             Allowed::Everywhere => true,
         }
     }
-}
-
-/// The host of a URL as lists have it: in small letters, without brackets and without a dot at its end.
-pub(crate) fn host_name(url: &Url) -> Option<String> {
-    Some(match url.host()? {
-        Host::Domain(name) => name.trim_end_matches('.').to_ascii_lowercase(),
-        Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
-    })
 }
 
 impl HttpClient {

@@ -16,7 +16,7 @@ use crate::budget::{Spending, Spent};
 use crate::calls::Calls;
 use crate::failure::Failure;
 use crate::framing;
-use crate::journal::{CallRecord, Decision, JournalError, StepRecord};
+use crate::journal::{CallRecord, Decision, JournalError, Question, StepRecord};
 use crate::plan::{INPUT, Plan};
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::Request;
@@ -69,8 +69,8 @@ pub struct StepCall {
 /// What a step came to.
 #[derive(Debug)]
 pub enum StepOutcome {
-    /// It waits for a person, as its report says.
-    Waits(Box<NodeReport>),
+    /// It waits for people, as the reports of the node and of those it runs say.
+    Waits(Vec<NodeReport>, Vec<Question>),
     /// Its result, and what it wants remembered. Neither is written down yet.
     Done(Box<StepRecord>, Option<Commit>),
 }
@@ -142,7 +142,9 @@ impl Interpreter {
         decisions: HashMap<String, Decision>,
     ) -> Result<StepOutcome, JournalError> {
         let (run, index) = self.run_of_step(call)?;
-        let run = Run { calls: Calls::new(calls), decisions: Decisions(decisions), ..run };
+        let decisions = Decisions { made: decisions, ..Decisions::default() };
+        let run = Run { calls: Calls::new(calls), decisions, ..run };
+        run.restore_spending();
         let Some(node) = self.plan.nodes.get(index) else { return Err(self.unknown(&call.node)) };
         let tool_inputs: Vec<(usize, Object)> = call
             .tool_inputs
@@ -151,8 +153,9 @@ impl Interpreter {
             .collect();
         match run.work(index, node, &call.inputs, &tool_inputs).await {
             Ok(task::Work::Waits) => {
-                let mut reports = run.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Ok(StepOutcome::Waits(Box::new(reports.swap_remove(index))))
+                let reports = run.reports_of_waiting(index, node);
+                let asked = run.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
+                Ok(StepOutcome::Waits(reports, asked.into_values().collect()))
             }
             Ok(task::Work::Done(record, commit)) => Ok(StepOutcome::Done(record, commit)),
             Err(Stop::Journal(error)) => Err(error),
@@ -200,11 +203,13 @@ impl Interpreter {
             reports: Mutex::new(reports),
             calls: Calls::default(),
             decisions: Decisions::default(),
+            asked: Mutex::default(),
             spending,
             span: &self.span,
             turns: &self.turns,
             // Whoever drives the graph decides when it stops.
             stopping: tokio::sync::watch::channel(false).1,
+            halting: tokio::sync::watch::Sender::new(false),
             unwritten: Mutex::new(None),
         }
     }
@@ -263,10 +268,16 @@ impl Graph<'_> {
         }
     }
 
-    /// A step waits for a person.
-    pub fn wait(&mut self, waiting: NodeReport) {
-        let Some(index) = self.run.plan.index(&waiting.id) else { return };
-        self.run.report(index, |report| *report = waiting);
+    /// A step waits for people.
+    pub fn wait(&mut self, node: &str, reports: Vec<NodeReport>, questions: Vec<Question>) {
+        let Some(index) = self.run.plan.index(node) else { return };
+        for waiting in reports {
+            if let Some(index) = self.run.plan.index(&waiting.id) {
+                self.run.report(index, |report| *report = waiting);
+            }
+        }
+        let asked = questions.into_iter().map(|question| (question.path.clone(), question));
+        self.run.asked.lock().unwrap_or_else(PoisonError::into_inner).extend(asked);
         if !self.progress.waiting.contains(&index) {
             self.progress.waiting.push(index);
         }
@@ -274,6 +285,10 @@ impl Graph<'_> {
 
     /// A step waits no longer.
     pub fn go_on(&mut self, node: &str) {
+        let below = format!("{node}/");
+        let mut asked = self.run.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.retain(|path, _| path != node && !path.starts_with(&below));
+        drop(asked);
         let index = self.run.plan.index(node);
         self.progress.waiting.retain(|waiting| Some(*waiting) != index);
     }

@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stave_llm::Provider;
-use url::Url;
-
-use crate::http::host_name;
+use stave_script::address::host_of;
 
 /// The hosts that a project names for models.
 #[derive(Debug, Clone, Default)]
@@ -54,12 +52,6 @@ impl ModelHosts {
         }
         Some(format!("host `{host}` of the model's endpoint is not one that the project names"))
     }
-}
-
-/// The host of an address, as lists have it.
-#[must_use]
-pub fn host_of(endpoint: &str) -> Option<String> {
-    host_name(&Url::parse(endpoint).ok()?)
 }
 
 #[cfg(test)]

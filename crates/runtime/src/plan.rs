@@ -129,6 +129,8 @@ impl Plan {
         }
         let mut plan = Plan { document, nodes, edges, policy, is_workflow, by_id };
         plan.find_tools();
+        plan.add_effects_of_tools();
+        plan.refuse_lost_edges()?;
         plan.refuse_cycle()?;
         if is_workflow {
             plan.find_named_steps();
@@ -153,6 +155,31 @@ impl Plan {
                 node.tools = tools;
             }
         }
+    }
+
+    /// What a node runs itself has its effects on the node's behalf, at any depth.
+    fn add_effects_of_tools(&mut self) {
+        loop {
+            let has_effects = |index: &usize| self.nodes.get(*index).is_some_and(|node| node.effects);
+            let found =
+                self.nodes.iter().position(|node| !node.effects && node.tools.iter().any(has_effects));
+            let Some(node) = found.and_then(|index| self.nodes.get_mut(index)) else { return };
+            node.effects = true;
+        }
+    }
+
+    /// A node that runs only when another one calls it gives its result to the caller. An edge out of it would
+    /// never carry anything.
+    fn refuse_lost_edges(&self) -> Result<(), Failure> {
+        let lost = self.edges.iter().find(|edge| self.nodes.get(edge.from).is_some_and(|node| node.tool));
+        let Some((edge, node)) = lost.and_then(|edge| Some((edge, self.nodes.get(edge.from)?))) else {
+            return Ok(());
+        };
+        let message = format!(
+            "`{}` runs only when another node calls it, and an edge out of it carries nothing",
+            node.id
+        );
+        Err(bad_document(message).at(edge.origin.or(node.origin)))
     }
 
     /// Finds the steps that arguments name and that are done by then whatever the timing.

@@ -1,6 +1,6 @@
 //! One run in progress, and how one of its nodes is executed: attempts, time, state, ports.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::failure::Kind;
 use crate::interpolate::Scope;
-use crate::journal::{Decision, JournalError};
+use crate::journal::{Decision, JournalError, Question};
 use crate::observer::Event;
 use crate::plan::{INPUT, Node, OUTPUT, Plan};
 use crate::port::Side;
@@ -47,18 +47,36 @@ pub struct Run<'r> {
     /// The answers to calls that were made before the run was interrupted.
     pub calls: Calls,
     pub decisions: Decisions,
+    /// What this process has asked people, by the path of the execution that asks.
+    pub(crate) asked: Mutex<BTreeMap<String, Question>>,
     pub(crate) spending: Spending,
     pub span: &'r Traced,
     pub turns: &'r Turns,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
+    /// Whether the run is coming to rest: what has effects is let finish, and nothing further begins.
+    pub(crate) halting: tokio::sync::watch::Sender<bool>,
     /// Why an answer on the way could not be written down, which ends the run.
     pub unwritten: Mutex<Option<JournalError>>,
 }
 
-/// What people decided, by node.
-#[derive(Debug, Default)]
-pub struct Decisions(pub HashMap<String, Decision>);
+/// What people decided.
+#[derive(Debug, Default, Clone)]
+pub struct Decisions {
+    /// By the path of the execution that asked.
+    pub made: HashMap<String, Decision>,
+    /// Decisions about every question of a node, made before anyone is asked: for tests of flows.
+    pub foreseen: HashMap<String, Decision>,
+}
+
+impl Decisions {
+    /// The decision about a question; one that was made about another does not count.
+    pub(crate) fn about(&self, question: &Question) -> Option<&Decision> {
+        let made = self.made.get(&question.path);
+        let made = made.filter(|decision| decision.digest.as_ref() == Some(&question.digest));
+        made.or_else(|| self.foreseen.get(&question.node))
+    }
+}
 
 /// One attempt of one node, as its step sees it.
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +150,9 @@ impl Run<'_> {
             let result = self.cached(execution, &mut attempts).await;
             let took = self.services.clock.elapsed().saturating_sub(started);
             self.report(index, |report| {
-                report.attempts += attempts;
+                let waits = matches!(&result, Err(failure) if failure.is_pause());
+                // Waiting is no attempt; the one after the decision is.
+                report.attempts += if waits { 0 } else { attempts };
                 // A clock that was set back in between tells nothing.
                 let offset = Duration::try_from(offset).unwrap_or_default();
                 report.started.get_or_insert(offset);
@@ -142,7 +162,8 @@ impl Run<'_> {
                         report.status = Status::Ok;
                         report.failure = None;
                     }
-                    Err(failure) if failure.kind == Kind::Waiting => {
+                    Err(failure) if failure.is_pause() => {
+                        report.status = Status::Waiting;
                         report.reason = Some(failure.message.clone());
                     }
                     Err(failure) => {
@@ -193,6 +214,7 @@ impl Run<'_> {
         attempts: &mut u32,
     ) -> Result<(Object, Option<Commit>), Failure> {
         let Execution { index, node, inputs, .. } = execution;
+        self.halted()?;
         self.check_context(node)?;
         self.hold_to_contract(node, inputs)?;
         let Some(key) = self.cache_key(node, inputs)? else {
@@ -292,7 +314,7 @@ impl Run<'_> {
             match result {
                 Err(failure) if failure.retryable && *attempts <= retries => {
                     match policy.wait(*attempts - 1, failure.retry_after, &mut jitter) {
-                        Some(wait) => tokio::time::sleep(wait).await,
+                        Some(wait) => self.unless_halted(tokio::time::sleep(wait)).await?,
                         None => return Err(failure),
                     }
                 }
@@ -389,7 +411,7 @@ impl Run<'_> {
         Ok(outputs)
     }
 
-    fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
+    pub(crate) fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
         let Some(state) = &node.state else {
             return Err(state_failure("the node has no state".to_owned()));
         };
@@ -460,15 +482,6 @@ impl<'c> Call<'c> {
             prompt_output: self.prompt_output,
             secrets: None,
         }
-    }
-
-    /// Counts a call to someone outside, unless the run has made as many as it may.
-    pub fn count(&self) -> Result<(), Failure> {
-        // Such a call has no tokens, and costs nothing that the price table knows.
-        let free = Some(stave_llm::prices::Cost::from_micros(0));
-        self.run.spending.reserve(0, free, 0, self.services.clock.elapsed())?;
-        self.run.report(self.index, |report| report.calls += 1);
-        Ok(())
     }
 
     /// The sandbox's limits with the node's time.

@@ -15,7 +15,7 @@ use stave_diag::codes::run as codes;
 use crate::Failure;
 use crate::edges::Signal;
 use crate::failure::Kind;
-use crate::journal::StepRecord;
+use crate::journal::{Question, StepRecord};
 use crate::plan::{Node, OUTPUT, Plan};
 use crate::report::{NodeReport, RunFailure, Status};
 use crate::run::Run;
@@ -110,6 +110,7 @@ impl Run<'_> {
         let plan = self.plan;
         let mut progress = Progress::new(plan);
         self.restore(known, &mut progress);
+        self.restore_spending();
         let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
         cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         cancellation.reset();
@@ -129,12 +130,13 @@ impl Run<'_> {
                 tokio::select! {
                     finished = tasks.next() => break finished,
                     _ = cancellation.tick(), if self.services.journal.is_durable() && progress.stop.is_none() => {
-                        if self.services.journal.is_cancelled(&self.id).await.map_err(Stop::Journal)? {
-                            progress.stop = Some(Stop::Cancelled);
+                        // A journal that can not be read says nothing; the next look may.
+                        if self.services.journal.is_cancelled(&self.id).await.unwrap_or_default() {
+                            self.stop(&mut progress, Stop::Cancelled);
                         }
                     }
                     () = stopped(&mut stopping), if progress.stop.is_none() => {
-                        progress.stop = Some(Stop::Interrupted);
+                        self.stop(&mut progress, Stop::Interrupted);
                     }
                 }
                 // What has effects is let finish, so that it is known what it came to.
@@ -147,7 +149,9 @@ impl Run<'_> {
             }
             match finished {
                 Some((_, Ok(finished))) => self.take(finished, &mut progress),
-                Some((_, Err(Stop::Cancelled))) => progress.stop = Some(Stop::Cancelled),
+                Some((_, Err(stop @ (Stop::Cancelled | Stop::Interrupted)))) => {
+                    self.stop(&mut progress, stop);
+                }
                 Some((_, Err(stop))) => return Err(stop),
                 None => break,
             }
@@ -161,6 +165,14 @@ impl Run<'_> {
             return Err(stop);
         }
         self.conclude(&mut progress).map_err(Stop::Waiting)
+    }
+
+    /// Lets nothing further begin, at the top or inside a step. The first reason stands, but for a cancellation.
+    fn stop(&self, progress: &mut Progress, stop: Stop) {
+        self.halt();
+        if progress.stop.is_none() || matches!(stop, Stop::Cancelled) {
+            progress.stop = Some(stop);
+        }
     }
 
     /// The next node that can start, with what reaches it. The first of the document comes first. Nodes that
@@ -190,12 +202,22 @@ impl Run<'_> {
         if !progress.waiting.is_empty() && progress.failed.is_none() {
             progress.waiting.sort_unstable();
             let nodes = progress.waiting.iter().filter_map(|index| self.plan.nodes.get(*index));
-            return Err(nodes.map(|node| node.id.clone()).collect());
+            return Err(nodes.flat_map(|node| self.asked_by(&node.id)).collect());
         }
         Ok(match progress.failed.take() {
             Some(failed) => Err(failed),
             None => self.response(progress),
         })
+    }
+
+    /// The executions that ask a person below a node, as people name them.
+    fn asked_by(&self, node: &str) -> Vec<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_below =
+            |path: &str| path.strip_prefix(node).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let asking: Vec<String> =
+            asked.values().filter(|question| is_below(&question.path)).map(Question::address).collect();
+        if asking.is_empty() { vec![node.to_owned()] } else { asking }
     }
 
     /// Takes up what the journal knows: every step with a result is done, and its edges are settled.
@@ -329,6 +351,14 @@ impl Run<'_> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = node.tools.iter().filter_map(|tool| reports.get(*tool));
         let called = tools.filter(|report| report.status != Status::Waiting);
+        reports.get(index).into_iter().chain(called).cloned().collect()
+    }
+
+    /// The reports of a node that waits for a person and of the nodes that it has called.
+    pub(crate) fn reports_of_waiting(&self, index: usize, node: &Node) -> Vec<NodeReport> {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = node.tools.iter().filter_map(|tool| reports.get(*tool));
+        let called = tools.filter(|report| report.status != Status::Waiting || report.reason.is_some());
         reports.get(index).into_iter().chain(called).cloned().collect()
     }
 

@@ -9,7 +9,7 @@ use stave_llm::prices::Prices;
 use stave_llm::recording::Redactor;
 use stave_llm::{Secret, Transport};
 use stave_prompt::plugins::Plugin;
-use stave_script::{PythonPool, Renderer};
+use stave_script::{PythonPool, Templates};
 
 use crate::cache::ResultCache;
 use crate::features::FeatureStore;
@@ -28,7 +28,7 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
     pub python: Arc<PythonPool>,
-    pub templates: Arc<Renderer>,
+    pub templates: Arc<Templates>,
     pub models: Arc<dyn Transport>,
     pub prices: Arc<Prices>,
     pub http: HttpClient,

@@ -16,6 +16,7 @@ use crate::report::{RunFailure, Status};
 use crate::run::{Outcome, Run};
 use crate::state::{Commit, StateError};
 use crate::transitions;
+use crate::turns::RecordTurn;
 
 /// How often a step is done again because another run changed its record in the meantime.
 pub const STATE_CONFLICTS: u32 = 64;
@@ -69,6 +70,7 @@ impl Run<'_> {
         inputs: Object,
         tool_inputs: Vec<(usize, Object)>,
     ) -> Result<Finished, Stop> {
+        let _turn = self.record_turn(node, &inputs).await;
         let mut conflicts = 0;
         loop {
             let (record, commit) = match self.work(index, node, &inputs, &tool_inputs).await? {
@@ -93,6 +95,16 @@ impl Run<'_> {
         }
     }
 
+    /// Waits for the node's turn at its state record and holds it until the result is written. The nodes that a step
+    /// calls as tools have none of their own, so that a step never waits for itself.
+    async fn record_turn(&self, node: &Node, inputs: &Object) -> Option<RecordTurn<'_>> {
+        node.state.as_ref()?;
+        // A key that can not be filled fails the step when it is attempted.
+        let key = self.record_key(node, inputs).ok()?;
+        let turns = self.services.state.turns(&key).unwrap_or(&self.turns.records);
+        Some(turns.take(key).await)
+    }
+
     /// Does a node's work once and settles its edges. Nothing of it is written down.
     pub(crate) async fn work(
         &self,
@@ -105,8 +117,10 @@ impl Run<'_> {
         if let Some(error) = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(Stop::Journal(error));
         }
-        if matches!(&outcome.outputs, Err(failure) if failure.kind == Kind::Waiting) {
-            return Ok(Work::Waits);
+        match &outcome.outputs {
+            Err(failure) if failure.kind == Kind::Waiting => return Ok(Work::Waits),
+            Err(failure) if failure.kind == Kind::Interrupted => return Err(Stop::Interrupted),
+            _ => {}
         }
         let commit = outcome.commit.take();
         Ok(Work::Done(Box::new(self.settled(index, node, outcome).await), commit))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use stave_canon::{Object, Timestamp, Value};
 use stave_llm::prices::Cost;
 use stave_runtime::interpreter::StepCall;
-use stave_runtime::journal::{Decision, Ending, RunStatus, StepRecord, codec};
+use stave_runtime::journal::{Decision, Ending, Question, RunStatus, StepRecord, codec};
 use stave_runtime::{RunReport, Spent};
 
 use crate::error::ScaleError;
@@ -43,14 +43,18 @@ pub(crate) struct Job {
     pub(crate) tool_reports: String,
     pub(crate) spent: Spent,
     pub(crate) effects: bool,
-    pub(crate) decision: Option<Decision>,
+    /// What people decided about the step and what it runs, by path.
+    pub(crate) decisions: HashMap<String, Decision>,
 }
 
 /// What a step came to.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// It waits for a person, as its report says.
-    Waits(String),
+    /// It waits for people, as the reports say. The questions are calls.
+    Waits {
+        reports: String,
+        questions: Vec<String>,
+    },
     Done {
         node: String,
         record: Packed,
@@ -101,13 +105,12 @@ impl Job {
             ("calls", self.spent.calls.into()),
             ("steps", self.spent.steps.into()),
             ("effects", self.effects.into()),
-            ("decision", self.decision.as_ref().map(codec::encode_decision).into()),
+            ("decisions", decisions_value(&self.decisions)),
         ])
     }
 
     pub(crate) fn of_value(value: &Value) -> Result<Job, ScaleError> {
         let cost = text(value, "cost_picodollars")?.parse().map_err(|_| damaged("cost_picodollars"))?;
-        let decision = value.get("decision").and_then(Value::as_str).map(codec::decode_decision);
         Ok(Job {
             run: text(value, "run")?,
             project: text(value, "project")?,
@@ -124,7 +127,7 @@ impl Job {
                 steps: count(value, "steps")?,
             },
             effects: value.get("effects").and_then(Value::as_bool).unwrap_or_default(),
-            decision: decision.transpose().map_err(|error| ScaleError::Damaged(error.to_string()))?,
+            decisions: decisions_of(value.get("decisions"))?,
         })
     }
 
@@ -168,7 +171,10 @@ fn inputs_of(text: &str) -> Result<(Object, Vec<(String, Object)>), ScaleError> 
 impl Answer {
     pub(crate) fn to_value(&self) -> Value {
         match self {
-            Answer::Waits(report) => Value::from_iter([("waits", report.as_str())]),
+            Answer::Waits { reports, questions } => Value::from_iter([
+                ("waits", Value::from(reports.as_str())),
+                ("asks", questions.clone().into()),
+            ]),
             Answer::Done { node, record } => {
                 Value::from_iter([("node", Value::from(node.as_str())), ("record", record.to_value())])
             }
@@ -177,10 +183,20 @@ impl Answer {
 
     pub(crate) fn of_value(value: &Value) -> Result<Answer, ScaleError> {
         match value.get("waits").and_then(Value::as_str) {
-            Some(report) => Ok(Answer::Waits(report.to_owned())),
+            Some(reports) => {
+                let asks = value.get("asks").and_then(Value::as_array).unwrap_or_default();
+                let questions = asks.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                Ok(Answer::Waits { reports: reports.to_owned(), questions })
+            }
             None => Ok(Answer::Done { node: text(value, "node")?, record: packed(value, "record")? }),
         }
     }
+}
+
+/// The question that a text is; see [`Answer::Waits`].
+pub(crate) fn question_of(text: &str) -> Result<Question, ScaleError> {
+    let call = codec::decode_call(text).map_err(|error| ScaleError::Damaged(error.to_string()))?;
+    Question::of_call(&call).ok_or_else(|| damaged("asks"))
 }
 
 /// Several records as one text.

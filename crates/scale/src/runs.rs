@@ -8,14 +8,14 @@ use async_trait::async_trait;
 use reqwest::Method;
 use stave_canon::{Timestamp, Value};
 use stave_runtime::journal::{
-    Decision, Ending, JournalError, RunFilter, RunStatus, RunSummary, Runs, StoredRun, codec,
+    Decision, Ending, JournalError, RunFilter, RunStatus, RunSummary, Runs, StoredRun, codec, questions,
 };
 
 use crate::client::Client;
 use crate::error::ScaleError;
 use crate::keys::{ProjectKey, RUN, in_query};
 use crate::messages::{self, Start, record_of, report_of};
-use crate::services::{DECIDED, HEAD, STANDING, STEPS};
+use crate::services::{ASKED, DECIDED, HEAD, STANDING, STEPS};
 use crate::store::{Packed, Store};
 
 /// How often and how long is looked whether a run has taken something up.
@@ -103,6 +103,11 @@ impl RestateRuns {
                 decisions.push((node.to_owned(), codec::decode_decision(text)?));
             }
         }
+        let mut questions = Vec::new();
+        for asked in state.iter().filter(|(key, _)| key.starts_with(ASKED)).map(|(_, asked)| asked) {
+            questions.push(messages::question_of(&messages::text(asked, "question")?)?);
+        }
+        questions.sort_by(|one, other| one.path.cmp(&other.path));
         let (mut status, ended_at, rests) = stands(standing)?;
         if status == RunStatus::Running
             && self.invocation(run).await?.is_some_and(|(_, status)| status == "paused")
@@ -126,6 +131,7 @@ impl RestateRuns {
             ended_at,
             steps: steps.len() as u64,
             replay_of: head.replay_of,
+            crashes: 0,
         };
         let stored = StoredRun {
             summary,
@@ -136,7 +142,9 @@ impl RestateRuns {
             steps,
             calls: Vec::new(),
             decisions,
+            questions,
             ending,
+            used: Duration::ZERO,
             idle,
         };
         Ok((stored, rests))
@@ -185,7 +193,16 @@ impl Runs for RestateRuns {
             if fits {
                 let steps = steps.get(&self.project.run(&id)).copied().unwrap_or_default();
                 let (flow, started_at, replay_of) = (head.flow, head.started_at, head.replay_of);
-                runs.push(RunSummary { id, flow, status, started_at, ended_at, steps, replay_of });
+                runs.push(RunSummary {
+                    id,
+                    flow,
+                    status,
+                    started_at,
+                    ended_at,
+                    steps,
+                    replay_of,
+                    crashes: 0,
+                });
             }
         }
         runs.sort_by(|one, other| other.started_at.cmp(&one.started_at).then_with(|| other.id.cmp(&one.id)));
@@ -237,27 +254,38 @@ impl Runs for RestateRuns {
         Ok(RunStatus::Running)
     }
 
-    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError> {
-        let asked = Value::from_iter([
-            ("node", Value::from(node)),
-            ("decision", codec::encode_decision(&decision).into()),
-        ]);
-        let mut is_handed_over = false;
+    async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError> {
+        let mut handed_over: Option<Decision> = None;
         for _ in 0..LOOKS {
             let stored = self.show(run).await?;
-            if let Some((_, decided)) = stored.decisions.into_iter().find(|(decided, _)| decided == node) {
-                return Ok(decided);
+            let earlier = stored.decisions.into_iter().find(|(decided, _)| decided == path);
+            let earlier = earlier.map(|(_, decided)| decided);
+            if let (Some(handed_over), Some(earlier)) = (&handed_over, &earlier)
+                && handed_over.digest == earlier.digest
+            {
+                return Ok(earlier.clone());
             }
             let status = stored.summary.status;
             if status.is_terminal() {
                 return Err(JournalError::Ended { run: run.to_owned(), status });
             }
-            if !is_handed_over {
-                let answer = self.client.call(RUN, &self.project.run(run), "decide", &asked).await?;
-                is_handed_over = answer == Value::Bool(true);
-                if !is_handed_over {
-                    return Err(JournalError::NotAsked { run: run.to_owned(), node: node.to_owned() });
+            if handed_over.is_none() {
+                let open = stored.questions.iter().find(|question| question.path == path);
+                let is_earlier = |decided: &Decision| Some(decided) == earlier.as_ref();
+                let decided = questions::settle(run, path, open, earlier.clone(), decision.clone())?;
+                if is_earlier(&decided) {
+                    return Ok(decided);
                 }
+                let asked = Value::from_iter([
+                    ("node", Value::from(path)),
+                    ("decision", codec::encode_decision(&decided).into()),
+                ]);
+                let answer = self.client.call(RUN, &self.project.run(run), "decide", &asked).await?;
+                if answer != Value::Bool(true) {
+                    let node = questions::address(path);
+                    return Err(JournalError::QuestionChanged { run: run.to_owned(), node });
+                }
+                handed_over = Some(decided);
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }

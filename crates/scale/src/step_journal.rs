@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use stave_canon::{Timestamp, Value};
 use stave_runtime::NodeReport;
 use stave_runtime::journal::{
-    CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun, codec,
+    CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, StepRecord, StoredRun, codec,
 };
 use stave_runtime::state::Commit;
 
@@ -51,11 +51,15 @@ impl Journal for StepJournal {
         true
     }
 
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
         Err(not_here(&run.id))
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
+    async fn start(&self, run: &str, _: Timestamp) -> Result<(), JournalError> {
+        Err(not_here(run))
+    }
+
+    async fn claim(&self, run: &str, _: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
         Err(not_here(run))
     }
 
@@ -81,7 +85,7 @@ impl Journal for StepJournal {
         Ok(())
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
+    async fn suspend(&self, run: &str, _: Pause<'_>) -> Result<bool, JournalError> {
         Err(not_here(run))
     }
 

@@ -2,13 +2,14 @@
 //!
 //! - [`python`] checks a code transform without running it.
 //! - [`expression`] checks the one-line subset of conditions, edge transforms and list operations.
-//! - [`jinja`] checks and renders prompt templates.
-//! - [`pool`] runs Python in worker processes, which speak [`protocol`].
+//! - [`jinja`] checks prompt templates and has the engine that renders them.
+//! - [`pool`] runs Python and templates in worker processes, which speak [`protocol`].
+//! - [`templates`] renders prompt templates within bounds.
 //!
 //! Invariant: the checkers only parse. Nothing in this crate executes a flow's code in the calling
-//! process except templates, which have no access to anything but the values they are given and stop
-//! when their fuel is used up.
+//! process except plain templates, whose text alone bounds what they cost.
 
+pub mod address;
 mod chain;
 mod error;
 pub mod expression;
@@ -18,18 +19,24 @@ mod limits;
 pub mod pool;
 pub mod protocol;
 pub mod python;
+pub mod reads;
 pub mod state_key;
 mod suggest;
+pub mod templates;
 mod used;
 
 pub use error::{CodePlace, CodeRange, Limit, ScriptError};
 pub use expression::{
     ExpressionCheck, ExpressionType, check_condition, check_expression, check_typed, check_typed_condition,
 };
-pub use jinja::{RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template, render};
+pub use jinja::{
+    InProcess, RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template, render,
+};
 pub use limits::Limits;
 pub use pool::{
     PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand,
 };
 pub use python::{TransformCheck, TransformFacts, check_transform};
+pub use reads::Read;
+pub use templates::Templates;
 pub use used::{Used, UsedPath};

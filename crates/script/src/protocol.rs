@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use stave_canon::{Layout, Value};
 
-use crate::{CodeRange, Limit, Limits};
+use crate::{CodeRange, Limit, Limits, RenderError, RenderedPiece};
 
 /// The largest frame either side reads.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;
@@ -60,6 +60,12 @@ pub enum Request {
         items: Vec<Json>,
         bounds: Bounds,
     },
+    /// A prompt template over the names of `context`.
+    Render {
+        template: String,
+        context: Json,
+        bounds: Bounds,
+    },
     /// The answers to [`Reply::Host`], in the same order.
     Answers(Vec<HostAnswer>),
 }
@@ -70,6 +76,7 @@ pub enum Reply {
     Host(Vec<HostCall>),
     Value { value: Json, printed: String },
     Values(Vec<Result<Json, Failure>>),
+    Rendered(Result<Vec<RenderedPiece>, RenderError>),
     Failed(Failure),
 }
 

@@ -1,127 +1,110 @@
-//! Who asks: API keys, each of one tenant.
+//! Who asks, and what they may see of whom.
 //!
-//! Invariant: keys are kept as digests only, and comparing takes as long for a wrong key as for a right one.
+//! Invariant: what is not the principal's is to it as if it were not there.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use stave_canon::sha256_hex;
-use thiserror::Error;
 
+use crate::keys::{Key, Keys};
 use crate::problem::Problem;
+use crate::roles::{Need, Role, Roles};
 
-/// The shortest key that is taken.
-const SHORTEST: usize = 16;
-
-/// The keys that a server takes. Without any, everyone is let in.
-#[derive(Debug, Clone, Default)]
-pub struct Keys(Vec<Key>);
-
-#[derive(Debug, Clone)]
-struct Key {
-    tenant: String,
-    /// Hexadecimal digits of the key's SHA-256.
-    digest: String,
-}
-
-/// In whose name a request is made.
+/// In whose name a request is made, and for which flows it has what the request needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Principal {
-    /// The server has no keys.
-    Anyone,
-    Tenant(String),
-}
-
-/// A list of keys that can not be read. What was in it stays out of the message.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadKeys {
-    #[error("line {0} is not `TENANT KEY`")]
-    Line(usize),
-    #[error("the key in line {0} is shorter than {SHORTEST} characters")]
-    Short(usize),
-    #[error("the key in line {0} was there before")]
-    Twice(usize),
-    #[error("there is no key in it")]
-    Empty,
-}
-
-impl Keys {
-    /// Reads lines of a tenant and a key; blank lines and those that begin with `#` are passed over.
-    pub fn parse(text: &str) -> Result<Keys, BadKeys> {
-        let mut keys: Vec<Key> = Vec::new();
-        for (index, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let mut words = line.split_whitespace();
-            let (Some(tenant), Some(key), None) = (words.next(), words.next(), words.next()) else {
-                return Err(BadKeys::Line(index));
-            };
-            if key.chars().count() < SHORTEST {
-                return Err(BadKeys::Short(index));
-            }
-            let digest = sha256_hex(key);
-            if keys.iter().any(|known| known.digest == digest) {
-                return Err(BadKeys::Twice(index));
-            }
-            keys.push(Key { tenant: tenant.to_owned(), digest });
-        }
-        if keys.is_empty() { Err(BadKeys::Empty) } else { Ok(Keys(keys)) }
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Who asks, by `Authorization: Bearer KEY` or `X-API-Key: KEY`.
-    pub(crate) fn principal(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
-        if self.is_empty() {
-            return Ok(Principal::Anyone);
-        }
-        let digest = presented(headers).map(sha256_hex).unwrap_or_default();
-        let mut found = None;
-        // Every key is compared, whichever fits.
-        for key in &self.0 {
-            if equal(key.digest.as_bytes(), digest.as_bytes()) {
-                found = Some(&key.tenant);
-            }
-        }
-        found.map(|tenant| Principal::Tenant(tenant.clone())).ok_or_else(|| {
-            let detail = "a key is needed: `Authorization: Bearer KEY` or `X-API-Key: KEY`";
-            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
-                .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-        })
-    }
+pub(crate) struct Principal {
+    /// Absent when the server has no keys.
+    key: Option<Arc<Key>>,
+    /// All flows of the tenant when absent.
+    flows: Option<BTreeSet<String>>,
 }
 
 impl Principal {
-    /// The only tenant whose things may be seen, unless everybody's may.
-    pub(crate) fn tenant(&self) -> Option<&str> {
-        match self {
-            Principal::Anyone => None,
-            Principal::Tenant(own) => Some(own),
-        }
+    /// Whoever asks a server that has no keys, and the server itself.
+    pub(crate) fn anyone() -> Principal {
+        Principal { key: None, flows: None }
     }
 
-    /// Whether what belongs to `tenant` may be seen.
+    /// The holder of a key, for no flow before it is narrowed to a need.
+    pub(crate) fn of(key: &Arc<Key>) -> Principal {
+        Principal { key: Some(Arc::clone(key)), flows: Some(BTreeSet::new()) }
+    }
+
+    /// The same, for the flows for which it has what is needed; refused when there can be none.
+    pub(crate) fn narrowed(&self, need: Need) -> Result<Principal, Problem> {
+        let Some(key) = &self.key else { return Ok(self.clone()) };
+        let fits = |roles: Roles| match need {
+            Need::Nothing | Need::Key => true,
+            Need::Role(wanted) => wanted.iter().any(|role| roles.has(*role)),
+        };
+        let mut grants = key.grants.iter().filter(|grant| fits(grant.roles)).peekable();
+        if grants.peek().is_none() {
+            return Err(lacks(&need.words()));
+        }
+        let flows: Option<Vec<&BTreeSet<String>>> = grants.map(|grant| grant.flows.as_ref()).collect();
+        let flows = flows.map(|flows| flows.into_iter().flatten().cloned().collect());
+        Ok(Principal { key: Some(Arc::clone(key)), flows })
+    }
+
+    /// The only tenant whose things may be seen, unless everybody's may.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.tenant.as_str())
+    }
+
+    /// Whether a project of `tenant` may be seen.
     pub(crate) fn may_see(&self, tenant: &str) -> bool {
         self.tenant().is_none_or(|own| own == tenant)
     }
+
+    /// Whether a flow of `tenant` and its runs are there.
+    pub(crate) fn sees(&self, tenant: &str, flow: &str) -> bool {
+        self.may_see(tenant) && self.flows.as_ref().is_none_or(|flows| flows.contains(flow))
+    }
+
+    /// The only flows that are there; `None` when all of the tenant are.
+    pub(crate) fn flows(&self) -> Option<&BTreeSet<String>> {
+        self.flows.as_ref()
+    }
+
+    /// Refuses who lacks a further role for a flow.
+    pub(crate) fn needs(&self, role: Role, flow: &str) -> Result<(), Problem> {
+        let Some(key) = &self.key else { return Ok(()) };
+        let mut grants = key.grants.iter().filter(|grant| grant.roles.has(role));
+        let has = grants.any(|grant| grant.flows.as_ref().is_none_or(|flows| flows.contains(flow)));
+        if has { Ok(()) } else { Err(lacks(&format!("`{}`", role.word()))) }
+    }
+
+    /// The words of the roles that it has for one flow or more.
+    pub(crate) fn roles(&self) -> Vec<&'static str> {
+        match &self.key {
+            None => Role::ALL.map(Role::word).to_vec(),
+            Some(key) => {
+                let all = key.grants.iter().fold(Roles::default(), |roles, grant| roles.and(grant.roles));
+                all.words()
+            }
+        }
+    }
+
+    /// Whether it has a role for one flow or more.
+    pub(crate) fn has(&self, role: Role) -> bool {
+        self.roles().contains(&role.word())
+    }
+
+    /// Who it is, for the journal.
+    pub(crate) fn who(&self) -> String {
+        match &self.key {
+            None => "anyone".to_owned(),
+            Some(key) => format!("key:{}", key.name.as_deref().unwrap_or(&key.tenant)),
+        }
+    }
 }
 
-fn presented(headers: &HeaderMap) -> Option<&[u8]> {
-    let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    let bearer = authorization.and_then(|value| match value.split_at_checked(7) {
-        Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => Some(key.trim_ascii()),
-        _ => None,
-    });
-    bearer.or_else(|| headers.get("x-api-key").map(HeaderValue::as_bytes))
-}
-
-/// Compares without ending early.
-fn equal(left: &[u8], right: &[u8]) -> bool {
-    let difference = left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right));
-    left.len() == right.len() && std::hint::black_box(difference) == 0
+/// A key that is known, and may not do this.
+fn lacks(roles: &str) -> Problem {
+    let detail = format!("this key may not do that: it needs the role {roles}");
+    Problem::new(StatusCode::FORBIDDEN, "role-missing", detail)
 }
 
 /// Refuses requests that a page of another site made a browser send: without keys, the server believes that
@@ -161,35 +144,6 @@ mod tests {
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
-    }
-
-    #[test]
-    fn a_key_names_its_tenant_and_another_names_nobody() {
-        let keys = Keys::parse("# ours\nacme 0123456789abcdef\n\nglobex fedcba9876543210\n").unwrap();
-        let of = |name, value| keys.principal(&headers(&[(name, value)]));
-        assert_eq!(of("authorization", "Bearer 0123456789abcdef"), Ok(Principal::Tenant("acme".into())));
-        assert_eq!(of("authorization", "bearer  fedcba9876543210"), Ok(Principal::Tenant("globex".into())));
-        assert_eq!(of("x-api-key", "fedcba9876543210"), Ok(Principal::Tenant("globex".into())));
-        for (name, value) in [
-            ("authorization", "Basic 0123456789abcdef"),
-            ("authorization", "Bearer 0123456789abcde"),
-            ("authorization", "Bearer "),
-            ("x-api-key", ""),
-            ("x-other", "0123456789abcdef"),
-        ] {
-            assert_eq!(of(name, value).unwrap_err().status().as_u16(), 401, "{name}: {value}");
-        }
-    }
-
-    #[test]
-    fn a_list_of_keys_that_can_not_be_meant_is_refused() {
-        assert_eq!(Keys::parse("acme").unwrap_err(), BadKeys::Line(1));
-        assert_eq!(Keys::parse("\nacme a b").unwrap_err(), BadKeys::Line(2));
-        assert_eq!(Keys::parse("acme short").unwrap_err(), BadKeys::Short(1));
-        assert_eq!(Keys::parse("# none\n").unwrap_err(), BadKeys::Empty);
-        let twice = "acme 0123456789abcdef\nglobex 0123456789abcdef";
-        assert_eq!(Keys::parse(twice).unwrap_err(), BadKeys::Twice(2));
-        assert!(!format!("{:?}", Keys::parse("acme 0123456789abcdef").unwrap()).contains("0123456789abcdef"));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What is served: flows by tenant and name, and where their runs are kept.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
+use stave_canon::Value;
 use stave_exec::Document;
 use stave_runtime::Engine;
 use stave_runtime::journal::Runs;
@@ -47,6 +49,19 @@ pub struct Model {
     pub(crate) archive: Arc<Archive>,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) context: Vec<(String, ContextSource)>,
+    /// Why it can not run here, when that is known.
+    pub(crate) unready: Option<String>,
+}
+
+/// A file that is not served as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unserved {
+    /// The tenant of its project, when that could be read.
+    pub tenant: Option<String>,
+    pub file: String,
+    /// The flow that is served in its place: what the file held before.
+    pub served: Option<String>,
+    pub reason: String,
 }
 
 /// The flows of all tenants.
@@ -54,12 +69,23 @@ pub struct Model {
 pub struct Catalog {
     models: BTreeMap<(String, String), Arc<Model>>,
     archives: Vec<Arc<Archive>>,
+    unserved: Vec<Unserved>,
 }
 
 /// Two flows of one tenant would be asked for by the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("two flows are called `{0}`")]
 pub struct SharedName(pub String);
+
+impl Unserved {
+    pub(crate) fn to_value(&self) -> Value {
+        Value::from_iter([
+            ("file", Value::from(self.file.as_str())),
+            ("served", self.served.clone().into()),
+            ("reason", self.reason.as_str().into()),
+        ])
+    }
+}
 
 impl Archive {
     #[must_use]
@@ -92,6 +118,7 @@ impl Model {
             document: Arc::new(document),
             archive: Arc::clone(archive),
             context,
+            unready: None,
         })
     }
 
@@ -99,6 +126,12 @@ impl Model {
     #[must_use]
     pub fn alias(self, alias: impl Into<String>) -> Model {
         Model { alias: Some(alias.into()), ..self }
+    }
+
+    /// With why it can not run here.
+    #[must_use]
+    pub fn unready(self, unready: Option<String>) -> Model {
+        Model { unready, ..self }
     }
 
     /// With what its author says that it is for.
@@ -128,15 +161,36 @@ impl Model {
 impl Catalog {
     #[must_use]
     pub fn new(archives: Vec<Arc<Archive>>) -> Catalog {
-        Catalog { models: BTreeMap::new(), archives }
+        Catalog { models: BTreeMap::new(), archives, unserved: Vec::new() }
     }
 
+    /// With the files that are not served as they are.
+    #[must_use]
+    pub fn with_unserved(self, unserved: Vec<Unserved>) -> Catalog {
+        Catalog { unserved, ..self }
+    }
+
+    /// Adds a flow. One whose name another has is not served, and the other stays.
     pub fn add(&mut self, model: Arc<Model>) -> Result<(), SharedName> {
-        let key = (model.archive.tenant.clone(), model.name.clone());
-        match self.models.insert(key, model) {
-            None => Ok(()),
-            Some(before) => Err(SharedName(before.name.clone())),
+        match self.models.entry((model.archive.tenant.clone(), model.name.clone())) {
+            Entry::Vacant(place) => {
+                place.insert(model);
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(SharedName(model.name.clone())),
         }
+    }
+
+    /// The files that are not served as they are, of those that a principal sees. A key for some flows sees those that
+    /// stand in place of one of them.
+    pub(crate) fn unserved<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Unserved> {
+        self.unserved.iter().filter(|one| {
+            let tenant = one.tenant.as_deref();
+            tenant.map_or(principal.tenant().is_none(), |tenant| match &one.served {
+                Some(flow) => principal.sees(tenant, flow),
+                None => principal.may_see(tenant) && principal.flows().is_none(),
+            })
+        })
     }
 
     /// The model of this name of this tenant.
@@ -147,7 +201,7 @@ impl Catalog {
 
     /// The flows that a principal sees, in the order of their names.
     pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Model>> {
-        self.models.values().filter(|model| principal.may_see(&model.archive.tenant))
+        self.models.values().filter(|model| principal.sees(&model.archive.tenant, &model.name))
     }
 
     /// The flow that a principal means by a name. That another tenant has one of this name does not show.

@@ -47,10 +47,7 @@ pub(crate) async fn drain(shared: &Shared, clients: impl Future<Output = ()>) {
 
 /// Waits until no run goes on.
 async fn finish_runs(shared: &Shared) {
-    let all = u32::try_from(shared.limits().runs).unwrap_or(u32::MAX);
-    // Holding every turn means that nobody else has one.
-    let turns = shared.turns.acquire_many(all).await;
-    drop(turns);
+    shared.turns.idle().await;
 }
 
 async fn serve(shared: Arc<Shared>, stream: TcpStream, _place: OwnedSemaphorePermit) {

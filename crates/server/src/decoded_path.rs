@@ -17,7 +17,7 @@ pub(crate) fn query(query: Option<&str>) -> Vec<(String, String)> {
         .collect()
 }
 
-fn decode(text: &str) -> Option<String> {
+pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

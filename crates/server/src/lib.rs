@@ -6,31 +6,35 @@
 //! asked for it is gone.
 //!
 //! Invariants: every request is bounded in size, time and number; a principal sees the flows and runs of its
-//! own tenant and no others; an error is a problem document (RFC 9457) and holds no secret.
+//! own tenant that its key is for and no others, and does what its key has the role for; an error is a problem document (RFC 9457) and holds no secret.
 
 mod access;
 mod batch;
+mod bodies;
 mod catalog;
 mod connection;
 mod context;
 mod decoded_path;
 mod events;
 mod handlers;
+mod keys;
 mod mcp;
 mod message;
 mod metrics;
 mod observed;
 mod openapi;
 mod problem;
+mod recovery;
+mod roles;
 mod route;
 mod runs;
 mod server;
 mod studio;
 mod tensor;
 
-pub use access::{BadKeys, Keys};
-pub use catalog::{Archive, Catalog, Engines, Model, SharedName};
+pub use catalog::{Archive, Catalog, Engines, Model, SharedName, Unserved};
 pub use context::ContextSource;
+pub use keys::{BadKeys, Keys};
 pub use observed::Watched;
 pub use server::{Limits, Server, ServerOptions};
 pub use studio::{CompiledLines, Studio, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};

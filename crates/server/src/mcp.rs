@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
 use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
 use rmcp::model::{
@@ -27,6 +27,7 @@ use crate::catalog::Model;
 use crate::connection::drain;
 use crate::context::{fill, trace_parent};
 use crate::events::grown;
+use crate::handlers::Held;
 use crate::message::Reply;
 use crate::problem::Problem;
 use crate::server::{Server, Shared};
@@ -41,6 +42,8 @@ struct Tools {
     principal: Principal,
     /// Those of the HTTP request; none over standard streams.
     headers: HeaderMap,
+    /// The room that the request's body takes, until the last of its work is done.
+    _held: Held,
 }
 
 impl Server {
@@ -48,8 +51,12 @@ impl Server {
     /// Gives the number of runs that were left.
     pub async fn serve_tools(&self, end: impl Future<Output = ()>) -> Result<usize, String> {
         let shared = self.shared();
-        let tools =
-            Tools { shared: Arc::clone(shared), principal: Principal::Anyone, headers: HeaderMap::new() };
+        let tools = Tools {
+            shared: Arc::clone(shared),
+            principal: Principal::anyone(),
+            headers: HeaderMap::new(),
+            _held: Held::default(),
+        };
         let session = tools.serve(rmcp::transport::stdio()).await.map_err(|error| error.to_string())?;
         let stop = session.cancellation_token();
         tokio::select! {
@@ -61,9 +68,16 @@ impl Server {
     }
 }
 
-/// Answers a message over HTTP. Every request stands for itself; no session is kept.
-pub(crate) async fn answer(shared: &Arc<Shared>, principal: Principal, request: Request<Incoming>) -> Reply {
-    let tools = Tools { shared: Arc::clone(shared), principal, headers: request.headers().clone() };
+/// Answers a message over HTTP. Every request stands for itself; no session is kept. Its body was read within the
+/// bounds that hold for every path.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    principal: Principal,
+    held: Held,
+    request: Request<Full<Bytes>>,
+) -> Result<Reply, Problem> {
+    let headers = request.headers().clone();
+    let tools = Tools { shared: Arc::clone(shared), principal, headers, _held: held };
     let mut config = StreamableHttpServerConfig::default();
     config.legacy_session_mode = false;
     config.max_request_body_bytes = shared.limits().body_bytes;
@@ -71,7 +85,15 @@ pub(crate) async fn answer(shared: &Arc<Shared>, principal: Principal, request: 
     config.allowed_hosts = Vec::new();
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(tools.clone()), sessions, config);
-    service.handle(request).await.map(BodyExt::boxed_unsync)
+    // A run has this long for its turn and again for its work; nothing else takes as long.
+    let limit = shared.limits().request.saturating_mul(2);
+    match tokio::time::timeout(limit, service.handle(request)).await {
+        Ok(reply) => Ok(reply.map(BodyExt::boxed_unsync)),
+        Err(_) => {
+            let detail = "the call was not answered in time";
+            Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "request-timeout", detail))
+        }
+    }
 }
 
 impl ServerHandler for Tools {

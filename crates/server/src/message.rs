@@ -41,8 +41,8 @@ pub(crate) fn json_of_run(status: StatusCode, value: &Value, run_id: &str) -> Re
     reply
 }
 
-/// The body of a request as JSON; an empty one is an empty object.
-pub(crate) async fn read_json<B>(headers: &HeaderMap, body: B, limit: usize) -> Result<Value, Problem>
+/// The body of a request, which must be JSON by its type.
+pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limit: usize) -> Result<Bytes, Problem>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -65,14 +65,19 @@ where
         Err(error) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large()),
         Err(_) => return Err(Problem::bad_request("the body broke off")),
     };
-    if bytes.is_empty() {
-        return Ok(Value::Object(Default::default()));
-    }
-    if media_type.is_none() {
+    if !bytes.is_empty() && media_type.is_none() {
         let detail = "a body needs `content-type: application/json`";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail));
     }
-    stave_canon::parse_bytes(&bytes)
+    Ok(bytes)
+}
+
+/// The value of a body; an empty one is an empty object.
+pub(crate) fn value(bytes: &[u8]) -> Result<Value, Problem> {
+    if bytes.is_empty() {
+        return Ok(Value::Object(Default::default()));
+    }
+    stave_canon::parse_bytes(bytes)
         .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))
 }
 

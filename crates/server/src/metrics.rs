@@ -49,7 +49,7 @@ impl Metrics {
     pub(crate) fn request(&self, route: &'static str, method: &str, status: u16, took: Duration) {
         let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Methods are the client's words; those that nobody serves share a name.
-        let method = if matches!(method, "GET" | "HEAD" | "POST") { method } else { "other" };
+        let method = if matches!(method, "GET" | "HEAD" | "POST" | "PUT") { method } else { "other" };
         *series.requests.entry((route, method.to_owned(), status)).or_default() += 1;
         series.request_seconds.entry(route).or_insert_with(durations).observe(took.as_secs_f64());
     }
@@ -84,7 +84,8 @@ impl Metrics {
     /// runs that are going on.
     pub(crate) fn text(&self, principal: &Principal, in_progress: usize) -> String {
         let series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let flows: Vec<_> = series.flows.iter().filter(|(flow, _)| principal.may_see(&flow.tenant)).collect();
+        let flows: Vec<_> =
+            series.flows.iter().filter(|(flow, _)| principal.sees(&flow.tenant, &flow.name)).collect();
         let mut text = String::new();
         let out = &mut text;
         head(out, "stave_requests_total", "counter", "Requests by path, method and status.");
@@ -167,7 +168,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request("/v2", "GET", 200, Duration::from_millis(7));
         metrics.request("/v2", "BREW", 405, Duration::from_secs(100));
-        let text = metrics.text(&Principal::Anyone, 3);
+        let text = metrics.text(&Principal::anyone(), 3);
         assert!(
             text.contains("stave_requests_total{path=\"/v2\",method=\"GET\",status=\"200\"} 1\n"),
             "{text}"

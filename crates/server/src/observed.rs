@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use stave_canon::Timestamp;
 use stave_runtime::NodeReport;
 use stave_runtime::journal::{
-    CallRecord, Ending, Going, Journal, JournalError, NewRun, SqliteJournal, StepRecord, StoredRun,
+    CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, SqliteJournal, StepRecord,
+    StoredRun,
 };
 use stave_runtime::state::Commit;
 
@@ -45,18 +46,22 @@ impl Journal for Observed {
         self.journal.is_durable()
     }
 
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
-        self.journal.begin(run).await?;
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
+        let driver = self.journal.begin(run).await?;
         self.hub.push(&run.id, Event::started(&run.id, &run.document.flow.name));
-        Ok(())
+        Ok(driver)
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
-        let stored = self.journal.claim(run).await?;
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError> {
+        self.journal.start(run, at).await
+    }
+
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
+        let (stored, driver) = self.journal.claim(run, at).await?;
         for event in past(&stored) {
             self.hub.push(run, event);
         }
-        Ok(stored)
+        Ok((stored, driver))
     }
 
     async fn record(
@@ -79,10 +84,13 @@ impl Journal for Observed {
         self.journal.record_call(run, call, state).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.journal.suspend(run).await?;
-        self.hub.end(run, Event::waiting(run));
-        Ok(())
+    async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError> {
+        let is_decided = self.journal.suspend(run, pause).await?;
+        // A run that was decided in the meantime goes on at once.
+        if !is_decided {
+            self.hub.end(run, Event::waiting(run));
+        }
+        Ok(is_decided)
     }
 
     async fn end(

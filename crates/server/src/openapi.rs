@@ -97,9 +97,9 @@ const SCHEMAS: &str = r##"{
   "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {"type": "string"}}}},
   "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"type": "object"}}}},
   "StartRun": {"type": "object", "required": ["flow"], "properties": {"flow": {"type": "string"}, "input": {"type": "object"}}},
-  "Resume": {"type": "object", "properties": {"auth": {"type": "object"}}},
+  "Resume": {"type": "object", "properties": {"auth": {"type": "object"}, "force": {"type": "boolean"}}},
   "Replay": {"type": "object", "properties": {"node": {"type": ["string", "null"]}, "auth": {"type": "object"}}},
-  "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "auth": {"type": "object"}}},
+  "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "digest": {"type": "string", "description": "the digest of the question that is decided, as the run's `asks` has it"}, "auth": {"type": "object"}}},
   "Tensor": {"type": "object", "required": ["name", "datatype", "shape", "data"], "properties": {
     "name": {"type": "string"}, "datatype": {"type": "string"}, "shape": {"type": "array", "items": {"type": "integer"}}, "data": {"type": "array"}, "parameters": {"type": "object"}}},
   "InferRequest": {"type": "object", "required": ["inputs"], "properties": {"id": {"type": "string"}, "inputs": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Tensor"}}}},
@@ -239,7 +239,7 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     match operation.id {
         "runs" => {
             parameters.push(parameter("flow", "query", r#"{"type": "string"}"#));
-            let status = r#"{"type": "string", "enum": ["running", "interrupted", "waiting", "ok", "error", "cancelled"]}"#;
+            let status = r#"{"type": "string", "enum": ["running", "interrupted", "queued", "quarantined", "waiting", "ok", "error", "cancelled"]}"#;
             parameters.push(parameter("status", "query", status));
             parameters.push(parameter(
                 "limit",

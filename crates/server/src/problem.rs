@@ -75,13 +75,21 @@ impl Problem {
             JournalError::UnknownRun(_) => (StatusCode::NOT_FOUND, "not-found"),
             JournalError::NoSuchNode { .. } => (StatusCode::NOT_FOUND, "not-found"),
             JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
-            JournalError::Busy(_) => (StatusCode::CONFLICT, "run-busy"),
+            JournalError::Busy(_) | JournalError::Lost(_) => (StatusCode::CONFLICT, "run-busy"),
+            JournalError::Exists(_) => (StatusCode::CONFLICT, "run-exists"),
+            JournalError::Quarantined(_) => (StatusCode::CONFLICT, "run-quarantined"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
             JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),
             JournalError::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
+            JournalError::QuestionChanged { .. } => (StatusCode::CONFLICT, "question-changed"),
+            JournalError::DecisionUsed { .. } => (StatusCode::CONFLICT, "decision-used"),
             JournalError::StateConflict => (StatusCode::CONFLICT, "state-conflict"),
             JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
             JournalError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "engine-unreachable"),
+            JournalError::Database(error) if error.is_transient() => {
+                let detail = "the journal can not be written at the moment; try again";
+                return Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "journal-failed", detail);
+            }
             JournalError::Damaged(_) | JournalError::Database(_) => {
                 // What the database says can name files of the machine.
                 let detail = "what happened could not be read or written down";
@@ -104,6 +112,11 @@ impl Problem {
     pub(crate) fn with_member(mut self, name: &'static str, value: Value) -> Problem {
         self.0.members.push((name, value));
         self
+    }
+
+    /// The stable name of what is wrong.
+    pub(crate) fn code(&self) -> &str {
+        &self.0.code
     }
 
     #[cfg(test)]
@@ -142,7 +155,7 @@ fn status_of(kind: Kind, code: &str) -> StatusCode {
         Kind::Request | Kind::Value if code != "invalid-output" => StatusCode::UNPROCESSABLE_ENTITY,
         Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         Kind::Upstream | Kind::Validation => StatusCode::BAD_GATEWAY,
-        Kind::Refused | Kind::Budget => StatusCode::FORBIDDEN,
+        Kind::Refused | Kind::Budget | Kind::Denied => StatusCode::FORBIDDEN,
         Kind::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
         Kind::Cancelled | Kind::Waiting => StatusCode::CONFLICT,
         Kind::Request | Kind::Value | Kind::Code | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
@@ -161,6 +174,7 @@ fn title_of(kind: Kind) -> &'static str {
         Kind::Interrupted => "The run was interrupted and can be resumed",
         Kind::Cancelled => "The run was cancelled",
         Kind::Waiting => "The run waits for a person",
+        Kind::Denied => "A person denied it",
         Kind::Code => "The flow's code failed",
         Kind::Configuration => "The flow is not set up to run here",
     }

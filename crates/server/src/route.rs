@@ -98,11 +98,6 @@ impl Route {
         self.allow().split(", ").any(|allowed| allowed == method.as_str())
     }
 
-    /// Whether it is answered without a key: what probes ask, which know no key.
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Route::Live | Route::Ready | Route::Server)
-    }
-
     /// The path as metrics and the OpenAPI document name it.
     pub(crate) fn template(&self) -> &'static str {
         match self {

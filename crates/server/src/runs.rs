@@ -1,28 +1,25 @@
 //! Runs as tasks of the server's own: they go on when the client that asked for them is gone.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_runtime::journal::{JournalError, RunFilter, RunStatus, StoredRun};
+use stave_listen::{Asked, Turn};
+use stave_runtime::journal::{JournalError, StoredRun};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, Kind, RunReport};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{oneshot, watch};
 
-use crate::access::Principal;
 use crate::catalog::{Archive, Model};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
-
-/// The most runs of one project that are gone on with at the beginning.
-const MOST_RESUMED: usize = 1000;
 
 /// What goes with a run until it ends.
 struct Task {
     archive: Arc<Archive>,
     flow: String,
-    turn: OwnedSemaphorePermit,
+    /// A turn, or the place of a run that is written down and waits for its turn.
+    turn: Asked<String>,
 }
 
 /// A run that was begun.
@@ -34,20 +31,28 @@ pub(crate) struct Started {
 }
 
 impl Shared {
-    /// Begins a run of a model once it has its turn. The run is written down when this returns.
+    /// Begins a run of a model, or queues it when there is no turn for it. The run is written down when this returns,
+    /// so that a queued run survives the end of this process.
     pub(crate) async fn start(
         self: &Arc<Self>,
         model: &Arc<Model>,
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn_or_place(&model.archive.tenant)?;
         let run_id = model.engine.new_run_id();
         let traced = parent.and_then(|parent| model.engine.below(parent));
         let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
         let document = Arc::clone(&model.document);
         let id = run_id.clone();
-        let begin = async move { engine.begin(&id, document, &request).await };
+        let is_queued = matches!(turn, Asked::Place(_));
+        let begin = async move {
+            if is_queued {
+                engine.enqueue(&id, document, &request).await
+            } else {
+                engine.begin(&id, document, &request).await
+            }
+        };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
         self.spawn(task, run_id, Arc::clone(&model.engine), begin).await
     }
@@ -61,33 +66,11 @@ impl Shared {
         run_id: &str,
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn(&archive.tenant).await?;
         let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
         let begin = async move { driving.take_up(&id, auth).await };
-        let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn };
+        let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn: Asked::Turn(turn) };
         self.spawn(task, run_id.to_owned(), engine, begin).await
-    }
-
-    /// Goes on with the runs that nobody works on, one after the other.
-    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
-        let catalog = self.catalog();
-        for archive in catalog.archives(&Principal::Anyone) {
-            let status = Some(RunStatus::Interrupted);
-            let filter = RunFilter { status, limit: Some(MOST_RESUMED), ..RunFilter::default() };
-            // The newest come first in a list; those that wait longest go first here.
-            for run in archive.runs.list(filter).await.unwrap_or_default().into_iter().rev() {
-                if self.is_draining() {
-                    return;
-                }
-                let Ok(stored) = archive.runs.show(&run.id).await else { continue };
-                let Ok(engine) = archive.engine(&stored.document) else { continue };
-                if stored.had_auth || engine.drives_itself() {
-                    continue;
-                }
-                // One that can not be resumed stays as it is, for people to look at.
-                let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
-            }
-        }
     }
 
     /// Runs the document of an earlier run again, taking over what it already came to.
@@ -99,29 +82,32 @@ impl Shared {
         from: Option<String>,
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
-        let turn = self.turn().await?;
+        let turn = self.turn(&archive.tenant).await?;
         let run_id = engine.new_run_id();
         let (id, driving, flow) = (run_id.clone(), Arc::clone(&engine), stored.summary.flow.clone());
         let begin = async move { driving.again(&id, stored, from.as_deref(), auth).await };
-        let task = Task { archive: Arc::clone(archive), flow, turn };
+        let task = Task { archive: Arc::clone(archive), flow, turn: Asked::Turn(turn) };
         self.spawn(task, run_id, engine, begin).await
     }
 
-    /// A turn to run. Beyond those that go on, only so many may wait.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    /// A turn to run from the tenant's share, or a place in the tenant's queue; an error when the queue is full.
+    fn turn_or_place(&self, tenant: &str) -> Result<Asked<String>, Problem> {
+        self.takes_runs()?;
+        self.turns.ask(tenant.to_owned()).map_err(|_| self.too_many())
+    }
+
+    fn takes_runs(&self) -> Result<(), Problem> {
         if self.is_draining() {
             let detail = "the server is ending and takes no more runs";
             return Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
         }
-        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Ok(turn);
-        }
-        let _waiting = Waiting::enter(self)?;
-        let turn = tokio::time::timeout(self.limits().request, Arc::clone(&self.turns).acquire_owned()).await;
-        match turn {
-            Ok(Ok(turn)) => Ok(turn),
-            _ => Err(self.too_many()),
-        }
+        Ok(())
+    }
+
+    /// A turn from the tenant's share, for a run that is in the journal already.
+    async fn turn(&self, tenant: &str) -> Result<Turn<String>, Problem> {
+        self.takes_runs()?;
+        self.turns.enter(tenant.to_owned(), self.limits().request).await.map_err(|_| self.too_many())
     }
 
     fn too_many(&self) -> Problem {
@@ -150,6 +136,11 @@ impl Shared {
                 }
                 Ok(mut work) => {
                     let _ = begun.send(Ok(()));
+                    // A run that has no turn when the server shuts down is given back to the journal.
+                    let Some(_turn) = shared.turn_of(task.turn, &mut phase).await else {
+                        task.archive.hub.close(&id);
+                        return;
+                    };
                     let outcome = tokio::select! {
                         outcome = &mut work => outcome,
                         () = reach(&mut phase, Phase::Ending) => {
@@ -165,10 +156,9 @@ impl Shared {
             }
             // A run that was interrupted or could not be written down has no end in its log.
             task.archive.hub.close(&id);
-            drop(task.turn);
         };
         {
-            let mut runs = self.runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
             while runs.try_join_next().is_some() {}
             runs.spawn(running);
         }
@@ -179,6 +169,17 @@ impl Shared {
                 let detail = "the server ended before the run began";
                 Err(Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "draining", detail))
             }
+        }
+    }
+
+    /// The turn of a run, once it has come; `None` when the server shuts down first.
+    async fn turn_of(&self, turn: Asked<String>, phase: &mut watch::Receiver<Phase>) -> Option<Turn<String>> {
+        match turn {
+            Asked::Turn(turn) => Some(turn),
+            Asked::Place(place) => tokio::select! {
+                turn = place.turn() => turn,
+                () = reach(phase, Phase::Draining) => None,
+            },
         }
     }
 
@@ -212,22 +213,5 @@ pub(crate) fn word(report: &RunReport) -> &'static str {
         Err(failed) if failed.failure.kind == Kind::Cancelled => "cancelled",
         Err(failed) if failed.failure.kind == Kind::Interrupted => "interrupted",
         Err(_) => "error",
-    }
-}
-
-/// A place among those who wait, given back when it is dropped.
-struct Waiting<'s>(&'s Shared);
-
-impl Waiting<'_> {
-    fn enter(shared: &Shared) -> Result<Waiting<'_>, Problem> {
-        let before = shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(shared);
-        if before >= shared.limits().waiting_runs { Err(shared.too_many()) } else { Ok(waiting) }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }

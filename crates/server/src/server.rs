@@ -1,17 +1,21 @@
 //! The server: what is served, to whom, and within which bounds.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use stave_canon::Clock;
+use stave_listen::{FairQueue, Waiting};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::access::Keys;
+use crate::access::Principal;
+use crate::bodies::Bodies;
 use crate::catalog::Catalog;
 use crate::connection;
+use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::studio::Studio;
 
@@ -26,7 +30,7 @@ pub struct Limits {
     pub request: Duration,
     /// How many runs go on at the same time.
     pub runs: usize,
-    /// How many more may wait for their turn.
+    /// How many more of each tenant may wait for their turn.
     pub waiting_runs: usize,
     /// The most requests in one batch.
     pub batch: usize,
@@ -77,13 +81,14 @@ pub(crate) struct Shared {
     catalog: RwLock<Arc<Catalog>>,
     pub(crate) options: ServerOptions,
     pub(crate) metrics: Metrics,
-    /// Turns for runs.
-    pub(crate) turns: Arc<Semaphore>,
-    /// Runs that wait for a turn.
-    pub(crate) waiting: AtomicUsize,
-    pub(crate) watchers: Arc<Semaphore>,
+    /// Turns for runs, which tenants share.
+    pub(crate) turns: Arc<FairQueue<String>>,
+    /// Places for those who watch events.
+    pub(crate) watchers: Arc<FairQueue<String>>,
     /// Room for bodies of requests.
-    pub(crate) bodies: Arc<Semaphore>,
+    pub(crate) bodies: Bodies,
+    /// How many runs were quarantined when they were last counted.
+    pub(crate) quarantined: AtomicUsize,
     /// Runs, which go on when their clients are gone.
     pub(crate) runs: Mutex<JoinSet<()>>,
     phase: watch::Sender<Phase>,
@@ -103,17 +108,20 @@ impl Server {
     #[must_use]
     pub fn new(catalog: Catalog, options: ServerOptions) -> Server {
         let limits = options.limits;
-        Server(Arc::new(Shared {
+        let bodies = Bodies::new(&options.keys, &limits);
+        let server = Server(Arc::new(Shared {
             catalog: RwLock::new(Arc::new(catalog)),
+            bodies,
             options,
             metrics: Metrics::default(),
-            turns: Arc::new(Semaphore::new(limits.runs)),
-            waiting: AtomicUsize::new(0),
-            watchers: Arc::new(Semaphore::new(limits.watchers)),
-            bodies: Arc::new(Semaphore::new(rooms(limits.held_body_bytes))),
+            turns: FairQueue::new(limits.runs, Waiting::Each(limits.waiting_runs)),
+            watchers: FairQueue::new(limits.watchers, Waiting::Each(0)),
+            quarantined: AtomicUsize::new(0),
             runs: Mutex::default(),
             phase: watch::Sender::new(Phase::Serving),
-        }))
+        }));
+        server.0.share();
+        server
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -129,10 +137,11 @@ impl Server {
     /// Serves other flows from here on. Runs that have begun keep their documents.
     pub fn exchange(&self, catalog: Catalog) {
         *self.0.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        self.0.share();
     }
 
-    /// Goes on, in the background, with runs that a process before this one did not bring to their end. Those
-    /// whose request had `auth`, which is never stored, are left to whoever has it.
+    /// Resumes, in the background and for as long as the server serves, runs that nobody drives any more. Those whose
+    /// request had `auth`, which is never stored, are left to whoever has it.
     pub fn resume_interrupted(&self) {
         let shared = Arc::clone(&self.0);
         let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,6 +169,25 @@ impl Shared {
         *self.phase.borrow() != Phase::Serving
     }
 
+    /// Why the server is not ready; nothing while it is. The reasons are for everybody, so they name no project.
+    pub(crate) fn unready(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.is_draining() {
+            reasons.push("the server is shutting down".to_owned());
+        }
+        let catalog = self.catalog();
+        let mut faults: Vec<String> =
+            catalog.archives(&Principal::anyone()).filter_map(|archive| archive.runs.fault()).collect();
+        faults.sort();
+        faults.dedup();
+        reasons.extend(faults.into_iter().map(|fault| format!("runs can not be written down: {fault}")));
+        reasons
+    }
+
+    pub(crate) fn quarantined(&self) -> usize {
+        self.quarantined.load(Ordering::Relaxed)
+    }
+
     /// Goes on to the next phase, from which there is no way back.
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.send_modify(|now| *now = phase.max(*now));
@@ -171,17 +199,20 @@ impl Shared {
 
     /// How many runs go on or wait for their turn.
     pub(crate) fn in_progress(&self) -> usize {
-        let going = self.limits().runs.saturating_sub(self.turns.available_permits());
-        going + self.waiting.load(Ordering::Relaxed)
+        self.turns.out() + self.turns.waiting()
     }
-}
 
-/// How many bytes one room holds.
-const ROOM: usize = 1024;
-
-/// The rooms that so many bytes take.
-pub(crate) fn rooms(bytes: usize) -> usize {
-    bytes.div_ceil(ROOM).clamp(1, Semaphore::MAX_PERMITS)
+    /// Lets every tenant that has flows here be sure of its share.
+    fn share(&self) {
+        let catalog = self.catalog();
+        let everyone = Principal::anyone();
+        let tenants: BTreeSet<&str> =
+            catalog.archives(&everyone).map(|archive| archive.tenant.as_str()).collect();
+        let weights: Vec<(String, u32)> =
+            tenants.into_iter().map(|tenant| (tenant.to_owned(), self.options.keys.weight(tenant))).collect();
+        self.turns.share(weights.clone());
+        self.watchers.share(weights);
+    }
 }
 
 /// Waits until the server is at a phase or past it.

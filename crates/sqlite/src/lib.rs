@@ -33,6 +33,14 @@ pub fn prepare(connection: &Connection, scripts: &[&str]) -> Result<(), Unprepar
     Ok(transaction.commit()?)
 }
 
+/// Gives up to so many free pages back to the file system. SQLite frees one page with each step of this statement.
+pub fn free_pages(connection: &Connection, pages: u32) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
 fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
@@ -80,6 +88,26 @@ mod tests {
         assert_eq!(version(&connection).unwrap(), 0);
         prepare(&connection, &[FIRST, SECOND]).unwrap();
         assert_eq!(row(&connection), (1, 2));
+    }
+
+    #[test]
+    fn all_the_pages_that_are_asked_for_are_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = Connection::open(folder.path().join("file.sqlite")).unwrap();
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
+        connection.execute_batch("CREATE TABLE a (x BLOB) STRICT").unwrap();
+        for _ in 0..64 {
+            connection.execute("INSERT INTO a VALUES (zeroblob(16384))", []).unwrap();
+        }
+        connection.execute("DELETE FROM a", []).unwrap();
+        let free =
+            || -> i64 { connection.pragma_query_value(None, "freelist_count", |row| row.get(0)).unwrap() };
+        let before = free();
+        assert!(before > 100, "{before}");
+        free_pages(&connection, 50).unwrap();
+        assert!(free() <= before - 50, "{before} {}", free());
+        free_pages(&connection, 100_000).unwrap();
+        assert_eq!(free(), 0);
     }
 
     #[test]

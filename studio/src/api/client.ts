@@ -2,7 +2,7 @@
 import { key } from "./key";
 import { problemFrom } from "./problem";
 import type { GatewayReport, GroupBy } from "./gateway";
-import type { Comparison, NodeRunWhole, RunRow, RunView } from "./runs";
+import type { Comparison, NodeRunWhole, Question, RunRow, RunStatus, RunView } from "./runs";
 import type {
   Analysis,
   Command,
@@ -104,16 +104,20 @@ export const api = {
   lines: (subject: Subject) => post<Lines>("/studio/lines", subject),
 
   start: (subject: Subject, input: Json) => post<Begun>("/studio/run", { ...subject, input }),
-  runs: (flow: string | undefined, limit: number) =>
-    get<{ runs: RunRow[] }>(`/runs${query({ flow, limit })}`).then((answer) => answer.runs),
+  runs: (flow: string | undefined, status: RunStatus | undefined, limit: number) =>
+    get<{ runs: RunRow[] }>(`/runs${query({ flow, status, limit })}`).then((answer) => answer.runs),
   runView: (id: string) => get<RunView>(studioRun(id)),
   runNode: (id: string, node: string) =>
     get<NodeRunWhole>(`${studioRun(id)}/nodes/${encodeURIComponent(node)}`),
   cancel: (id: string) => post<Json>(`${run(id)}/cancel`, {}),
   resume: (id: string) => post<Json>(`${run(id)}/resume`, {}),
   replay: (id: string, node?: string) => post<Begun>(`${run(id)}/replay`, node === undefined ? {} : { node }),
-  decide: (id: string, node: string, approved: boolean, comment: string) =>
-    post<Json>(`${run(id)}/nodes/${encodeURIComponent(node)}/decision`, { approved, comment }),
+  decide: (id: string, question: Question, approved: boolean, comment: string) =>
+    post<Json>(`${run(id)}/nodes/${encodeURIComponent(question.node)}/decision`, {
+      approved,
+      comment,
+      digest: question.digest,
+    }),
   compare: (a: string, b: string) => get<Comparison>(`/studio/compare${query({ a, b })}`),
 
   gateway: (project: string | undefined, by: GroupBy, hours: number) =>

@@ -1,7 +1,7 @@
 // The contract of runs: what a run was asked, what its nodes did, what its models were asked.
 import type { Json, Place, Sensitivity } from "./types";
 
-export type RunStatus = "running" | "interrupted" | "waiting" | "ok" | "error" | "cancelled";
+export type RunStatus = "queued" | "running" | "interrupted" | "quarantined" | "waiting" | "ok" | "error" | "cancelled";
 export type NodeStatus = "waiting" | "running" | "ok" | "error" | "skipped" | "cancelled" | "asks";
 
 export interface RunRow {
@@ -41,6 +41,15 @@ export interface RunError {
   column?: number;
 }
 
+/** A question to a person, with the values that it is about. A decision names its digest. */
+export interface Question {
+  /** The address that a decision is sent to: a node, a tool's call or an item of a list. */
+  node: string;
+  question: string | null;
+  values: Json;
+  digest: string;
+}
+
 export interface NodeRun {
   id: string;
   type: string;
@@ -55,6 +64,8 @@ export interface NodeRun {
   cost_micros: number | null;
   calls: number;
   cached: boolean;
+  /** Whether the result is another run's, which this one replays. Servers before this field have none. */
+  reused?: boolean;
   degraded: boolean;
   dropped_outputs: string[];
   flagged: string[];
@@ -63,6 +74,8 @@ export interface NodeRun {
   outputs: Json;
   truncated: boolean;
   prompts: number;
+  /** What the node asks people. Servers before this field have none. */
+  asks?: Question[];
   origin: Place | null;
   places: Record<string, Place>;
 }
@@ -93,7 +106,7 @@ export interface RunView {
   source: { file: string; path: string | null; changed: boolean | null; text: string | null };
   nodes: NodeRun[];
   edges: EdgeRun[];
-  decisions: { node: string; approved: boolean; comment: string | null; decided_at: string }[];
+  decisions: { node: string; approved: boolean; comment: string | null; decided_at: string; decided_by?: string | null }[];
 }
 
 export type Provenance = "system" | "developer" | "user" | "tool" | "retrieval" | "memory";

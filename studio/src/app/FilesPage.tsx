@@ -2,6 +2,7 @@
 import { api } from "../api/client";
 import type { FlowFile, Session } from "../api/types";
 import { Empty, Failed, Loading } from "../design/States";
+import { counted } from "../document/findings";
 import { useLoaded } from "./loading";
 import { address } from "./route";
 
@@ -45,8 +46,8 @@ function FileCard({ file }: { file: FlowFile }) {
     <a className="file card" href={address({ page: "flow", path: file.path })}>
       <div className="row wrap">
         <h2 className="grow clip">{file.name ?? file.path}</h2>
-        {file.errors > 0 && <span className="badge bad">{file.errors} errors</span>}
-        {file.errors === 0 && file.warnings > 0 && <span className="badge warn">{file.warnings} warnings</span>}
+        {file.errors > 0 && <span className="badge bad">{counted({ errors: file.errors, warnings: 0, notes: 0 })}</span>}
+        {file.errors === 0 && file.warnings > 0 && <span className="badge warn">{counted({ errors: 0, warnings: file.warnings, notes: 0 })}</span>}
         {file.errors === 0 && file.served !== null && <span className="badge good">served</span>}
       </div>
       <p className="soft">{file.description ?? "No description."}</p>

@@ -149,6 +149,9 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
   const placeAt = (at: { clientX: number; clientY: number }) =>
     direction === "down" ? null : flow.screenToFlowPosition({ x: at.clientX, y: at.clientY });
 
+  // Only the selected node can have the focus, and it is selected by this very click: the keys are its own from here on.
+  const takeFocus = (id: string) => void requestAnimationFrame(() => focusNode(frame.current, id));
+
   const go = (id: string) => {
     onSelect([id]);
     requestAnimationFrame(() => {
@@ -211,9 +214,11 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
         edgeTypes={EDGE_TYPES}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
-        onNodeDragStop={(_, __, moved) =>
-          editing?.move(moved.map((node) => ({ node: node.id, to: toFile(node.position) })))
-        }
+        onNodeClick={(_, node) => takeFocus(node.id)}
+        onNodeDragStop={(_, dragged, moved) => {
+          takeFocus(dragged.id);
+          editing?.move(moved.map((node) => ({ node: node.id, to: toFile(node.position) })));
+        }}
         onNodeDoubleClick={(_, node) => onOpen(node.id)}
         onConnectStart={begin}
         onConnect={connect}

@@ -1,26 +1,27 @@
-// A run that waits for a person: yes or no, with a comment.
+// A run that waits for a person: yes or no about one question, with a comment. The decision names the digest of what is
+// shown here, so it never counts for other values.
 import { useState } from "react";
 import { api } from "../api/client";
 import { messageOf } from "../api/problem";
+import type { Question } from "../api/runs";
 import { Button } from "../design/Button";
+import { JsonView } from "../design/JsonView";
 import { Notice } from "../design/States";
 
 interface DecisionProps {
   run: string;
-  node: string;
-  /** What the flow asks. */
-  question: string | null;
+  question: Question;
   onDecided: () => void;
 }
 
-export function Decision({ run, node, question, onDecided }: DecisionProps) {
+export function Decision({ run, question, onDecided }: DecisionProps) {
   const [comment, setComment] = useState("");
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
   const [fault, setFault] = useState<string | null>(null);
   const decide = async (approved: boolean) => {
     setState("sending");
     try {
-      await api.decide(run, node, approved, comment);
+      await api.decide(run, question, approved, comment);
       setState("sent");
       onDecided();
     } catch (error) {
@@ -32,8 +33,11 @@ export function Decision({ run, node, question, onDecided }: DecisionProps) {
   return (
     <Notice tone="warn">
       <div className="stack">
-        {question !== null && <p className="asked">{question}</p>}
-        <p className="soft">The run waits for a person to decide.</p>
+        {question.question !== null && <p className="asked">{question.question}</p>}
+        <p className="soft">
+          <code>{question.node}</code> waits for a person to decide about these values:
+        </p>
+        <JsonView value={question.values} label="Values" />
         <input
           className="field"
           aria-label="Comment"

@@ -14,7 +14,8 @@ import { duration, grouped, money } from "./amounts";
 import { Decision } from "./Decision";
 import { OriginLink } from "./OriginLink";
 import { PromptView } from "./PromptView";
-import { hasEnded, StatusBadge } from "./status";
+import { hasEnded, ReusedBadge, StatusBadge } from "./status";
+import { isReused } from "./timeline";
 
 interface NodeDetailProps {
   view: RunView;
@@ -60,7 +61,9 @@ export function NodeDetail({ view, node, onClose, onDone }: NodeDetailProps) {
         </div>
         <Facts node={node} />
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        {node.status === "asks" && <Decision run={view.run_id} node={node.id} question={node.reason} onDecided={onDone} />}
+        {(node.asks ?? []).map((question) => (
+          <Decision key={question.digest} run={view.run_id} question={question} onDecided={onDone} />
+        ))}
         {node.error !== null && <ErrorNotice view={view} node={node} />}
         {node.reason !== null && node.error === null && node.status !== "asks" && (
           <p className="soft">
@@ -80,21 +83,22 @@ export function NodeDetail({ view, node, onClose, onDone }: NodeDetailProps) {
 
 function Facts({ node }: { node: NodeRun }) {
   const facts: string[] = [node.type];
-  if (node.duration_ms > 0) facts.push(duration(node.duration_ms));
+  if (node.duration_ms > 0 && !isReused(node)) facts.push(duration(node.duration_ms));
   if (node.attempts > 1) facts.push(`${node.attempts} attempts`);
   if (node.model !== null) facts.push(node.model);
-  if (node.usage !== null) {
+  // What another run spent is not this run's.
+  if (node.usage !== null && !isReused(node)) {
     facts.push(`${grouped(node.usage.input_tokens)} tokens in, ${grouped(node.usage.output_tokens)} out`);
     if (node.usage.cache_read_tokens > 0) facts.push(`${grouped(node.usage.cache_read_tokens)} from cache`);
   }
-  if (node.cost_micros !== null) facts.push(money(node.cost_micros));
+  if (node.cost_micros !== null && !isReused(node)) facts.push(money(node.cost_micros));
   if (node.calls > 1) facts.push(`${node.calls} calls`);
   return (
     <p className="soft fact-line">
       {facts.map((fact) => (
         <span key={fact}>{fact}</span>
       ))}
-      {node.cached && <span className="badge info">from the cache</span>}
+      <ReusedBadge node={node} />
       {node.degraded && <span className="badge warn">fallback answered</span>}
       {node.dropped_outputs.length > 0 && <span className="badge warn">dropped: {node.dropped_outputs.join(", ")}</span>}
       {node.flagged.map((text) => (

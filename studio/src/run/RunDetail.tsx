@@ -32,7 +32,11 @@ export function RunDetail({ view }: { view: RunView }) {
                 <span className={`badge ${decision.approved ? "good" : "bad"}`}>
                   {decision.approved ? "approved" : "rejected"}
                 </span>{" "}
-                <code>{decision.node}</code> <span className="faint">{moment(decision.decided_at, new Date())}</span>
+                <code>{decision.node}</code>{" "}
+                <span className="faint">
+                  {decision.decided_by != null && `by ${decision.decided_by}, `}
+                  {moment(decision.decided_at, new Date())}
+                </span>
                 {decision.comment !== null && <p>{decision.comment}</p>}
               </li>
             ))}

@@ -12,25 +12,23 @@ import { hasEnded, StatusBadge } from "./status";
 
 const LIMIT = 200;
 const REFRESH_MS = 3000;
-const STATUSES: (RunStatus | "")[] = ["", "running", "waiting", "interrupted", "ok", "error", "cancelled"];
+const STATUSES: (RunStatus | "")[] = ["", "queued", "running", "waiting", "interrupted", "quarantined", "ok", "error", "cancelled"];
 
 export default function RunsPage({ flow }: { flow: string | null }) {
-  const load = useCallback(() => api.runs(flow ?? undefined, LIMIT), [flow]);
-  const { value: runs, error, reload } = useLoaded(load);
   const [status, setStatus] = useState<RunStatus | "">("");
+  // The server filters: of many runs, one that waits may be older than all that fit into a list.
+  const load = useCallback(() => api.runs(flow ?? undefined, status === "" ? undefined : status, LIMIT), [flow, status]);
+  const { value: runs, error, reload } = useLoaded(load);
   const [chosen, setChosen] = useState<string[]>([]);
   useEffect(() => {
     const timer = setInterval(reload, REFRESH_MS);
     return () => clearInterval(timer);
   }, [reload]);
 
-  if (error !== null) return <Failed error={error} retry={reload} />;
-  if (runs === null) return <Loading what="Loading runs" />;
-  const shown = runs.filter((run) => status === "" || run.status === status);
   const toggle = (id: string) =>
     setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id].slice(-2));
   // The newest is first in the list; of two, the older is the one before.
-  const [b, a] = runs.map((run) => run.run_id).filter((id) => chosen.includes(id));
+  const [b, a] = (runs ?? []).map((run) => run.run_id).filter((id) => chosen.includes(id));
 
   return (
     <div className="page scroll">
@@ -60,8 +58,12 @@ export default function RunsPage({ flow }: { flow: string | null }) {
           Compare two
         </Button>
       </header>
-      {shown.length === 0 ? (
-        <Empty title={runs.length === 0 ? "No runs yet" : "No such runs"}>
+      {error !== null ? (
+        <Failed error={error} retry={reload} />
+      ) : runs === null ? (
+        <Loading what="Loading runs" />
+      ) : runs.length === 0 ? (
+        <Empty title={status === "" ? "No runs yet" : "No such runs"}>
           <p>Open a flow and start it with Run. Runs started by the program or over HTTP are here as well.</p>
         </Empty>
       ) : (
@@ -81,11 +83,12 @@ export default function RunsPage({ flow }: { flow: string | null }) {
               </tr>
             </thead>
             <tbody>
-              {shown.map((run) => (
+              {runs.map((run) => (
                 <Row key={run.run_id} run={run} chosen={chosen.includes(run.run_id)} onToggle={toggle} />
               ))}
             </tbody>
           </table>
+          {runs.length === LIMIT && <p className="faint listed">The newest {LIMIT} are listed. `stave runs list` has all.</p>}
         </div>
       )}
     </div>

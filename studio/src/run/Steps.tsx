@@ -2,7 +2,8 @@
 import type { NodeRun, RunView } from "../api/runs";
 import { Prose } from "../design/Prose";
 import { duration, grouped, money } from "./amounts";
-import { StatusBadge } from "./status";
+import { ReusedBadge, StatusBadge } from "./status";
+import { isReused, spanOf, timeOf } from "./timeline";
 
 interface StepsProps {
   view: RunView;
@@ -11,7 +12,7 @@ interface StepsProps {
 }
 
 export function Steps({ view, selected, onSelect }: StepsProps) {
-  const total = Math.max(view.duration_ms, ...view.nodes.map((node) => (node.started_ms ?? 0) + node.duration_ms), 1);
+  const total = timeOf(view);
   return (
     <div className="steps scroll">
       <table>
@@ -36,14 +37,15 @@ export function Steps({ view, selected, onSelect }: StepsProps) {
               </td>
               <td>
                 <StatusBadge status={node.status} />
+                <ReusedBadge node={node} />
                 {node.attempts > 1 && <div className="faint">{node.attempts} attempts</div>}
               </td>
               <td className="timeline">
                 <Bar node={node} total={total} />
               </td>
-              <td className="number">{node.duration_ms > 0 ? duration(node.duration_ms) : ""}</td>
-              <td className="number wide-only">{tokens(node)}</td>
-              <td className="number wide-only">{node.cost_micros === null ? "" : money(node.cost_micros)}</td>
+              <td className="number">{node.duration_ms > 0 && !isReused(node) ? duration(node.duration_ms) : ""}</td>
+              <td className="number wide-only">{isReused(node) ? "" : tokens(node)}</td>
+              <td className="number wide-only">{node.cost_micros === null || isReused(node) ? "" : money(node.cost_micros)}</td>
             </tr>
           ))}
         </tbody>
@@ -63,11 +65,11 @@ function Bar({ node, total }: { node: NodeRun; total: number }) {
         <Prose text={node.reason} />
       </span>
     );
-  const left = (100 * node.started_ms) / total;
-  const width = Math.max(0.6, (100 * node.duration_ms) / total);
+  const span = spanOf(node, total);
+  if (span === null) return null;
   return (
     <div className="track" aria-hidden="true">
-      <div className={`span ${node.status}`} style={{ left: `${Math.min(left, 99)}%`, width: `${Math.min(width, 100 - left)}%` }} />
+      <div className={`span ${node.status}`} style={{ left: `${span.left}%`, width: `${span.width}%` }} />
     </div>
   );
 }

@@ -13,6 +13,10 @@ it("durations have the digits that matter", () => {
   ]);
 });
 
+it("a minute has no sixtieth second", () => {
+  expect([59_940, 59_960, 119_600, 3_599_700].map(duration)).toEqual(["59.9 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"]);
+});
+
 it("small sums keep their digits", () => {
   expect([0, 12, 1200, 250_000, 12_500_000, 1_234_000_000].map(money)).toEqual([
     "$0",

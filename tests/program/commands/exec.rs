@@ -150,7 +150,7 @@ async fn one_file_that_is_not_there_hides_no_other() {
     folder.write("empty.ir.json", "");
     let files = ["exec", "validate", "nowhere.ir.json", "empty.ir.json", ".", DOCUMENT];
     let human = stave(&folder, files).finish().await.exits(2);
-    assert!(human.stderr.contains("nowhere.ir.json can not be read"), "{human}");
+    assert!(human.stderr.contains("nowhere.ir.json can't be read"), "{human}");
     assert!(human.stderr.contains("empty.ir.json:1:1"), "{human}");
     let report = stave(&folder, files.into_iter().chain(["--json"])).finish().await.exits(2).json();
     let valid: Vec<Option<&Value>> = items(&report, "documents").iter().map(|one| one.get("valid")).collect();

@@ -70,3 +70,44 @@ async fn a_model_that_takes_public_data_only_gets_nothing_private() {
     finished.exits(3);
     assert_eq!(sent, Vec::<String>::new());
 }
+
+/// A flow that sends private data to a host that only the request decides.
+const DYNAMIC_HOST: &str = r#"version: "1.0"
+metadata: {name: sender}
+context: {requires: [place, note], sensitivity: {note: private}}
+nodes:
+  send:
+    type: transform
+    inputs: [{name: place, type: string}]
+    outputs: [{name: data, type: object}]
+    transform: {mode: declarative, spec: {op: http.post, args: {url: "http://${place}/", body: "${context.note}"}}}
+    runtime: {retries: 0}
+edges:
+  - {from: _input.place, to: send.place}
+  - {from: send.data, to: _output}
+"#;
+
+#[tokio::test]
+async fn a_host_that_the_run_decides_is_held_to_its_scope() {
+    let folder = Folder::new();
+    folder.write("stave.toml", format!("{LOOPBACK}\n[accepts.hosts]\n\"127.0.0.1\" = \"public\"\n"));
+    folder.write("flow.yaml", DYNAMIC_HOST);
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    let request = r#"{"place": "127.0.0.1:9", "note": "for us only"}"#;
+    let arguments = ["run", "flow.yaml", "--ephemeral", "--input", "-", "--json"];
+    let finished = stave(&folder, arguments).input(request).finish().await.exits(3);
+    let error = finished.json().get("error").map(Value::to_string).unwrap_or_default();
+    assert!(error.contains("sensitive-data-leak") && error.contains("127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_prints_the_whole_context_is_refused() {
+    let label =
+        |flow: String| flow.replace("{requires: [q]}", "{requires: [q], sensitivity: {q: restricted}}");
+    for template in ["{{ context | tojson }}", "{{ context }}", "{{ context.values() | list }}"] {
+        let change = |flow: String| label(flow).replace("{{ text }}", template).replace("{{ q }}", template);
+        let (finished, sent) = run("", change).await;
+        finished.exits(2);
+        assert_eq!(sent, Vec::<String>::new(), "{template}");
+    }
+}

@@ -1,6 +1,7 @@
 //! One file per command: what it prints, where, and how it ends.
 
 mod admission;
+mod approvals;
 mod cache;
 mod check;
 mod colour;
@@ -19,7 +20,9 @@ mod keys;
 mod lsp;
 mod new;
 mod prompt;
+mod prompt_diff;
 mod record;
+mod redaction;
 mod rep;
 mod run;
 mod runs;
@@ -28,9 +31,11 @@ mod runs_alive;
 mod sample;
 mod schema;
 mod secrets;
+mod shut_down;
 mod signing;
 mod stores;
 mod system;
+mod template_bounds;
 mod test;
 mod workflows;
 

@@ -7,7 +7,7 @@ use crate::json::items;
 use crate::process::{Finished, stave};
 
 /// A Prompt IR document with some of its fields set.
-fn document(fields: &[(&str, &str)]) -> String {
+pub(super) fn document(fields: &[(&str, &str)]) -> String {
     let text = r#"{"ir_id": "a1b2c3d4", "role": "architect", "intent": "Design auth system", "phase": "planning",
         "context_refs": [], "constraints": [], "output_requirements": {}, "token_budget": 3000, "priority": 7,
         "created_at": "2026-02-18T12:00:00+00:00"}"#;
@@ -18,7 +18,7 @@ fn document(fields: &[(&str, &str)]) -> String {
     value.to_string()
 }
 
-fn project(files: &[(&str, &str)]) -> Folder {
+pub(super) fn project(files: &[(&str, &str)]) -> Folder {
     let folder = Folder::new();
     folder.write("stave.toml", "[project]\nrepo = \"test\"\n");
     for (path, text) in files {

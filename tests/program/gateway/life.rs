@@ -79,7 +79,8 @@ async fn the_project_file_is_read_again_on_a_hangup() {
     let process = stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).env("HOUSE_KEY", "house-secret-1");
     let mut gateway = Served::of(process).await;
     let answer = gateway.post("/v1/messages", ASK).await.is(200);
-    assert_eq!(answer.body, r#"{"name":"first","key":"house-secret-1"}"#);
+    // The upstream repeats the key that it was sent, and the client sees only how long it is.
+    assert_eq!(answer.body, r#"{"name":"first","key":"**************"}"#);
     folder.write("stave.toml", settings(second.port, ""));
     gateway.process.hang_up();
     gateway.process.wait_for_stderr("stave.toml was read again").await;

@@ -18,7 +18,7 @@ fn two_tenants() -> Folder {
         folder.write(&format!("{tenant}/flows/echo.yaml"), echo(&format!("{tenant} ")));
     }
     folder.write("globex/flows/careful.yaml", careful("paid"));
-    folder.write("keys.txt", format!("# tenant key\nacme {ACME}\nglobex {GLOBEX}\n"));
+    folder.write("keys.txt", format!("# tenant key\nacme {ACME} name=ann roles=admin\nglobex {GLOBEX}\n"));
     folder
 }
 
@@ -148,7 +148,10 @@ async fn what_has_mistakes_is_not_served() {
     assert!(refused.stderr.contains("dangling-edge"), "{refused}");
     // With the studio, in which it can be cured, what is whole is served.
     let served = Served::start(&folder, &[]).await;
-    assert_eq!(served.get("/v1/models").await.is(200).body, r#"{"models":["careful"]}"#);
+    let models = served.get("/v1/models").await.is(200).json();
+    assert_eq!(models.get("models").unwrap().to_string(), r#"["careful"]"#, "{models}");
+    let file = models.pointer("/not_served/0/file").and_then(|file| file.as_str());
+    assert_eq!(file, Some("flows/echo.yaml"), "{models}");
     let nothing = Folder::new();
     stave(&nothing, ["serve", "--port", "0"]).finish().await.exits(2);
 }

@@ -80,7 +80,7 @@ async fn a_run_that_takes_too_long_at_the_end_is_left_to_be_resumed() {
     let begun = served.post("/runs", r#"{"flow": "caller", "input": {"page": "slow"}}"#).await.is(202).json();
     let run = text(&begun, "run_id").unwrap().to_owned();
     served.end().await.exits(0);
-    let served = Served::start(&folder, &[]).await;
+    let served = Served::start(&folder, &["--no-resume"]).await;
     let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
     assert_eq!(text(&shown, "status"), Some("interrupted"), "{shown}");
 }

@@ -6,11 +6,16 @@ mod kserve_client;
 mod limits;
 mod load;
 mod mcp;
+mod one_driver;
 mod predict;
+mod recovery;
 mod reload;
+mod roles;
 mod runs;
 pub(crate) mod sample;
 mod schemathesis;
+mod shares;
 
 pub(crate) use client::{Answer, Served};
 pub(crate) use sample::{careful, echo, project};
+mod unwritable;

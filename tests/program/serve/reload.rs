@@ -37,3 +37,63 @@ async fn a_changed_flow_is_served_anew_and_its_runs_keep_the_old_one() {
     let answer = served.post("/v1/models/more:predict", r#"{"query": "hi"}"#).await.is(200);
     assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
 }
+
+#[tokio::test]
+async fn a_name_that_two_files_have_holds_up_no_other_flow() {
+    let folder = project();
+    let mut served = Served::start(&folder, &[]).await;
+    folder.write("flows/twin.yaml", echo("twin "));
+    served.process.wait_for_stderr("two flows are called `echo`").await;
+    // The one that was served stays, and the rest of the project changes.
+    folder.write("flows/careful.yaml", careful("gave"));
+    folder.write("flows/more.yaml", echo("").replace("name: echo", "name: more"));
+    served.process.wait_for_stderr("`more`").await;
+    let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
+    served.post("/v1/models/more:predict", r#"{"query": "hi"}"#).await.is(200);
+    // Who asks is told.
+    let ready = served.get("/v2/health/ready").await.is(200).json();
+    assert_eq!(ready.get("not_served"), Some(&1.into()), "{ready}");
+    let models = served.get("/v2/models").await.is(200).json();
+    let file = models.pointer("/not_served/0/file").and_then(|file| file.as_str()).unwrap_or_default();
+    assert!(file.ends_with("twin.yaml"), "{models}");
+    let files = served.get("/studio/files").await.is(200).json();
+    let twin =
+        crate::json::items(&files, "files").iter().find(|file| text(file, "path") == Some("flows/twin.yaml"));
+    let reason = twin.and_then(|twin| text(twin, "not_served")).unwrap_or_default();
+    assert!(reason.contains("two flows are called `echo`"), "{files}");
+
+    folder.write("flows/twin.yaml", echo("twin ").replace("name: echo", "name: twin"));
+    served.process.wait_for_stderr("`twin`").await;
+    served.post("/v1/models/twin:predict", r#"{"query": "hi"}"#).await.is(200);
+    let ready = served.get("/v2/health/ready").await.is(200).json();
+    assert_eq!(ready.get("not_served"), None, "{ready}");
+}
+
+#[tokio::test]
+async fn a_flow_that_can_not_run_here_is_not_ready() {
+    let folder = project();
+    let keyed = r#"version: "1.0"
+metadata: {name: keyed}
+context: {requires: [query]}
+nodes:
+  ask:
+    type: transform
+    inputs: [{name: query, type: string}]
+    outputs: [{name: reply, type: object}]
+    transform:
+      mode: declarative
+      spec: {op: http.get, args: {url: "https://api.example.com/", headers: {x-key: "${secrets.NO_SUCH_KEY}"}}}
+edges:
+  - {from: _input.query, to: ask.query}
+  - {from: ask.reply, to: _output.reply}
+"#;
+    folder.write("flows/keyed.yaml", keyed);
+    let served = Served::start(&folder, &[]).await;
+    let shown = served.get("/v2/models/keyed/ready").await.is(503).json();
+    assert_eq!(shown.get("ready"), Some(&false.into()), "{shown}");
+    assert!(text(&shown, "reason").unwrap_or_default().contains("NO_SUCH_KEY"), "{shown}");
+    let shown = served.get("/v1/models/keyed").await.is(200).json();
+    assert_eq!(shown.get("ready"), Some(&false.into()), "{shown}");
+    served.get("/v2/models/echo/ready").await.is(200);
+}

@@ -9,7 +9,7 @@ use super::sample::{project, slow_project};
 use crate::json::{items, text};
 use crate::process::stave;
 
-async fn begin(served: &Served, flow: &str, input: &str) -> String {
+pub(super) async fn begin(served: &Served, flow: &str, input: &str) -> String {
     let body = format!(r#"{{"flow": "{flow}", "input": {input}}}"#);
     let begun = served.post("/runs", &body).await.is(202);
     let run = text(&begun.json(), "run_id").expect("a run has an id").to_owned();
@@ -18,10 +18,10 @@ async fn begin(served: &Served, flow: &str, input: &str) -> String {
 }
 
 /// The run once it is no longer running.
-async fn settled(served: &Served, run: &str) -> Value {
+pub(super) async fn settled(served: &Served, run: &str) -> Value {
     for _ in 0..400 {
         let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
-        if text(&shown, "status") != Some("running") {
+        if !matches!(text(&shown, "status"), Some("running" | "queued")) {
             return shown;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -78,13 +78,18 @@ async fn a_person_decides_and_the_run_goes_on() {
     assert!(events.body.contains("event: waiting"), "{events:?}");
     let waiting = settled(&served, &run).await;
     assert_eq!(text(&waiting, "status"), Some("waiting"));
-    let asked = stave_canon::parse(r#"[{"node": "ask", "question": "Pay 3?"}]"#).unwrap();
-    assert_eq!(waiting.get("asks"), Some(&asked), "{waiting}");
+    let asked = items(&waiting, "asks").first().cloned().unwrap();
+    assert_eq!((text(&asked, "node"), text(&asked, "question")), (Some("ask"), Some("Pay 3?")), "{waiting}");
+    assert_eq!(asked.pointer("/values/amount").and_then(Value::as_i64), Some(3), "{waiting}");
+    let digest = text(&asked, "digest").unwrap().to_owned();
     let decide =
         async |node: &str, body: &str| served.post(&format!("/runs/{run}/nodes/{node}/decision"), body).await;
     decide("pay", r#"{"approved": true}"#).await.problem(404, "not-found");
     decide("ask", "{}").await.problem(400, "bad-request");
-    decide("ask", r#"{"approved": true, "comment": "fine"}"#).await.is(202);
+    decide("ask", r#"{"approved": true, "digest": 7}"#).await.problem(400, "bad-request");
+    decide("ask", r#"{"approved": true, "digest": "another"}"#).await.problem(409, "question-changed");
+    let approval = format!(r#"{{"approved": true, "comment": "fine", "digest": "{digest}"}}"#);
+    decide("ask", &approval).await.is(202);
     let shown = settled(&served, &run).await;
     assert_eq!(shown.pointer("/output/paid"), Some(&"paid 3".into()), "{shown}");
     decide("ask", r#"{"approved": false}"#).await.is(409);

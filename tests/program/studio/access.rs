@@ -7,7 +7,7 @@ const KEY: &str = "acme-key-0123456789";
 #[tokio::test]
 async fn the_page_needs_no_key_and_what_it_asks_for_does() {
     let folder = project();
-    folder.write("keys.txt", format!("acme {KEY}\nglobex globex-key-0123456789\n"));
+    folder.write("keys.txt", format!("acme {KEY}\nglobex globex-key-0123456789 name=gus roles=admin\n"));
     let mut served = Served::start(&folder, &["--api-keys", "keys.txt"]).await;
     let page = served.get("/").await.is(200);
     assert!(page.head.contains("content-type: text/html"), "{page:?}");

@@ -5,7 +5,7 @@ use stave_canon::{Value, prefixed_sha256};
 use crate::json::{items, text};
 use crate::serve::{Answer, Served, echo, project};
 
-async fn put(served: &Served, path: &str, content: &str, hash: Option<&str>) -> Answer {
+pub(super) async fn put(served: &Served, path: &str, content: &str, hash: Option<&str>) -> Answer {
     let body = Value::from_iter([
         ("path", Value::from(path)),
         ("text", content.into()),

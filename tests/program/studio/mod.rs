@@ -4,4 +4,5 @@ mod access;
 mod files;
 mod gateway;
 mod runs;
+mod saving;
 mod texts;

@@ -15,7 +15,9 @@ Examples:
 
   curl -s localhost:8080/v1/models/support:predict -H 'content-type: application/json' -d '{\"query\": \"hello\"}'
 
-A file of keys has a tenant and a key on each line; a key opens the flows and runs of its tenant and no others.
+A file of keys has a tenant and a key on each line, and after them what the key may do: name=NAME, \
+roles=run,decide,observe,edit,admin, flows=FLOW,… A key opens the flows and runs of its tenant and no others, and without \
+roles it can run and observe.
 Flows that change are served anew; runs that have begun go on with what they began with. On SIGTERM nothing new is
 taken, and runs are waited for.")]
 pub(crate) struct Serve {
@@ -40,7 +42,7 @@ pub(crate) struct Serve {
     /// when absent, else the address this worker listens on
     #[arg(long, value_name = "URL", env = "STAVE_WORKER_URL")]
     pub(crate) worker_url: Option<String>,
-    /// A file with `TENANT KEY` on each line
+    /// A file with `TENANT KEY [name=NAME] [roles=ROLE,…] [flows=FLOW,…]` on each line
     #[arg(long, value_name = "FILE", env = "STAVE_API_KEYS_FILE", conflicts_with = "without_keys")]
     pub(crate) api_keys: Option<PathBuf>,
     /// Let everyone in who can reach the port; something in front of it has to decide who may
@@ -55,7 +57,7 @@ pub(crate) struct Serve {
     /// Serve no page: only the protocols and the run API
     #[arg(long)]
     pub(crate) no_studio: bool,
-    /// Let the studio look at files and change none
+    /// Let the studio look at files, change none and run no other text
     #[arg(long)]
     pub(crate) read_only: bool,
     /// Leave runs alone that a process before this one did not bring to their end
@@ -76,7 +78,7 @@ pub(crate) struct Serve {
     /// How many runs go on at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_runs: u32,
-    /// How many more runs may wait for their turn
+    /// How many more runs of each tenant may wait for their turn
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub(crate) max_waiting: u32,
     /// The longest that a request waits for its run, which is cancelled then

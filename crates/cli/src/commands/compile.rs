@@ -8,6 +8,7 @@ mod clean;
 mod compilation;
 pub(crate) mod emit;
 mod flow_source;
+mod overlap;
 pub(crate) mod preview;
 mod publish;
 mod report;
@@ -25,10 +26,11 @@ use stave_diag::{Diagnostic, Sources, sort};
 use self::cache::Cache;
 use self::compilation::Compilation;
 use self::emit::{Emitter, Tree};
-use self::publish::{Disk, Owner, Publication, Published};
+use self::publish::{Disk, FileSystem, Owner, Publication, PublishError, Published};
 use self::report::{Progress, Report};
 use crate::args::Compile;
 use crate::exit::{Exit, Stop};
+use crate::files;
 use crate::ports::SystemClock;
 use crate::terminal::Terminal;
 
@@ -56,14 +58,14 @@ fn once(
     let paths = paths(arguments)?;
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
-    let files = sources::read(&paths, out, arguments.source_paths, &mut sources, &mut diagnostics)?;
+    let read = sources::read(&paths, out, arguments.source_paths, &mut sources, &mut diagnostics)?;
     if arguments.clean_all {
-        clean::refuse_precious(out, &files)?;
+        clean::refuse_current_folder(out)?;
     }
     let fresh = arguments.no_cache || arguments.clean || arguments.clean_all;
     let cache = if fresh { Cache::none() } else { Cache::open(out) };
     let progress = Progress::new(terminal, arguments.json);
-    let (flows, found) = compilation::compile(files, &sources, &cache, arguments.strict, &|done, all| {
+    let (flows, found) = compilation::compile(read, &sources, &cache, arguments.strict, &|done, all| {
         progress.show(done, all);
     })?;
     progress.end();
@@ -90,7 +92,10 @@ fn publish(
     out: &Path,
 ) -> Result<Published, Stop> {
     let fresh = arguments.clean || arguments.clean_all;
-    let before = |path: &str| if fresh { None } else { std::fs::read_to_string(out.join(path)).ok() };
+    let before = |path: &str| {
+        let bytes = if fresh { None } else { Disk.read(&out.join(path), files::MAX_FILE_BYTES).ok()? };
+        String::from_utf8(bytes?).ok()
+    };
     let mut tree = Tree::default();
     for emitter in emitters {
         if !arguments.emit.is_empty() {
@@ -103,13 +108,15 @@ fn publish(
     let publication = Publication {
         out,
         tree: &tree,
-        owner: Owner { roots: &roots, known: &emit::owned, emitted: &emitted },
+        owner: Owner { roots: &roots, known: &emit::owned, emitted: &emitted, recognises: &emit::recognised },
         wipe: arguments.clean_all,
         may_exchange: !std::env::current_dir().is_ok_and(|here| here.starts_with(out)),
     };
-    publication
-        .publish(&Disk)
-        .map_err(|error| Stop::internal(format!("{} can not be written: {error}", out.display())))
+    publication.publish(&Disk).map_err(|error| match error {
+        PublishError::Foreign(_) => Stop::refused(error.to_string())
+            .help("remove or move it, or choose another output folder with --out DIR"),
+        PublishError::Io(error) => Stop::internal(format!("{} can't be written: {error}", out.display())),
+    })
 }
 
 fn paths(arguments: &Compile) -> Result<Vec<PathBuf>, Stop> {

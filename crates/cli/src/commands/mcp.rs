@@ -29,7 +29,7 @@ pub(crate) struct Mcp {
     /// The port to listen on; 0 takes a free one
     #[arg(long, default_value_t = 8080, requires = "http")]
     port: u16,
-    /// A file with `TENANT KEY` on each line
+    /// A file with `TENANT KEY [name=NAME] [roles=ROLE,…] [flows=FLOW,…]` on each line
     #[arg(long, value_name = "FILE", env = "STAVE_API_KEYS_FILE", requires = "http")]
     api_keys: Option<PathBuf>,
     /// Where runs and session state live; `.stave` in the project's folder when absent

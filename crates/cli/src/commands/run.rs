@@ -226,7 +226,7 @@ async fn run_all(
     draining.abort();
     python.shutdown().await;
     if let (Some(path), Some(recorder)) = (&arguments.record, recorder) {
-        files::write_atomic(path, &recorder.recording().to_yaml())?;
+        files::write_private(path, &recorder.recording().to_yaml())?;
     }
     if arguments.json {
         terminal::out(&json(&reports, exit).to_string());

@@ -115,10 +115,22 @@ pub(super) fn stop(error: &JournalError) -> Stop {
         JournalError::Busy(run) => {
             Stop::invalid(message).help(format!("`stave runs cancel {run}` asks that process to end it"))
         }
+        JournalError::Lost(run) => {
+            Stop::invalid(message).help(format!("`stave runs show {run}` says where it stands"))
+        }
+        JournalError::Exists(_) => Stop::invalid(message),
+        JournalError::Quarantined(run) => {
+            Stop::refused(message).help(format!("`stave runs resume {run} --force` resumes it anyway"))
+        }
         JournalError::AuthRefused(_) => {
             Stop::refused(message).help("the embedded engine runs it, and keeps nothing of `auth`")
         }
-        JournalError::NotAsked { .. } | JournalError::NoSuchNode { .. } => Stop::invalid(message),
+        JournalError::NotAsked { .. }
+        | JournalError::NoSuchNode { .. }
+        | JournalError::DecisionUsed { .. } => Stop::invalid(message),
+        JournalError::QuestionChanged { run, .. } => {
+            Stop::invalid(message).help(format!("`stave runs show {run}` shows the question and its digest"))
+        }
         JournalError::TooLarge { .. }
         | JournalError::StateConflict
         | JournalError::Damaged(_)

@@ -3,6 +3,7 @@
 mod context;
 mod engines;
 mod flows;
+mod readiness;
 mod rooms;
 mod worker;
 mod workspace;
@@ -67,6 +68,7 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
 /// Beyond this machine, somebody has to decide who may ask.
 fn keys(arguments: &Serve) -> Result<Keys, Stop> {
     if let Some(path) = &arguments.api_keys {
+        files::check_keys_file(path)?;
         let text = files::read_text(path)?;
         return Keys::parse(&text).map_err(|error| Stop::invalid(format!("{}: {error}", path.display())));
     }

@@ -11,6 +11,7 @@ use stave_runtime::{NodeReport, Signal, Status};
 use super::run::SOURCE_HASH;
 use super::runs::{Archive, Place};
 use crate::exit::{Exit, Stop};
+use crate::files;
 use crate::terminal::{self, Terminal};
 
 /// Follows a run back to the lines of the flow it came from.
@@ -24,6 +25,9 @@ pub(crate) struct Why {
     run: String,
     /// The node to ask about; every node that is not ok when absent
     node: Option<String>,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    show_restricted: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -41,6 +45,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
     let archive = Archive::existing(&arguments.place)?;
     let run = runtime.block_on(archive.run(&arguments.run))?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     let source = Source::of(&run, &archive.project.root);
     let report = run.report();
     let nodes: Vec<&NodeReport> = match &arguments.node {
@@ -102,7 +107,10 @@ impl Source {
     fn of(run: &StoredRun, root: &Path) -> Source {
         let name = run.document.metadata.source_file.clone();
         let places = [PathBuf::from(&name), root.join(&name)];
-        let text = places.iter().find_map(|path| std::fs::read_to_string(path).ok());
+        let text = places.iter().find_map(|path| {
+            let bytes = files::read_plain(path, files::MAX_FILE_BYTES).ok()?;
+            String::from_utf8(bytes).ok()
+        });
         let hash = run.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
         let changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
         let lines = text.map(|text| text.lines().map(str::to_owned).collect());

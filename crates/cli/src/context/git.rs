@@ -1,5 +1,10 @@
 //! `diff:` references: a real git diff, bounded in time and size, never through a shell.
+//!
+//! Invariants: git starts no program that the repository chose (filters, text conversions, external diffs, hooks,
+//! monitors, pagers, programs of remotes), and every file whose content a diff shows is named, so that governance
+//! judges it like a file of its own.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,12 +12,39 @@ use std::time::{Duration, Instant};
 
 use stave_prompt::resolve::{SourceText, Unavailable};
 
-/// How long git may take.
+/// How long one call of git may take.
 const LONGEST: Duration = Duration::from_secs(10);
 /// How often a running git is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How much of a diff is read.
 const MOST_BYTES: u64 = 256 * 1024;
+/// How much of a list of names is read; a longer one is refused, because a part of it says too little.
+const MOST_NAMES: u64 = 4 * 1024 * 1024;
+/// The settings of a filter, with values that start nothing.
+const NO_FILTER: [(&str, &str); 4] = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
+/// Settings that start programs, read other files or make git call other hosts.
+const NO_PROGRAMS: [(&str, &str); 7] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.quotePath", "false"),
+    ("protocol.allow", "never"),
+    ("diff.external", ""),
+];
+/// How a diff is made. Names are not followed through renames, so that every file in it is named.
+const DIFF: [&str; 10] = [
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-relative",
+    "--ignore-submodules=all",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
 
 /// The difference between a commit and the files of the folder, or between two commits (`a..b`).
 pub(super) fn diff(root: &Path, reference: &str) -> Result<SourceText, Unavailable> {
@@ -20,30 +52,93 @@ pub(super) fn diff(root: &Path, reference: &str) -> Result<SourceText, Unavailab
     if reference.is_empty() || reference.starts_with('-') || !reference.chars().all(plain) {
         return Err(Unavailable::Failed(format!("{reference:?} is not the name of a commit")));
     }
+    let settings = settings(root)?;
+    let run = |more: &[&str], limit: u64| {
+        let mut command = git(root, &settings);
+        command.args(DIFF).args(more).args([reference, "--", "."]);
+        output(&mut command, limit)
+    };
+    let (names, names_cut) = run(&["--name-only", "-z"], MOST_NAMES)?;
+    if names_cut {
+        return Err(Unavailable::TooLarge("it changes too many files".to_owned()));
+    }
+    let real_paths = lines(&names)
+        .map(|name| root.join(String::from_utf8_lossy(name).as_ref()).to_string_lossy().into_owned())
+        .collect();
+    let (text, is_cut) = run(&["--relative"], MOST_BYTES)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(SourceText { name: format!("diff {reference}"), real_paths, text, is_cut })
+}
+
+/// Settings that keep git from starting programs that the repository chose. A file's attributes name a filter, and
+/// the configuration says what program that is, so every filter that any configuration has is emptied.
+fn settings(root: &Path) -> Result<Vec<(String, String)>, Unavailable> {
+    let none: Vec<(String, String)> =
+        NO_PROGRAMS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let (names, is_cut) =
+        output(git(root, &none).args(["config", "--list", "--name-only", "-z"]), MOST_NAMES)?;
+    if is_cut {
+        return Err(Unavailable::Failed("the configuration of git is too long".to_owned()));
+    }
+    let mut drivers = BTreeSet::new();
+    for name in lines(&names) {
+        let name = std::str::from_utf8(name)
+            .map_err(|_| Unavailable::Failed("the configuration of git is not UTF-8".to_owned()))?;
+        let (section, rest) = name.split_once('.').unwrap_or((name, ""));
+        if let Some((driver, _)) = rest.rsplit_once('.').filter(|_| section.eq_ignore_ascii_case("filter")) {
+            drivers.insert(driver.to_owned());
+        }
+    }
+    let filters = drivers.iter().flat_map(|driver| {
+        NO_FILTER.map(|(variable, value)| (format!("filter.{driver}.{variable}"), value.to_owned()))
+    });
+    Ok(none.into_iter().chain(filters).collect())
+}
+
+/// Git in a folder with these settings, and with nothing of this process's environment that changes what it does.
+fn git(root: &Path, settings: &[(String, String)]) -> Command {
     let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    for (index, (key, value)) in settings.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+    }
     command
         .current_dir(root)
-        // What a repository configures must not start programs of its own.
-        .args(["-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "core.quotePath=false"])
-        .args(["--no-optional-locks", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"])
-        .args([reference, "--", "."])
+        .args(["--no-pager", "--no-optional-locks"])
+        .env("GIT_CONFIG_COUNT", settings.len().to_string())
         .env("GIT_TERMINAL_PROMPT", "0")
+        // Objects that a partial clone lacks are not fetched: that would start the program of a remote.
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    command
+}
+
+/// The parts of a text that ends each of them with a zero.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == 0).filter(|line| !line.is_empty())
+}
+
+/// What a command printed, and whether it printed more than `limit` bytes.
+fn output(command: &mut Command, limit: u64) -> Result<(Vec<u8>, bool), Unavailable> {
     let mut child =
         command.spawn().map_err(|error| Unavailable::Failed(format!("git can not be started: {error}")))?;
-    let result = read(&mut child);
+    let result = read(&mut child, limit);
     // It has ended, or it must.
     let _ = child.kill();
     let _ = child.wait();
-    let (text, is_cut) = result?;
-    Ok(SourceText { name: format!("diff {reference}"), real_path: None, text, is_cut })
+    result
 }
 
-fn read(child: &mut Child) -> Result<(String, bool), Unavailable> {
+fn read(child: &mut Child, limit: u64) -> Result<(Vec<u8>, bool), Unavailable> {
     let (output, complaint) = (child.stdout.take(), child.stderr.take());
-    let output = std::thread::spawn(move || gather(output, MOST_BYTES + 1));
+    let output = std::thread::spawn(move || gather(output, limit + 1));
     let complaint = std::thread::spawn(move || gather(complaint, 4096));
     let start = Instant::now();
     let status = loop {
@@ -66,16 +161,16 @@ fn read(child: &mut Child) -> Result<(String, bool), Unavailable> {
             Err(error) => return Err(Unavailable::Failed(format!("git can not be waited for: {error}"))),
         }
     };
-    let bytes = output.join().unwrap_or_default();
+    let mut bytes = output.join().unwrap_or_default();
     let complaint = complaint.join().unwrap_or_default();
     if status.is_some_and(|status| !status.success()) {
         let complaint = String::from_utf8_lossy(&complaint);
         let line = complaint.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ");
         return Err(Unavailable::Failed(line.chars().take(200).collect()));
     }
-    let is_cut = bytes.len() as u64 > MOST_BYTES;
-    let kept = bytes.get(..MOST_BYTES as usize).unwrap_or(&bytes);
-    Ok((String::from_utf8_lossy(kept).into_owned(), is_cut))
+    let is_cut = bytes.len() as u64 > limit;
+    bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok((bytes, is_cut))
 }
 
 fn gather(stream: Option<impl Read>, limit: u64) -> Vec<u8> {

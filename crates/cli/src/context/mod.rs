@@ -14,6 +14,7 @@ use stave_prompt::FileSelection;
 use stave_prompt::resolve::{ContextSource, SourceText, Unavailable};
 
 use crate::exit::Stop;
+use crate::files::{self, ReadError};
 
 /// The most that is read of a file whose beginning is wanted; 10,000 characters are never longer.
 const BEGINNING_BYTES: u64 = 64 * 1024;
@@ -77,14 +78,12 @@ impl ProjectContext {
 
     fn read(&self, path: &Path, wants_lines: bool) -> Result<SourceText, Unavailable> {
         let fail = |error: std::io::Error| Unavailable::Failed(format!("it can not be read: {error}"));
-        let metadata = std::fs::metadata(path).map_err(fail)?;
-        if metadata.is_dir() {
-            return Err(Unavailable::Folder);
-        }
-        // A pipe or a device would never end.
-        if !metadata.is_file() {
-            return Err(Unavailable::Binary);
-        }
+        let file = files::open_plain(path).map_err(|error| match error {
+            ReadError::Io(error) => fail(error),
+            ReadError::NotPlain("a folder") => Unavailable::Folder,
+            ReadError::NotPlain(_) | ReadError::TooLarge(_) => Unavailable::Binary,
+        })?;
+        let metadata = file.metadata().map_err(fail)?;
         let limit = if wants_lines { LINES_BYTES } else { BEGINNING_BYTES };
         if wants_lines && metadata.len() > limit {
             return Err(Unavailable::TooLarge(format!(
@@ -93,7 +92,7 @@ impl ProjectContext {
             )));
         }
         let mut bytes = Vec::new();
-        std::fs::File::open(path).map_err(fail)?.take(limit).read_to_end(&mut bytes).map_err(fail)?;
+        file.take(limit).read_to_end(&mut bytes).map_err(fail)?;
         let is_cut = metadata.len() > limit;
         if bytes.contains(&0) {
             return Err(Unavailable::Binary);
@@ -110,8 +109,8 @@ impl ProjectContext {
             Err(_) => return Err(Unavailable::Binary),
         };
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned).replace("\r\n", "\n");
-        let real_path = Some(path.to_string_lossy().into_owned());
-        Ok(SourceText { name: self.name(path), real_path, text, is_cut })
+        let real_paths = vec![path.to_string_lossy().into_owned()];
+        Ok(SourceText { name: self.name(path), real_paths, text, is_cut })
     }
 }
 

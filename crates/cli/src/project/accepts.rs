@@ -1,4 +1,5 @@
-//! `[accepts]`: how sensitive the data may be that receivers outside a flow are given.
+//! `[accepts]`: how sensitive the data may be that receivers outside a flow are given; `[labels]`: what the project says
+//! about the data itself.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,31 @@ use super::read::{Reader, Table};
 impl Reader<'_> {
     pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
         let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
-        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "restricted"]);
+        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "stores", "restricted"]);
         Scopes {
             providers: self.levels(accepts, "providers"),
             hosts: self.levels(accepts, "hosts"),
             tools: self.levels(accepts, "tools"),
-            default_model: None,
+            stores: self.levels(accepts, "stores"),
+            ..Scopes::default()
+        }
+    }
+
+    /// `[labels]`: the least sensitivity of context fields, and the outputs that flows may label lower than what goes
+    /// into them, each with the reason.
+    pub(super) fn labels(&mut self, root: &Table<'_>, scopes: &mut Scopes) {
+        let Some(labels) = self.table(root, "labels") else { return };
+        self.known(labels, "labels.", &["context", "declassify"]);
+        scopes.fields = self.levels(labels, "context");
+        let Some(table) = self.table(labels, "declassify") else { return };
+        for name in table.keys().map(|name| name.get_ref().to_string()) {
+            let Some(reason) = self.text(table, &name) else { continue };
+            let is_output = name.split_once('/').is_some_and(|(_, output)| output.contains('.'));
+            if !is_output || reason.trim().is_empty() {
+                self.bad_value(table, &name, "`\"FLOW/NODE.OUTPUT\" = \"the reason\"`");
+                continue;
+            }
+            scopes.declassify.insert(name, reason);
         }
     }
 
@@ -38,7 +58,8 @@ impl Reader<'_> {
         for name in table.keys().map(|name| name.get_ref().to_string()) {
             match self.text(table, &name).map(|word| Sensitivity::from_word(&word)) {
                 Some(Some(level)) => {
-                    levels.insert(if key == "hosts" { name.to_ascii_lowercase() } else { name }, level);
+                    let name = if key == "hosts" { stave_script::address::listed_host(&name) } else { name };
+                    levels.insert(name, level);
                 }
                 Some(None) => {
                     self.bad_value(table, &name, "\"public\", \"private\" or \"restricted\"");
@@ -57,7 +78,9 @@ impl Settings {
         let levels = |levels: &BTreeMap<String, Sensitivity>| -> Object {
             levels.iter().map(|(name, level)| (name.clone(), Value::from(level.word()))).collect()
         };
-        let tables = [("providers", levels(&self.accepts.providers)), ("hosts", levels(&self.accepts.hosts))];
+        let Scopes { providers, hosts, tools, stores, .. } = &self.accepts;
+        let tables = [("providers", providers), ("hosts", hosts), ("tools", tools), ("stores", stores)];
+        let tables = tables.map(|(key, table)| (key, levels(table)));
         let accepts: Object = tables
             .into_iter()
             .filter(|(_, table)| !table.is_empty())
@@ -66,6 +89,15 @@ impl Settings {
         let mut sensitivity = Object::new();
         if !accepts.is_empty() {
             sensitivity.insert("accepts".to_owned(), accepts.into());
+        }
+        let fields = levels(&self.accepts.fields);
+        if !fields.is_empty() {
+            sensitivity.insert("fields".to_owned(), fields.into());
+        }
+        let reasons = self.accepts.declassify.iter();
+        let reasons: Object = reasons.map(|(name, reason)| (name.clone(), reason.as_str().into())).collect();
+        if !reasons.is_empty() {
+            sensitivity.insert("declassify".to_owned(), reasons.into());
         }
         if let Some(restricted) = &self.restricted {
             sensitivity.insert("restricted".to_owned(), restricted.as_str().into());

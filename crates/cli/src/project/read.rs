@@ -54,6 +54,7 @@ impl Reader<'_> {
                 "engine",
                 "prices",
                 "accepts",
+                "labels",
                 "checks",
                 "signing",
                 "deploy",
@@ -110,6 +111,7 @@ impl Reader<'_> {
         settings.engine = self.engine(root);
         settings.prices = self.prices(root);
         settings.accepts = self.accepts(root);
+        self.labels(root, &mut settings.accepts);
         settings.restricted = self.restricted(root);
         settings.governance = self.governance(root);
         settings.prompt = self.prompt(root);

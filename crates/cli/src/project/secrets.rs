@@ -1,12 +1,10 @@
 //! Where the secrets of a project come from: variables of the environment, or a folder with a file for each, as
 //! containers mount them.
 
-use std::io::Read;
-
 use stave_llm::Secret;
 
 use super::Project;
-use crate::terminal;
+use crate::{files, terminal};
 
 /// The longest secret that a file may hold.
 const LONGEST: u64 = 64 * 1024;
@@ -27,20 +25,19 @@ impl Project {
             return None;
         }
         let path = self.root.join(folder).join(name);
-        let read = || -> std::io::Result<Option<String>> {
-            if !path.is_file() {
-                return Ok(None);
-            }
-            let mut text = String::new();
-            std::fs::File::open(&path)?.take(LONGEST + 1).read_to_string(&mut text)?;
-            if text.len() as u64 > LONGEST {
-                return Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes")));
-            }
-            Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()).filter(|text| !text.is_empty()))
+        if !path.exists() {
+            return None;
+        }
+        let text = match files::read_plain(&path, LONGEST) {
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned()),
+            Err(error) => Err(error.to_string()),
         };
-        read().unwrap_or_else(|error| {
-            terminal::error(&format!("warning: the secret in {} can not be read: {error}", path.display()));
-            None
-        })
+        match text {
+            Ok(text) => Some(text.trim_end_matches(['\r', '\n']).to_owned()).filter(|text| !text.is_empty()),
+            Err(error) => {
+                terminal::error(&format!("warning: the secret in {} {error}", path.display()));
+                None
+            }
+        }
     }
 }

@@ -56,6 +56,7 @@ codes! { Flow:
     BAD_STATIC_RESPONSE = "bad-static-response", Error, "A static response breaks the prompt's output schema.";
     DUPLICATE_TOOL = "duplicate-tool", Error, "A prompt has two tools of one name.";
     EMPTY_FALLBACK = "empty-fallback", Warning, "A fallback has neither a model nor a response.";
+    LOST_EDGE = "lost-edge", Error, "An edge begins at a node that runs only when another one calls it.";
     TOOL_LOOP = "tool-loop", Error, "A tool leads to a node on a path with its caller.";
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
@@ -82,6 +83,7 @@ codes! { Flow:
     LITERAL_SECRET = "literal-secret", Warning, "A text looks like a secret that should not be in a file.";
     // Labels.
     SENSITIVE_DATA_LEAK = "sensitive-data-leak", Error, "Sensitive data reaches a receiver outside its scope.";
+    LOWERED_LABEL = "lowered-label", Error, "A flow lowers a label without the project's consent.";
     // Deployment.
     MEMORY_ACROSS_REPLICAS = "memory-across-replicas", Warning, "Sessions are kept in the memory of one of several copies.";
     REPLICAS_REVERSED = "replicas-reversed", Error, "The least number of replicas is above the greatest.";

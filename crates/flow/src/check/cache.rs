@@ -2,6 +2,7 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_script::Read;
 
 use super::context_uses;
 use super::subject::Subject;
@@ -12,11 +13,17 @@ use crate::model::{Flow, Node, Text};
 pub fn cached_context(flow: &Flow, node: &Node) -> Option<Vec<String>> {
     let options = super::Options::default();
     let subject = Subject::new(flow, &options);
-    let code = subject.code.get(node.id.as_str());
-    if code.is_some_and(|code| !code.facts.context_complete) {
-        return None;
-    }
+    let of_code = subject.code.get(node.id.as_str()).into_iter().flat_map(|code| &code.facts.reads.values);
+    let of_prompt =
+        subject.templates(node).iter().flat_map(|(_, found)| found.reads.iter().map(|(read, _)| read));
     let mut used: Vec<String> = context_uses::of(&subject, node).into_iter().map(|(name, _)| name).collect();
+    for read in of_code.chain(of_prompt) {
+        match read {
+            Read::EveryContextField => return None,
+            Read::Context(name) => used.push(name.clone()),
+            Read::Input(_) | Read::EveryInput | Read::Reply => {}
+        }
+    }
     used.extend(node.runtime.requires_context.iter().map(Text::as_str).map(str::to_owned));
     used.sort();
     used.dedup();

@@ -22,6 +22,7 @@ mod flow_tests;
 mod labels;
 mod leniencies;
 mod literal_secrets;
+mod lost_edges;
 mod metadata;
 mod models;
 mod names;
@@ -57,7 +58,7 @@ use crate::model::Flow;
 use stave_diag::Diagnostic;
 use subject::Subject;
 
-pub use labels::Scopes;
+pub use labels::{Levels, Scopes, levels};
 pub use replicas::deployment_faults;
 
 /// How a flow is judged.
@@ -95,6 +96,7 @@ const RULES: &[Rule] = &[
     contested_ports::check,
     output::check,
     unused_nodes::check,
+    lost_edges::check,
     // Inside the nodes.
     context_fields::check,
     operations::check,

@@ -158,3 +158,61 @@ fn request_field<'flow>(subject: &Subject<'flow>, id: &str, name: &str) -> Optio
         _ => None,
     }
 }
+
+/// What the name of a node's state record can be.
+#[derive(Debug)]
+pub(super) struct RecordPattern {
+    scope: Scope,
+    /// The text before the first value that only a run knows, and the text behind the last one; the whole name
+    /// when there is no such value.
+    begins: String,
+    ends: Option<String>,
+}
+
+impl RecordPattern {
+    /// `None` when the record has no readable name.
+    pub(super) fn of(subject: &Subject<'_>, node: &Node) -> Option<RecordPattern> {
+        let state = node.state.as_ref()?;
+        let scope = state.scope?.value;
+        let (mut begins, mut ends) = (String::new(), None::<String>);
+        for segment in state_key::parse(state.key_template()).ok()? {
+            let known = match &segment {
+                KeySegment::Literal(text) => Some(text.as_str()),
+                KeySegment::Path { names, .. } => {
+                    match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                        ["node", "id"] => Some(node.id.as_str()),
+                        ["flow", "name"] => subject.flow.metadata.name.as_ref().map(Text::as_str),
+                        _ => None,
+                    }
+                }
+            };
+            match (known, &mut ends) {
+                (Some(text), None) => begins.push_str(text),
+                (Some(text), Some(ends)) => ends.push_str(text),
+                (None, _) => ends = Some(String::new()),
+            }
+        }
+        Some(RecordPattern { scope, begins, ends })
+    }
+
+    /// Whether a run can give both records the same name: two values that are told apart here, say two fields of
+    /// a request, may be equal there.
+    pub(super) fn may_be(&self, other: &RecordPattern) -> bool {
+        if self.scope != other.scope {
+            return false;
+        }
+        let prefixes = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
+        let suffixes = |one: &str, other: &str| one.ends_with(other) || other.ends_with(one);
+        let fits = |whole: &str, begins: &str, ends: &str| {
+            whole.len() >= begins.len() + ends.len() && whole.starts_with(begins) && whole.ends_with(ends)
+        };
+        match (&self.ends, &other.ends) {
+            (None, None) => self.begins == other.begins,
+            (Some(ends), None) => fits(&other.begins, &self.begins, ends),
+            (None, Some(ends)) => fits(&self.begins, &other.begins, ends),
+            (Some(ends), Some(other_ends)) => {
+                prefixes(&self.begins, &other.begins) && suffixes(ends, other_ends)
+            }
+        }
+    }
+}

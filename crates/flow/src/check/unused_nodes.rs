@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_script::python::StateMethod;
 
 use super::subject::Subject;
 use crate::model::Node;
@@ -33,8 +32,6 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 fn works_by_effect(subject: &Subject<'_>, node: &Node) -> bool {
-    let writes = subject.code.get(node.id.as_str()).is_some_and(|code| {
-        !code.facts.state_complete || code.facts.state.iter().any(|used| used.method != StateMethod::Get)
-    });
+    let writes = subject.code.get(node.id.as_str()).is_some_and(|code| code.facts.reads.sets_state);
     node.has_effects() || (node.state.is_some() && writes) || node.outputs.is_empty()
 }

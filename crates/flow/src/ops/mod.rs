@@ -93,6 +93,12 @@ pub fn find(name: &str) -> Option<&'static OperationSchema> {
 }
 
 impl OperationSchema {
+    /// Whether its result is made of all the values at the node's inputs, named in its arguments or not.
+    #[must_use]
+    pub fn hands_inputs_on(&self) -> bool {
+        self.name == human_approve::SCHEMA.name
+    }
+
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&'static Argument> {
         self.arguments.iter().find(|argument| argument.name == name)

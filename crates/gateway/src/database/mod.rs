@@ -1,7 +1,9 @@
 //! The gateway's SQLite file: virtual keys, what they spent, and a record of every request.
 //!
-//! Invariant: requests never wait for the file. What they leave behind goes to a queue, and one thread writes
-//! it in groups. A group is in the file as a whole or not at all, and nothing leaves the queue before it is.
+//! Invariant: requests do not wait for the file, those of keys with a budget excepted: what they may cost is in the file
+//! before they are sent, so that neither a crash nor another process makes more of a budget than it is. What requests
+//! leave behind goes to a queue, and one thread writes it in groups. A group is in the file as a whole or not at all, and
+//! nothing leaves the queue before it is.
 
 mod queue;
 mod schema;
@@ -14,7 +16,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use stave_canon::Clock;
 
-pub(crate) use self::queue::{Entry, Queue, Spend};
+pub(crate) use self::queue::{Entry, Hold, Queue, Spend};
 use self::writer::Writer;
 use crate::keys::VirtualKeys;
 use crate::records::{RecordSink, Retention};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::keys::Meter;
+use crate::keys::{Meter, RefusalKind};
 use crate::records::RequestRecord;
 
 /// Something to be written.
@@ -18,6 +18,31 @@ use crate::records::RequestRecord;
 pub(crate) enum Entry {
     Record(Box<RequestRecord>),
     Spend(Spend),
+    Hold(Hold),
+    /// Rows of holds that came to nothing.
+    Release(Vec<i64>),
+}
+
+/// What is set aside for a request of a key with a budget, to be written before the request is sent.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    pub(crate) key: std::sync::Arc<str>,
+    pub(crate) day: i32,
+    /// The days of the month, from the first to the one after the last.
+    pub(crate) month: (i32, i32),
+    pub(crate) money: i64,
+    pub(crate) day_budget: Option<i64>,
+    pub(crate) month_budget: Option<i64>,
+    /// Gets the number of the row; why there is none, otherwise.
+    pub(crate) answer: Mutex<Option<tokio::sync::oneshot::Sender<Result<i64, RefusalKind>>>>,
+}
+
+impl Hold {
+    /// Answers whoever waits for the hold. `false` when nobody does any more.
+    pub(super) fn answer(&self, held: Result<i64, RefusalKind>) -> bool {
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer.is_some_and(|answer| answer.send(held).is_ok())
+    }
 }
 
 /// What a request of a key came to.
@@ -30,6 +55,8 @@ pub(crate) struct Spend {
     /// Billionths of a dollar.
     pub(crate) money: i64,
     pub(crate) tokens: u64,
+    /// The rows that it replaces.
+    pub(crate) holds: Vec<i64>,
 }
 
 #[derive(Debug)]
@@ -73,6 +100,15 @@ impl Queue {
             failed_writes: AtomicU64::new(0),
             times_full: AtomicU64::new(0),
         }
+    }
+
+    /// Appends something that somebody waits for, so that nothing else is gathered first.
+    pub(crate) fn append_at_once(&self, entry: Entry) {
+        self.append(entry);
+        let mut waiting = self.lock();
+        waiting.wanted = waiting.appended;
+        drop(waiting);
+        self.came.notify_one();
     }
 
     pub(crate) fn append(&self, entry: Entry) {

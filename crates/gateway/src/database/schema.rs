@@ -88,9 +88,21 @@ CREATE INDEX request_by_time ON request (time);
 /// What version 2 added.
 const EDITS: &str = "ALTER TABLE request ADD COLUMN edits TEXT;";
 
+/// What version 3 added: what requests under way have set aside. A row that nobody takes away belongs to a request
+/// whose process ended, and counts as spent.
+const HOLDS: &str = "
+CREATE TABLE key_hold (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    money INTEGER NOT NULL
+) STRICT;
+CREATE INDEX key_hold_by_key ON key_hold (key, day);
+";
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
-    stave_sqlite::prepare(connection, &[TABLES, EDITS]).map_err(|unprepared| match unprepared {
+    stave_sqlite::prepare(connection, &[TABLES, EDITS, HOLDS]).map_err(|unprepared| match unprepared {
         Unprepared::Sqlite(error) => error.into(),
         Unprepared::Version { found, known } => EvidenceError::Version { found, known },
     })

@@ -1,6 +1,7 @@
 //! The one thread that writes: groups of entries, what other processes changed, and what has to go.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior, params};
 use stave_canon::Clock;
 
-use super::{Entry, EvidenceError, EvidenceSettings, Queue, Spend};
-use crate::keys::VirtualKeys;
+use super::{Entry, EvidenceError, EvidenceSettings, Hold, Queue, Spend};
+use crate::keys::{RefusalKind, VirtualKeys};
 use crate::records::{insert, retain};
 
 /// How often the file is looked at for what others changed in it.
@@ -39,7 +40,15 @@ impl Writer {
         settings: EvidenceSettings,
         read_at: i64,
     ) -> Result<Writer, EvidenceError> {
-        let work = Work { connection, queue: Arc::clone(&queue), keys, clock, settings, read_at };
+        let work = Work {
+            connection,
+            queue: Arc::clone(&queue),
+            keys,
+            clock,
+            settings,
+            read_at,
+            own: RefCell::default(),
+        };
         let thread = std::thread::Builder::new()
             .name("stave-evidence".to_owned())
             .spawn(move || work.run())
@@ -65,6 +74,8 @@ struct Work {
     clock: Arc<dyn Clock>,
     settings: EvidenceSettings,
     read_at: i64,
+    /// The holds of this process.
+    own: RefCell<HashSet<i64>>,
 }
 
 impl Work {
@@ -86,7 +97,7 @@ impl Work {
             // What can not be read this time is read the next time.
             if let Ok(version) = data_version(&self.connection)
                 && version != seen
-                && self.keys.reload(&self.connection).is_ok()
+                && self.keys.reload(&self.connection, &self.own.borrow()).is_ok()
             {
                 seen = version;
             }
@@ -132,6 +143,8 @@ impl Work {
             rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let mut records = 0;
         let mut sums: HashMap<(&str, i32), Sum<'_>> = HashMap::new();
+        let mut released: Vec<i64> = Vec::new();
+        let mut held: Vec<(&Hold, Result<i64, RefusalKind>)> = Vec::new();
         {
             let mut statement = transaction.prepare_cached(insert::STATEMENT)?;
             for entry in group {
@@ -142,7 +155,10 @@ impl Work {
                     }
                     Entry::Spend(spend) => {
                         sums.entry((&*spend.key, spend.day)).or_insert(Sum::new(spend)).add(spend);
+                        released.extend(&spend.holds);
                     }
+                    Entry::Release(holds) => released.extend(holds),
+                    Entry::Hold(_) => {}
                 }
             }
         }
@@ -158,12 +174,67 @@ impl Work {
                 .query_row(params![key, day, sum.money, sum.tokens, sum.requests], |row| row.get(0))?;
             settled.push((sum.first, sum.money, total));
         }
+        for number in &released {
+            transaction.prepare_cached("DELETE FROM key_hold WHERE number = ?1")?.execute([number])?;
+        }
+        // Last, so that what was spent or given back in the same group counts.
+        for entry in group {
+            if let Entry::Hold(hold) = entry {
+                held.push((hold, insert_hold(&transaction, hold)?));
+            }
+        }
         transaction.commit()?;
         for (spend, money, total) in settled {
             spend.meter.committed(spend.day, money, total);
         }
+        let mut own = self.own.borrow_mut();
+        released.iter().for_each(|number| {
+            own.remove(number);
+        });
+        for (hold, number) in held {
+            if let Ok(number) = number {
+                own.insert(number);
+            }
+            if !hold.answer(number)
+                && let Ok(number) = number
+            {
+                // Nothing was sent for it.
+                self.queue.append(Entry::Release(vec![number]));
+            }
+        }
         Ok(records)
     }
+}
+
+/// Writes what is set aside, when that much is left of the budgets, of what all processes that share the file have spent
+/// and set aside.
+fn insert_hold(
+    transaction: &rusqlite::Transaction<'_>,
+    hold: &Hold,
+) -> Result<Result<i64, RefusalKind>, rusqlite::Error> {
+    let sum = |from: i32, to: i32| {
+        let sum: i64 = transaction
+            .prepare_cached(
+                "SELECT (SELECT COALESCE(SUM(money), 0) FROM key_spend WHERE key = ?1 AND day >= ?2 AND day < ?3)
+                      + (SELECT COALESCE(SUM(money), 0) FROM key_hold WHERE key = ?1 AND day >= ?2 AND day < ?3)",
+            )?
+            .query_row(params![&*hold.key, from, to], |row| row.get(0))?;
+        Ok::<i64, rusqlite::Error>(sum)
+    };
+    if let Some(budget) = hold.day_budget
+        && sum(hold.day, hold.day + 1)?.saturating_add(hold.money) > budget
+    {
+        return Ok(Err(RefusalKind::DayBudget));
+    }
+    if let Some(budget) = hold.month_budget
+        && sum(hold.month.0, hold.month.1)?.saturating_add(hold.money) > budget
+    {
+        return Ok(Err(RefusalKind::MonthBudget));
+    }
+    transaction
+        .prepare_cached("INSERT INTO key_hold (key, day, money) VALUES (?1, ?2, ?3)")?
+        .execute(params![&*hold.key, hold.day, hold.money])?;
+    Ok(Ok(transaction.last_insert_rowid()))
 }
 
 /// Differs whenever another connection has changed the file meanwhile.

@@ -9,7 +9,7 @@ use stave_llm::prices::Cost;
 use super::VirtualKey;
 use super::ledger::nanodollars;
 use super::meter::Reservation;
-use crate::database::{Entry, Queue, Spend};
+use crate::database::{Entry, Hold, Queue, Spend};
 
 /// The most that a request may come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub enum RefusalKind {
     MonthBudget,
     /// The key has a budget, and nobody knows what the request would cost.
     Unpriced,
+    /// The key has a budget, and what the request may cost can not be written down.
+    Unwritten,
 }
 
 impl RefusalKind {
@@ -57,6 +59,7 @@ impl RefusalKind {
             RefusalKind::DayBudget => "day_budget",
             RefusalKind::MonthBudget => "month_budget",
             RefusalKind::Unpriced => "unpriced",
+            RefusalKind::Unwritten => "busy",
         }
     }
 
@@ -68,12 +71,13 @@ impl RefusalKind {
             RefusalKind::RequestRate => "this key has used up its requests per minute",
             RefusalKind::TokenRate => "this request is beyond what is left of this key's tokens per minute",
             RefusalKind::DayBudget => {
-                "this request may cost more than is left of this key's budget for the day"
+                "this request may cost more than is left of this key's budget for the day; a smaller `max_tokens` sets less aside"
             }
             RefusalKind::MonthBudget => {
-                "this request may cost more than is left of this key's budget for the month"
+                "this request may cost more than is left of this key's budget for the month; a smaller `max_tokens` sets less aside"
             }
             RefusalKind::Unpriced => "this key has a budget, and the price of this model is not known",
+            RefusalKind::Unwritten => "what the request may cost can not be written down",
         }
     }
 
@@ -82,6 +86,7 @@ impl RefusalKind {
     pub fn status(self) -> u16 {
         match self {
             RefusalKind::Model | RefusalKind::Unpriced => 403,
+            RefusalKind::Unwritten => 503,
             RefusalKind::RequestRate
             | RefusalKind::TokenRate
             | RefusalKind::DayBudget
@@ -99,9 +104,53 @@ pub struct Admission {
     queue: Arc<Queue>,
     /// Taken when it is settled.
     reservation: Option<Reservation>,
+    /// How much of it is in the file, in rows that are taken away when it is settled.
+    held: i64,
+    holds: Vec<i64>,
 }
 
 impl Admission {
+    /// Writes what is set aside to the file and waits until it is there. A process that ends before the request is
+    /// settled leaves it there, and processes that share the file see what the others have set aside. Without a
+    /// budget there is nothing to write.
+    pub async fn hold(&mut self) -> Result<(), Refusal> {
+        let limits = &self.key.limits;
+        let Some(reservation) = self.reservation else { return Ok(()) };
+        let money = reservation.money.saturating_sub(self.held);
+        if (limits.day_budget.is_none() && limits.month_budget.is_none()) || money <= 0 {
+            return Ok(());
+        }
+        let (answer, held) = tokio::sync::oneshot::channel();
+        self.queue.append_at_once(Entry::Hold(Hold {
+            key: Arc::clone(&self.key.id),
+            day: reservation.day,
+            money,
+            month: reservation.month,
+            day_budget: limits.day_budget.map(nanodollars),
+            month_budget: limits.month_budget.map(nanodollars),
+            answer: std::sync::Mutex::new(Some(answer)),
+        }));
+        match held.await {
+            Ok(Ok(hold)) => {
+                self.held = self.held.saturating_add(money);
+                self.holds.push(hold);
+                Ok(())
+            }
+            // Another process has set aside or spent what was left.
+            Ok(Err(kind)) => Err(Refusal { kind, retry_after: None }),
+            Err(_) => Err(Refusal { kind: RefusalKind::Unwritten, retry_after: None }),
+        }
+    }
+
+    /// Sets more aside for the same request, or nothing.
+    pub fn add(&mut self, more: Estimate, now: Timestamp) -> Result<(), Refusal> {
+        let Some(reservation) = &mut self.reservation else { return Ok(()) };
+        let money = more.money.map_or(0, nanodollars);
+        let added = self.key.meter.reserve_more(&self.key.limits, *reservation, money, now)?;
+        reservation.money = reservation.money.saturating_add(added);
+        Ok(())
+    }
+
     /// Replaces what was set aside by what the request came to.
     pub fn settle(mut self, tokens: u64, money: Cost) {
         let Some(reservation) = self.reservation.take() else { return };
@@ -113,6 +162,7 @@ impl Admission {
             day: reservation.day,
             money,
             tokens,
+            holds: std::mem::take(&mut self.holds),
         }));
     }
 }
@@ -121,6 +171,9 @@ impl Drop for Admission {
     fn drop(&mut self) {
         if let Some(reservation) = self.reservation.take() {
             self.key.meter.give_back(reservation);
+        }
+        if !self.holds.is_empty() {
+            self.queue.append(Entry::Release(std::mem::take(&mut self.holds)));
         }
     }
 }
@@ -141,5 +194,11 @@ pub(super) fn admit(
     }
     let money = estimate.money.map_or(0, nanodollars);
     let reservation = key.meter.reserve(&key.limits, estimate.tokens, money, now)?;
-    Ok(Admission { key: Arc::clone(key), queue: Arc::clone(queue), reservation: Some(reservation) })
+    Ok(Admission {
+        key: Arc::clone(key),
+        queue: Arc::clone(queue),
+        reservation: Some(reservation),
+        held: 0,
+        holds: Vec::new(),
+    })
 }

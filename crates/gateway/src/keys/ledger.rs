@@ -68,11 +68,13 @@ struct Day {
     pending: i64,
     /// What requests under way may still come to.
     reserved: i64,
+    /// The same of other processes, and of those that ended before they knew.
+    foreign: i64,
 }
 
 impl Day {
     fn sum(self) -> i64 {
-        self.committed.saturating_add(self.pending).saturating_add(self.reserved)
+        self.committed.saturating_add(self.pending).saturating_add(self.reserved).saturating_add(self.foreign)
     }
 }
 
@@ -108,14 +110,18 @@ impl Ledger {
     }
 
     /// What the file has, by day. Days that are over and that nothing is on its way to are forgotten.
-    pub(super) fn replace_committed(&mut self, committed: BTreeMap<i32, i64>) {
+    pub(super) fn replace_committed(&mut self, committed: BTreeMap<i32, i64>, held: BTreeMap<i32, i64>) {
         for day in self.days.values_mut() {
-            day.committed = 0;
+            (day.committed, day.foreign) = (0, 0);
+        }
+        for (day, money) in held {
+            self.days.entry(day).or_default().foreign = money;
         }
         for (day, money) in committed {
             self.days.entry(day).or_default().committed = money;
         }
-        self.days.retain(|_, day| day.committed != 0 || day.pending != 0 || day.reserved != 0);
+        self.days
+            .retain(|_, day| day.committed != 0 || day.pending != 0 || day.reserved != 0 || day.foreign != 0);
     }
 }
 

@@ -25,6 +25,8 @@ struct Used {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reservation {
     pub(super) day: i32,
+    /// The days of its month.
+    pub(super) month: (i32, i32),
     /// Zero when the key has no limit of that kind.
     pub(super) tokens: u64,
     pub(super) money: i64,
@@ -42,16 +44,7 @@ impl Meter {
         let calendar = Calendar::of(now);
         let mut used = self.lock();
         let refuse = |kind, retry_after| Err(Refusal { kind, retry_after });
-        if let Some(limit) = limits.day_budget.map(nanodollars)
-            && used.money.day(calendar).saturating_add(money) > limit
-        {
-            return refuse(RefusalKind::DayBudget, Some(calendar.until_tomorrow(now)));
-        }
-        if let Some(limit) = limits.month_budget.map(nanodollars)
-            && used.money.month(calendar).saturating_add(money) > limit
-        {
-            return refuse(RefusalKind::MonthBudget, Some(calendar.until_next_month(now)));
-        }
+        budgets(limits, &used.money, calendar, money, now)?;
         if let Some(limit) = limits.requests_per_minute {
             let wait = used.requests.wait(limit, 1, now);
             if wait != Some(Duration::ZERO) {
@@ -70,7 +63,24 @@ impl Meter {
         }
         used.money.reserve(calendar.day, money);
         let tokens = if limits.tokens_per_minute.is_some() { tokens } else { 0 };
-        Ok(Reservation { day: calendar.day, tokens, money })
+        let month = (calendar.month_starts, calendar.next_month);
+        Ok(Reservation { day: calendar.day, month, tokens, money })
+    }
+
+    /// Sets more money aside on the day of a reservation.
+    pub(super) fn reserve_more(
+        &self,
+        limits: &Limits,
+        reservation: Reservation,
+        money: i64,
+        now: Timestamp,
+    ) -> Result<i64, Refusal> {
+        let mut used = self.lock();
+        let (month_starts, next_month) = reservation.month;
+        let calendar = Calendar { day: reservation.day, month_starts, next_month };
+        budgets(limits, &used.money, calendar, money, now)?;
+        used.money.reserve(calendar.day, money);
+        Ok(money)
     }
 
     /// Replaces what was set aside by what came of it.
@@ -92,12 +102,34 @@ impl Meter {
         self.lock().money.committed(day, money, total);
     }
 
-    /// What the file has of the month.
-    pub(super) fn replace_committed(&self, committed: BTreeMap<i32, i64>) {
-        self.lock().money.replace_committed(committed);
+    /// What the file has of the month: what was spent, and what others have set aside.
+    pub(super) fn replace_committed(&self, committed: BTreeMap<i32, i64>, held: BTreeMap<i32, i64>) {
+        self.lock().money.replace_committed(committed, held);
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether so much money is left of the budgets.
+fn budgets(
+    limits: &Limits,
+    spent: &Ledger,
+    calendar: Calendar,
+    money: i64,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let refuse = |kind, retry_after| Err(Refusal { kind, retry_after: Some(retry_after) });
+    if let Some(limit) = limits.day_budget.map(nanodollars)
+        && spent.day(calendar).saturating_add(money) > limit
+    {
+        return refuse(RefusalKind::DayBudget, calendar.until_tomorrow(now));
+    }
+    if let Some(limit) = limits.month_budget.map(nanodollars)
+        && spent.month(calendar).saturating_add(money) > limit
+    {
+        return refuse(RefusalKind::MonthBudget, calendar.until_next_month(now));
+    }
+    Ok(())
 }

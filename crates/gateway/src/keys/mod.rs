@@ -12,7 +12,7 @@ mod models;
 mod store;
 mod text;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -91,7 +91,7 @@ impl VirtualKeys {
         clock: Arc<dyn Clock>,
     ) -> Result<VirtualKeys, EvidenceError> {
         let keys = VirtualKeys { table: RwLock::default(), issued: AtomicUsize::new(0), queue, clock };
-        keys.reload(connection)?;
+        keys.reload(connection, &HashSet::new())?;
         Ok(keys)
     }
 
@@ -135,18 +135,21 @@ impl VirtualKeys {
     }
 
     /// Reads the keys again, and what was spent by whoever else uses the file. What keys have set aside and
-    /// how fast they were used stays with them.
-    pub(crate) fn reload(&self, connection: &Connection) -> Result<(), EvidenceError> {
+    /// how fast they were used stays with them. `own` are the holds that this process has in memory too.
+    pub(crate) fn reload(&self, connection: &Connection, own: &HashSet<i64>) -> Result<(), EvidenceError> {
         let now = self.clock.now();
         let rows = store::read_keys(connection)?;
-        let mut spent = store::read_spent(connection, Calendar::of(now))?;
+        let calendar = Calendar::of(now);
+        let mut spent = store::read_spent(connection, calendar)?;
+        let mut held = store::read_held(connection, calendar, own)?;
         self.issued.store(rows.len(), Ordering::Relaxed);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = HashMap::with_capacity(rows.len());
         for row in rows.into_iter().filter(|row| row.revoked_at.is_none()) {
             let meter =
                 table.get(row.id.as_str()).map_or_else(Arc::default, |known| Arc::clone(&known.key.meter));
-            meter.replace_committed(spent.remove(&row.id).unwrap_or_default());
+            let spent = spent.remove(&row.id).unwrap_or_default();
+            meter.replace_committed(spent, held.remove(&row.id).unwrap_or_default());
             let id: Arc<str> = row.id.into();
             let key = VirtualKey {
                 id: Arc::clone(&id),

@@ -1,6 +1,6 @@
 //! Keys in the file: issued, listed, revoked and rotated, beside a gateway that runs or without one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -48,6 +48,7 @@ pub struct ListedKey {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// With what requests under way have set aside.
     pub spent_today: Cost,
     pub spent_this_month: Cost,
     /// How many texts it can be presented with at the moment: two while a rotation has not ended.
@@ -129,8 +130,12 @@ impl KeyStore {
     pub fn list(&self, now: Timestamp) -> Result<Vec<ListedKey>, EvidenceError> {
         let calendar = Calendar::of(now);
         let mut spent = read_spent(&self.0, calendar)?;
+        let mut held = read_held(&self.0, calendar, &HashSet::new())?;
         let listed = read_keys(&self.0)?.into_iter().map(|row| {
-            let days = spent.remove(&row.id).unwrap_or_default();
+            let mut days = spent.remove(&row.id).unwrap_or_default();
+            for (day, money) in held.remove(&row.id).unwrap_or_default() {
+                *days.entry(day).or_default() += money;
+            }
             ListedKey {
                 spent_today: from_nanodollars(days.get(&calendar.day).copied().unwrap_or(0)),
                 spent_this_month: from_nanodollars(days.values().sum()),
@@ -301,6 +306,26 @@ pub(super) fn read_spent(
         spent.entry(row.get(0)?).or_default().insert(row.get(1)?, row.get(2)?);
     }
     Ok(spent)
+}
+
+/// What requests under way have set aside, those of `own` excepted.
+pub(super) fn read_held(
+    connection: &Connection,
+    calendar: Calendar,
+    own: &HashSet<i64>,
+) -> Result<HashMap<String, BTreeMap<i32, i64>>, EvidenceError> {
+    let mut statement = connection
+        .prepare_cached("SELECT number, key, day, money FROM key_hold WHERE day >= ?1 AND day < ?2")?;
+    let mut rows = statement.query([calendar.month_starts, calendar.next_month])?;
+    let mut held: HashMap<String, BTreeMap<i32, i64>> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let number: i64 = row.get(0)?;
+        if !own.contains(&number) {
+            let day: &mut i64 = held.entry(row.get(1)?).or_default().entry(row.get(2)?).or_default();
+            *day = day.saturating_add(row.get(3)?);
+        }
+    }
+    Ok(held)
 }
 
 fn time(microseconds: Option<i64>) -> Result<Option<Timestamp>, EvidenceError> {

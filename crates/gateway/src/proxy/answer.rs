@@ -12,10 +12,12 @@ use stave_canon::Value;
 use stave_llm::StreamEvent;
 use stave_llm::codec::{AnswerFault, Envelope};
 
+use super::echo::{upstream_key, without_key};
 use super::entry::Entry;
-use super::headers::{is_event_stream, own_headers, passed_on};
+use super::headers::{is_event_stream, is_packed, own_headers, passed_on};
 use super::interface::{Fault, codec, json, whole};
 use super::reply::{Reply, ReplyBody};
+use super::tally::Tally;
 use super::tap::Tap;
 use super::upstream::UpstreamBody;
 use crate::config::FaultClass;
@@ -54,8 +56,13 @@ pub(super) async fn reply(mut entry: Box<Entry>, head: Option<Parts>, kind: Kind
             let Some(mut head) = head else { return silent(FaultClass::ServerError).into_reply(surface) };
             let is_stream = is_event_stream(&head.headers);
             entry.traced.answers(surface, is_stream);
-            let tap = if is_stream { Tap::stream(surface) } else { Tap::whole(surface) };
+            let tap = match is_stream {
+                _ if is_packed(&head.headers) => Tap::opaque(surface),
+                true => Tap::stream(surface),
+                false => Tap::whole(surface),
+            };
             passed_on(&mut head.headers);
+            without_key(&mut head.headers, upstream_key(&entry).as_ref());
             let status = head.status;
             let mut reply = Response::new(ReplyBody::passing(body, tap, idle, entry));
             *reply.status_mut() = status;
@@ -95,19 +102,29 @@ async fn translate_whole(
     let most = entry.setup.config.limits.reply_bytes;
     let idle = entry.setup.config.timeouts.first_byte;
     let reading = Limited::new(body, most).collect();
+    let mut tally = Tally::new(from);
     let response = match tokio::time::timeout(idle, reading).await {
-        Ok(Ok(body)) => stave_canon::parse_bytes(&body.to_bytes())
-            .ok()
-            .and_then(|value| codec(from).decode_response(value).ok()),
-        _ => None,
+        Ok(Ok(body)) => {
+            let bytes = body.to_bytes();
+            match std::str::from_utf8(&bytes) {
+                Ok(text) => tally.whole(text),
+                Err(_) => tally.opaque(),
+            }
+            stave_canon::parse_bytes(&bytes).ok().and_then(|value| codec(from).decode_response(value).ok())
+        }
+        // Nobody knows what was on its way.
+        _ => {
+            tally.opaque();
+            None
+        }
     };
+    entry.charge(&tally);
     let Some(response) = response else {
         entry.record.outcome = Outcome::Failed;
         entry.record.status = 502;
         let message = "the upstream's reply can not be read";
         return Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreadable", message).into_reply(surface);
     };
-    entry.usage = response.usage;
     entry.traced.answered(&response);
     entry.record.outcome = Outcome::Answered;
     let (media_type, text) = if is_stream {
@@ -128,6 +145,7 @@ async fn translate_whole(
 fn error(entry: &mut Entry, head: Option<Parts>, body: Bytes, from: Surface) -> Reply {
     let surface = entry.endpoint.surface();
     let Some(mut head) = head else { return silent(FaultClass::ServerError).into_reply(surface) };
+    without_key(&mut head.headers, upstream_key(entry).as_ref());
     entry.record.status = head.status.as_u16();
     entry.record.durations.first_byte = Some(entry.elapsed());
     let status = head.status;

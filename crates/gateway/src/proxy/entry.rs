@@ -11,10 +11,12 @@ use stave_block::{CachePlan, Counters};
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
 
+use super::cost_bound::CostBound;
 use super::gateway::Core;
 use super::interface::Endpoint;
 use super::queue::Turn;
 use super::setup::Setup;
+use super::tally::{Charged, Tally};
 use super::traced::Traced;
 use super::upstream::Upstream;
 use crate::keys::Admission;
@@ -32,9 +34,16 @@ pub(crate) struct Entry {
     pub(crate) planned: Option<(Arc<Upstream>, CachePlan)>,
     /// Whether the provider's cache would have been used the same way without us.
     pub(crate) is_as_sent: bool,
-    pub(crate) usage: Option<Usage>,
-    /// What is taken for the tokens when nobody tells them.
-    pub(crate) estimate: Usage,
+    /// What the request may come to.
+    pub(crate) bound: CostBound,
+    /// What its answer was charged for.
+    pub(crate) charged: Option<Charged>,
+    /// Whether an upstream has the request and has not answered it.
+    pub(crate) is_asking: bool,
+    /// Whether an upstream answered with a success.
+    pub(crate) is_answered: bool,
+    /// How many upstreams got the request and did not answer.
+    pub(crate) unanswered: u64,
     /// Held until the answer is over.
     pub(crate) turns: Vec<Turn>,
     pub(crate) traced: Traced,
@@ -65,8 +74,11 @@ impl Entry {
             admission: None,
             planned: None,
             is_as_sent: true,
-            usage: None,
-            estimate: Usage::default(),
+            bound: CostBound::default(),
+            charged: None,
+            is_asking: false,
+            is_answered: false,
+            unanswered: 0,
             turns: Vec::new(),
             traced,
         }
@@ -77,12 +89,45 @@ impl Entry {
         self.core.clock.elapsed().saturating_sub(self.started)
     }
 
+    /// Takes in what a reply came to.
+    pub(crate) fn charge(&mut self, tally: &Tally) {
+        let model = self.record.model_used.as_deref().unwrap_or_default();
+        self.charged = Some(tally.charged(self.bound.likely_input, self.bound.most_output(model)));
+    }
+
+    /// Whether an upstream may charge for the request. Counting is free.
+    fn has_used(&self) -> bool {
+        self.endpoint != Endpoint::CountTokens && (self.is_answered || self.is_asking || self.unanswered > 0)
+    }
+
+    /// The tokens of the answer, and the input of every attempt that nobody answered.
+    fn used(&self) -> Usage {
+        if !self.has_used() {
+            return self
+                .charged
+                .map(|charged| charged.usage)
+                .filter(|_| self.is_answered)
+                .unwrap_or_default();
+        }
+        let input = self.bound.likely_input;
+        let mut usage = match (self.charged, self.is_answered) {
+            (Some(charged), _) => charged.usage,
+            (None, true) => Usage { input, ..Usage::default() },
+            (None, false) => Usage::default(),
+        };
+        usage.input =
+            usage.input.saturating_add(input.saturating_mul(self.unanswered + u64::from(self.is_asking)));
+        usage
+    }
+
     fn money(&mut self) -> Option<Cost> {
         let model = self.record.model_used.as_deref()?;
         let price = self.setup.config.prices.of(model)?;
         let usage = self.record.usage;
-        let spent = price.cost(&usage);
-        let as_sent = if self.is_as_sent { spent } else { without_cache(price, usage) };
+        let tools = self.bound.tools;
+        let calls = self.charged.map_or(0, |charged| charged.tool_calls.max(u64::from(tools.is_implied)));
+        let spent = price.cost(&usage) + tools.price * calls;
+        let as_sent = if self.is_as_sent { spent } else { without_cache(price, usage) + tools.price * calls };
         self.record.money = Money { spent: Some(spent), as_sent: Some(as_sent) };
         Some(spent)
     }
@@ -101,18 +146,11 @@ impl Drop for Entry {
         }
         let now = self.core.clock.elapsed();
         self.record.durations.total = now.saturating_sub(self.started);
-        let is_told = self.usage.is_some();
-        // A request that was answered has used something, also when nobody says how much.
-        let has_used = self.record.upstream.is_some() && self.record.durations.first_byte.is_some();
-        self.record.usage = match self.usage {
-            Some(usage) => usage,
-            None if has_used && self.record.status < 400 => self.estimate,
-            None => Usage::default(),
-        };
+        let is_told = self.charged.is_some_and(|charged| charged.is_said);
+        self.record.usage = self.used();
         let money = self.money();
         if let Some(admission) = self.admission.take()
-            && has_used
-            && self.record.status < 400
+            && self.has_used()
         {
             admission.settle(self.record.usage.total(), money.unwrap_or_default());
         }

@@ -12,9 +12,11 @@ use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use stave_block::Surface;
 use stave_llm::codec::Envelope;
+use stave_llm::prices::Cost;
 use stave_llm::{Secret, Usage, retry_after, tokens};
 
 use super::answer::{Answered, Kind, reply, silent};
+use super::cost_bound::CostBound;
 use super::entry::Entry;
 use super::gateway::Core;
 use super::headers::{REQUEST_ID, outgoing_headers};
@@ -25,17 +27,14 @@ use super::prepare::{Prepared, prepare};
 use super::queue::{FairQueue, NoTurn};
 use super::received::{Received, read_body};
 use super::reply::Reply;
-use super::setup::{Candidate, Candidates};
+use super::setup::{Candidate, Candidates, Setup};
 use super::upstream::{Attempt, CREDENTIALS, Outgoing, UpstreamBody};
 use crate::config::FaultClass;
-use crate::keys::{Estimate, VirtualKey};
+use crate::keys::{Admission, Estimate, Refusal, VirtualKey};
 use crate::records::{Digest, Outcome};
 
 /// The most of an error's body that is passed on.
 const LONGEST_ERROR: usize = 1 << 20;
-
-/// How many tokens of output are set aside for a request that names no most.
-const UNNAMED_OUTPUT_TOKENS: u64 = 4096;
 
 /// What the last upstream that was asked answered, when it was no success.
 enum Failure {
@@ -87,20 +86,19 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     entry.record.model_asked.clone_from(&received.model);
     entry.record.streamed = received.is_stream;
     entry.record.session = received.session.as_deref().map(session_name);
-    entry.estimate = Usage { input: received.input_tokens(), ..Usage::default() };
+    entry.bound = received.bound;
     let draw = draw(core, &received);
     let candidates = setup.candidates(&received.model, received.surface(), draw);
-    let Some(first) = candidates.list.first() else {
+    if candidates.list.is_empty() {
         let message = format!("there is no model `{}` here", received.model);
         return Err(Fault::new(StatusCode::NOT_FOUND, "model_not_found", message));
-    };
+    }
     if let Some(key) = &key {
-        let estimate = estimate(core, entry.endpoint, &received, first);
+        let estimate = estimate(&setup, entry.endpoint, &received.bound, &candidates);
         let admitted = core.keys.admit(key, &received.model, estimate, core.clock.now());
-        entry.admission = Some(admitted.map_err(|refusal| {
-            let status = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::FORBIDDEN);
-            Fault::new(status, refusal.kind.word(), refusal.to_string()).after(refusal.retry_after)
-        })?);
+        let mut admission = admitted.map_err(refused)?;
+        hold(&setup, &mut admission).await?;
+        entry.admission = Some(admission);
     }
     entry.record.durations.own = core.clock.elapsed().saturating_sub(began);
     let turn_of = key.as_deref().map_or(0, |key| number(&key.id));
@@ -169,19 +167,27 @@ async fn ask(
             take_turn(core, entry, queue, turn_of).await?;
         }
         upstream.retry_budget.deposit();
+        let breaker = upstream.breakers.of(&entry.record.tenant, &candidate.model);
         let mut number = 0;
         loop {
-            if !upstream.breaker.admits(core.clock.elapsed()) {
+            if !breaker.admits(core.clock.elapsed()) {
                 failure = failure.or(Some(Failure::Silent(FaultClass::Overloaded)));
                 break;
             }
-            let attempt = Attempt::begin(upstream);
+            if entry.unanswered > 0 && !reserve_again(core, entry, &candidate).await {
+                break;
+            }
+            let attempt = Attempt::begin(&breaker);
             entry.record.attempts += 1;
             let count = entry.record.attempts;
             entry.traced.attempt(received, &candidate, count, content.as_ref(), &mut outgoing.headers);
-            let (class, wait) = match upstream.ask(&outgoing, &candidate.model).await {
+            entry.is_asking = true;
+            let asked = upstream.ask(&outgoing, &candidate.model).await;
+            entry.is_asking = false;
+            let (class, wait) = match asked {
                 Ok(answer) => match FaultClass::of_status(answer.status().as_u16()) {
                     None => {
+                        entry.is_answered = true;
                         attempt.succeeded();
                         core.metrics.attempt(&upstream.config.name, "answered");
                         return Ok(success(core, entry, received, &candidate, answer, outgoing.surface));
@@ -192,7 +198,9 @@ async fn ask(
                         (class, wait)
                     }
                 },
-                Err(class) => {
+                Err((class, was_sent)) => {
+                    // Whoever got a request and did not answer may have worked on it.
+                    entry.unanswered += u64::from(was_sent);
                     failure = Some(Failure::Silent(class));
                     (class, None)
                 }
@@ -392,17 +400,53 @@ fn draw(core: &Core, received: &Received) -> u64 {
     }
 }
 
-/// What the request may come to. One that names no end could take anything, so a usual answer is set aside for it;
-/// counting answers nothing.
-fn estimate(core: &Core, endpoint: Endpoint, received: &Received, candidate: &Candidate) -> Estimate {
-    let output = match endpoint {
-        Endpoint::CountTokens => 0,
-        _ => received.max_tokens.unwrap_or(UNNAMED_OUTPUT_TOKENS),
-    };
-    let input = received.input_tokens();
-    let usage = Usage { input, output, ..Usage::default() };
-    let money = core.setup().config.prices.cost(&candidate.model, &usage);
-    Estimate { tokens: input.saturating_add(output), money }
+/// The most that the request may come to with any of those that may be asked; counting answers nothing. A model
+/// without a price could cost anything.
+fn estimate(setup: &Setup, endpoint: Endpoint, bound: &CostBound, candidates: &Candidates) -> Estimate {
+    let counts_only = endpoint == Endpoint::CountTokens;
+    let costs = candidates.list.iter().map(|candidate| {
+        let output = if counts_only { 0 } else { bound.most_output(&candidate.model) };
+        let usage = Usage { input: bound.input, output, ..Usage::default() };
+        // Writing to a cache costs more than reading what was not in it.
+        let price = setup.config.prices.of(&candidate.model)?;
+        let written = Usage { cache_write: bound.input, cache_write_1h: bound.input, ..usage };
+        Some(price.cost(&usage).max(price.cost(&written)))
+    });
+    let dearest = costs.collect::<Option<Vec<Cost>>>().and_then(|costs| costs.into_iter().max());
+    let tools = if counts_only { Cost::default() } else { bound.tools.price * bound.tools.calls };
+    let output = if counts_only { 0 } else { bound.usual_output() };
+    Estimate {
+        tokens: bound.likely_input.saturating_add(output),
+        money: dearest.map(|cost| if counts_only { Cost::default() } else { cost + tools }),
+    }
+}
+
+/// Writes down what is set aside for a request before anything is sent for it, so that a process that ends meanwhile
+/// does not forget it.
+async fn hold(setup: &Setup, admission: &mut Admission) -> Result<(), Fault> {
+    match tokio::time::timeout(setup.config.limits.queue, admission.hold()).await {
+        Ok(held) => held.map_err(refused),
+        Err(_) => {
+            let message = "what the request may cost can not be written down";
+            Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+                .after(Some(Duration::from_secs(1))))
+        }
+    }
+}
+
+/// Sets the input aside once more, for a request that is sent again after nobody answered it.
+async fn reserve_again(core: &Core, entry: &mut Entry, candidate: &Candidate) -> bool {
+    let setup = Arc::clone(&entry.setup);
+    let usage = Usage { input: entry.bound.input, ..Usage::default() };
+    let money = setup.config.prices.cost(&candidate.model, &usage);
+    let Some(admission) = &mut entry.admission else { return true };
+    let more = Estimate { tokens: entry.bound.likely_input, money };
+    admission.add(more, core.clock.now()).is_ok() && hold(&setup, admission).await.is_ok()
+}
+
+fn refused(refusal: Refusal) -> Fault {
+    let status = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::FORBIDDEN);
+    Fault::new(status, refusal.kind.word(), refusal.to_string()).after(refusal.retry_after)
 }
 
 /// A count for a client whose upstream has no way to ask for one.

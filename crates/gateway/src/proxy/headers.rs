@@ -108,3 +108,9 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     let media_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     media_type.len() >= 17 && media_type[..17].eq_ignore_ascii_case(b"text/event-stream")
 }
+
+/// Whether a reply is compressed, though nobody asked for it.
+pub(super) fn is_packed(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    encodings.any(|encoding| !encoding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}

@@ -8,11 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hyper::StatusCode;
 use stave_block::{
-    Destination, GateAction, GateRecord, GateVerdict, Position, ProvenanceLabel, Scope, SensitivityLabel,
+    Destination, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel, SensitivityPolicy,
     WirePrompt,
 };
 use stave_canon::{Clock, Ids};
-use stave_lower::{Splice, gate_body, position_texts};
+use stave_lower::{Splice, gate_body, outside_texts, position_texts};
 use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
 use stave_prompt::{BuildError, PromptIrBuilder};
 
@@ -109,26 +109,48 @@ impl Judge<'_> {
         }
         // What a prefix holds does not change, so it is judged once.
         let rules = rules(accepts, self.tenant);
-        let known = if wire.positions.iter().all(has_plain_mark) { self.clean.known(rules, wire) } else { 0 };
-        if known == wire.positions.len() {
-            return Ok(Judged::default());
-        }
+        let known = if has_plain_marks(body, wire) { self.clean.known(rules, wire) } else { 0 };
         let mut judged = Judged::default();
         if self.policy.gate {
-            self.gate(body, wire, known, accepts, &mut judged)?;
+            self.gate(&self.policy.sensitivity, body, wire, known, accepts, &mut judged)?;
         }
         if enforcement != Enforcement::Off {
             let verdict = self.texts(body, wire, known, upstream, model)?;
             self.enforce(&verdict, &mut judged.decisions)?;
         }
-        if judged.decisions.is_empty() && judged.splices.is_empty() {
+        if known < wire.positions.len() && judged.decisions.is_empty() && judged.splices.is_empty() {
             self.clean.add(rules, wire, known);
         }
         Ok(judged)
     }
 
+    /// Judges a body that was made from one that was judged. What is found in it now was hidden from the gate before,
+    /// so it is not sent.
+    pub(crate) fn judge_translated(
+        &self,
+        body: &str,
+        wire: &WirePrompt,
+        upstream: &Upstream,
+    ) -> Result<(), Denied> {
+        if !self.policy.gate {
+            return Ok(());
+        }
+        let mut judged = Judged::default();
+        // Where a text came from was decided before; here it only counts what it looks like.
+        let policy = SensitivityPolicy { provenance: Vec::new(), ..self.policy.sensitivity.clone() };
+        self.gate(&policy, body, wire, 0, upstream.config.accepts, &mut judged)?;
+        if judged.splices.is_empty() && judged.route.is_none() {
+            return Ok(());
+        }
+        let message =
+            "the request holds content that may not leave here, in a form that can not be taken out";
+        let fault = Fault::new(StatusCode::FORBIDDEN, "content_refused", message);
+        Err(Denied { fault, decisions: judged.decisions })
+    }
+
     fn gate(
         &self,
+        policy: &SensitivityPolicy,
         body: &str,
         wire: &WirePrompt,
         known: usize,
@@ -141,7 +163,7 @@ impl Judge<'_> {
             SensitivityLabel::Private => Destination::External,
             SensitivityLabel::Public => Destination::Shared,
         };
-        let gated = gate_body(body, wire, known, &self.policy.sensitivity, &origin, destination);
+        let gated = gate_body(body, wire, known, policy, &origin, destination);
         judged.decisions = decisions(&gated.records);
         match gated.verdict {
             GateVerdict::Send => judged.splices = gated.splices,
@@ -172,6 +194,9 @@ impl Judge<'_> {
             let place = position.message.map_or_else(|| "request".to_owned(), |at| format!("messages[{at}]"));
             texts.extend(position_texts(body, position).into_iter().map(|text| (place.clone(), text)));
         }
+        texts.extend(joined(&texts));
+        let outside = outside_texts(body, wire);
+        texts.extend(outside.into_iter().map(|text| ("request".to_owned(), text)));
         let contents: Vec<Content<'_>> =
             texts.iter().map(|(reference, text)| Content { reference, path: None, text }).collect();
         let mut verdict = policies.check_content(&contents);
@@ -218,20 +243,41 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a mark says nothing but that it is one: what else stands in it is not part of the prefix's hash.
-fn has_plain_mark(position: &Position) -> bool {
-    position.mark.as_ref().is_none_or(|mark| mark.value.len() <= 64)
+/// Whether the marks say nothing but that they are marks: what else stands in them is not part of the prefix's hash.
+fn has_plain_marks(body: &str, wire: &WirePrompt) -> bool {
+    let mut marks =
+        wire.positions.iter().filter_map(|position| position.mark.as_ref()).chain(&wire.surplus_marks);
+    marks.all(|mark| {
+        let text = body.get(mark.value.clone()).unwrap_or_default();
+        let plain: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+        PLAIN_MARKS.contains(&plain.as_str())
+    })
+}
+
+const PLAIN_MARKS: [&str; 5] = [
+    r#"{"type":"ephemeral"}"#,
+    r#"{"type":"ephemeral","ttl":"5m"}"#,
+    r#"{"type":"ephemeral","ttl":"1h"}"#,
+    r#"{"ttl":"5m","type":"ephemeral"}"#,
+    r#"{"ttl":"1h","type":"ephemeral"}"#,
+];
+
+/// What the texts of each message say one after the other, for messages of several texts.
+fn joined(texts: &[(String, String)]) -> Vec<(String, String)> {
+    let mut joined: Vec<(String, String)> = Vec::new();
+    for same in texts.chunk_by(|one, next| one.0 == next.0).filter(|same| same.len() > 1) {
+        joined.push((same[0].0.clone(), same.iter().map(|(_, text)| text.as_str()).collect()));
+    }
+    joined
 }
 
 fn is_instruction(position: &Position) -> bool {
-    position.provenance == ProvenanceLabel::System && position.kind == stave_block::PositionKind::Text
+    position.role == stave_block::PromptRole::System && position.kind == stave_block::PositionKind::Text
 }
 
+/// Whatever is no instruction: texts of users, models, tools and documents, and what tools and schemas say of themselves.
 fn is_content(position: &Position) -> bool {
-    matches!(
-        position.provenance,
-        ProvenanceLabel::User | ProvenanceLabel::Tool | ProvenanceLabel::Retrieval | ProvenanceLabel::Memory
-    )
+    !is_instruction(position)
 }
 
 /// A number for what a request is judged by, beside the policies, which are the same for all.

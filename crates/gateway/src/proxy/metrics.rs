@@ -157,7 +157,7 @@ impl Metrics {
         let now = core.clock.elapsed();
         for upstream in &setup.upstreams {
             let name = ("upstream", upstream.config.name.as_str());
-            line(out, "stave_gateway_upstream_open", &[name], u8::from(upstream.breaker.is_open(now)));
+            line(out, "stave_gateway_upstream_open", &[name], u8::from(upstream.breakers.is_open(now)));
         }
         head(out, "stave_gateway_idle_connections", "gauge", "Connections that are kept for later requests.");
         for upstream in &setup.upstreams {

@@ -2,6 +2,8 @@
 
 mod admin;
 mod answer;
+mod cost_bound;
+mod echo;
 mod entry;
 mod exchange;
 mod gateway;
@@ -19,6 +21,7 @@ mod reply;
 mod seen;
 mod setup;
 mod stats;
+mod tally;
 mod tap;
 mod traced;
 mod upstream;

@@ -95,6 +95,9 @@ pub(crate) fn prepare(
     }
     let shaped = shape(received, wire, splices, surface, model)
         .map_err(|fault| Denied { fault, decisions: std::mem::take(&mut prepared.decisions) })?;
+    if surface != received.surface() && !is_unjudged {
+        judge.judge_translated(&shaped.body, &shaped.wire, upstream)?;
+    }
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
     // What could not be judged goes on as it came.
     if !planning.on || counts_only || is_unjudged {

@@ -7,6 +7,7 @@ use hyper::{StatusCode, body::Incoming};
 use stave_block::{Surface, WirePrompt};
 use stave_lower::{RequestBody, RequestFault};
 
+use super::cost_bound::CostBound;
 use super::interface::{Endpoint, Fault};
 use crate::config::GatewayLimits;
 
@@ -24,7 +25,8 @@ pub(crate) struct Received {
     pub(crate) is_stream: bool,
     /// Whether a stream of chat completions ends with its counts.
     pub(crate) include_usage: bool,
-    pub(crate) max_tokens: Option<u64>,
+    /// The most that it may cost.
+    pub(crate) bound: CostBound,
     /// What the client calls the conversation, among those of its tenant.
     pub(crate) session: Option<String>,
     /// What it is made of; why nobody knows, otherwise.
@@ -42,12 +44,16 @@ impl Received {
         let Ok(text) = std::str::from_utf8(body) else {
             return Err(Fault::bad_request("the body is not UTF-8"));
         };
-        let read = RequestBody::read(text)
-            .map_err(|fault| Fault::bad_request(format!("the body can not be read: {fault}")))?;
-        // Of two models, one would be judged and the other asked.
-        if read.count("model") > 1 {
-            return Err(Fault::bad_request("the body names its model twice"));
-        }
+        let read = RequestBody::read(text).map_err(|fault| {
+            let message = format!("the body can not be read: {fault}");
+            match fault {
+                // Of two members, one would be judged and the other obeyed.
+                RequestFault::DuplicateKey { .. } => {
+                    Fault::new(StatusCode::BAD_REQUEST, "duplicate_key", message)
+                }
+                _ => Fault::bad_request(message),
+            }
+        })?;
         let model = read.text(&["model"]).filter(|model| !model.is_empty());
         let Some(model) = model else { return Err(Fault::bad_request("the body names no model")) };
         if model.len() > LONGEST_MODEL || model.chars().any(char::is_control) {
@@ -64,9 +70,7 @@ impl Received {
             model: model.into_owned(),
             is_stream: read.flag(&["stream"]).unwrap_or_default(),
             include_usage: read.flag(&["stream_options", "include_usage"]).unwrap_or_default(),
-            max_tokens: ["max_completion_tokens", "max_output_tokens", "max_tokens"]
-                .into_iter()
-                .find_map(|key| read.number(&[key])),
+            bound: CostBound::read(&read, text)?,
             session,
             wire: read.wire(surface),
             headers,
@@ -82,11 +86,6 @@ impl Received {
     pub(crate) fn text(&self) -> &str {
         // It was looked at when it came in.
         std::str::from_utf8(&self.body).unwrap_or_default()
-    }
-
-    /// About how many tokens the request may come to.
-    pub(crate) fn input_tokens(&self) -> u64 {
-        self.body.len() as u64 / 4 + 1
     }
 }
 

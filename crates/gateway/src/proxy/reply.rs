@@ -19,11 +19,13 @@ use sha2::{Digest as _, Sha256};
 use stave_block::Surface;
 use stave_llm::codec::stream::frames;
 use stave_llm::codec::{Envelope, Framing, Progress, StreamDecoder, StreamEncoder};
-use stave_llm::{ErrorKind, StreamEvent, Usage};
+use stave_llm::{ErrorKind, StreamEvent};
 use tokio::time::Sleep;
 
+use super::echo::{EchoMask, upstream_key};
 use super::entry::Entry;
 use super::interface::{Fault, codec};
+use super::tally::Tally;
 use super::tap::Tap;
 use super::upstream::{BrokenOff, UpstreamBody};
 use crate::records::{Digest, Outcome};
@@ -42,6 +44,7 @@ pub(crate) enum ReplyBody {
 pub(crate) struct Passing {
     body: UpstreamBody,
     tap: Tap,
+    mask: EchoMask,
     idle: Idle,
     ending: Ending,
     /// When a reply that broke off is broken off towards the client too.
@@ -58,8 +61,7 @@ pub(crate) struct Translated {
     decoder: Box<dyn StreamDecoder>,
     encoder: Box<dyn StreamEncoder>,
     events: Vec<StreamEvent>,
-    usage: Option<Usage>,
-    pieces: u64,
+    tally: Tally,
     is_over: bool,
     idle: Idle,
     ending: Ending,
@@ -88,8 +90,14 @@ impl ReplyBody {
     }
 
     pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Box<Entry>) -> Self {
-        let mut passing =
-            Passing { body, tap, idle: Idle::new(idle), ending: Ending::new(entry), break_off: None };
+        let mut passing = Passing {
+            body,
+            tap,
+            mask: EchoMask::new(upstream_key(&entry)),
+            idle: Idle::new(idle),
+            ending: Ending::new(entry),
+            break_off: None,
+        };
         if passing.body.is_end_stream() {
             passing.finish(Outcome::Answered);
         }
@@ -115,8 +123,7 @@ impl ReplyBody {
             decoder: codec(from).stream_decoder(),
             encoder: codec(to).stream_encoder(envelope),
             events: Vec::new(),
-            usage: None,
-            pieces: 0,
+            tally: Tally::new(from),
             is_over: false,
             idle: Idle::new(idle),
             ending: Ending::new(entry),
@@ -167,6 +174,7 @@ impl Passing {
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 self.idle.is_stale = true;
+                let frame = frame.map_data(|data| self.mask.pass(data));
                 if let Some(data) = frame.data_ref() {
                     self.ending.take_in(data);
                     self.tap.feed(data);
@@ -199,7 +207,7 @@ impl Passing {
         self.tap.finish();
         let is_good = !self.tap.has_failed() && self.tap.is_over();
         let outcome = if outcome == Outcome::Answered && !is_good { Outcome::Failed } else { outcome };
-        self.ending.finish(outcome, self.tap.usage(), self.tap.pieces());
+        self.ending.finish(outcome, self.tap.tally());
     }
 }
 
@@ -222,6 +230,7 @@ impl Translated {
                     let before = out.len();
                     let framed = catch_unwind(AssertUnwindSafe(|| self.frame(&frame, &mut out)));
                     if framed.is_err() {
+                        self.tally.opaque();
                         // Half an event would be none.
                         out.truncate(before);
                         self.fail(&mut out);
@@ -250,6 +259,7 @@ impl Translated {
     }
 
     fn frame(&mut self, frame: &str, out: &mut String) {
+        self.tally.event(frame);
         match self.decoder.decode(frame, &mut self.events) {
             Ok(()) => {}
             Err(ErrorKind::Status { status, message, .. }) => {
@@ -265,10 +275,6 @@ impl Translated {
             }
         }
         for event in self.events.drain(..) {
-            if let StreamEvent::Usage(usage) = &event {
-                self.usage = Some(*usage);
-            }
-            self.pieces += u64::from(event.is_output());
             self.encoder.encode(event, out);
         }
         // What keeps the connection alive on one side does so on the other.
@@ -289,13 +295,13 @@ impl Translated {
 
     fn end(&mut self, outcome: Outcome) {
         self.is_over = true;
-        self.ending.finish(outcome, self.usage, self.pieces);
+        self.ending.finish(outcome, &self.tally);
     }
 }
 
 impl Drop for Translated {
     fn drop(&mut self) {
-        self.ending.finish(Outcome::Cancelled, self.usage, self.pieces);
+        self.ending.finish(Outcome::Cancelled, &self.tally);
     }
 }
 
@@ -318,13 +324,12 @@ impl Ending {
         }
     }
 
-    fn finish(&mut self, outcome: Outcome, usage: Option<Usage>, pieces: u64) {
+    fn finish(&mut self, outcome: Outcome, tally: &Tally) {
         let Some(mut entry) = self.entry.take() else { return };
         entry.record.outcome = outcome;
         entry.record.response_bytes = self.bytes;
         entry.record.response_hash = Some(Digest(std::mem::take(&mut self.hash).finalize().into()));
-        entry.usage = usage;
-        entry.estimate.output = pieces;
+        entry.charge(tally);
     }
 }
 

@@ -6,7 +6,7 @@ use stave_block::Surface;
 use stave_canon::Clock;
 use thiserror::Error;
 
-use super::queue::FairQueue;
+use super::queue::{FairQueue, Waiting};
 use super::seen::CleanPrefixes;
 use super::upstream::{BadUpstream, Upstream};
 use crate::config::{FaultClass, GatewayConfig, RouteTarget, fits};
@@ -90,7 +90,7 @@ impl Setup {
                 (old.concurrency, old.waiting) == (limits.concurrency, limits.waiting)
             })
             .map_or_else(
-                || FairQueue::new(limits.concurrency, limits.waiting),
+                || FairQueue::new(limits.concurrency, Waiting::Together(limits.waiting)),
                 |before| Arc::clone(&before.queue),
             );
         let tenant = config.tenant.as_str().into();

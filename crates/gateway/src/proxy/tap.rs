@@ -1,76 +1,71 @@
-//! Reads what a reply says about tokens while its bytes pass by. The bytes themselves are never touched.
+//! Reads what a reply comes to while its bytes pass by. The bytes themselves are never touched.
 //!
-//! Invariant: of a stream no more than one line is kept, and of a whole reply no more than a bound; what is
-//! beyond it passes all the same and goes unread.
+//! Invariant: of a stream no more than one event is kept, and of a whole reply no more than a bound; what is
+//! beyond it passes all the same, and counts by its bytes.
 
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use memchr::{memchr, memmem};
+use memchr::memchr;
 use stave_block::Surface;
-use stave_llm::codec::StreamDecoder;
-use stave_llm::{ErrorKind, StreamEvent, Usage};
-use stave_lower::RequestBody;
 
-use super::interface::codec;
+use super::tally::Tally;
 
-/// The longest line of a stream that is read.
-const LONGEST_LINE: usize = 4 << 20;
+/// The longest event of a stream that is read.
+const LONGEST_EVENT: usize = 4 << 20;
 /// The longest whole reply that is read.
 const LONGEST_REPLY: usize = 32 << 20;
 
 /// A reader of one reply.
 #[derive(Debug)]
 pub(crate) struct Tap {
-    surface: Surface,
-    decoder: Box<dyn StreamDecoder>,
+    tally: Tally,
     form: Form,
-    events: Vec<StreamEvent>,
-    usage: Option<Usage>,
-    /// Pieces of the answer that passed, each about a token.
-    pieces: u64,
     is_over: bool,
-    has_failed: bool,
     /// Whether reading failed, so that nothing more is read. What passes is not touched by it.
     is_blind: bool,
 }
 
 #[derive(Debug)]
 enum Form {
-    Stream {
-        /// The line that is not whole yet.
-        line: Vec<u8>,
-        /// Whether the line is too long and is passed over.
-        is_skipping: bool,
-    },
+    Stream(Lines),
     Whole {
         pieces: Vec<Bytes>,
         length: usize,
     },
+    /// Bytes that are packed in a way that nobody asked for.
+    Opaque,
+}
+
+/// The lines of a stream of server-sent events.
+#[derive(Debug, Default)]
+struct Lines {
+    /// The line that is not whole yet.
+    line: Vec<u8>,
+    /// The data of the event that is not whole yet.
+    data: Vec<u8>,
+    /// Whether the event is too long and is passed over.
+    is_skipping: bool,
 }
 
 impl Tap {
     pub(crate) fn stream(surface: Surface) -> Self {
-        Tap::new(surface, Form::Stream { line: Vec::new(), is_skipping: false })
+        Tap::new(surface, Form::Stream(Lines::default()))
     }
 
     pub(crate) fn whole(surface: Surface) -> Self {
         Tap::new(surface, Form::Whole { pieces: Vec::new(), length: 0 })
     }
 
+    /// A reader of a reply that can not be read.
+    pub(crate) fn opaque(surface: Surface) -> Self {
+        let mut tap = Tap::new(surface, Form::Opaque);
+        tap.tally.opaque();
+        tap
+    }
+
     fn new(surface: Surface, form: Form) -> Self {
-        Tap {
-            surface,
-            decoder: codec(surface).stream_decoder(),
-            form,
-            events: Vec::new(),
-            usage: None,
-            pieces: 0,
-            is_over: false,
-            has_failed: false,
-            is_blind: false,
-        }
+        Tap { tally: Tally::new(surface), form, is_over: false, is_blind: false }
     }
 
     /// Takes in a piece of the reply.
@@ -80,8 +75,9 @@ impl Tap {
 
     /// A defect of ours costs the counts and never the stream.
     fn guarded(&mut self, read: impl FnOnce(&mut Tap)) {
-        if !self.is_blind {
-            self.is_blind = catch_unwind(AssertUnwindSafe(|| read(self))).is_err();
+        if !self.is_blind && catch_unwind(AssertUnwindSafe(|| read(self))).is_err() {
+            self.is_blind = true;
+            self.tally.opaque();
         }
     }
 
@@ -93,72 +89,8 @@ impl Tap {
                     pieces.push(chunk.clone());
                 }
             }
-            Form::Stream { .. } => self.feed_stream(chunk),
-        }
-    }
-
-    fn feed_stream(&mut self, mut rest: &[u8]) {
-        while let Some(end) = memchr(b'\n', rest) {
-            let (line, after) = rest.split_at(end);
-            rest = after.get(1..).unwrap_or_default();
-            let Form::Stream { line: kept, is_skipping } = &mut self.form else { return };
-            if std::mem::take(is_skipping) {
-                kept.clear();
-            } else if kept.is_empty() {
-                self.read_line(line);
-            } else {
-                kept.extend_from_slice(line);
-                let mut whole = std::mem::take(kept);
-                self.read_line(&whole);
-                whole.clear();
-                if let Form::Stream { line, .. } = &mut self.form {
-                    *line = whole;
-                }
-            }
-        }
-        let Form::Stream { line, is_skipping } = &mut self.form else { return };
-        if line.len() + rest.len() > LONGEST_LINE {
-            line.clear();
-            *is_skipping = true;
-        } else if !*is_skipping {
-            line.extend_from_slice(rest);
-        }
-    }
-
-    fn read_line(&mut self, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let Some(data) = line.strip_prefix(b"data:") else { return };
-        let data = data.strip_prefix(b" ").unwrap_or(data);
-        if data == b"[DONE]" {
-            self.is_over = true;
-            return;
-        }
-        self.pieces += u64::from(is_piece(self.surface, data));
-        let is_last = is_last(self.surface, data);
-        self.is_over |= is_last;
-        if memmem::find(data, b"\"error\"").is_some() {
-            if let Ok(text) = std::str::from_utf8(data)
-                && matches!(self.decoder.decode(text, &mut self.events), Err(ErrorKind::Status { .. }))
-            {
-                self.has_failed = true;
-            }
-            self.take_usage();
-        } else if let Some(usage) = usage_object(data) {
-            self.read_usage(data.get(usage).unwrap_or_default());
-        }
-    }
-
-    /// Takes the counts of a `usage` object, whatever stands around it.
-    fn read_usage(&mut self, usage: &[u8]) {
-        let counts = stave_canon::parse_bytes(usage).ok().and_then(|usage| self.decoder.counts(usage));
-        self.usage = counts.or(self.usage);
-    }
-
-    fn take_usage(&mut self) {
-        for event in self.events.drain(..) {
-            if let StreamEvent::Usage(usage) = event {
-                self.usage = Some(usage);
-            }
+            Form::Stream(lines) => lines.feed(chunk, &mut self.tally),
+            Form::Opaque => {}
         }
     }
 
@@ -171,122 +103,109 @@ impl Tap {
 
     fn read_rest(&mut self) {
         match &mut self.form {
-            Form::Stream { line, .. } => {
-                // The last line counts although nothing ends it.
-                let line = std::mem::take(line);
-                self.read_line(&line);
-            }
+            Form::Stream(lines) => lines.finish(&mut self.tally),
+            Form::Opaque => self.is_over = true,
             Form::Whole { pieces, length } => {
+                // A whole reply is over when its connection says so.
                 self.is_over = true;
-                if *length > LONGEST_REPLY {
-                    return;
+                let (pieces, length) = (std::mem::take(pieces), std::mem::take(length));
+                if length > LONGEST_REPLY {
+                    return self.tally.unread(length);
                 }
-                let whole = match pieces.as_slice() {
+                let whole: Bytes = match pieces.as_slice() {
                     [one] => one.clone(),
                     many => many.concat().into(),
                 };
-                pieces.clear();
-                let Ok(text) = std::str::from_utf8(&whole) else { return };
-                let usage = RequestBody::read(text).ok().and_then(|reply| reply.range("usage"));
-                if let Some(usage) = usage {
-                    self.read_usage(&whole[usage]);
+                match std::str::from_utf8(&whole) {
+                    Ok(text) => self.tally.whole(text),
+                    Err(_) => self.tally.unread(length),
                 }
             }
         }
     }
 
-    /// The tokens, as far as they were told.
-    pub(crate) fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-
-    /// About how many tokens of the answer passed, for a stream that does not tell.
-    pub(crate) fn pieces(&self) -> u64 {
-        self.pieces
+    /// What was counted.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Whether the stream told an error.
     pub(crate) fn has_failed(&self) -> bool {
-        self.has_failed
+        self.tally.has_failed()
     }
 
     /// Whether the reply came to its own end.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        self.is_over || self.tally.is_over()
     }
 }
 
-/// The `usage` object of an event. A text that speaks of one has its quotes escaped.
-fn usage_object(data: &[u8]) -> Option<Range<usize>> {
-    let mut from = 0;
-    loop {
-        let at = from + memmem::find(data.get(from..)?, b"\"usage\"")?;
-        let after = at + b"\"usage\"".len();
-        let rest = data.get(after..)?.trim_ascii_start();
-        if let Some(value) = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start)
-            && value.first() == Some(&b'{')
-        {
-            let start = data.len() - value.len();
-            return Some(start..start + object_length(value)?);
-        }
-        from = after;
-    }
-}
-
-/// How long the object is that a text begins with.
-fn object_length(text: &[u8]) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut is_inside = false;
-    let mut is_escaped = false;
-    for (index, byte) in text.iter().enumerate() {
-        if is_inside {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = true,
-                b'"' => is_inside = false,
-                _ => {}
+impl Lines {
+    fn feed(&mut self, mut rest: &[u8], tally: &mut Tally) {
+        while let Some(end) = memchr(b'\n', rest) {
+            let (line, after) = rest.split_at(end);
+            rest = after.get(1..).unwrap_or_default();
+            if self.line.is_empty() {
+                self.line(line, tally);
+            } else {
+                self.line.extend_from_slice(line);
+                let mut whole = std::mem::take(&mut self.line);
+                self.line(&whole, tally);
+                whole.clear();
+                self.line = whole;
             }
-            continue;
         }
-        match byte {
-            b'"' => is_inside = true,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(index + 1);
-                }
+        if self.line.len() + rest.len() > LONGEST_EVENT {
+            tally.unread(self.line.len() + rest.len());
+            self.line.clear();
+            self.is_skipping = true;
+        } else {
+            self.line.extend_from_slice(rest);
+        }
+    }
+
+    fn line(&mut self, line: &[u8], tally: &mut Tally) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return self.event(tally);
+        }
+        let Some(data) = line.strip_prefix(b"data:") else { return };
+        let data = data.strip_prefix(b" ").unwrap_or(data);
+        if self.data.len() + data.len() > LONGEST_EVENT {
+            tally.unread(self.data.len() + data.len());
+            self.is_skipping = true;
+        } else {
+            if !self.data.is_empty() {
+                self.data.push(b'\n');
             }
-            _ => {}
+            self.data.extend_from_slice(data);
         }
     }
-    None
-}
 
-fn is_piece(surface: Surface, data: &[u8]) -> bool {
-    let start = data.get(..data.len().min(96)).unwrap_or_default();
-    match surface {
-        Surface::AnthropicMessages => memmem::find(start, b"content_block_delta").is_some(),
-        Surface::OpenAiResponses => memmem::find(start, b".delta\"").is_some(),
-        Surface::OpenAiChat | Surface::GeminiGenerateContent => memmem::find(data, b"\"delta\"").is_some(),
-    }
-}
-
-fn is_last(surface: Surface, data: &[u8]) -> bool {
-    let start = data.get(..data.len().min(96)).unwrap_or_default();
-    match surface {
-        Surface::AnthropicMessages => memmem::find(start, b"\"message_stop\"").is_some(),
-        Surface::OpenAiResponses => {
-            let ends: [&[u8]; 3] = [b"response.completed\"", b"response.incomplete\"", b"response.failed\""];
-            ends.iter().any(|end| memmem::find(start, end).is_some())
+    /// The event is whole.
+    fn event(&mut self, tally: &mut Tally) {
+        let skipped = std::mem::take(&mut self.is_skipping);
+        if !skipped && !self.data.is_empty() {
+            match std::str::from_utf8(&self.data) {
+                Ok(text) => tally.event(text),
+                Err(_) => tally.unread(self.data.len()),
+            }
         }
-        Surface::OpenAiChat | Surface::GeminiGenerateContent => false,
+        self.data.clear();
+    }
+
+    fn finish(&mut self, tally: &mut Tally) {
+        let line = std::mem::take(&mut self.line);
+        self.line(&line, tally);
+        self.event(tally);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use stave_canon::Value;
+    use stave_llm::codec::StreamDecoder;
+    use stave_llm::{ErrorKind, StreamEvent, Usage};
 
     use super::*;
 
@@ -297,6 +216,10 @@ mod tests {
         }
         tap.finish();
         tap
+    }
+
+    fn usage(tap: &Tap) -> Usage {
+        tap.tally().charged(1, 1).usage
     }
 
     const MESSAGES: &str = concat!(
@@ -311,18 +234,17 @@ mod tests {
     fn counts_are_read_however_the_stream_is_cut() {
         for step in [1, 2, 3, 7, 64, 100_000] {
             let tap = read(Surface::AnthropicMessages, MESSAGES, step);
-            let usage = tap.usage().unwrap();
+            let usage = usage(&tap);
             assert_eq!((usage.input, usage.cache_read, usage.output), (105, 100, 7), "{step}");
             assert!(tap.is_over() && !tap.has_failed());
-            assert_eq!(tap.pieces(), 1);
         }
         let chat = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]";
         let tap = read(Surface::OpenAiChat, chat, 5);
-        assert_eq!(tap.usage().map(|usage| (usage.input, usage.output)), Some((3, 2)));
+        assert_eq!((usage(&tap).input, usage(&tap).output), (3, 2));
         assert!(tap.is_over());
         let responses = "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":4,\"output_tokens\":6}}}\n\n";
         let tap = read(Surface::OpenAiResponses, responses, 9);
-        assert_eq!(tap.usage().map(|usage| (usage.input, usage.output)), Some((4, 6)));
+        assert_eq!((usage(&tap).input, usage(&tap).output), (4, 6));
         assert!(tap.is_over());
     }
 
@@ -331,22 +253,23 @@ mod tests {
         assert!(!read(Surface::AnthropicMessages, &MESSAGES[..200], 50).is_over());
         let error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
         assert!(read(Surface::AnthropicMessages, error, 10).has_failed());
-        let long = format!("data: {}\n\n{MESSAGES}", "x".repeat(LONGEST_LINE + 10));
-        assert!(read(Surface::AnthropicMessages, &long, 100_000).usage().is_some());
+        let long = format!("data: {}\n\n{MESSAGES}", "x".repeat(LONGEST_EVENT + 10));
+        let tap = read(Surface::AnthropicMessages, &long, 100_000);
+        assert!(usage(&tap).input == 105 && tap.is_over());
     }
 
     #[test]
     fn a_whole_reply_is_read_at_its_top_only() {
         let mut tap = Tap::whole(Surface::AnthropicMessages);
-        let reply = r#"{"content":[{"type":"tool_use","input":{"usage":{"input_tokens":1}}}],"usage":{"input_tokens":2,"output_tokens":3}}"#;
+        let reply = r#"{"content":[{"type":"tool_use","input":{"usage":{"input_tokens":1}}}],"usage":{"input_tokens":2,"output_tokens":4}}"#;
         tap.feed(&Bytes::from_static(&reply.as_bytes()[..40]));
         tap.feed(&Bytes::from_static(&reply.as_bytes()[40..]));
         tap.finish();
-        assert_eq!(tap.usage().map(|usage| (usage.input, usage.output)), Some((2, 3)));
+        assert_eq!((usage(&tap).input, usage(&tap).output), (2, 4));
         let mut odd = Tap::whole(Surface::OpenAiChat);
         odd.feed(&Bytes::from_static(b"<html>\xff</html>"));
         odd.finish();
-        assert_eq!(odd.usage(), None);
+        assert_eq!((usage(&odd).input, usage(&odd).output), (1, 4));
     }
 
     /// A decoder with a defect.
@@ -370,12 +293,13 @@ mod tests {
     #[test]
     fn a_defect_of_the_reader_costs_the_counts_only() {
         let mut tap = Tap::stream(Surface::AnthropicMessages);
-        tap.decoder = Box::new(Defect);
+        tap.tally = Tally::new(Surface::AnthropicMessages).with_decoder(Box::new(Defect));
         for chunk in MESSAGES.as_bytes().chunks(40) {
             tap.feed(&Bytes::copy_from_slice(chunk));
         }
         tap.finish();
-        assert_eq!((tap.usage(), tap.has_failed(), tap.is_over()), (None, false, true));
+        assert_eq!((tap.has_failed(), tap.is_over()), (false, true));
+        assert_eq!(tap.tally().charged(7, 90).usage.output, 90, "nobody knows what it came to");
     }
 
     proptest::proptest! {

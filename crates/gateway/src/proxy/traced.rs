@@ -84,7 +84,7 @@ impl Traced {
             host: upstream.host_name(),
             port: upstream.port(),
             model: &candidate.model,
-            max_tokens: received.max_tokens,
+            max_tokens: received.bound.output,
             is_streamed: received.is_stream,
             number,
             request,

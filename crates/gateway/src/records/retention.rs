@@ -9,7 +9,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many records are taken away at a time, so that writing does not wait long.
 const AT_ONCE: i64 = 20_000;
 /// How much of the file is given back to the system at a time, in pages.
-const PAGES_AT_ONCE: i64 = 2_000;
+const PAGES_AT_ONCE: u32 = 2_000;
 /// What keys spent is needed for the month; a year of it is kept for those who ask.
 const DAYS_OF_SPENDING: i64 = 400;
 
@@ -52,7 +52,7 @@ pub(crate) fn retain(
     transaction.execute("DELETE FROM key_spend WHERE day < ?1", [today - DAYS_OF_SPENDING])?;
     transaction.commit()?;
     if gone > 0 {
-        connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})"))?;
+        stave_sqlite::free_pages(connection, PAGES_AT_ONCE)?;
     }
     Ok(gone)
 }

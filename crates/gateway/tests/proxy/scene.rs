@@ -120,11 +120,16 @@ impl Scene {
 
     /// Issues a key of a tenant, and waits until the gateway knows it.
     pub(crate) async fn key_of(&self, tenant: &str) -> String {
+        self.key_with(tenant, Limits::default()).await
+    }
+
+    /// The same with limits.
+    pub(crate) async fn key_with(&self, tenant: &str, limits: Limits) -> String {
         let new = NewKey {
             name: format!("key of {tenant}"),
             tenant: tenant.to_owned(),
             models: Vec::new(),
-            limits: Limits::default(),
+            limits,
             is_admin: false,
             expires_at: None,
         };
@@ -136,6 +141,13 @@ impl Scene {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         key
+    }
+
+    /// What the first key spent today and has set aside, as the file has it.
+    pub(crate) fn spent_today(&self) -> stave_llm::prices::Cost {
+        self.evidence.flush();
+        let store = KeyStore::open(&self.folder.path().join(FILE)).unwrap();
+        store.list(Timestamp::now()).unwrap()[0].spent_today
     }
 
     /// Asks the gateway to end.

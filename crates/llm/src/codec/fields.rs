@@ -8,6 +8,9 @@ use stave_canon::{Object, Value};
 
 use crate::{CacheMark, CacheTtl, ErrorKind};
 
+/// The most tokens that one exchange is believed to have.
+const MOST_TOKENS: u64 = 1 << 30;
+
 /// An object that is being taken apart.
 #[derive(Debug)]
 pub(super) struct Fields(Object);
@@ -83,6 +86,23 @@ impl Fields {
     pub(super) fn u64(&mut self, key: &str) -> Option<u64> {
         let wanted = |value: &Value| value.as_i64().is_some_and(|number| number >= 0);
         self.take_if(key, wanted)?.as_i64().and_then(|number| u64::try_from(number).ok())
+    }
+
+    /// A count of tokens. Servers write counts as whole numbers, and some as decimals or texts of one. A count that
+    /// no exchange can have is not taken: unknown is not zero, and not everything either.
+    pub(super) fn tokens(&mut self, key: &str) -> Option<u64> {
+        let read = |value: &Value| {
+            let whole = value.as_i64().and_then(|count| u64::try_from(count).ok());
+            let decimal = || value.as_f64().filter(|count| (0.0..=MOST_TOKENS as f64).contains(count));
+            let text = || value.as_str().and_then(|text| text.trim().parse::<u64>().ok());
+            whole
+                .or_else(|| decimal().map(|count| count.ceil() as u64))
+                .or_else(text)
+                .filter(|count| *count <= MOST_TOKENS)
+        };
+        let count = self.0.get(key).and_then(read)?;
+        self.0.shift_remove(key);
+        Some(count)
     }
 
     /// A list whose items are all strings.

@@ -56,8 +56,11 @@ fn wire_name(name: &str) -> String {
 }
 
 /// Takes token counts apart, in the words of either interface; the rest stays in `fields`.
+///
+/// A part of the input is never more than the input. Servers that count reasoning beside the output instead of in it
+/// have it added, so that the output is all that the model wrote.
 pub(super) fn usage(fields: &mut Fields) -> Usage {
-    let mut first = |keys: [&str; 2]| keys.into_iter().find_map(|key| fields.u64(key)).unwrap_or_default();
+    let mut first = |keys: [&str; 2]| keys.into_iter().find_map(|key| fields.tokens(key)).unwrap_or_default();
     let mut usage = Usage {
         input: first(["prompt_tokens", "input_tokens"]),
         output: first(["completion_tokens", "output_tokens"]),
@@ -65,20 +68,24 @@ pub(super) fn usage(fields: &mut Fields) -> Usage {
     };
     for key in ["prompt_tokens_details", "input_tokens_details"] {
         if let Some(mut details) = fields.nested(key) {
-            usage.cache_read = details.u64("cached_tokens").unwrap_or_default();
-            usage.cache_write = details.u64("cache_write_tokens").unwrap_or_default();
+            usage.cache_read = details.tokens("cached_tokens").unwrap_or_default().min(usage.input);
+            let written = details.tokens("cache_write_tokens").unwrap_or_default();
+            usage.cache_write = written.min(usage.input - usage.cache_read);
             fields.give_back(key, details);
         }
     }
     for key in ["completion_tokens_details", "output_tokens_details"] {
         if let Some(mut details) = fields.nested(key) {
-            usage.reasoning = details.u64("reasoning_tokens").unwrap_or_default();
+            usage.reasoning = details.tokens("reasoning_tokens").unwrap_or_default();
             fields.give_back(key, details);
         }
     }
-    if fields.peek("total_tokens").and_then(Value::as_i64).and_then(|total| u64::try_from(total).ok())
-        == Some(usage.total())
-    {
+    let total =
+        fields.peek("total_tokens").and_then(Value::as_i64).and_then(|total| u64::try_from(total).ok());
+    let total = total.filter(|total| *total <= usage.total().saturating_add(usage.reasoning));
+    usage.output =
+        usage.output.max(usage.reasoning).max(total.unwrap_or_default().saturating_sub(usage.input));
+    if total == Some(usage.total()) {
         fields.value("total_tokens");
     }
     usage

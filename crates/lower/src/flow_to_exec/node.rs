@@ -42,7 +42,11 @@ impl Lowering<'_> {
             concurrency: node.runtime.concurrency.map(|limit| bounded(limit.value)),
             cache: node.runtime.cache.as_ref().and_then(|cache| self.cache(node, cache)),
             effects: node.has_effects(),
-            tool: self.is_tool(&node.id),
+            tool: stave_flow::graph::runs_only_when_called(
+                self.flow,
+                &stave_flow::graph::connected(self.flow),
+                &node.id,
+            ),
             origin: self.origin(node.id.span),
             text_origins,
         };
@@ -93,28 +97,6 @@ impl Lowering<'_> {
         if let Some(origin) = self.origin(text.at(0..0)) {
             text_origins.push((key.to_owned(), origin));
         }
-    }
-
-    /// A node that another one calls and whose required inputs the edges do not fill runs for tools only.
-    fn is_tool(&self, id: &str) -> bool {
-        let mut called = self.flow.nodes.values().flat_map(model::Node::called);
-        let is_target = called.any(|target| target.as_str() == id);
-        is_target && !self.is_fed(id)
-    }
-
-    fn is_fed(&self, id: &str) -> bool {
-        let edges = stave_flow::graph::connected(self.flow);
-        let Some(node) = self.flow.nodes.get(id) else { return false };
-        let mut required = node.inputs.iter().filter(|port| !port.optional);
-        required.all(|port| {
-            edges.iter().any(|edge| {
-                edge.destination.node().is_some_and(|target| target.id.as_str() == id)
-                    && edge
-                        .destination
-                        .port()
-                        .is_some_and(|target| target.name.as_str() == port.name.as_str())
-            })
-        })
     }
 }
 

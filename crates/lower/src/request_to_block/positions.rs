@@ -106,7 +106,12 @@ impl<'t, 'b> Positions<'t, 'b> {
             Surface::AnthropicMessages => mark_of(tape, ROOT, false),
             _ => None,
         };
-        let cache_key = tape.get(ROOT, "prompt_cache_key").and_then(|key| tape.string(key));
+        // A member that is no text, or that has its name in another case, leaves no room for one either.
+        let is_cache_key =
+            |key: usize| tape.string(key).is_some_and(|name| name.eq_ignore_ascii_case("prompt_cache_key"));
+        let cache_key = tape.members(ROOT).find(|member| is_cache_key(member.key)).map(|member| {
+            tape.string(member.value).unwrap_or_else(|| std::borrow::Cow::Borrowed(tape.raw(member.value)))
+        });
         WirePrompt {
             surface: self.surface,
             model: self.model,

@@ -7,6 +7,7 @@
 //! [`MAX_DEPTH`].
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_canon::MAX_DEPTH;
@@ -148,8 +149,31 @@ impl<'b> Tape<'b> {
         self.get(object, key).and_then(|value| self.inner(value))
     }
 
+    /// Whether a key means `wanted`, however its characters are escaped.
     pub(crate) fn is_key(&self, key: usize, wanted: &str) -> bool {
-        self.inner(key) == Some(wanted)
+        self.inner(key).is_some_and(|inner| match inner.contains('\\') {
+            false => inner == wanted,
+            true => self.string(key).is_some_and(|text| text == wanted),
+        })
+    }
+
+    /// The second of two members of one object that have the same key. Readers differ in which of the two counts,
+    /// so a text with such a pair is judged by one and obeyed by the other. At the top, where some servers
+    /// compare names without their case, two keys that differ in nothing else are the same.
+    pub(crate) fn duplicate_key(&self) -> Option<usize> {
+        let mut seen: HashSet<Cow<'b, str>> = HashSet::new();
+        let objects = (0..self.nodes.len()).filter(|node| self.kind(*node) == Kind::Object);
+        for object in objects {
+            seen.clear();
+            for Member { key, .. } in self.members(object) {
+                let text = self.string(key).unwrap_or_default();
+                let text = if object == ROOT { Cow::Owned(text.to_ascii_lowercase()) } else { text };
+                if !seen.insert(text) {
+                    return Some(key);
+                }
+            }
+        }
+        None
     }
 
     pub(crate) fn is_null(&self, node: usize) -> bool {
@@ -355,6 +379,21 @@ mod tests {
         assert_eq!(tape.string(tape.get(object, "b").unwrap()).unwrap(), "x\ny");
         assert!(tape.is_null(tape.get(ROOT, "d").unwrap()));
         assert_eq!(tape.items(object).count() + tape.members(first).count(), 0);
+    }
+
+    #[test]
+    fn keys_are_the_same_however_they_are_escaped() {
+        let tape = Tape::read(r#"{"\u006dodel": 1, "a": {"b": 1, "B": 2}}"#).unwrap();
+        assert_eq!(tape.get(ROOT, "model").map(|value| tape.raw(value)), Some("1"));
+        assert_eq!(tape.duplicate_key(), None);
+        for text in [
+            r#"{"a": 1, "a": 2}"#,
+            r#"{"model": 1, "Model": 2}"#,
+            r#"{"x": [{"text": 1, "t\u0065xt": 2}]}"#,
+            r#"{"x": {"a": {"a": 1}, "b": [], "a": 0}}"#,
+        ] {
+            assert!(Tape::read(text).unwrap().duplicate_key().is_some(), "{text}");
+        }
     }
 
     #[test]

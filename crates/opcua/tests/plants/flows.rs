@@ -19,7 +19,7 @@ use stave_runtime::opcua::Opcua;
 use stave_runtime::state::MemoryStore;
 use stave_runtime::tool_servers::NoToolServers;
 use stave_runtime::{EmbeddedEngine, Engine, Limits, ModelHosts, RunReport, Secrets, Services};
-use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 
 use crate::plant::Plant;
 use crate::{PASSWORD, plants};
@@ -96,11 +96,12 @@ async fn slowed(plants: &Arc<Plants>, document: Arc<Document>) -> RunReport {
 pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: &Value) -> RunReport {
     // The condition is decided without a worker, so that none is started.
     let command = WorkerCommand { program: PathBuf::from("no-worker"), arguments: Vec::new() };
+    let python = Arc::new(PythonPool::new(PoolOptions { command, size: 1 }));
     let services = Services {
         clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
         ids: Arc::new(CountingIds::new()),
-        python: Arc::new(PythonPool::new(PoolOptions { command, size: 1 })),
-        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        python,
         models: Arc::new(Replayer::new(Recording::default())),
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),

@@ -7,7 +7,7 @@ const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
 const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
 
 /// Places beside the specified ones that hold the machine's or a person's secrets.
-const MORE_PATHS: [&str; 15] = [
+const MORE_PATHS: [&str; 19] = [
     "/proc/",
     "/dev/",
     "/boot/",
@@ -20,9 +20,13 @@ const MORE_PATHS: [&str; 15] = [
     "**/.aws/",
     "**/.kube/",
     "**/.env",
+    "**/.env.*",
     "**/.netrc",
     "**/.git-credentials",
     "**/id_rsa",
+    "**/id_dsa",
+    "**/id_ecdsa",
+    "**/id_ed25519",
 ];
 
 /// Other forms of the specified keywords.

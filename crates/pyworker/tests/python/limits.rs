@@ -63,6 +63,27 @@ async fn an_endless_loop_meets_the_time_limit() {
 }
 
 #[tokio::test]
+async fn one_operation_that_takes_too_long_meets_the_time_limit() {
+    // The interpreter looks at its clock between operations, and each of these is a single one.
+    for statement in [
+        "x = int('7' * 4000)\n    for _ in range(7): x = x * x\n    return len(str(x * x))",
+        "return len(str(7 ** 1500000))",
+        "return pow(7 ** 200000, 7 ** 200000, 7 ** 200000 + 2)",
+    ] {
+        let limits = Limits { wall: Duration::from_secs(600), ..limits() };
+        let pool = pool(1);
+        match pool.transform(job(&body(statement)), None, &limits).await {
+            Ok(output) => panic!("{statement}: {output:?} within the bound"),
+            Err(error) => {
+                assert!(matches!(error, ScriptError::LimitExceeded { .. }), "{statement}: {error:?}");
+            }
+        }
+        let after = pool.transform(returning("1 + 1"), None, &Limits::DEFAULT).await.unwrap();
+        assert_eq!(after.value, Value::from(2));
+    }
+}
+
+#[tokio::test]
 async fn endless_recursion_meets_the_recursion_limit() {
     let code = "def deeper(n):\n    return deeper(n + 1)\n\ndef transform(inputs, context, state):\n    return deeper(0)\n";
     let error = beside_a_neighbour(code.to_owned()).await;

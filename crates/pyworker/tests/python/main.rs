@@ -6,4 +6,5 @@ mod expression;
 mod limits;
 mod pool;
 mod support;
+mod template;
 mod transform;

@@ -1,19 +1,51 @@
 //! Which process works on a run: a lock file per process, which the system releases when it dies.
 //!
-//! A time limit could not do this: a killed process would seem alive until it ran out, and a slow one dead.
+//! A time limit alone could not do this: a killed process would seem alive until it ran out, and a slow one dead. A
+//! lock file that somebody removed says nothing about its process. So a living process puts its file back within
+//! moments, and others wait for that (`GRACE`) before they count a process without a file as dead. The file's time of
+//! change says when its process was last seen alive.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::path::PathBuf;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use stave_canon::Timestamp;
 
 use super::DatabaseError;
+
+/// How often a process looks after its lock file.
+const BEAT: Duration = Duration::from_millis(500);
+
+/// How long a process without a lock file is given to put it back.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// Whether the process that has a name is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    Alive,
+    /// Its lock is free.
+    Dead,
+    /// It has no lock file: it is dead, or it is about to put the file back.
+    Missing,
+}
 
 /// This process's name among the owners of runs, and its lock once it owns one.
 #[derive(Debug)]
 pub(crate) struct Lease {
     folder: PathBuf,
     owner: String,
-    held: Mutex<Option<File>>,
+    held: Mutex<Option<Beating>>,
+}
+
+/// The thread that holds the lock and looks after it until the sender goes.
+#[derive(Debug)]
+struct Beating {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Lease {
@@ -33,29 +65,70 @@ impl Lease {
             return Ok(());
         }
         let failed = |error: &dyn std::fmt::Display| DatabaseError::Lease(error.to_string());
-        std::fs::create_dir_all(&self.folder).map_err(|error| failed(&error))?;
         let path = self.path(&self.owner);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| failed(&error))?;
-        file.try_lock().map_err(|error| failed(&error))?;
-        *held = Some(file);
+        let file = locked(&path).map_err(|error| failed(&error))?;
+        let mut file = file;
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::Builder::new().name("stave-lease".to_owned()).spawn(move || {
+            while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                beat(&mut file, &path);
+            }
+        });
+        let thread = thread.map_err(|error| failed(&error))?;
+        *held = Some(Beating { stop: Some(stop), thread: Some(thread) });
         Ok(())
     }
 
     /// Whether the process with this name is alive. This process counts as alive.
-    pub(crate) fn is_alive(&self, owner: &str) -> bool {
+    pub(crate) fn liveness(&self, owner: &str) -> Liveness {
         if owner == self.owner {
-            return true;
+            return Liveness::Alive;
         }
-        let Ok(file) = OpenOptions::new().write(true).open(self.path(owner)) else { return false };
-        match file.try_lock() {
-            Ok(()) => {
-                // Nobody comes back under a dead process's name, so its file is litter.
-                let _ = std::fs::remove_file(self.path(owner));
-                false
+        // A lock needs no right to write, and the disk may be read-only.
+        let Ok(file) = OpenOptions::new().read(true).open(self.path(owner)) else { return Liveness::Missing };
+        match file.try_lock_shared() {
+            Ok(()) => Liveness::Dead,
+            Err(TryLockError::WouldBlock) => Liveness::Alive,
+            Err(TryLockError::Error(_)) => Liveness::Missing,
+        }
+    }
+
+    /// When a process was last seen alive; `None` when its file is gone.
+    pub(crate) fn last_seen(&self, owner: &str) -> Option<Timestamp> {
+        let changed = std::fs::metadata(self.path(owner)).and_then(|file| file.modified()).ok()?;
+        Timestamp::try_from(changed).ok()
+    }
+
+    /// Removes the file of a process that is dead and owns nothing any more. Nobody comes back under its name.
+    pub(crate) fn forget(&self, owner: &str) {
+        if self.liveness(owner) == Liveness::Dead {
+            let _ = std::fs::remove_file(self.path(owner));
+        }
+    }
+
+    /// Removes the files of dead processes, but for those that own runs in flight.
+    pub(crate) fn sweep(&self, owners: &[String]) {
+        for file in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let owner = name.to_str().and_then(|name| name.strip_suffix(".lock"));
+            if let Some(owner) = owner.filter(|owner| !owners.iter().any(|known| known == owner)) {
+                self.forget(owner);
             }
-            Err(TryLockError::WouldBlock) => true,
-            Err(TryLockError::Error(_)) => false,
+        }
+    }
+
+    /// Ends the lease. The file stays when this process could not give all of its runs back, so that others see at
+    /// once that it is dead.
+    pub(super) fn end(&self, is_clean: bool) {
+        let Some(mut beating) = self.held.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
+        beating.stop = None;
+        if let Some(thread) = beating.thread.take() {
+            let _ = thread.join();
+        }
+        if is_clean {
+            let _ = std::fs::remove_file(self.path(&self.owner));
         }
     }
 
@@ -64,10 +137,48 @@ impl Lease {
     }
 }
 
+/// A lock file that this process holds.
+fn locked(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // A file that is there and not locked would say that this process is dead.
+    let new = path.with_extension("new");
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&new)?;
+    file.try_lock().map_err(std::io::Error::from)?;
+    std::fs::rename(&new, path)?;
+    Ok(file)
+}
+
+/// Puts the file back if it is gone, and changes it to say that this process is alive.
+fn beat(file: &mut File, path: &Path) {
+    if !is_at(file, path) {
+        // What can not be done now is tried again at the next beat.
+        match locked(path) {
+            Ok(new) => *file = new,
+            Err(_) => return,
+        }
+    }
+    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(b"."));
+}
+
+/// Whether an open file is still the one at a path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(there)) => open.ino() == there.ino() && open.dev() == there.dev(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.held.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
-            let _ = std::fs::remove_file(self.path(&self.owner));
-        }
+        self.end(true);
     }
 }

@@ -73,10 +73,25 @@ CREATE TABLE cached_result (
 CREATE INDEX cached_result_by_end ON cached_result (expires_at);
 ";
 
+/// What version 3 added: who drives a run and since when, how often its driver died, and a row that is written to
+/// find out whether the file can be.
+const DRIVERS: &str = "
+ALTER TABLE run ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN claimed_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX run_by_status ON run (status, started_at);
+CREATE TABLE writable (probes INTEGER NOT NULL) STRICT;
+INSERT INTO writable VALUES (0);
+";
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
-    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS]).map_err(|unprepared| match unprepared {
-        Unprepared::Sqlite(error) => error.into(),
-        Unprepared::Version { found, known } => DatabaseError::Version { found, known },
+    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS, DRIVERS]).map_err(|unprepared| {
+        match unprepared {
+            Unprepared::Sqlite(error) => error.into(),
+            Unprepared::Version { found, known } => DatabaseError::Version { found, known },
+        }
     })
 }

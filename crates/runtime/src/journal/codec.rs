@@ -109,7 +109,11 @@ pub fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, Jo
                 attempts: small(&value, "attempts")?,
             }))
         }
-        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => None,
+        RunStatus::Running
+        | RunStatus::Interrupted
+        | RunStatus::Queued
+        | RunStatus::Quarantined
+        | RunStatus::Waiting => None,
     })
 }
 
@@ -130,6 +134,8 @@ pub fn encode_decision(decision: &Decision) -> String {
         ("approved", Value::from(decision.approved)),
         ("comment", decision.comment.clone().into()),
         ("decided_at", decision.decided_at.to_string().into()),
+        ("digest", decision.digest.clone().into()),
+        ("decided_by", decision.decided_by.clone().into()),
     ])
     .to_string()
 }
@@ -142,6 +148,8 @@ pub fn decode_decision(text: &str) -> Result<Decision, JournalError> {
         approved: approved.ok_or_else(|| damaged("a decision does not say what was decided"))?,
         comment: value.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: decided_at.ok_or_else(|| damaged("a decision does not say when"))?,
+        digest: value.get("digest").and_then(Value::as_str).map(str::to_owned),
+        decided_by: value.get("decided_by").and_then(Value::as_str).map(str::to_owned),
     })
 }
 

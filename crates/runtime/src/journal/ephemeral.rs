@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::Timestamp;
 
-use super::{CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun};
+use super::{CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, StepRecord, StoredRun};
 use crate::report::NodeReport;
 use crate::state::Commit;
 
@@ -16,11 +16,15 @@ impl Journal for Ephemeral {
         false
     }
 
-    async fn begin(&self, _: &NewRun) -> Result<(), JournalError> {
+    async fn begin(&self, _: &NewRun) -> Result<Driver, JournalError> {
+        Ok(Driver::unkept())
+    }
+
+    async fn start(&self, _: &str, _: Timestamp) -> Result<(), JournalError> {
         Ok(())
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
+    async fn claim(&self, run: &str, _: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
         Err(JournalError::UnknownRun(run.to_owned()))
     }
 
@@ -32,8 +36,8 @@ impl Journal for Ephemeral {
         Ok(())
     }
 
-    async fn suspend(&self, _: &str) -> Result<(), JournalError> {
-        Ok(())
+    async fn suspend(&self, _: &str, _: Pause<'_>) -> Result<bool, JournalError> {
+        Ok(false)
     }
 
     async fn end(&self, _: &str, _: &Ending, _: &[NodeReport], _: Timestamp) -> Result<bool, JournalError> {

@@ -3,8 +3,13 @@
 //! Invariants: a step's result is durable before anything that depends on it starts; a step's state and
 //! its result become durable together; a run's end is written once; `context.auth` is never written.
 
+mod claims;
 pub mod codec;
 mod ephemeral;
+pub mod questions;
+mod read_runs;
+mod recovery;
+mod redact;
 mod retention;
 mod runs;
 mod sqlite;
@@ -12,6 +17,7 @@ mod sqlite;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Timestamp, Value};
@@ -20,6 +26,7 @@ use stave_exec::Document;
 use stave_exec::dataflow::Origin;
 
 use crate::database::DatabaseError;
+pub use crate::database::Driver;
 use crate::edges::Signal;
 use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, RunReport};
@@ -27,8 +34,9 @@ use crate::state::{Commit, StateError};
 
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
+pub use questions::Question;
 pub use retention::{Removed, Retention};
-pub use runs::{RunFilter, Runs};
+pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
 
 /// A run as it begins.
@@ -42,8 +50,12 @@ pub struct NewRun {
     pub had_auth: bool,
     /// When the request arrived, which is also its `event_time` when it names none.
     pub started_at: Timestamp,
+    /// When it is written down.
+    pub begun_at: Timestamp,
     /// The run whose results this one begins with.
     pub replay_of: Option<String>,
+    /// Whether it waits for its turn before anything is done.
+    pub is_queued: bool,
 }
 
 /// What a step came to, with everything that follows from it.
@@ -60,7 +72,7 @@ pub struct StepRecord {
     pub reports: Vec<NodeReport>,
 }
 
-/// One call that a step made on its way: a model's turn or a tool's answer.
+/// One call that a step made on its way: a model's turn, a tool's answer or a question to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
     pub node: String,
@@ -77,6 +89,35 @@ pub struct Decision {
     pub approved: bool,
     pub comment: Option<String>,
     pub decided_at: Timestamp,
+    /// The digest of the question that was decided; see [`Question`].
+    pub digest: Option<String>,
+    /// Who decided: `key:NAME` of a server's key, `user:NAME` at the command line. Absent in old records.
+    pub decided_by: Option<String>,
+}
+
+impl Decision {
+    /// The decision about the node or the address of a question, as people and programs see it.
+    #[must_use]
+    pub fn to_value(&self, node: &str) -> Value {
+        Value::from_iter([
+            ("node", Value::from(node)),
+            ("approved", self.approved.into()),
+            ("comment", self.comment.clone().into()),
+            ("decided_at", self.decided_at.to_string().into()),
+            ("decided_by", self.decided_by.clone().into()),
+            ("digest", self.digest.clone().into()),
+        ])
+    }
+}
+
+/// How a run is left that waits for a person.
+#[derive(Debug, Clone, Copy)]
+pub struct Pause<'p> {
+    /// The reports of the nodes that have no result.
+    pub idle: &'p [NodeReport],
+    /// The digests of the decisions that the driver knew.
+    pub known: &'p [String],
+    pub at: Timestamp,
 }
 
 /// How a run ended.
@@ -92,8 +133,13 @@ pub enum Ending {
 pub enum RunStatus {
     /// A process works on it.
     Running,
-    /// The process that worked on it is gone; it can be resumed.
+    /// No process works on it any more; it can be resumed.
     Interrupted,
+    /// It is written down and waits for its turn in a living process.
+    Queued,
+    /// Processes that drove it died again and again without finishing a step of it. It is resumed only when a person
+    /// says so.
+    Quarantined,
     /// A step waits for a person.
     Waiting,
     Ok,
@@ -112,6 +158,8 @@ pub struct RunSummary {
     /// How many steps have a result.
     pub steps: u64,
     pub replay_of: Option<String>,
+    /// How often in a row the process that drove it died without finishing a step of it.
+    pub crashes: u32,
 }
 
 /// Everything that is known of a run.
@@ -125,9 +173,14 @@ pub struct StoredRun {
     /// In the order in which the results became durable.
     pub steps: Vec<StepRecord>,
     pub calls: Vec<CallRecord>,
+    /// What was decided, by the path of the execution that asked.
     pub decisions: Vec<(String, Decision)>,
+    /// The questions of steps that have no result yet, decided or not.
+    pub questions: Vec<Question>,
     pub ending: Option<Ending>,
-    /// Once the run has ended: the nodes that have no result, and why.
+    /// How long processes have driven it before.
+    pub used: Duration,
+    /// Once the run has ended or waits for a person: the nodes that have no result, and why.
     pub idle: Vec<NodeReport>,
 }
 
@@ -147,12 +200,26 @@ pub enum JournalError {
     Ended { run: String, status: RunStatus },
     #[error("run `{0}` is being worked on by another process")]
     Busy(String),
+    #[error("there is a run `{0}` already")]
+    Exists(String),
+    #[error("run `{0}` was taken over by another process")]
+    Lost(String),
+    #[error("run `{0}` is quarantined: processes that drove it died again and again")]
+    Quarantined(String),
     #[error("the request of run `{0}` had `auth`, which is never stored; it has to be given again")]
     AuthNeeded(String),
     #[error("the request of run `{0}` has `auth`, and this engine would have to store it")]
     AuthRefused(String),
     #[error("node `{node}` of run `{run}` does not ask for a decision")]
     NotAsked { run: String, node: String },
+    #[error(
+        "the question at `{node}` of run `{run}` is not the one that was decided; read it again and name its digest"
+    )]
+    QuestionChanged { run: String, node: String },
+    #[error(
+        "replaying `{node}` of run `{run}` would use a decision again that was made for it; replay from `{from}`"
+    )]
+    DecisionUsed { run: String, node: String, from: String },
     #[error("run `{run}` has no node `{node}`")]
     NoSuchNode { run: String, node: String },
     #[error("the result takes {bytes} bytes, and {limit} may be kept")]
@@ -183,11 +250,14 @@ pub trait Journal: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// Writes a run's beginning.
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError>;
+    /// Writes a run's beginning. The run is given back when the driver is dropped before it is settled.
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError>;
 
-    /// Takes a run over that no living process works on, and gives what is known of it.
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError>;
+    /// Writes that a run that was queued has its turn.
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError>;
+
+    /// Takes a run over that nobody drives, in this process or another one, and gives what is known of it.
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError>;
 
     /// Writes a step's result, and the state that belongs to it.
     async fn record(
@@ -205,8 +275,9 @@ pub trait Journal: Send + Sync + fmt::Debug {
         state: Option<Commit>,
     ) -> Result<(), JournalError>;
 
-    /// Writes that the run waits for a person and no process works on it.
-    async fn suspend(&self, run: &str) -> Result<(), JournalError>;
+    /// Writes that the run waits for a person and no process works on it, with the reports of the nodes that
+    /// have no result. `true` says that one of its questions was decided in the meantime.
+    async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError>;
 
     /// Writes the end, with the reports of the nodes that have no result. The first end stands; `false`
     /// says that there was one.
@@ -223,11 +294,24 @@ pub trait Journal: Send + Sync + fmt::Debug {
 }
 
 impl RunStatus {
+    pub const ALL: [RunStatus; 8] = [
+        RunStatus::Running,
+        RunStatus::Interrupted,
+        RunStatus::Queued,
+        RunStatus::Quarantined,
+        RunStatus::Waiting,
+        RunStatus::Ok,
+        RunStatus::Error,
+        RunStatus::Cancelled,
+    ];
+
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
             RunStatus::Interrupted => "interrupted",
+            RunStatus::Queued => "queued",
+            RunStatus::Quarantined => "quarantined",
             RunStatus::Waiting => "waiting",
             RunStatus::Ok => "ok",
             RunStatus::Error => "error",
@@ -237,8 +321,7 @@ impl RunStatus {
 
     #[must_use]
     pub fn from_word(word: &str) -> Option<RunStatus> {
-        use RunStatus::{Cancelled, Error, Interrupted, Ok, Running, Waiting};
-        [Running, Interrupted, Waiting, Ok, Error, Cancelled].into_iter().find(|status| status.word() == word)
+        RunStatus::ALL.into_iter().find(|status| status.word() == word)
     }
 
     /// Whether nothing will follow.
@@ -259,7 +342,10 @@ impl StoredRun {
     #[must_use]
     pub fn report(&self) -> RunReport {
         let recorded = |id: &str| {
-            let reports = self.steps.iter().flat_map(|step| &step.reports).chain(&self.idle);
+            // Reports without a result may be older than the steps that a resumed run has done since.
+            let is_settled = self.summary.status.is_terminal() || self.summary.status == RunStatus::Waiting;
+            let idle = self.idle.iter().filter(|_| is_settled);
+            let reports = idle.chain(self.steps.iter().flat_map(|step| &step.reports));
             reports.rev().find(|report| report.id == id).cloned()
         };
         let nodes = self.document.graph.nodes.iter();
@@ -290,6 +376,19 @@ impl StoredRun {
     }
 }
 
+impl StoredRun {
+    /// The questions that nobody has decided.
+    pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
+        let is_decided = |question: &Question| {
+            let digest = Some(&question.digest);
+            self.decisions
+                .iter()
+                .any(|(path, decision)| *path == question.path && decision.digest.as_ref() == digest)
+        };
+        self.questions.iter().filter(move |question| !is_decided(question))
+    }
+}
+
 impl Ending {
     #[must_use]
     pub fn status(&self) -> RunStatus {
@@ -311,6 +410,7 @@ impl From<StateError> for JournalError {
     fn from(error: StateError) -> Self {
         match error {
             StateError::Conflict => JournalError::StateConflict,
+            StateError::Database(error) => JournalError::Database(error),
             StateError::Store(reason) => JournalError::Database(DatabaseError::Sqlite(reason)),
             StateError::Damaged(reason) => JournalError::Damaged(reason),
         }

@@ -6,12 +6,16 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use stave_canon::Timestamp;
 
-use super::sqlite::{SqliteJournal, nanoseconds};
+use super::read_runs::nanoseconds;
+use super::sqlite::SqliteJournal;
 use super::{JournalError, RunStatus};
 use crate::database::DatabaseError;
 
 /// How many runs are taken away in one transaction, so that others can write in between.
 const AT_ONCE: usize = 200;
+
+/// How many pages are given back in one transaction.
+const PAGES_AT_ONCE: u32 = 2000;
 
 /// Which ended runs may go. Runs that have not ended always stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,11 +79,42 @@ impl SqliteJournal {
             .await
     }
 
-    /// Gives pages that are no longer needed back to the file system.
-    pub async fn shrink(&self) -> Result<(), JournalError> {
+    /// The bytes of the database's file, those that hold nothing included.
+    pub async fn file_bytes(&self) -> Result<u64, JournalError> {
         self.database
-            .write(|connection| {
-                connection.execute_batch("PRAGMA incremental_vacuum")?;
+            .read(|connection| {
+                let number =
+                    |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+                let bytes = number("page_count")?.saturating_mul(number("page_size")?);
+                Ok(u64::try_from(bytes).unwrap_or_default())
+            })
+            .await
+    }
+
+    /// Gives pages that are no longer needed back to the file system, some at a time so that others can write in
+    /// between.
+    pub async fn shrink(&self) -> Result<(), JournalError> {
+        let mut before = i64::MAX;
+        loop {
+            let left: i64 = self
+                .database
+                .write(|connection| {
+                    stave_sqlite::free_pages(connection, PAGES_AT_ONCE)?;
+                    Ok::<_, JournalError>(
+                        connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?,
+                    )
+                })
+                .await?;
+            if left == 0 || left >= before {
+                break;
+            }
+            before = left;
+        }
+        // The file gets shorter when the log is copied into it. Whoever reads at the moment may keep it from that,
+        // and a later checkpoint does it.
+        self.database
+            .read(|connection| {
+                let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
                 Ok(())
             })
             .await

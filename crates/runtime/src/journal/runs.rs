@@ -10,14 +10,27 @@ use super::{Decision, JournalError, RunStatus, RunSummary, StoredRun};
 pub struct RunFilter {
     pub flow: Option<String>,
     pub status: Option<RunStatus>,
-    /// The newest ones; `None` gives all.
+    /// The first ones of the order; `None` gives all.
     pub limit: Option<usize>,
+    /// The oldest first instead of the newest.
+    pub oldest_first: bool,
+    /// With the oldest first: only what comes after this run.
+    pub after: Option<(Timestamp, String)>,
+}
+
+/// What became of runs whose process died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recovered {
+    /// These can be resumed.
+    pub interrupted: usize,
+    /// These must not be resumed without a person.
+    pub quarantined: usize,
 }
 
 /// Where the runs of one project are kept, whichever engine drives them.
 #[async_trait]
 pub trait Runs: Send + Sync + std::fmt::Debug {
-    /// The runs that fit, the newest first.
+    /// The runs that fit, in the order that the filter says.
     async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, JournalError>;
 
     /// Everything that is known of a run.
@@ -29,6 +42,22 @@ pub trait Runs: Send + Sync + std::fmt::Debug {
     /// Ends a run that nobody works on, or asks whoever does to end it.
     async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError>;
 
-    /// Writes a person's decision. The first one stands.
-    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError>;
+    /// Writes a person's decision about the question of an execution, which is named by its path. The first one
+    /// about a question stands. Nothing is decided that was not asked.
+    async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError>;
+
+    /// Finds runs whose process died, and marks them as interrupted or quarantined.
+    async fn recover(&self) -> Result<Recovered, JournalError> {
+        Ok(Recovered::default())
+    }
+
+    /// Lets a quarantined run be resumed.
+    async fn unquarantine(&self, _run: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    /// Why nothing can be written down at the moment; `None` while it can be.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }

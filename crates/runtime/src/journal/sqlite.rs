@@ -2,26 +2,30 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use stave_canon::{Timestamp, Value};
-use stave_exec::{Acceptance, Document};
+use rusqlite::{Connection, OptionalExtension, params};
+use stave_canon::Timestamp;
 
+use super::read_runs::{calls, decisions, list, nanoseconds, stored, summary_of};
 use super::{
-    CallRecord, Decision, Ending, Going, Journal, JournalError, NewRun, RunFilter, RunStatus, RunSummary,
-    Runs, StepRecord, StoredRun, codec,
+    CallRecord, Decision, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, Question, Recovered,
+    RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, questions,
 };
-use crate::database::Database;
+use crate::database::{Database, DatabaseError, Deferred};
 use crate::report::NodeReport;
 use crate::state::{self, Commit, RecordKey};
 
 /// The largest result that is kept.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
-const SUMMARY: &str =
-    "SELECT run.id, run.flow, run.status, run.started_at, run.ended_at, run.replay_of, run.owner,
-    (SELECT count(*) FROM step WHERE step.run = run.id) FROM run";
+/// How often a driver tries to write what has happened while the database can not be written, before it lets go of
+/// the run. Whoever resumes the run would repeat the effect whose result was not written.
+const WRITE_ATTEMPTS: u32 = 20;
+/// The same while another process holds the lock, for which each attempt waits long by itself.
+const LOCKED_ATTEMPTS: u32 = 2;
+const WRITE_PAUSE: Duration = Duration::from_millis(500);
 
 /// The journal's view of a database.
 #[derive(Debug, Clone)]
@@ -46,31 +50,38 @@ impl SqliteJournal {
         let (bytes, limit) = (text.len(), self.record_bytes);
         if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(text) }
     }
+
+    /// Writes what a driver has done. While the database can not be written it is tried again for a while.
+    async fn persist<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Connection) -> Result<T, JournalError> + Clone + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let work = work.clone();
+            let error = match self.database.write(move |connection| work(connection)).await {
+                Err(JournalError::Database(error)) => error,
+                other => return other,
+            };
+            let most = match error {
+                DatabaseError::Unwritable(_) => WRITE_ATTEMPTS,
+                DatabaseError::Locked(_) => LOCKED_ATTEMPTS,
+                _ => 0,
+            };
+            if attempts >= most {
+                return Err(error.into());
+            }
+            tokio::time::sleep(WRITE_PAUSE).await;
+        }
+    }
 }
 
 #[async_trait]
 impl Runs for SqliteJournal {
     async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, JournalError> {
         let database = Arc::clone(&self.database);
-        self.database
-            .read(move |connection| {
-                let sql = format!(
-                    "{SUMMARY} WHERE ?1 IS NULL OR run.flow = ?1 ORDER BY run.started_at DESC, run.rowid DESC"
-                );
-                let mut statement = connection.prepare_cached(&sql)?;
-                let mut rows = statement.query(params![filter.flow])?;
-                let mut runs = Vec::new();
-                while let Some(row) = rows.next()?
-                    && filter.limit.is_none_or(|limit| runs.len() < limit)
-                {
-                    let run = summary(row, &database)?;
-                    if filter.status.is_none_or(|status| status == run.status) {
-                        runs.push(run);
-                    }
-                }
-                Ok(runs)
-            })
-            .await
+        self.database.read(move |connection| list(connection, &filter, &database)).await
     }
 
     async fn show(&self, run: &str) -> Result<StoredRun, JournalError> {
@@ -95,44 +106,64 @@ impl Runs for SqliteJournal {
     }
 
     async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError> {
-        let (run, database) = (run.to_owned(), Arc::clone(&self.database));
+        self.wait_for_owner(run).await?;
+        let (id, database) = (run.to_owned(), Arc::clone(&self.database));
+        let cancelled = self.database.write(move |connection| cancel(connection, &id, &database, at)).await;
+        match cancelled {
+            // The driver of this process learns it without the database; for the rest it is written down later.
+            Err(JournalError::Database(error)) if error.is_transient() => {
+                self.database.driving().cancel(run);
+                let (id, database) = (run.to_owned(), Arc::downgrade(&self.database));
+                self.database.defer(Deferred::new(move |connection| {
+                    let Some(database) = database.upgrade() else { return Ok(()) };
+                    match cancel(connection, &id, &database, at) {
+                        Err(JournalError::Database(_)) => Err(rusqlite::Error::InvalidQuery),
+                        // It is cancelled, or has ended in the meantime.
+                        _ => Ok(()),
+                    }
+                }));
+                Ok(RunStatus::Running)
+            }
+            other => other,
+        }
+    }
+
+    async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError> {
+        let (run, path, database) = (run.to_owned(), path.to_owned(), Arc::clone(&self.database));
         self.database
             .write(move |connection| {
                 let status = summary_of(connection, &run, &database)?.status;
                 if status.is_terminal() {
                     return Err(JournalError::Ended { run, status });
                 }
-                if status == RunStatus::Running {
-                    connection
-                        .prepare_cached("UPDATE run SET cancel_requested = 1 WHERE id = ?1")?
-                        .execute(params![run])?;
-                    return Ok(RunStatus::Running);
-                }
-                end(connection, &run, &Ending::Cancelled, &codec::encode_reports(&[]), at)?;
-                Ok(RunStatus::Cancelled)
+                let open = calls(connection, &run, Some(&path))?;
+                let open = open.iter().find_map(Question::of_call);
+                let earlier = connection
+                    .prepare_cached("SELECT decision FROM decision WHERE run = ?1 AND node = ?2")?
+                    .query_row(params![run, path], |row| row.get::<_, String>(0))
+                    .optional()?;
+                let earlier = earlier.map(|text| codec::decode_decision(&text)).transpose()?;
+                let decided = questions::settle(&run, &path, open.as_ref(), earlier, decision)?;
+                connection
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO decision (run, node, decision) VALUES (?1, ?2, ?3)",
+                    )?
+                    .execute(params![run, path, codec::encode_decision(&decided)])?;
+                Ok(decided)
             })
             .await
     }
 
-    async fn decide(&self, run: &str, node: &str, decision: Decision) -> Result<Decision, JournalError> {
-        let (run, node, database) = (run.to_owned(), node.to_owned(), Arc::clone(&self.database));
-        self.database
-            .write(move |connection| {
-                let status = summary_of(connection, &run, &database)?.status;
-                if status.is_terminal() {
-                    return Err(JournalError::Ended { run, status });
-                }
-                connection
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO decision (run, node, decision) VALUES (?1, ?2, ?3)",
-                    )?
-                    .execute(params![run, node, codec::encode_decision(&decision)])?;
-                let text: String = connection
-                    .prepare_cached("SELECT decision FROM decision WHERE run = ?1 AND node = ?2")?
-                    .query_row(params![run, node], |row| row.get(0))?;
-                codec::decode_decision(&text)
-            })
-            .await
+    async fn recover(&self) -> Result<Recovered, JournalError> {
+        self.recover_dead().await
+    }
+
+    async fn unquarantine(&self, run: &str) -> Result<(), JournalError> {
+        self.end_quarantine(run).await
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.database.fault()
     }
 }
 
@@ -147,30 +178,34 @@ impl Journal for SqliteJournal {
     }
 
     async fn knows(&self, run: &str) -> Result<bool, JournalError> {
-        match self.show(run).await {
-            Ok(_) => Ok(true),
-            Err(JournalError::UnknownRun(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let run = run.to_owned();
+        self.database
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?;
+                Ok(statement.exists(params![run])?)
+            })
+            .await
     }
 
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
-        self.database.lease().hold()?;
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
         let document = stave_exec::to_value(&run.document).to_string();
         let hash = run.document.fingerprint();
         let request = self.bounded(run.request.to_string())?;
+        let mut driver = self.reserve(&run.id)?;
         let owner = self.database.lease().owner().to_owned();
         let (run, flow) = (run.clone(), run.document.flow.name.clone());
-        self.database
+        let begun = self
+            .database
             .write(move |connection| {
                 connection
                     .prepare_cached("INSERT OR IGNORE INTO document (hash, text) VALUES (?1, ?2)")?
                     .execute(params![hash, document])?;
-                connection
+                let status = if run.is_queued { RunStatus::Queued } else { RunStatus::Running };
+                let begun = connection
                     .prepare_cached(
-                        "INSERT INTO run
-                             (id, flow, document, request, had_auth, replay_of, started_at, owner, status)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'running')",
+                        "INSERT INTO run (id, flow, document, request, had_auth, replay_of, started_at, owner,
+                             status, claims, claimed_at)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10) ON CONFLICT (id) DO NOTHING",
                     )?
                     .execute(params![
                         run.id,
@@ -180,37 +215,46 @@ impl Journal for SqliteJournal {
                         run.had_auth,
                         run.replay_of,
                         nanoseconds(run.started_at),
-                        owner
+                        owner,
+                        status.word(),
+                        nanoseconds(run.begun_at)
                     ])?;
-                Ok(())
+                if begun == 1 { Ok(()) } else { Err(JournalError::Exists(run.id)) }
             })
-            .await
+            .await;
+        match begun {
+            Ok(()) => driver.claimed(1, false),
+            Err(error) => {
+                // A commit that failed may be on disk all the same.
+                if !matches!(error, JournalError::Database(_)) {
+                    driver.settle();
+                }
+                return Err(error);
+            }
+        }
+        Ok(driver)
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
-        self.database.lease().hold()?;
-        let (run, database) = (run.to_owned(), Arc::clone(&self.database));
-        self.database
-            .write(move |connection| {
-                let mut stored = stored(connection, &run, &database)?;
-                let status = stored.summary.status;
-                if status.is_terminal() {
-                    return Err(JournalError::Ended { run, status });
-                }
-                let owner = database.lease().owner();
-                let owned: bool = connection
-                    .prepare_cached("SELECT owner = ?2 FROM run WHERE id = ?1")?
-                    .query_row(params![run, owner], |row| row.get(0))?;
-                if status == RunStatus::Running && !owned {
-                    return Err(JournalError::Busy(run));
-                }
-                connection
-                    .prepare_cached("UPDATE run SET owner = ?2, status = 'running' WHERE id = ?1")?
-                    .execute(params![run, owner])?;
-                stored.summary.status = RunStatus::Running;
-                Ok(stored)
-            })
-            .await
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError> {
+        let (run, fence, database) = (run.to_owned(), self.fence(run), Arc::clone(&self.database));
+        self.persist(move |connection| {
+            fence.pass(connection, &run)?;
+            let started = connection
+                .prepare_cached(
+                    "UPDATE run SET status = 'running', claimed_at = ?2 WHERE id = ?1 AND ended_at IS NULL",
+                )?
+                .execute(params![run, nanoseconds(at)])?;
+            if started == 1 {
+                return Ok(());
+            }
+            let status = summary_of(connection, &run, &database)?.status;
+            Err(JournalError::Ended { run: run.clone(), status })
+        })
+        .await
+    }
+
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
+        self.take(run, at).await
     }
 
     async fn record(
@@ -224,28 +268,31 @@ impl Journal for SqliteJournal {
             Err(_) => self.bounded(codec::encode_step(&without_questions(step)))?,
             Ok(record) => record,
         };
-        let (run, node) = (run.to_owned(), step.node.clone());
-        self.database
-            .write(move |connection| {
-                if let Some(commit) = state {
-                    state::commit_in(connection, commit)?;
-                }
-                connection
-                    .prepare_cached("INSERT INTO step (run, node, record) VALUES (?1, ?2, ?3)")?
-                    .execute(params![run, node, record])?;
-                // The answers on the way are of no use once the result is known.
-                connection
-                    .prepare_cached(
-                        "DELETE FROM call WHERE run = ?1
-                             AND (node = ?2 OR substr(node, 1, length(?2) + 1) = ?2 || '/')",
-                    )?
-                    .execute(params![run, node])?;
-                let cancelled: bool = connection
-                    .prepare_cached("SELECT cancel_requested FROM run WHERE id = ?1")?
-                    .query_row(params![run], |row| row.get(0))?;
-                Ok(if cancelled { Going::Cancelled } else { Going::On })
-            })
-            .await
+        let (database, fence) = (Arc::clone(&self.database), self.fence(run));
+        let written = Arc::new((run.to_owned(), step.node.clone(), record, state));
+        self.persist(move |connection| {
+            let (run, node, record, state) = written.as_ref();
+            let is_cancelled = fence.pass(connection, run)? || database.driving().is_cancelled(run);
+            if let Some(commit) = state {
+                state::commit_in(connection, commit.clone())?;
+            }
+            // An attempt that seemed to fail may have been written.
+            connection
+                .prepare_cached(
+                    "INSERT INTO step (run, node, record) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (run, node) DO UPDATE SET record = excluded.record",
+                )?
+                .execute(params![run, node, record])?;
+            // The answers on the way are of no use once the result is known.
+            connection
+                .prepare_cached(
+                    "DELETE FROM call WHERE run = ?1
+                         AND (node = ?2 OR substr(node, 1, length(?2) + 1) = ?2 || '/')",
+                )?
+                .execute(params![run, node])?;
+            Ok(if is_cancelled { Going::Cancelled } else { Going::On })
+        })
+        .await
     }
 
     async fn record_call(
@@ -255,33 +302,49 @@ impl Journal for SqliteJournal {
         state: Option<Commit>,
     ) -> Result<(), JournalError> {
         let result = self.bounded(call.result.to_string())?;
-        let (run, call) = (run.to_owned(), call.clone());
-        self.database
-            .write(move |connection| {
-                if let Some(commit) = state {
-                    state::commit_in(connection, commit)?;
-                }
-                connection
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO call (run, node, number, fingerprint, result)
-                         VALUES (?1, ?2, ?3, ?4, ?5)",
-                    )?
-                    .execute(params![run, call.node, call.number, call.fingerprint, result])?;
-                Ok(())
-            })
-            .await
+        let fence = self.fence(run);
+        let written = Arc::new((run.to_owned(), call.clone(), result, state));
+        self.persist(move |connection| {
+            let (run, call, result, state) = written.as_ref();
+            fence.pass(connection, run)?;
+            if let Some(commit) = state {
+                state::commit_in(connection, commit.clone())?;
+            }
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO call (run, node, number, fingerprint, result)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![run, call.node, call.number, call.fingerprint, result])?;
+            Ok(())
+        })
+        .await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        let run = run.to_owned();
-        self.database
-            .write(move |connection| {
-                connection
-                    .prepare_cached("UPDATE run SET status = 'waiting' WHERE id = ?1 AND ended_at IS NULL")?
-                    .execute(params![run])?;
-                Ok(())
-            })
-            .await
+    async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError> {
+        let (idle, known, at) = (codec::encode_reports(pause.idle), pause.known.to_vec(), pause.at);
+        let (run, fence) = (run.to_owned(), self.fence(run));
+        self.persist(move |connection| {
+            fence.pass(connection, &run)?;
+            connection
+                .prepare_cached(
+                    "UPDATE run SET status = 'waiting', idle = ?3, crashes = 0,
+                         used = used + max(0, ?2 - claimed_at)
+                     WHERE id = ?1 AND ended_at IS NULL",
+                )?
+                .execute(params![run, nanoseconds(at), idle])?;
+            let (asked, decided) = (calls(connection, &run, None)?, decisions(connection, &run)?);
+            let is_decided = |question: Question| {
+                let digest = Some(&question.digest);
+                let is_new = !known.contains(&question.digest);
+                let about = |(path, decision): &(String, Decision)| {
+                    *path == question.path && decision.digest.as_ref() == digest
+                };
+                is_new && decided.iter().any(about)
+            };
+            Ok(asked.iter().filter_map(Question::of_call).any(is_decided))
+        })
+        .await
     }
 
     async fn end(
@@ -291,11 +354,19 @@ impl Journal for SqliteJournal {
         idle: &[NodeReport],
         at: Timestamp,
     ) -> Result<bool, JournalError> {
-        let (run, ending, idle) = (run.to_owned(), ending.clone(), codec::encode_reports(idle));
-        self.database.write(move |connection| end(connection, &run, &ending, &idle, at)).await
+        let (run, fence) = (run.to_owned(), self.fence(run));
+        let (ending, idle) = (ending.clone(), codec::encode_reports(idle));
+        self.persist(move |connection| {
+            fence.pass(connection, &run)?;
+            end(connection, &run, &ending, &idle, at)
+        })
+        .await
     }
 
     async fn is_cancelled(&self, run: &str) -> Result<bool, JournalError> {
+        if self.database.driving().is_cancelled(run) {
+            return Ok(true);
+        }
         let run = run.to_owned();
         self.database
             .read(move |connection| {
@@ -345,95 +416,23 @@ fn end(
     Ok(written == 1)
 }
 
-fn summary_of(connection: &Connection, run: &str, database: &Database) -> Result<RunSummary, JournalError> {
-    let mut statement = connection.prepare_cached(&format!("{SUMMARY} WHERE run.id = ?1"))?;
-    let mut rows = statement.query(params![run])?;
-    let row = rows.next()?.ok_or_else(|| JournalError::UnknownRun(run.to_owned()))?;
-    summary(row, database)
-}
-
-fn summary(row: &Row<'_>, database: &Database) -> Result<RunSummary, JournalError> {
-    let word: String = row.get(2)?;
-    let mut status = RunStatus::from_word(&word)
-        .ok_or_else(|| JournalError::Damaged(format!("a run has the status {word:?}")))?;
-    let owner: String = row.get(6)?;
-    if status == RunStatus::Running && !database.lease().is_alive(&owner) {
-        status = RunStatus::Interrupted;
+/// Ends a run that nobody drives, or asks whoever drives it to end it.
+fn cancel(
+    connection: &Connection,
+    run: &str,
+    database: &Database,
+    at: Timestamp,
+) -> Result<RunStatus, JournalError> {
+    let status = summary_of(connection, run, database)?.status;
+    if status.is_terminal() {
+        return Err(JournalError::Ended { run: run.to_owned(), status });
     }
-    Ok(RunSummary {
-        id: row.get(0)?,
-        flow: row.get(1)?,
-        status,
-        started_at: timestamp(row.get(3)?)?,
-        ended_at: row.get::<_, Option<i64>>(4)?.map(timestamp).transpose()?,
-        replay_of: row.get(5)?,
-        steps: row.get::<_, i64>(7)?.try_into().unwrap_or_default(),
-    })
-}
-
-fn stored(connection: &Connection, run: &str, database: &Database) -> Result<StoredRun, JournalError> {
-    let summary = summary_of(connection, run, database)?;
-    type Columns = (String, String, String, bool, Option<String>, Option<String>);
-    let (hash, text, request, had_auth, result, idle): Columns = connection
-        .prepare_cached(
-            "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle
-             FROM run JOIN document ON document.hash = run.document WHERE run.id = ?1",
-        )?
-        .query_row(params![run], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
-        })?;
-    let mut statement =
-        connection.prepare_cached("SELECT node, record FROM step WHERE run = ?1 ORDER BY number")?;
-    let mut rows = statement.query(params![run])?;
-    let mut steps = Vec::new();
-    while let Some(row) = rows.next()? {
-        let node: String = row.get(0)?;
-        steps.push(codec::decode_step(&node, &row.get::<_, String>(1)?)?);
+    if status == RunStatus::Running {
+        connection
+            .prepare_cached("UPDATE run SET cancel_requested = 1 WHERE id = ?1")?
+            .execute(params![run])?;
+        return Ok(RunStatus::Running);
     }
-    let mut statement =
-        connection.prepare_cached("SELECT node, number, fingerprint, result FROM call WHERE run = ?1")?;
-    let mut rows = statement.query(params![run])?;
-    let mut calls = Vec::new();
-    while let Some(row) = rows.next()? {
-        let result = parse(&row.get::<_, String>(3)?)?;
-        calls.push(CallRecord { node: row.get(0)?, number: row.get(1)?, fingerprint: row.get(2)?, result });
-    }
-    let mut statement = connection.prepare_cached("SELECT node, decision FROM decision WHERE run = ?1")?;
-    let mut rows = statement.query(params![run])?;
-    let mut decisions = Vec::new();
-    while let Some(row) = rows.next()? {
-        decisions.push((row.get(0)?, codec::decode_decision(&row.get::<_, String>(1)?)?));
-    }
-    Ok(StoredRun {
-        ending: result.map(|result| codec::decode_ending(summary.status, &result)).transpose()?.flatten(),
-        summary,
-        document: Arc::new(document(&text)?),
-        document_hash: hash,
-        request: parse(&request)?,
-        had_auth,
-        steps,
-        calls,
-        decisions,
-        idle: idle.map_or_else(|| Ok(Vec::new()), |idle| codec::decode_reports(&idle))?,
-    })
-}
-
-fn document(text: &str) -> Result<Document, JournalError> {
-    stave_exec::read(&parse(text)?, Acceptance::Additive).map_err(|faults| {
-        let first = faults.first().map_or_else(String::new, ToString::to_string);
-        JournalError::Damaged(format!("the run's document can not be read: {first}"))
-    })
-}
-
-fn parse(text: &str) -> Result<Value, JournalError> {
-    stave_canon::parse(text).map_err(|error| JournalError::Damaged(error.to_string()))
-}
-
-pub(super) fn nanoseconds(at: Timestamp) -> i64 {
-    i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX)
-}
-
-fn timestamp(nanoseconds: i64) -> Result<Timestamp, JournalError> {
-    Timestamp::from_nanosecond(nanoseconds.into())
-        .map_err(|error| JournalError::Damaged(format!("a time is out of range: {error}")))
+    end(connection, run, &Ending::Cancelled, &codec::encode_reports(&[]), at)?;
+    Ok(RunStatus::Cancelled)
 }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use stave_canon::Timestamp;
 
 use super::runs::Run;
-use crate::journal::{CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun};
+use crate::journal::{
+    CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, StepRecord, StoredRun,
+};
 use crate::report::NodeReport;
 use crate::state::Commit;
 
@@ -34,12 +36,16 @@ impl Journal for Observed {
         true
     }
 
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
         self.inner.begin(run).await
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
-        self.inner.claim(run).await
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError> {
+        self.inner.start(run, at).await
+    }
+
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
+        self.inner.claim(run, at).await
     }
 
     async fn record(
@@ -62,8 +68,8 @@ impl Journal for Observed {
         self.inner.record_call(run, call, state).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.inner.suspend(run).await
+    async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError> {
+        self.inner.suspend(run, pause).await
     }
 
     async fn end(

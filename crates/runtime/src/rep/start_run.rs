@@ -113,8 +113,10 @@ async fn begin<'h>(
 /// Drives a run to its end. A run that is cancelled lets a step with effects finish, so that it is known
 /// what the step came to; one that takes too long for that is given up.
 async fn drive(begun: Begun, kept_as: String, journal: Arc<dyn Journal>, run: Arc<Run>) {
+    // A run that is given up is still held while its end is written: dropping it would release it as interrupted.
+    let mut begun = begun;
     let report = tokio::select! {
-        report = begun => Some(report),
+        report = &mut begun => Some(report),
         () = given_up(&run) => None,
     };
     match report {

@@ -14,6 +14,9 @@ use std::path::Path;
 use async_trait::async_trait;
 use stave_canon::{Object, Timestamp, Value};
 
+use crate::database::DatabaseError;
+use crate::turns::RecordTurns;
+
 pub use buffer::StateBuffer;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
@@ -116,6 +119,8 @@ pub enum StateError {
     Damaged(String),
     #[error("another run changed the state record in the meantime")]
     Conflict,
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
 }
 
 /// Where records live.
@@ -123,6 +128,12 @@ pub enum StateError {
 pub trait StateStore: Send + Sync + std::fmt::Debug {
     /// The file that holds a record and may be a journal's as well; both are then written in one transaction.
     fn file(&self, key: &RecordKey) -> Option<&Path> {
+        let _ = key;
+        None
+    }
+
+    /// The turns of steps that work on a record, when the store keeps them for all engines of this process.
+    fn turns(&self, key: &RecordKey) -> Option<&RecordTurns> {
         let _ = key;
         None
     }

@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use stave_canon::{Timestamp, Value};
 
 use super::{Commit, Record, RecordKey, StateError, StateStore, apply, next_version};
-use crate::database::{Database, DatabaseError};
+use crate::database::Database;
+use crate::turns::RecordTurns;
 
 /// The state's view of a database.
 #[derive(Debug, Clone)]
@@ -50,6 +51,10 @@ impl SqliteStore {
 impl StateStore for SqliteStore {
     fn file(&self, _: &RecordKey) -> Option<&Path> {
         Some(self.0.path())
+    }
+
+    fn turns(&self, _: &RecordKey) -> Option<&RecordTurns> {
+        Some(self.0.record_turns())
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {
@@ -117,12 +122,6 @@ fn kept(connection: &Connection, key: &RecordKey, now: Timestamp) -> Result<Opti
 
 impl From<rusqlite::Error> for StateError {
     fn from(error: rusqlite::Error) -> Self {
-        StateError::Store(error.to_string())
-    }
-}
-
-impl From<DatabaseError> for StateError {
-    fn from(error: DatabaseError) -> Self {
-        StateError::Store(error.to_string())
+        StateError::Database(error.into())
     }
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stave_canon::Timestamp;
 
+use crate::turns::RecordTurns;
+
 use super::{Commit, Record, RecordKey, StateError, StateStore};
 
 /// Sends every record to the backend that its node names. A backend that the project has no address for is
@@ -37,6 +39,10 @@ impl StateStores {
 impl StateStore for StateStores {
     fn file(&self, key: &RecordKey) -> Option<&Path> {
         self.of(key).file(key)
+    }
+
+    fn turns(&self, key: &RecordKey) -> Option<&RecordTurns> {
+        self.of(key).turns(key)
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {

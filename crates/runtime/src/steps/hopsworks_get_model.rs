@@ -6,6 +6,7 @@ use stave_canon::Value;
 use super::hopsworks_read_features::{feature_failure, text_argument};
 use super::{Produced, Step, bad_argument, optional_argument};
 use crate::features::ModelQuery;
+use crate::labels::{self, Receiver};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub(super) struct GetModel;
 #[async_trait]
 impl Step for GetModel {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         let version = match optional_argument(call, &scope, "version")? {
             None => None,

@@ -6,6 +6,7 @@ use stave_diag::codes::run as codes;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
 use crate::features::{FeatureError, FeatureQuery};
+use crate::labels::{self, Receiver};
 use crate::{Failure, failure::Kind, interpolate::Scope, run::Call};
 
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub(super) struct ReadFeatures;
 #[async_trait]
 impl Step for ReadFeatures {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         // A view is what was asked for when both are named: it is made of groups.
         let name = match optional_argument(call, &scope, "feature_view")? {

@@ -6,6 +6,7 @@ use stave_canon::{Object, Value};
 use super::hopsworks_read_features::{feature_failure, text_argument, time_argument, version_argument};
 use super::{Produced, Step, argument, bad_argument};
 use crate::features::FeatureBatch;
+use crate::labels::{self, Receiver};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub(super) struct WriteFeatures;
 #[async_trait]
 impl Step for WriteFeatures {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+        labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         let rows = match argument(call, &scope, "data")? {
             Value::Object(row) => vec![row],

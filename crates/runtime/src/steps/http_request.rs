@@ -8,11 +8,13 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_script::address::host_name;
 use url::Url;
 
 use super::{Produced, Step, argument, bad_argument, optional_argument};
 use crate::hosts::HostReply;
 use crate::interpolate::add_secret_names;
+use crate::labels::{self, Receiver};
 use crate::{Failure, failure::Kind, port, run::Call};
 
 /// The arguments that secrets may be a part of.
@@ -35,7 +37,7 @@ impl HttpRequest {
 impl Step for HttpRequest {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
         let request = self.request(call)?;
-        call.count()?;
+        call.count().await?;
         let limit = call.services.limits.http_body_bytes;
         let HostReply { status, headers, body, .. } = call.services.http.exchange(request, limit).await?;
         let expected = expected_statuses(call)?;
@@ -109,6 +111,7 @@ impl HttpRequest {
         if let Some(reason) = call.services.http.refusal(&url) {
             return refuse(reason);
         }
+        labels::admit(call, Receiver::Host(host_name(&url).as_deref()))?;
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);
         let mut request = call.services.http.client().request(method, url);

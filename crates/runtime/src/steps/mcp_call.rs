@@ -6,6 +6,7 @@ use stave_diag::codes::run as codes;
 
 use super::hopsworks_read_features::text_argument;
 use super::{Produced, Step, bad_argument, optional_argument};
+use crate::labels::{self, Receiver};
 use crate::tool_servers::{ToolServerCall, ToolServerFault};
 use crate::{Failure, failure::Kind, run::Call};
 
@@ -26,6 +27,7 @@ impl Step for McpCall {
             tool: text_argument(call, &scope, "tool")?,
             arguments,
         };
+        labels::admit(call, Receiver::Tool { server: &asked.server, tool: &asked.tool })?;
         let result = call.services.tool_servers.call(&asked).await;
         result.map(Produced::Whole).map_err(|fault| failure(call, &fault))
     }

@@ -33,11 +33,13 @@ use crate::opcua::Opcua;
 use crate::run::Call;
 use crate::{Failure, failure::Kind, interpolate::Scope, references};
 
-pub use human_approve::question;
 pub(crate) use switch::takes;
 
 /// The step kind whose edges have cases.
 pub(crate) const SWITCH: &str = "switch";
+
+/// The step kind that asks a person.
+pub(crate) const APPROVE: &str = "human.approve";
 
 /// The step kind that runs another node for every item of a list.
 pub(crate) const EACH: &str = "transform.each";
@@ -133,7 +135,7 @@ pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
         "hopsworks.write_features" => Arc::new(hopsworks_write_features::WriteFeatures),
         "http.get" => Arc::new(http_request::HttpRequest::GET),
         "http.post" => Arc::new(http_request::HttpRequest::POST),
-        "human.approve" => Arc::new(human_approve::HumanApprove),
+        APPROVE => Arc::new(human_approve::HumanApprove),
         "io.format_response" => Arc::new(io_format_response::FormatResponse),
         "llm.chat" => Arc::new(llm_chat::LlmChat),
         "mcp.call" => Arc::new(mcp_call::McpCall),
@@ -161,7 +163,7 @@ pub fn kinds() -> Vec<&'static str> {
         "hopsworks.write_features",
         "http.get",
         "http.post",
-        "human.approve",
+        APPROVE,
         "io.format_response",
         "llm.chat",
         "mcp.call",

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_script::address::host_of;
 
 use super::hopsworks_read_features::text_argument;
 use super::{Produced, Step, argument, bad_argument};
+use crate::labels::{self, Receiver};
 use crate::opcua::{Opcua, OpcuaFault, Reading};
 use crate::{Failure, failure::Kind, run::Call};
 
@@ -35,7 +37,8 @@ impl Step for OpcuaRead {
         if nodes.len() > MOST_NODES {
             return Err(bad_argument("node_ids", &format!("a list of at most {MOST_NODES}")));
         }
-        call.count()?;
+        labels::admit(call, Receiver::Host(host_of(&endpoint).as_deref()))?;
+        call.count().await?;
         let readings = self.0.read(&endpoint, &nodes).await.map_err(|fault| failure(&fault))?;
         let by_node = |value: &dyn Fn(&Reading) -> Value| -> Value {
             let pairs = nodes.iter().zip(&readings).map(|(node, reading)| (node.clone(), value(reading)));

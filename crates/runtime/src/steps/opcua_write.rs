@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
+use stave_script::address::host_of;
 
 use super::hopsworks_read_features::text_argument;
 use super::opcua_read::failure;
 use super::{Produced, Step, argument, bad_argument, optional_argument};
+use crate::labels::{self, Receiver};
 use crate::opcua::Opcua;
 use crate::{Failure, run::Call};
 
@@ -26,7 +28,8 @@ impl Step for OpcuaWrite {
             Some(Value::String(kind)) => Some(kind),
             Some(_) => return Err(bad_argument("type", "a text")),
         };
-        call.count()?;
+        labels::admit(call, Receiver::Host(host_of(&endpoint).as_deref()))?;
+        call.count().await?;
         let written = self.0.write(&endpoint, &node, &value, kind.as_deref()).await;
         written.map_err(|fault| failure(&fault))?;
         let mut ports = Object::new();

@@ -1,10 +1,14 @@
 //! `transform.each`: another node, once for every item of a list, some of them at the same time.
 //!
 //! What an item came to is written down before the next one follows from it, so a run that is taken up
-//! again pays for no item twice. With an output `errors` a failed item does not fail the others.
+//! again pays for no item twice. With an output `errors` a failed item does not fail the others. An item that
+//! waits for a person puts the node off once all others are done.
+
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
@@ -40,31 +44,26 @@ impl Step for Each {
                 .filter(|count| *count > 0)
                 .ok_or_else(|| bad_argument("parallel", "a whole number from 1 on"))?,
         };
-        // Numbers are given in the order of the list, whatever the timing.
-        let numbered: Vec<(u32, Value)> = items.into_iter().map(|item| (call.next_number(), item)).collect();
-        let mut done =
-            stream::iter(numbered).map(|(number, item)| target.run(call, number, item)).buffered(parallel);
-        let (mut results, mut errors) = (Vec::new(), Vec::new());
+        let items = Items::run(call, &target, items, parallel, collects).await?;
+        let (mut results, mut errors, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut first = None;
-        let mut index = 0_usize;
-        while let Some(item) = done.next().await {
-            match item? {
+        for (index, item) in items.into_iter().enumerate() {
+            match item {
                 Ok(value) => results.push(value),
-                Err((failure, _)) if !collects => {
-                    let mut failure = failure;
-                    failure.message = format!("item {index}: {}", failure.message);
-                    return Err(failure);
-                }
-                Err((failure, error)) => {
-                    let mut error = error;
+                Err((failure, mut error)) => {
                     if let Some(error) = error.as_object_mut() {
                         error.shift_insert(0, "index".into(), index.into());
                     }
                     first.get_or_insert(failure);
+                    failed.push(index.to_string());
                     errors.push(error);
                 }
             }
-            index += 1;
+        }
+        if !failed.is_empty() {
+            let all = results.len() + failed.len();
+            let reason = format!("{} of {all} items failed: {}", failed.len(), failed.join(", "));
+            call.run.report(call.index, |report| report.reason = Some(reason));
         }
         // The node's report says the same whichever item ended last.
         call.run.report(target.index, |report| {
@@ -89,6 +88,108 @@ impl Step for Each {
 
     fn manages_attempts(&self) -> bool {
         true
+    }
+}
+
+/// The items of one execution, as far as they have come.
+struct Items {
+    done: Vec<Option<Item>>,
+    at_work: BTreeSet<usize>,
+    /// The first item in the list that failed, when that fails the node.
+    failed: Option<usize>,
+    /// Why the node is put off: an item waits for a person.
+    waits: Option<Failure>,
+    /// Why no further item begins: a rule, the budget, or the end of the run.
+    ended: Option<Failure>,
+}
+
+impl Items {
+    /// Runs the node for every item. Once an item fails the node or forbids the rest, no further one begins;
+    /// those with effects that are at work are let finish. An item that waits for a person keeps no other from
+    /// being done, so all questions are asked at once.
+    async fn run(
+        call: &Call<'_>,
+        target: &Target<'_>,
+        items: Vec<Value>,
+        parallel: usize,
+        collects: bool,
+    ) -> Result<Vec<Item>, Failure> {
+        let mut state = Items {
+            done: items.iter().map(|_| None).collect(),
+            at_work: BTreeSet::new(),
+            failed: None,
+            waits: None,
+            ended: None,
+        };
+        // Numbers are given in the order of the list, whatever the timing.
+        let numbered: Vec<(u32, Value)> = items.into_iter().map(|item| (call.next_number(), item)).collect();
+        let mut left = numbered.into_iter().enumerate();
+        let mut at_work = FuturesUnordered::new();
+        loop {
+            while state.may_begin(call) && at_work.len() < parallel {
+                let Some((index, (number, item))) = left.next() else { break };
+                state.at_work.insert(index);
+                at_work.push(async move { (index, target.run(call, number, item).await) });
+            }
+            if state.is_settled() && !target.node.effects {
+                break;
+            }
+            let Some((index, result)) = at_work.next().await else { break };
+            state.take(index, result, collects);
+        }
+        drop(at_work);
+        state.outcome()
+    }
+
+    fn may_begin(&mut self, call: &Call<'_>) -> bool {
+        if let (None, Err(halted)) = (&self.ended, call.run.halted()) {
+            self.ended = Some(halted);
+        }
+        self.ended.is_none() && self.failed.is_none()
+    }
+
+    /// Whether nothing that is still at work can change the node's failure: results do not depend on timing.
+    fn is_settled(&self) -> bool {
+        let first = self.at_work.first();
+        self.ended.is_some()
+            || self.failed.is_some_and(|failed| first.is_none_or(|at_work| *at_work > failed))
+    }
+
+    fn take(&mut self, index: usize, result: Result<Item, Failure>, collects: bool) {
+        self.at_work.remove(&index);
+        match result {
+            Err(failure) if failure.kind == Kind::Waiting => {
+                self.waits.get_or_insert(failure);
+            }
+            Err(failure) => {
+                self.ended.get_or_insert(failure);
+            }
+            Ok(item) => {
+                if item.is_err() && !collects {
+                    self.failed = Some(self.failed.map_or(index, |failed| failed.min(index)));
+                }
+                if let Some(slot) = self.done.get_mut(index) {
+                    *slot = Some(item);
+                }
+            }
+        }
+    }
+
+    fn outcome(self) -> Result<Vec<Item>, Failure> {
+        if let Some(failure) = self.ended {
+            return Err(failure);
+        }
+        let mut done = self.done;
+        if let Some(index) = self.failed
+            && let Some(Some(Err((mut failure, _)))) = done.get_mut(index).map(Option::take)
+        {
+            failure.message = format!("item {index}: {}", failure.message);
+            return Err(failure);
+        }
+        match self.waits {
+            Some(failure) => Err(failure),
+            None => Ok(done.into_iter().flatten().collect()),
+        }
     }
 }
 
@@ -139,9 +240,7 @@ impl<'c> Target<'c> {
                 return Ok(Ok(value.clone()));
             }
             if let Some(error) = answer.get("error") {
-                let reason = error.get("reason").and_then(Value::as_str).unwrap_or_default();
-                let failure = Failure::new(codes::CODE_FAILED, Kind::Code, reason);
-                return Ok(Err((failure, error.clone())));
+                return Ok(Err((Failure::of_error_value(error), error.clone())));
             }
         }
         let path = format!("{}/{number}:{}", call.path, self.node.id);
@@ -150,7 +249,9 @@ impl<'c> Target<'c> {
             let attempts = outcome.attempts;
             let item = match outcome.outputs {
                 Ok(outputs) => Ok(whole(outputs)),
-                Err(failure) if matches!(failure.kind, Kind::Refused | Kind::Budget | Kind::Waiting) => {
+                Err(failure)
+                    if failure.is_pause() || matches!(failure.kind, Kind::Refused | Kind::Budget) =>
+                {
                     return Err(failure);
                 }
                 Err(failure) => {

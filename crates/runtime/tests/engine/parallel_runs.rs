@@ -17,12 +17,14 @@ use crate::world::{python, services};
 
 const RUNS: i64 = 24;
 
-/// One node that counts in its session and lets others work in between.
-fn counter(concurrency: Option<u32>) -> Arc<Document> {
+/// One node that lets others work in between. It counts in its session, or it has a limit (`Some(None)`: none) and keeps no
+/// state, because steps on one record take turns.
+fn node(limit: Option<Option<u32>>) -> Arc<Document> {
+    let concurrency = limit.flatten();
     let behaviour = Behaviour { plus: 0, fails_on: None, yields: 3 };
     let edge = |from, to| SketchEdge { from, from_port: FromPort::A, to, condition: None };
     let sketch = Sketch {
-        nodes: vec![SketchNode { ports: vec![false], behaviour, counts: true, concurrency }],
+        nodes: vec![SketchNode { ports: vec![false], behaviour, counts: limit.is_none(), concurrency }],
         edges: vec![edge(None, Some((0, 0))), edge(Some(0), None)],
     };
     Arc::new(sketch.document())
@@ -31,12 +33,12 @@ fn counter(concurrency: Option<u32>) -> Arc<Document> {
 async fn run_all(
     state: Arc<dyn StateStore>,
     journal: Arc<dyn Journal>,
-    concurrency: Option<u32>,
+    limit: Option<Option<u32>>,
 ) -> (Scripted, i64) {
     let (pool, scripted) = (python(), Scripted::default());
     let engine = EmbeddedEngine::new(services(&pool, Arc::clone(&state), journal))
         .with_step(SCRIPTED, Arc::new(scripted.clone()));
-    let document = counter(concurrency);
+    let document = node(limit);
     let request = request(4);
     let runs = (0..RUNS).map(|_| engine.run(Arc::clone(&document), &request));
     for report in join_all(runs).await {
@@ -61,8 +63,8 @@ async fn parallel_turns_of_one_session_lose_nothing() {
 
 #[tokio::test]
 async fn a_node_keeps_to_its_limit_over_all_runs() {
-    let (free, _) = run_all(Arc::new(MemoryStore::new()), Arc::new(Ephemeral), None).await;
+    let (free, _) = run_all(Arc::new(MemoryStore::new()), Arc::new(Ephemeral), Some(None)).await;
     assert!(free.at_once() > 2, "without a limit {} went on at once", free.at_once());
-    let (limited, _) = run_all(Arc::new(MemoryStore::new()), Arc::new(Ephemeral), Some(2)).await;
+    let (limited, _) = run_all(Arc::new(MemoryStore::new()), Arc::new(Ephemeral), Some(Some(2))).await;
     assert_eq!(limited.at_once(), 2);
 }

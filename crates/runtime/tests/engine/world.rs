@@ -12,12 +12,12 @@ use stave_runtime::cache::MemoryCache;
 use stave_runtime::features::EmbeddedFeatures;
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::journal::{
-    CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun,
+    CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, StepRecord, StoredRun,
 };
 use stave_runtime::state::{Commit, StateStore};
 use stave_runtime::tool_servers::NoToolServers;
 use stave_runtime::{Limits, ModelHosts, NodeReport, Secrets, Services};
-use stave_script::{PoolOptions, PythonPool, RenderLimits, Renderer, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 
 /// The worker that cargo builds beside the tests.
 fn worker() -> PathBuf {
@@ -42,7 +42,7 @@ pub(crate) fn services(
         clock: Arc::new(FixedClock(Timestamp::from_second(1_767_225_600).unwrap())),
         ids: Arc::new(CountingIds::new()),
         python: Arc::clone(python),
-        templates: Arc::new(Renderer::new(RenderLimits::default())),
+        templates: Arc::new(Templates::new(Arc::clone(python))),
         models,
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),
@@ -104,12 +104,16 @@ impl<J: Journal> Journal for Crashing<J> {
         true
     }
 
-    async fn begin(&self, run: &NewRun) -> Result<(), JournalError> {
+    async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
         self.pass(self.inner.begin(run)).await
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
-        self.pass(self.inner.claim(run)).await
+    async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError> {
+        self.pass(self.inner.start(run, at)).await
+    }
+
+    async fn claim(&self, run: &str, at: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
+        self.pass(self.inner.claim(run, at)).await
     }
 
     async fn record(
@@ -130,8 +134,8 @@ impl<J: Journal> Journal for Crashing<J> {
         self.pass(self.inner.record_call(run, call, state)).await
     }
 
-    async fn suspend(&self, run: &str) -> Result<(), JournalError> {
-        self.pass(self.inner.suspend(run)).await
+    async fn suspend(&self, run: &str, pause: Pause<'_>) -> Result<bool, JournalError> {
+        self.pass(self.inner.suspend(run, pause)).await
     }
 
     async fn end(

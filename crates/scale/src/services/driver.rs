@@ -14,13 +14,13 @@ use restate_sdk::prelude::*;
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_runtime::interpreter::{Graph, Interpreter, StepCall, StepOutcome, cancelled, timed_out};
-use stave_runtime::journal::{Decision, RunStatus, codec};
+use stave_runtime::journal::{Decision, Question, RunStatus, codec};
 use stave_runtime::{Failure, Kind, RunFailure, RunReport};
 
 use crate::body::Body;
 use crate::error::ScaleError;
 use crate::keys::{ProjectKey, SESSION, STATE, STEP, STORE};
-use crate::messages::{Answer, Job, Start, inputs_text, record_of, records_of, report_text};
+use crate::messages::{Answer, Job, Start, inputs_text, question_of, record_of, records_of, report_text};
 use crate::services::failed;
 use crate::store::Packed;
 use crate::worker::Shared;
@@ -34,7 +34,7 @@ pub(crate) const HEAD: &str = "run";
 pub(crate) const STANDING: &str = "standing";
 pub(crate) const STEPS: &str = "step/";
 pub(crate) const DECIDED: &str = "decided/";
-pub(super) const ASKED: &str = "asked/";
+pub(crate) const ASKED: &str = "asked/";
 
 /// Something that a run waits for.
 enum Happened {
@@ -61,6 +61,9 @@ struct Driver<'c> {
     /// The steps that are being done, and those among them that wait for a person.
     at_work: BTreeMap<String, StepCall>,
     asked: BTreeMap<String, StepCall>,
+    /// The digests of the questions that a decision is awaited for, by path.
+    open: BTreeMap<String, String>,
+    /// What people decided, by path.
     decided: HashMap<String, Decision>,
     steps: usize,
     rests: u32,
@@ -115,6 +118,7 @@ pub(super) async fn drive(
         awaited: DurableFuturesUnordered::new(),
         at_work: BTreeMap::new(),
         asked: BTreeMap::new(),
+        open: BTreeMap::new(),
         steps,
         rests: 0,
         is_resting: false,
@@ -178,12 +182,11 @@ impl<'c> Driver<'c> {
                         Err(error) => return Ok(Err(undone(&node, &error))),
                     }
                 }
-                Happened::Decided(node, decision) => {
-                    let Some(call) = self.asked.remove(&node) else { continue };
+                Happened::Decided(path, decision) => {
                     let decision = decision.ok().and_then(|body| body.0.as_str().map(codec::decode_decision));
                     let decision = decision.ok_or_else(|| TerminalError::new("a decision says nothing"))?;
                     let decision = decision.map_err(|error| TerminalError::new(error.to_string()))?;
-                    self.go_on(&node, call, decision).await?;
+                    self.decide(path, decision).await?;
                 }
             }
         }
@@ -218,8 +221,7 @@ impl<'c> Driver<'c> {
             if call.is_request() {
                 self.take_request(&call).await?;
             } else {
-                let decision = self.decided.get(&call.node).cloned();
-                self.begin_step(call, decision).await?;
+                self.begin_step(call).await?;
             }
         }
         Ok(())
@@ -231,7 +233,7 @@ impl<'c> Driver<'c> {
         let done = self.ctx.run(move || async move {
             match interpreter.step(&call, Vec::new(), HashMap::new()).await? {
                 StepOutcome::Done(record, _) => Ok(Body(codec::encode_step(&record).into())),
-                StepOutcome::Waits(_) => Err(TerminalError::new("the request waits for nobody").into()),
+                StepOutcome::Waits(..) => Err(TerminalError::new("the request waits for nobody").into()),
             }
         });
         let done = done.name("request").await?;
@@ -240,10 +242,12 @@ impl<'c> Driver<'c> {
         Ok(())
     }
 
-    async fn begin_step(&mut self, call: StepCall, decision: Option<Decision>) -> Result<(), HandlerError> {
+    async fn begin_step(&mut self, call: StepCall) -> Result<(), HandlerError> {
         let store = &self.shared.store;
         let inputs = store.pack(&self.project, &self.run, inputs_text(&call)).await.map_err(failed)?;
         self.stored.extend(inputs.stored().map(str::to_owned));
+        let decided = self.decided.iter().filter(|(path, _)| is_below(path, &call.node));
+        let decisions = decided.map(|(path, decision)| (path.clone(), decision.clone())).collect();
         let job = Job {
             run: self.run.clone(),
             project: self.project.text(),
@@ -255,7 +259,7 @@ impl<'c> Driver<'c> {
             tool_reports: codec::encode_reports(&call.tool_reports),
             spent: call.spent,
             effects: call.effects,
-            decision,
+            decisions,
         };
         let node = call.node.clone();
         let done = self.ctx.request::<Body, Body>(RequestTarget::service(STEP, "exec"), Body(job.to_value()));
@@ -268,14 +272,23 @@ impl<'c> Driver<'c> {
     async fn take(&mut self, call: StepCall, answer: &Value) -> Result<(), HandlerError> {
         let ctx = self.ctx;
         match Answer::of_value(answer).map_err(failed)? {
-            Answer::Waits(reports) => {
+            Answer::Waits { reports, questions } => {
                 let reports = codec::decode_reports(&reports);
                 let reports = reports.map_err(|error| failed(ScaleError::Damaged(error.to_string())))?;
-                let (awakeable, decided) = ctx.awakeable::<Body>();
-                ctx.set(&format!("{ASKED}{}", call.node), Body(awakeable.into()));
-                let node = call.node.clone();
-                self.awaited.push(Box::pin(decided.map(move |decision| Happened::Decided(node, decision))));
-                reports.into_iter().for_each(|report| self.graph.wait(report));
+                let questions = questions.iter().map(|text| question_of(text));
+                let questions = questions.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+                let is_decided = |question: &Question| {
+                    let decision = self.decided.get(&question.path);
+                    decision.is_some_and(|decision| decision.digest.as_ref() == Some(&question.digest))
+                };
+                // Another question of the step was decided while it was being done.
+                if questions.iter().any(is_decided) {
+                    return self.begin_step(call).await;
+                }
+                for question in &questions {
+                    self.ask(question);
+                }
+                self.graph.wait(&call.node, reports, questions);
                 self.asked.insert(call.node.clone(), call);
             }
             Answer::Done { node, record } => {
@@ -290,18 +303,39 @@ impl<'c> Driver<'c> {
         Ok(())
     }
 
-    /// Lets a step go on that a person has decided about.
-    async fn go_on(&mut self, node: &str, call: StepCall, decision: Decision) -> Result<(), HandlerError> {
+    /// Keeps a question where it can be read and decided.
+    fn ask(&mut self, question: &Question) {
+        let (ctx, path) = (self.ctx, question.path.clone());
+        if self.open.get(&path) == Some(&question.digest) {
+            return;
+        }
+        let (awakeable, decided) = ctx.awakeable::<Body>();
+        let asked = [("awakeable", awakeable), ("question", codec::encode_call(&question.to_call()))];
+        ctx.set(&format!("{ASKED}{path}"), Body(Value::from_iter(asked)));
+        self.open.insert(path.clone(), question.digest.clone());
+        self.awaited.push(Box::pin(decided.map(move |decision| Happened::Decided(path, decision))));
+    }
+
+    /// Takes a decision up, and lets the step go on that waits for it.
+    async fn decide(&mut self, path: String, decision: Decision) -> Result<(), HandlerError> {
         let ctx = self.ctx;
-        ctx.clear(&format!("{ASKED}{node}"));
-        ctx.set(&format!("{DECIDED}{node}"), Body(codec::encode_decision(&decision).into()));
-        self.graph.go_on(node);
-        self.decided.insert(node.to_owned(), decision.clone());
+        // A question that was replaced by another is not decided any more.
+        if self.open.get(&path) != decision.digest.as_ref() {
+            return Ok(());
+        }
+        self.open.remove(&path);
+        ctx.clear(&format!("{ASKED}{path}"));
+        ctx.set(&format!("{DECIDED}{path}"), Body(codec::encode_decision(&decision).into()));
+        let node = path.split('/').next().unwrap_or_default().to_owned();
+        self.decided.insert(path, decision);
+        // A step that is being done again finds the decision when it asks once more.
+        let Some(call) = self.asked.remove(&node) else { return Ok(()) };
+        self.graph.go_on(&node);
         if std::mem::replace(&mut self.is_resting, false) {
             stand(ctx, RunStatus::Running, self.rests, None);
             self.begin_stretch();
         }
-        self.begin_step(call, Some(decision)).await
+        self.begin_step(call).await
     }
 
     /// Nothing can be done until somebody decides.
@@ -317,6 +351,11 @@ impl<'c> Driver<'c> {
         stand(self.ctx, RunStatus::Waiting, self.rests, None);
         Ok(())
     }
+}
+
+/// Whether a path is that of a step or of something that the step runs.
+fn is_below(path: &str, node: &str) -> bool {
+    path.strip_prefix(node).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Writes the end of a run down, and lets what was kept for it end with it.

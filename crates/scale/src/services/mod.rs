@@ -13,7 +13,7 @@ use restate_sdk::prelude::{HandlerError, TerminalError};
 use crate::error::ScaleError;
 
 pub(crate) use calls::CallsObject;
-pub(crate) use driver::{DECIDED, HEAD, STANDING, STEPS};
+pub(crate) use driver::{ASKED, DECIDED, HEAD, STANDING, STEPS};
 pub(crate) use run::RunWorkflow;
 pub(crate) use session::SessionObject;
 pub(crate) use state::StateObject;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use restate_sdk::prelude::*;
 use stave_canon::Value;
+use stave_runtime::journal::codec;
 
 use super::driver::{self, ASKED, CANCEL, REST, TURN};
 use crate::body::Body;
+use crate::messages::question_of;
 use crate::worker::Shared;
 
 #[derive(Debug)]
@@ -52,8 +54,15 @@ impl RunWorkflow {
         let node = asked.0.get("node").and_then(Value::as_str).unwrap_or_default();
         let decision = asked.0.get("decision").cloned().unwrap_or_default();
         let waiting = format!("{ASKED}{node}");
-        let waiting = ctx.get::<Body>(&waiting).await?;
-        let awakeable = waiting.as_ref().and_then(|waiting| waiting.0.as_str());
+        let waiting = ctx.get::<Body>(&waiting).await?.unwrap_or(Body(Value::Null));
+        let text = |key: &str| waiting.0.get(key).and_then(Value::as_str);
+        let question = text("question").and_then(|question| question_of(question).ok());
+        let decided = decision.as_str().and_then(|decision| codec::decode_decision(decision).ok());
+        // The question may have changed since it was read.
+        let is_about_it = question
+            .zip(decided)
+            .is_some_and(|(question, decided)| decided.digest.as_ref() == Some(&question.digest));
+        let awakeable = text("awakeable").filter(|_| is_about_it);
         if let Some(awakeable) = awakeable {
             ctx.resolve_awakeable(awakeable, Body(decision));
         }

@@ -3,7 +3,6 @@
 //! Invariant: a step's result is in the journal before what it wants remembered is committed, so a worker that
 //! dies in between commits the same writes again, and they are made once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use restate_sdk::context::RequestTarget;
@@ -24,7 +23,7 @@ use crate::worker::{Prepared, Shared};
 /// The largest result that is kept.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
 /// The step kinds that write the answers to their calls down before they are done.
-const CALLERS: [&str; 2] = ["llm.chat", "transform.each"];
+const CALLERS: [&str; 3] = ["human.approve", "llm.chat", "transform.each"];
 
 #[derive(Debug)]
 pub(crate) struct StepService(pub(crate) Arc<Shared>);
@@ -101,12 +100,14 @@ impl Attempt {
             Some(_) => self.prepared.journal.answers(&self.job.run, &self.job.node).await.map_err(failed)?,
             None => Vec::new(),
         };
-        let decisions: HashMap<_, _> =
-            self.job.decision.iter().map(|decision| (self.job.node.clone(), decision.clone())).collect();
+        let had_answers = !answers.is_empty();
+        let decisions = self.job.decisions.clone();
         let outcome = self.interpreter.step(&self.call, answers, decisions).await.map_err(undone)?;
         match outcome {
-            StepOutcome::Waits(report) => {
-                Ok(Body(Answer::Waits(codec::encode_reports(std::slice::from_ref(&report))).to_value()))
+            StepOutcome::Waits(reports, questions) => {
+                let questions = questions.iter().map(|question| codec::encode_call(&question.to_call()));
+                let reports = codec::encode_reports(&reports);
+                Ok(Body(Answer::Waits { reports, questions: questions.collect() }.to_value()))
             }
             StepOutcome::Done(record, commit) => {
                 let text = codec::encode_step(&record);
@@ -117,7 +118,8 @@ impl Attempt {
                 let mut answer = self.answer(&record, text).await?;
                 if let Some(members) = answer.as_object_mut() {
                     members.insert("commit".into(), commit.as_ref().map(codec::encode_commit).into());
-                    let has_answers = self.prepared.journal.has_written(&self.job.run, &self.job.node);
+                    let has_written = self.prepared.journal.has_written(&self.job.run, &self.job.node);
+                    let has_answers = had_answers || has_written;
                     members.insert("answers".into(), has_answers.into());
                 }
                 Ok(Body(answer))

@@ -121,6 +121,11 @@ impl<'t> Checker<'t> {
             let is_key = takes_key && keyword.arg.as_ref().is_some_and(|name| name.as_str() == "key");
             match &keyword.value {
                 Expr::Lambda(lambda) if is_key => {
+                    let own =
+                        lambda.parameters.iter().flat_map(|parameters| parameters.iter_non_variadic_params());
+                    for default in own.filter_map(|parameter| parameter.default.as_deref()) {
+                        self.visit_expr(default);
+                    }
                     let before = self.local.len();
                     let parameters = lambda.parameters.iter().flat_map(|parameters| parameters.iter());
                     self.local.extend(parameters.map(|parameter| parameter.name().to_string()));

@@ -6,13 +6,17 @@
 
 mod allowed;
 mod check;
+mod reads;
 mod types;
+
+use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::Visitor;
 use stave_diag::codes::script::{INVALID_EXPRESSION, MISMATCHED_COMPARISON, NON_BOOLEAN_CONDITION};
 use stave_diag::{Diagnostic, Embedded};
 
 use crate::python::parse;
+use crate::reads::Read;
 use crate::{Used, UsedPath};
 
 /// Everything that can be said about an expression without evaluating it.
@@ -23,6 +27,8 @@ pub struct ExpressionCheck {
     pub names: Vec<Used>,
     /// The literal paths it follows from those names.
     pub paths: Vec<UsedPath>,
+    /// Every value that it reads, named too much rather than too little.
+    pub reads: BTreeSet<Read>,
     pub result: ExpressionType,
 }
 
@@ -98,6 +104,7 @@ pub fn check_typed(text: &Embedded, scope: &[&str], known: &[(&str, ExpressionTy
             let mut checker = check::Checker::new(text, offset, scope);
             checker.visit_expr(&tree);
             let mut check = checker.finish();
+            check.reads = reads::of(&tree, scope);
             check.result = types::of(&tree, known);
             for mismatch in types::mismatches(&tree, known) {
                 let range = parse::bytes(mismatch.range);

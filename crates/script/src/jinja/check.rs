@@ -12,7 +12,7 @@ use stave_diag::{Code, Diagnostic, Embedded, Span};
 
 use super::known::{FILTERS, FUNCTIONS, OPERATOR_TESTS, TESTS};
 use super::scope::Scopes;
-use super::{TemplateCheck, syntax};
+use super::{TemplateCheck, reads, syntax};
 use crate::UsedPath;
 use crate::suggest::nearest;
 
@@ -22,12 +22,14 @@ pub(super) fn check(text: &Embedded, scope: &[&str]) -> TemplateCheck {
         Err(fault) => {
             let message = format!("invalid template: {}", fault.message);
             let diagnostic = Diagnostic::new(INVALID_TEMPLATE, text.span(fault.range), message);
-            return TemplateCheck { diagnostics: vec![diagnostic], paths: Vec::new() };
+            return TemplateCheck { diagnostics: vec![diagnostic], ..TemplateCheck::default() };
         }
     };
     let mut walker =
         Walker { text, scope, scopes: Scopes::new(), loops: 0, macros: 0, check: TemplateCheck::default() };
     walker.stmt(&tree);
+    let reads = reads::of_tree(&tree, scope).uses.into_iter();
+    walker.check.reads = reads.map(|(read, place)| (read, text.span(place))).collect();
     stave_diag::sort(&mut walker.check.diagnostics);
     walker.check
 }
@@ -261,7 +263,12 @@ impl<'t> Walker<'_, 't> {
                     here = &step.expr;
                 }
                 ast::Expr::GetItem(step) => {
-                    let key = step.subscript_expr.as_const().and_then(|key| key.as_str().map(str::to_owned));
+                    // Only a literal is read. The engine would also fold constants here, and one fold can
+                    // ask for any amount of memory: `x['a' * 100000000]`.
+                    let key = match &step.subscript_expr {
+                        ast::Expr::Const(key) => key.value.as_str().map(str::to_owned),
+                        _ => None,
+                    };
                     if key.is_none() {
                         // What lies beyond a computed step is not part of the literal path.
                         parts.clear();

@@ -7,19 +7,24 @@
 
 mod check;
 mod filters;
+mod in_process;
 mod known;
 mod pieces;
+mod plain;
+mod reads;
 mod render;
 mod scope;
 mod syntax;
 mod value;
 
-use stave_diag::{Diagnostic, Embedded};
+use stave_diag::{Diagnostic, Embedded, Span};
 
+pub use in_process::InProcess;
 pub use pieces::RenderedPiece;
 pub use render::{RenderError, RenderLimits, Renderer, render};
 
 use crate::UsedPath;
+use crate::reads::Read;
 
 /// Everything that can be said about a template without rendering it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +32,9 @@ pub struct TemplateCheck {
     pub diagnostics: Vec<Diagnostic>,
     /// Paths from names of the scope: `customer_data.age`.
     pub paths: Vec<UsedPath>,
+    /// Every value that the template reads, each with its place: a literal field of the context as that field,
+    /// any other use of the context as all of its fields.
+    pub reads: Vec<(Read, Span)>,
 }
 
 /// Checks a template against the names it may use.

@@ -8,8 +8,10 @@
 //! Text that a template captures (a macro, a `set` block) is not marked inside, because the template may
 //! measure or change it; what prints it is marked. A template with a `filter` or `call` block is one piece
 //! of everything it uses, since its blocks print without an expression of their own.
+//!
+//! What a piece reads is answered by [`super::reads`], for the checker too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +19,11 @@ use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Object as EngineObject;
 use minijinja::{Environment, Output, Value as Engine};
+use serde::{Deserialize, Serialize};
+
+use super::reads::{self, Printed, TemplateReads};
+use super::syntax;
+use crate::reads::Read;
 
 /// The function that wraps a printed expression.
 const WRAP: &str = "__piece";
@@ -25,19 +32,24 @@ const NUMBERED: char = '\u{fdd1}';
 const CLOSE: char = '\u{fdd2}';
 
 /// A run of rendered text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedPiece {
     pub text: String,
     /// The names of the context that the text came from, sorted; empty for the author's own text.
     pub roots: Vec<String>,
+    /// Everything that the text tells something about. The author's own text tells what the template's
+    /// conditions read.
+    pub reads: BTreeSet<Read>,
 }
 
 /// A template with every printed expression wrapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Marked {
     pub(super) source: String,
-    /// By number: the names that the expression uses.
-    roots: Vec<Vec<String>>,
+    /// By number: what the expression prints.
+    printed: Vec<Printed>,
+    /// What the author's own text tells something about.
+    control: BTreeSet<Read>,
     /// Where text was inserted into the template, in its own offsets, and how much.
     insertions: Vec<(usize, usize)>,
     /// Whether the rendered text can not be told apart, and all names of `roots` stand for all of it.
@@ -47,46 +59,48 @@ pub(super) struct Marked {
 impl Marked {
     /// Wraps the printed expressions of a template. `names` are the names of its context.
     pub(super) fn new(template: &str, names: &[&str]) -> Self {
-        let mut marked =
-            Marked { source: String::new(), roots: Vec::new(), insertions: Vec::new(), whole: false };
-        let mut bound: BTreeMap<&str, Vec<String>> =
-            names.iter().map(|name| (*name, vec![(*name).to_owned()])).collect();
-        let mut copied = 0;
-        let mut captured: Vec<Capture<'_>> = Vec::new();
+        // A text without a tree does not render either, and the renderer reports it.
+        let found = syntax::tree(template).map(|tree| reads::of_tree(&tree, names));
+        let found = found.unwrap_or_else(|_| TemplateReads::default());
+        let mut marked = Marked {
+            source: String::new(),
+            printed: Vec::new(),
+            control: found.control.clone(),
+            insertions: Vec::new(),
+            whole: false,
+        };
+        let (mut copied, mut opened) = (0, 0);
+        let mut captured: Vec<&'static str> = Vec::new();
         let mut statement: Vec<Token<'_>> = Vec::new();
-        // A text the tokenizer stops at does not render either, and the renderer reports it.
         for (token, span) in tokenize(template, false, SyntaxConfig::default()).map_while(Result::ok) {
             match token {
                 Token::VariableStart => {
                     statement.clear();
+                    opened = span.end_offset as usize;
                     if captured.is_empty() {
-                        let text = format!(" {WRAP}({}, (", marked.roots.len());
-                        marked.insert(template, &mut copied, span.end_offset as usize, &text);
+                        let text = format!(" {WRAP}({}, (", marked.printed.len());
+                        marked.insert(template, &mut copied, opened, &text);
                     }
                 }
                 Token::VariableEnd => {
-                    let roots = used(&statement, &bound);
-                    match captured.last_mut() {
-                        Some(capture) => capture.roots.extend(roots),
-                        None => {
-                            marked.roots.push(roots);
-                            marked.insert(template, &mut copied, span.start_offset as usize, ")) ");
-                        }
+                    let end = span.start_offset as usize;
+                    if captured.is_empty() {
+                        marked.printed.push(found.printed(&(opened..end)));
+                        marked.insert(template, &mut copied, end, ")) ");
                     }
                 }
                 Token::BlockStart => statement.clear(),
                 Token::BlockEnd => {
                     marked.whole |= matches!(statement.first(), Some(Token::Ident("filter" | "call")));
-                    bind(&statement, &mut bound);
-                    capture(&statement, &mut captured, &mut bound);
+                    capture(&statement, &mut captured);
                 }
                 token => statement.push(token),
             }
         }
         if marked.whole {
-            let all = bound.into_values().flatten().collect::<BTreeSet<_>>().into_iter().collect();
+            let printed = vec![Printed::of(found.all(), &found.control)];
             let source = template.to_owned();
-            return Marked { source, roots: vec![all], insertions: Vec::new(), whole: true };
+            return Marked { source, printed, insertions: Vec::new(), ..marked };
         }
         marked.source.push_str(template.get(copied..).unwrap_or_default());
         marked
@@ -144,86 +158,29 @@ impl Marked {
         if text.is_empty() {
             return;
         }
-        let roots = number.and_then(|number| self.roots.get(*number)).cloned().unwrap_or_default();
+        let printed = number.and_then(|number| self.printed.get(*number)).cloned();
+        let Printed { roots, reads } =
+            printed.unwrap_or_else(|| Printed { roots: Vec::new(), reads: self.control.clone() });
         match pieces.last_mut() {
-            Some(last) if last.roots == roots => last.text.push_str(text),
-            _ => pieces.push(RenderedPiece { text: text.to_owned(), roots }),
+            Some(last) if last.roots == roots && last.reads == reads => last.text.push_str(text),
+            _ => pieces.push(RenderedPiece { text: text.to_owned(), roots, reads }),
         }
     }
 }
 
-/// A block whose text the template keeps instead of printing it.
-struct Capture<'t> {
-    end: &'static str,
-    /// The name that a `set` block gives to its text.
-    name: Option<&'t str>,
-    roots: Vec<String>,
-}
-
-/// Follows the beginnings and ends of blocks that capture text.
-fn capture<'t>(
-    tokens: &[Token<'t>],
-    captured: &mut Vec<Capture<'t>>,
-    bound: &mut BTreeMap<&'t str, Vec<String>>,
-) {
+/// Follows the beginnings and ends of blocks whose text the template keeps instead of printing it.
+fn capture(tokens: &[Token<'_>], captured: &mut Vec<&'static str>) {
     match tokens {
-        [Token::Ident("macro"), ..] => {
-            captured.push(Capture { end: "endmacro", name: None, roots: Vec::new() });
-        }
-        [Token::Ident("set"), Token::Ident(name), rest @ ..]
+        [Token::Ident("macro"), ..] => captured.push("endmacro"),
+        [Token::Ident("set"), Token::Ident(_), rest @ ..]
             if !rest.iter().any(|token| matches!(token, Token::Assign)) =>
         {
-            captured.push(Capture { end: "endset", name: Some(name), roots: Vec::new() });
+            captured.push("endset");
         }
-        [Token::Ident(word), ..] if captured.last().is_some_and(|capture| capture.end == *word) => {
-            let Some(capture) = captured.pop() else { return };
-            if let Some(name) = capture.name {
-                bound.entry(name).or_default().extend(capture.roots.iter().cloned());
-            }
-            if let Some(outer) = captured.last_mut() {
-                outer.roots.extend(capture.roots);
-            }
+        [Token::Ident(word), ..] if captured.last().is_some_and(|end| end == word) => {
+            captured.pop();
         }
         _ => {}
-    }
-}
-
-/// The context names behind the identifiers of an expression. Attributes are not names.
-fn used(tokens: &[Token<'_>], bound: &BTreeMap<&str, Vec<String>>) -> Vec<String> {
-    let mut roots = Vec::new();
-    let mut after_dot = false;
-    for token in tokens {
-        if let Token::Ident(name) = token
-            && !after_dot
-        {
-            roots.extend(bound.get(name).into_iter().flatten().cloned());
-        }
-        after_dot = matches!(token, Token::Dot);
-    }
-    roots.sort();
-    roots.dedup();
-    roots
-}
-
-/// Remembers what loop variables, `set` and `with` stand for. Scopes are not told apart: a name that
-/// stands for two values is labelled with both.
-fn bind<'t>(tokens: &[Token<'t>], bound: &mut BTreeMap<&'t str, Vec<String>>) {
-    let (head, split) = match tokens.first() {
-        Some(Token::Ident("for")) => (1, tokens.iter().position(|token| matches!(token, Token::Ident("in")))),
-        Some(Token::Ident("set" | "with")) => {
-            (1, tokens.iter().position(|token| matches!(token, Token::Assign)))
-        }
-        _ => return,
-    };
-    let Some(split) = split else { return };
-    let roots = used(tokens.get(split..).unwrap_or_default(), bound);
-    for token in tokens.get(head..split).unwrap_or_default() {
-        if let Token::Ident(name) = token {
-            let known = bound.entry(name).or_default();
-            known.extend(roots.iter().cloned());
-            known.sort();
-            known.dedup();
-        }
     }
 }
 

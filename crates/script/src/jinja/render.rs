@@ -1,10 +1,15 @@
-//! Rendering, bounded in steps and in size.
+//! The template engine, bounded in steps and in the size of the text.
+//!
+//! Invariant: steps are bounded, memory is not, because one step of a template can ask for any amount of it.
+//! So [`Renderer`] runs where memory is bounded: in a worker process, or on plain templates
+//! ([`super::in_process`]).
 
 use std::io;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, ErrorKind, Output, UndefinedBehavior, Value as Engine};
+use serde::{Deserialize, Serialize};
 use stave_canon::{Layout, Number, Object};
 use thiserror::Error;
 
@@ -13,6 +18,8 @@ use super::{filters, syntax, value};
 
 /// How many compiled templates a renderer keeps before it starts afresh.
 const CACHED: usize = 256;
+/// The longest message of an engine's error; the engine quotes values of any size.
+const MAX_MESSAGE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RenderLimits {
@@ -28,7 +35,7 @@ impl Default for RenderLimits {
 }
 
 /// Why a template gave no text.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct RenderError {
     pub message: String,
@@ -36,7 +43,31 @@ pub struct RenderError {
     pub range: Option<std::ops::Range<usize>>,
 }
 
-/// Renders templates and remembers their compiled form.
+/// Why the engine stopped.
+#[derive(Debug)]
+pub(super) enum Fault {
+    OutOfFuel,
+    Failed(RenderError),
+}
+
+impl From<RenderError> for Fault {
+    fn from(error: RenderError) -> Self {
+        Fault::Failed(error)
+    }
+}
+
+impl From<Fault> for RenderError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::OutOfFuel => {
+                RenderError { message: "the template takes too many steps".to_owned(), range: None }
+            }
+            Fault::Failed(error) => error,
+        }
+    }
+}
+
+/// Renders templates and remembers their compiled form. Its memory is not bounded: see the module's header.
 ///
 /// A renderer is shared between threads: readers work on a snapshot, so that a template being compiled
 /// never holds up one being rendered.
@@ -53,37 +84,51 @@ impl Renderer {
     }
 
     pub fn render(&self, template: &str, context: &Object) -> Result<String, RenderError> {
+        Ok(self.text(template, context)?)
+    }
+
+    /// Renders in pieces, so that what the author wrote can be told from what was filled in.
+    pub fn render_pieces(&self, template: &str, context: &Object) -> Result<Vec<RenderedPiece>, RenderError> {
+        Ok(self.pieces(template, context)?)
+    }
+
+    pub(super) fn pieces(&self, template: &str, context: &Object) -> Result<Vec<RenderedPiece>, Fault> {
+        let names: Vec<&str> = context.keys().map(String::as_str).collect();
+        let marked = Marked::new(template, &names);
+        match self.text(&marked.source, context) {
+            Ok(text) => Ok(marked.cut(&text)),
+            Err(Fault::OutOfFuel) => Err(Fault::OutOfFuel),
+            // The engine explains a fault in the author's own words better than in the wrapped ones.
+            Err(Fault::Failed(error)) => match self.text(template, context) {
+                Err(plain) => Err(plain),
+                Ok(_) => {
+                    let range = error.range.map(|range| marked.original(&range));
+                    Err(RenderError { range, ..error }.into())
+                }
+            },
+        }
+    }
+
+    fn text(&self, template: &str, context: &Object) -> Result<String, Fault> {
         if template.is_empty() {
             return Ok(String::new());
         }
         let environment = self.compile(template)?;
         let compiled = environment.get_template(template).map_err(|error| failure(&error))?;
-        let mut output = Bounded { bytes: Vec::new(), left: self.limits.output_bytes };
+        let mut output = Bounded { bytes: Vec::new(), left: self.limits.output_bytes, full: false };
         if let Err(error) = compiled.render_captured_to(value::object_to_engine(context), &mut output) {
-            if output.left == 0 {
+            if output.full {
                 let message = format!("the text is longer than {} bytes", self.limits.output_bytes);
-                return Err(RenderError { message, range: None });
+                return Err(RenderError { message, range: None }.into());
             }
-            return Err(failure(&error));
+            if error.kind() == ErrorKind::OutOfFuel {
+                return Err(Fault::OutOfFuel);
+            }
+            return Err(failure(&error).into());
         }
-        String::from_utf8(output.bytes)
-            .map_err(|error| RenderError { message: error.to_string(), range: None })
-    }
-
-    /// Renders in pieces, so that what the author wrote can be told from what was filled in.
-    pub fn render_pieces(&self, template: &str, context: &Object) -> Result<Vec<RenderedPiece>, RenderError> {
-        let names: Vec<&str> = context.keys().map(String::as_str).collect();
-        let marked = Marked::new(template, &names);
-        match self.render(&marked.source, context) {
-            Ok(text) => Ok(marked.cut(&text)),
-            // The engine explains a fault in the author's own words better than in the wrapped ones.
-            Err(error) => match self.render(template, context) {
-                Err(plain) => Err(plain),
-                Ok(_) => {
-                    Err(RenderError { range: error.range.map(|range| marked.original(&range)), ..error })
-                }
-            },
-        }
+        let text = String::from_utf8(output.bytes)
+            .map_err(|error| RenderError { message: error.to_string(), range: None })?;
+        Ok(text)
     }
 
     /// An environment that holds the template under its own text.
@@ -160,12 +205,14 @@ fn print(output: &mut Output<'_>, value: &Engine) -> Result<(), minijinja::Error
 struct Bounded {
     bytes: Vec<u8>,
     left: usize,
+    /// Whether something did not fit.
+    full: bool,
 }
 
 impl io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.len() > self.left {
-            self.left = 0;
+            self.full = true;
             return Err(io::Error::other("the text is too long"));
         }
         self.left -= bytes.len();
@@ -180,7 +227,11 @@ impl io::Write for Bounded {
 
 fn failure(error: &minijinja::Error) -> RenderError {
     let message = match error.detail() {
-        Some(detail) => format!("{}: {detail}", error.kind()),
+        Some(detail) => {
+            let short: String = detail.chars().take(MAX_MESSAGE).collect();
+            let more = if short.len() < detail.len() { "…" } else { "" };
+            format!("{}: {short}{more}", error.kind())
+        }
         None => error.kind().to_string(),
     };
     RenderError { message, range: error.range() }

@@ -1,6 +1,7 @@
-//! The parent's side of Python: a few worker processes, one job at a time in each.
+//! The parent's side of Python and templates: a few worker processes, one job at a time in each.
 //!
-//! Invariant: a worker is either idle in the pool or owned by exactly one running call. A call that
+//! Invariants: a job ends at its bounds, because the worker is killed when it has worked for longer than the
+//! job may compute, whatever single operation it is in. A worker is either idle in the pool or owned by exactly one running call. A call that
 //! ends in any other way than with an answer (timeout, dropped future, broken pipe) takes its worker
 //! with it, and the next call starts a fresh one.
 
@@ -16,7 +17,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::protocol::{Bounds, Failure, Json, Reply, Request};
-use crate::{Limit, Limits, ScriptError};
+use crate::{Limit, Limits, RenderError, RenderedPiece, ScriptError};
 use worker::Worker;
 
 /// The program that serves jobs on its stdin and stdout.
@@ -154,6 +155,24 @@ impl PythonPool {
         }
     }
 
+    /// Renders a template in a worker.
+    pub(crate) async fn render(
+        &self,
+        template: &str,
+        context: &Object,
+        limits: &Limits,
+    ) -> Result<Result<Vec<RenderedPiece>, RenderError>, ScriptError> {
+        let request = Request::Render {
+            template: template.to_owned(),
+            context: Json(Value::Object(context.clone())),
+            bounds: Bounds::from(limits),
+        };
+        match self.call(&request, None, limits).await? {
+            Reply::Rendered(outcome) => Ok(outcome),
+            other => Err(unexpected(other)),
+        }
+    }
+
     /// Lets idle workers end and refuses further calls. Calls under way finish, and their workers end
     /// with them.
     pub async fn shutdown(&self) {
@@ -176,7 +195,7 @@ impl PythonPool {
             None => Worker::start(&self.command)?,
         };
         // Whoever drops this future drops the worker with it, and the process ends.
-        match tokio::time::timeout(limits.wall, worker.job(request, state)).await {
+        match tokio::time::timeout(limits.wall, worker.job(request, state, limits.compute)).await {
             Ok(Ok(reply)) => {
                 // After a job that filled the memory, the next one starts with a clean slate.
                 let full = Reply::is_out_of_memory(&reply);

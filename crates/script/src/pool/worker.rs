@@ -2,10 +2,12 @@
 
 use std::io;
 use std::process::Stdio;
+use std::time::Duration;
 
 use stave_canon::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, timeout};
 
 use super::{StateError, StateHost, WorkerCommand};
 use crate::protocol::{self, Failure, HostAnswer, HostCall, Json, Reply, Request};
@@ -13,6 +15,9 @@ use crate::{Limit, ScriptError};
 
 /// How many jobs a worker does before a fresh one takes its place, so that nothing can pile up in it.
 const MAX_JOBS: usize = 10_000;
+/// How long a worker may take beyond the time its job may compute. The interpreter looks at its clock between
+/// operations and ends the job itself, with the place; this is for one operation that takes for ever.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A process that is killed when this value is dropped.
 #[derive(Debug)]
@@ -48,16 +53,25 @@ impl Worker {
         self.jobs < MAX_JOBS && matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends a job and answers the worker's questions until it has its outcome.
+    /// Sends a job and answers the worker's questions until it has its outcome. The worker may work for
+    /// `compute`; the time it waits for answers does not count.
     pub(super) async fn job(
         &mut self,
         request: &Request,
         state: Option<&dyn StateHost>,
+        compute: Duration,
     ) -> Result<Reply, ScriptError> {
         self.jobs += 1;
         self.send(request).await?;
+        let mut left = compute.saturating_add(GRACE);
         loop {
-            match self.receive().await? {
+            let started = Instant::now();
+            let received = timeout(left, self.receive()).await.map_err(|_| {
+                let detail = format!("no answer after {} ms of work", compute.as_millis());
+                ScriptError::LimitExceeded { limit: Limit::Time, detail, range: None }
+            })?;
+            left = left.saturating_sub(started.elapsed());
+            match received? {
                 Reply::Host(calls) => {
                     let mut failure = None;
                     let mut answers = Vec::with_capacity(calls.len());

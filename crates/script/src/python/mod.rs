@@ -8,10 +8,12 @@ mod modules;
 mod names;
 pub(crate) mod parse;
 mod placement;
+mod reads;
 mod top_level;
 mod unsupported;
 
 pub use modules::MODULES;
+pub use reads::TransformReads;
 use ruff_python_ast::Stmt;
 use stave_diag::codes::script::INVALID_PYTHON;
 use stave_diag::{Diagnostic, Embedded, Span};
@@ -44,6 +46,9 @@ pub struct TransformFacts {
     pub is_async: bool,
     /// Where `transform` itself first awaits something.
     pub first_await: Option<Span>,
+    /// Everything that the code may read and write. It names too much rather than too little, unlike the lists
+    /// above, which are for findings about single names.
+    pub reads: TransformReads,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +96,10 @@ pub fn check_transform(code: &Embedded, fallback: Span) -> TransformCheck {
     imports::check(code, &module.body, &mut diagnostics);
     unsupported::check(code, &module.body, &mut diagnostics);
     names::check(code, &module.body, &mut diagnostics);
-    let facts = transform
+    let mut facts = transform
         .map_or_else(TransformFacts::default, |transform| facts::collect(code, transform, &mut diagnostics));
+    facts.reads =
+        transform.map_or_else(TransformReads::everything, |transform| reads::of(&module.body, transform));
     stave_diag::sort(&mut diagnostics);
     TransformCheck { diagnostics, facts }
 }

@@ -6,6 +6,8 @@ mod expression;
 mod facts;
 mod findings;
 mod golden;
+mod label_property;
 mod python;
 mod render;
 mod template;
+mod template_generator;

@@ -8,6 +8,8 @@ mod watch;
 
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
@@ -19,8 +21,9 @@ use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
 use crate::problem::Problem;
+use crate::roles;
 use crate::route::Route;
-use crate::server::{Shared, rooms};
+use crate::server::Shared;
 use crate::studio;
 
 /// A request that was let in.
@@ -31,26 +34,33 @@ pub(crate) struct Call<'s> {
     pub(crate) query: Vec<(String, String)>,
     body: Incoming,
     /// The room that the body takes, for as long as the request is in progress.
-    held: Arc<OnceLock<OwnedSemaphorePermit>>,
+    held: Held,
 }
+
+/// The room of a body, once it is taken.
+pub(crate) type Held = Arc<OnceLock<OwnedSemaphorePermit>>;
 
 impl Call<'_> {
     /// The body as JSON, within the bounds of size and time.
     pub(crate) async fn json(self) -> Result<(HeaderMap, Value), Problem> {
+        let (headers, bytes) = self.bytes().await?;
+        Ok((headers, message::value(&bytes)?))
+    }
+
+    /// The body as it came, within the same bounds.
+    async fn bytes(self) -> Result<(HeaderMap, Bytes), Problem> {
         let limits = self.shared.limits();
         // A body that does not say its size may take as much as one may.
         let size = self.body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let size = size.unwrap_or(usize::MAX).min(limits.body_bytes);
-        let room = u32::try_from(rooms(size.min(limits.held_body_bytes))).unwrap_or(u32::MAX);
         let reading = async {
-            let held = Arc::clone(&self.shared.bodies).acquire_many_owned(room).await;
-            if let Ok(held) = held {
+            if let Some(held) = self.shared.bodies.hold(self.principal.tenant(), size).await {
                 let _ = self.held.set(held);
             }
-            message::read_json(&self.headers, self.body, limits.body_bytes).await
+            message::read(&self.headers, self.body, limits.body_bytes).await
         };
         match tokio::time::timeout(limits.reading, reading).await {
-            Ok(read) => read.map(|value| (self.headers, value)),
+            Ok(read) => read.map(|bytes| (self.headers, bytes)),
             Err(_) => {
                 let detail = "the body did not come in time";
                 Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", detail))
@@ -75,7 +85,10 @@ pub(crate) async fn answer(
         return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
             .with_header(header::ALLOW, HeaderValue::from_static(route.allow())));
     }
-    if route.is_open() {
+    // What the table of roles does not have is for nobody.
+    let need = roles::need(&parts.method, route.template())
+        .ok_or_else(|| Problem::new(StatusCode::FORBIDDEN, "role-missing", "no key may ask for this"))?;
+    if matches!(route, Route::Live | Route::Ready | Route::Server) {
         return Ok(health::answer(shared, &route));
     }
     same_origin(&parts.headers, &shared.options.keys)?;
@@ -89,12 +102,16 @@ pub(crate) async fn answer(
         }
         _ => {}
     }
-    let principal = shared.options.keys.principal(&parts.headers)?;
-    if route == Route::Mcp {
-        return Ok(mcp::answer(shared, principal, Request::from_parts(parts, body)).await);
-    }
+    let principal = shared.options.keys.principal(&parts.headers)?.narrowed(need)?;
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());
+    if route == Route::Mcp {
+        let headers = parts.headers.clone();
+        let asker = principal.clone();
+        let call = Call { shared, principal, headers, query, body, held: Arc::clone(&held) };
+        let (_, bytes) = call.bytes().await?;
+        return mcp::answer(shared, asker, held, Request::from_parts(parts, Full::new(bytes))).await;
+    }
     let call = Call { shared, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };
     match route {
         Route::V1Models => Ok(v1::list(&call)),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
 use stave_runtime::Engine;
-use stave_runtime::journal::{Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun};
+use stave_runtime::journal::{
+    Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun, questions,
+};
 
 use super::Call;
 use crate::catalog::Archive;
@@ -64,21 +66,34 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
             .ok_or_else(|| Problem::bad_request(format!("`limit` must be a number from 1 to {MOST}")))?,
     };
     let status = call.parameter("status").map(status_of).transpose()?;
-    let filter = RunFilter { flow: call.parameter("flow").map(str::to_owned), status, limit: Some(limit) };
     let catalog = call.shared.catalog();
     let mut runs: Vec<RunSummary> = Vec::new();
-    for archive in catalog.archives(&call.principal) {
-        runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+    for flow in listed_flows(call) {
+        let filter = RunFilter { flow, status, limit: Some(limit), ..RunFilter::default() };
+        for archive in catalog.archives(&call.principal) {
+            runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
+        }
     }
+    // What a store lists is looked at again: nobody is told of a flow that is not theirs.
+    runs.retain(|run| call.principal.flows().is_none_or(|flows| flows.contains(&run.flow)));
     runs.sort_by_key(|run| std::cmp::Reverse(run.started_at));
     runs.truncate(limit);
     let rows: Vec<Value> = runs.iter().map(summary).collect();
     Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows)])))
 }
 
+/// The flows whose runs are asked for, one by one for a key that is for some flows: the limit counts what is seen.
+fn listed_flows(call: &Call<'_>) -> Vec<Option<String>> {
+    let wanted = call.parameter("flow");
+    match (call.principal.flows(), wanted) {
+        (None, wanted) => vec![wanted.map(str::to_owned)],
+        (Some(flows), Some(wanted)) => flows.get(wanted).cloned().map(Some).into_iter().collect(),
+        (Some(flows), None) => flows.iter().cloned().map(Some).collect(),
+    }
+}
+
 fn status_of(text: &str) -> Result<RunStatus, Problem> {
-    use RunStatus::{Cancelled, Error, Interrupted, Ok as Fine, Running, Waiting};
-    let all = [Running, Interrupted, Waiting, Fine, Error, Cancelled];
+    let all = RunStatus::ALL;
     let found = all.into_iter().find(|status| status.word() == text);
     found.ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|status| status.word()).collect();
@@ -95,6 +110,7 @@ fn summary(run: &RunSummary) -> Value {
         ("ended_at", run.ended_at.map(|at| at.to_string()).into()),
         ("steps", run.steps.into()),
         ("replay_of", run.replay_of.clone().into()),
+        ("crashes", run.crashes.into()),
     ])
 }
 
@@ -102,8 +118,10 @@ fn summary(run: &RunSummary) -> Value {
 pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
         match archive.runs.show(run).await {
-            Ok(stored) => return Ok((Arc::clone(archive), stored)),
-            Err(JournalError::UnknownRun(_)) => {}
+            Ok(stored) if call.principal.sees(&archive.tenant, &stored.summary.flow) => {
+                return Ok((Arc::clone(archive), stored));
+            }
+            Ok(_) | Err(JournalError::UnknownRun(_)) => {}
             Err(error) => return Err(Problem::journal(&error)),
         }
     }
@@ -126,6 +144,10 @@ fn shown(stored: &StoredRun) -> Value {
     }
     if stored.summary.status == RunStatus::Waiting {
         put(&mut value, "asks", asked(stored).into());
+    }
+    if !stored.decisions.is_empty() {
+        let decisions = stored.decisions.iter().map(|(node, decision)| decision.to_value(node));
+        put(&mut value, "decisions", decisions.collect::<Vec<Value>>().into());
     }
     value
 }
@@ -150,7 +172,16 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
-    go_on(shared, &archive, &stored, auth(&body)?).await
+    let auth = auth(&body)?;
+    match body.get("force") {
+        None | Some(Value::Bool(false)) => {}
+        Some(Value::Bool(true)) => {
+            let released = archive.runs.unquarantine(run).await;
+            released.map_err(|error| Problem::journal(&error).of_run(run))?;
+        }
+        Some(_) => return Err(Problem::bad_request("`force` must be true or false")),
+    }
+    go_on(shared, &archive, &stored, auth).await
 }
 
 /// The `auth` of the original request, which is never stored.
@@ -177,7 +208,7 @@ async fn go_on(
     if status.is_terminal() {
         return Err(Problem::journal(&JournalError::Ended { run: run.to_owned(), status }).of_run(run));
     }
-    if status == RunStatus::Running {
+    if matches!(status, RunStatus::Running | RunStatus::Queued) {
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
     let engine = engine(archive, stored)?;
@@ -230,7 +261,7 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
 /// Writes a person's decision down and lets the run go on.
 pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
-    let shared = call.shared;
+    let (shared, decided_by) = (call.shared, call.principal.who());
     let (_, body) = call.json().await?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
@@ -238,23 +269,34 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
         return Err(Problem::bad_request("`comment` must be a text"));
     }
-    let asks = stored.document.node(node).is_some_and(|node| node.kind == "human.approve");
-    if !asks {
+    let digest = match body.get("digest") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(digest)) => Some(digest.clone()),
+        Some(_) => return Err(Problem::bad_request("`digest` must be a text")),
+    };
+    let path = questions::path_of(node);
+    let top = path.split('/').next().unwrap_or_default();
+    // What another node runs may ask as well; a node of the flow itself has to be one that does.
+    let may_ask = |node: &stave_exec::Node| node.kind == "human.approve" || top != path;
+    if !stored.document.node(top).is_some_and(may_ask) {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
     }
     let decision = Decision {
         approved,
         comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
         decided_at: shared.options.clock.now(),
+        digest,
+        decided_by: Some(decided_by),
     };
-    let decided = archive.runs.decide(run, node, decision).await;
+    let decided = archive.runs.decide(run, &path, decision).await;
     let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
     if decided.approved != approved {
         let word = if decided.approved { "approved" } else { "denied" };
-        let detail = format!("`{node}` was {word} before, at {}", decided.decided_at);
+        let by = decided.decided_by.as_deref().unwrap_or("somebody");
+        let detail = format!("`{node}` was {word} before, by {by} at {}", decided.decided_at);
         return Err(Problem::new(StatusCode::CONFLICT, "decided-before", detail).of_run(run));
     }
-    // A run that some process is driving reads its decisions when it is resumed.
+    // The process that drives a run takes its decisions up before it lets the run wait.
     if stored.summary.status != RunStatus::Waiting {
         let word = stored.summary.status.word();
         return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
@@ -262,5 +304,13 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     if engine(&archive, &stored)?.drives_itself() {
         return Ok(going_on(run));
     }
-    go_on(shared, &archive, &stored, auth).await
+    match go_on(shared, &archive, &stored, auth).await {
+        // Somebody else has made the same decision and drives the run.
+        Err(problem) if matches!(problem.code(), "run-busy" | "run-ended") => {
+            let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
+            let word = now.summary.status.word();
+            Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run))
+        }
+        resumed => resumed,
+    }
 }

@@ -6,7 +6,7 @@ use stave_runtime::RunReport;
 
 use super::Call;
 use crate::batch::{output, waits_at};
-use crate::catalog::Model;
+use crate::catalog::{Model, Unserved};
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
@@ -14,16 +14,33 @@ use crate::problem::Problem;
 const INSTANCES: &str = "instances";
 
 pub(super) fn list(call: &Call<'_>) -> Reply {
+    models(call)
+}
+
+/// The names of the flows, and the files that are not served as they are.
+pub(super) fn models(call: &Call<'_>) -> Reply {
     let catalog = call.shared.catalog();
     let names: Vec<&str> = catalog.seen(&call.principal).map(|model| model.name.as_str()).collect();
-    json(StatusCode::OK, &Value::from_iter([("models", names)]))
+    let mut members = vec![("models", Value::from(names))];
+    let unserved: Vec<Value> = catalog.unserved(&call.principal).map(Unserved::to_value).collect();
+    if !unserved.is_empty() {
+        members.push(("not_served", unserved.into()));
+    }
+    json(StatusCode::OK, &Value::from_iter(members))
+}
+
+/// Whether a flow can be run, and why not.
+pub(super) fn readiness(call: &Call<'_>, model: &Model) -> (bool, Vec<(&'static str, Value)>) {
+    let reason = call.shared.unready().into_iter().next().or_else(|| model.unready.clone());
+    let mut members = vec![("name", Value::from(model.name.as_str())), ("ready", reason.is_none().into())];
+    let is_ready = reason.is_none();
+    members.extend(reason.map(|reason| ("reason", reason.into())));
+    (is_ready, members)
 }
 
 pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
-    let members =
-        [("name", Value::from(model.name.as_str())), ("ready", (!call.shared.is_draining()).into())];
-    Ok(json(StatusCode::OK, &Value::from_iter(members)))
+    Ok(json(StatusCode::OK, &Value::from_iter(readiness(call, &model).1)))
 }
 
 pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem> {

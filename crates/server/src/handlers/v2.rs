@@ -5,7 +5,7 @@ use stave_canon::{Object, Value};
 use stave_runtime::RunReport;
 
 use super::Call;
-use super::v1::waiting;
+use super::v1::{models, readiness, waiting};
 use crate::batch::{output, waits_at};
 use crate::catalog::Model;
 use crate::context::{fill, trace_parent};
@@ -14,9 +14,7 @@ use crate::problem::Problem;
 use crate::tensor;
 
 pub(super) fn list(call: &Call<'_>) -> Reply {
-    let catalog = call.shared.catalog();
-    let names: Vec<&str> = catalog.seen(&call.principal).map(|model| model.name.as_str()).collect();
-    json(StatusCode::OK, &Value::from_iter([("models", names)]))
+    models(call)
 }
 
 pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
@@ -44,9 +42,8 @@ pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
 
 pub(super) fn ready(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
-    let is_ready = !call.shared.is_draining();
+    let (is_ready, members) = readiness(call, &model);
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let members = [("name", Value::from(model.name.as_str())), ("ready", is_ready.into())];
     Ok(json(status, &Value::from_iter(members)))
 }
 

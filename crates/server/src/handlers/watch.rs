@@ -10,8 +10,9 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
+use stave_listen::Turn;
 use stave_runtime::journal::{RunStatus, StoredRun};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 use super::Call;
 use super::runs::find;
@@ -28,11 +29,11 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(500);
 
 pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
-    let watcher = Arc::clone(&call.shared.watchers).try_acquire_owned().map_err(|_| {
+    let (archive, stored) = find(call, run).await?;
+    let watcher = call.shared.watchers.try_enter(archive.tenant.clone()).ok_or_else(|| {
         let detail = "too many are watching; try again";
         Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-watchers", detail)
     })?;
-    let (archive, stored) = find(call, run).await?;
     let after = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let next = after.and_then(|id| id.parse::<usize>().ok()).map_or(0, |id| id.saturating_add(1));
     let watching = Watching {
@@ -81,7 +82,7 @@ impl Place {
         let mut events: Vec<Event> = past(stored).collect();
         let run = &stored.summary.id;
         let status = stored.summary.status;
-        let is_over = status != RunStatus::Running;
+        let is_over = !matches!(status, RunStatus::Running | RunStatus::Queued);
         if status == RunStatus::Waiting {
             events.push(Event::waiting(run));
         } else if is_over {
@@ -98,7 +99,7 @@ struct Watching {
     /// The id of the event that comes next.
     next: usize,
     phase: watch::Receiver<Phase>,
-    _watcher: OwnedSemaphorePermit,
+    _watcher: Turn<String>,
 }
 
 /// What a watcher waits for.

@@ -7,7 +7,7 @@ use stave_canon::{Value, prefixed_sha256};
 use stave_diag::{Severity, SourceId};
 use stave_flow::model::Text;
 
-use super::request::{TEXT_BYTES, TEXT_TIME, problem, visible};
+use super::request::{TEXT_BYTES, TEXT_TIME, flow_name, is_seen, problem, visible};
 use super::{Studio, object};
 use crate::handlers::Call;
 use crate::problem::Problem;
@@ -17,15 +17,25 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
     let (catalog, principal) = (call.shared.catalog(), call.principal.clone());
     let files = studio.work(TEXT_TIME, move || {
         let projects = workspace.projects();
-        let seen = |id: &str| projects.iter().any(|one| one.id == id && principal.may_see(&one.tenant));
-        let files = workspace.files().into_iter().filter(|file| seen(&file.project)).filter_map(|file| {
+        let unserved: Vec<(String, String)> = catalog
+            .unserved(&principal)
+            .filter_map(|one| Some((workspace.path_of(&one.file)?, one.reason.clone())))
+            .collect();
+        let seen = |id: &str| projects.iter().find(|one| one.id == id && principal.may_see(&one.tenant));
+        let files = workspace.files().into_iter().filter_map(|file| {
+            let project = seen(&file.project)?;
             let text = workspace.read(&file.path).ok()?;
+            if !is_seen(&text, &project.tenant, &principal) {
+                return None;
+            }
             let read = stave_flow::load(SourceId(0), &text, &workspace.options(Some(&file.path)));
             let count = |severity| read.diagnostics.iter().filter(|found| found.severity == severity).count();
             let metadata = read.flow.as_ref().map(|flow| &flow.metadata);
             let name = metadata.and_then(|metadata| metadata.name.as_ref()).map(Text::as_str);
             let about = metadata.and_then(|metadata| metadata.description.as_ref()).map(Text::as_str);
             let served = name.filter(|name| catalog.find(&principal, name).is_ok());
+            let reason =
+                unserved.iter().find(|(path, _)| *path == file.path).map(|(_, reason)| reason.clone());
             Some(object([
                 ("path", file.path.as_str().into()),
                 ("project", file.project.as_str().into()),
@@ -36,6 +46,7 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
                 ("errors", count(Severity::Error).into()),
                 ("warnings", count(Severity::Warning).into()),
                 ("served", served.into()),
+                ("not_served", reason.into()),
             ]))
         });
         files.collect::<Vec<Value>>()
@@ -45,7 +56,7 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
 
 pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
     let path = call.parameter("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
-    visible(path, &call.principal, studio)?;
+    visible(path, &call.principal, studio).await?;
     let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
     let text = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
     let text = text.map_err(|error| problem(&error, None))?;
@@ -58,7 +69,7 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
     let (_, body) = call.json().await?;
     let text = |key: &str| body.get(key).and_then(Value::as_str);
     let path = text("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
-    visible(path, &principal, studio)?;
+    visible(path, &principal, studio).await?;
     let content = text("text").ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
     if content.len() > TEXT_BYTES {
         let detail = format!("the text is longer than {TEXT_BYTES} bytes");
@@ -78,13 +89,18 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
     }
     let workspace = Arc::clone(&studio.workspace);
     let (file, content) = (path.to_owned(), content.to_owned());
+    let writer = principal.clone();
     let written = studio.work(TEXT_TIME, move || {
-        workspace.write(&file, &content, hash.as_deref())?;
-        let read = stave_flow::parse(SourceId(0), &content);
-        let name = read.flow.and_then(|flow| flow.metadata.name).map(|name| name.as_str().to_owned());
+        let name = flow_name(&content);
+        // A key for some flows makes no other of them.
+        if writer.flows().is_some_and(|flows| !name.as_ref().is_some_and(|name| flows.contains(name))) {
+            let detail = "this key is for some flows only, and the text does not name one of them";
+            return Err(Problem::new(StatusCode::FORBIDDEN, "role-missing", detail));
+        }
+        workspace.write(&file, &content, hash.as_deref()).map_err(|error| problem(&error, None))?;
         Ok((prefixed_sha256(&content), name))
     });
-    let (hash, name) = written.await?.map_err(|error| problem(&error, None))?;
+    let (hash, name) = written.await??;
     let served = name.filter(|name| shared.catalog().find(&principal, name).is_ok());
     Ok(object([("path", path.into()), ("hash", hash.into()), ("served", served.into())]))
 }

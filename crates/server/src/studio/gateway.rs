@@ -67,7 +67,8 @@ pub(super) fn is_available(call: &Call<'_>, studio: &Studio) -> bool {
 
 /// The projects that may be seen and have a gateway.
 fn recorded(call: &Call<'_>, studio: &Studio) -> Vec<String> {
-    let projects = studio.workspace.projects().into_iter();
+    // Records name no flow, so who is for some flows only sees none of them.
+    let projects = studio.workspace.projects().into_iter().filter(|_| call.principal.flows().is_none());
     let visible =
         projects.filter(|project| call.principal.may_see(&project.tenant)).map(|project| project.id);
     visible.filter(|project| studio.workspace.has_gateway(project)).collect()

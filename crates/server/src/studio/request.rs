@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_canon::Value;
+use stave_diag::SourceId;
 use stave_flow::Options;
 
 use super::findings::findings;
@@ -27,6 +28,8 @@ pub(super) struct TextCall {
     pub(super) path: Option<String>,
     pub(super) text: String,
     pub(super) body: Value,
+    /// Whether the text is what the file holds.
+    pub(super) is_saved: bool,
 }
 
 impl TextCall {
@@ -34,26 +37,27 @@ impl TextCall {
     pub(super) async fn read(call: Call<'_>, studio: &Studio) -> Result<TextCall, Problem> {
         let principal = call.principal.clone();
         let (_, body) = call.json().await?;
-        let path = path(&body, &principal, studio)?;
+        let path = path(&body, &principal, studio).await?;
         let text = text(&body)?.ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
-        Ok(TextCall { path, text, body })
+        Ok(TextCall { path, text, body, is_saved: false })
     }
 
     /// Reads a call whose text may be left out, and then is that of the file.
     pub(super) async fn read_or_file(call: Call<'_>, studio: &Studio) -> Result<(TextCall, String), Problem> {
         let principal = call.principal.clone();
         let (_, body) = call.json().await?;
-        let path = path(&body, &principal, studio)?;
+        let path = path(&body, &principal, studio).await?;
         let path = path.ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
-        let text = match text(&body)? {
-            Some(text) => text,
-            None => {
-                let (workspace, file) = (Arc::clone(&studio.workspace), path.clone());
-                let read = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
-                read.map_err(|error| problem(&error, None))?
+        let (workspace, file) = (Arc::clone(&studio.workspace), path.clone());
+        let saved = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
+        let (text, is_saved) = match text(&body)? {
+            Some(text) => {
+                let is_saved = saved.is_ok_and(|saved| saved == text);
+                (text, is_saved)
             }
+            None => (saved.map_err(|error| problem(&error, None))?, true),
         };
-        Ok((TextCall { path: Some(path.clone()), text, body }, path))
+        Ok((TextCall { path: Some(path.clone()), text, body, is_saved }, path))
     }
 
     /// Works on the text where it holds up nobody.
@@ -81,21 +85,40 @@ impl TextCall {
 }
 
 /// The path that a call names, which must belong to a project that the principal may see.
-fn path(body: &Value, principal: &Principal, studio: &Studio) -> Result<Option<String>, Problem> {
+async fn path(body: &Value, principal: &Principal, studio: &Studio) -> Result<Option<String>, Problem> {
     match body.get("path") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(path)) => {
-            visible(path, principal, studio)?;
+            visible(path, principal, studio).await?;
             Ok(Some(path.clone()))
         }
         Some(_) => Err(Problem::bad_request("`path` must be a text")),
     }
 }
 
-/// Refuses a path of a project that is not the principal's, as if it were not there.
-pub(super) fn visible(path: &str, principal: &Principal, studio: &Studio) -> Result<(), Problem> {
+/// Refuses a path of a project that is not the principal's, and a file of a flow that it is not for, as if it were
+/// not there.
+pub(super) async fn visible(path: &str, principal: &Principal, studio: &Studio) -> Result<(), Problem> {
+    let missing = || Problem::not_found("flow file", path);
     let project = studio.workspace.project_of(path).filter(|project| principal.may_see(&project.tenant));
-    project.map(drop).ok_or_else(|| Problem::not_found("flow file", path))
+    let project = project.ok_or_else(missing)?;
+    if principal.flows().is_none() {
+        return Ok(());
+    }
+    let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
+    let text = studio.work(TEXT_TIME, move || workspace.read(&file)).await?.map_err(|_| missing())?;
+    if is_seen(&text, &project.tenant, principal) { Ok(()) } else { Err(missing()) }
+}
+
+/// Whether a text is that of a flow that is there for a principal. One without a name is nobody's in particular.
+pub(super) fn is_seen(text: &str, tenant: &str, principal: &Principal) -> bool {
+    principal.flows().is_none() || flow_name(text).is_some_and(|name| principal.sees(tenant, &name))
+}
+
+/// The name that a text gives its flow.
+pub(super) fn flow_name(text: &str) -> Option<String> {
+    let name = stave_flow::parse(SourceId(0), text).flow?.metadata.name?;
+    Some(name.as_str().to_owned())
 }
 
 fn text(body: &Value) -> Result<Option<String>, Problem> {

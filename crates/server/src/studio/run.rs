@@ -11,10 +11,20 @@ use crate::context::{fill, trace_parent};
 use crate::handlers::Call;
 use crate::message::{Reply, json_of_run};
 use crate::problem::Problem;
+use crate::roles::Role;
 
 pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Problem> {
-    let (shared, headers) = (Arc::clone(call.shared), call.headers.clone());
+    let (shared, headers, principal) =
+        (Arc::clone(call.shared), call.headers.clone(), call.principal.clone());
     let (call, path) = TextCall::read_or_file(call, studio).await?;
+    let is_saved = call.is_saved;
+    if !is_saved && studio.is_read_only {
+        let detail = "this studio changes nothing, so it runs files as they are and no other text";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "read-only", detail));
+    }
+    if !is_saved && !principal.has(Role::Edit) {
+        principal.needs(Role::Edit, "")?;
+    }
     let input = call.body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
     let workspace = Arc::clone(&studio.workspace);
     let runtime = tokio::runtime::Handle::current();
@@ -24,6 +34,12 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
         workspace.model(&path, &call.text).map_err(|error| problem(&error, Some(&call.text)))
     });
     let model = made.await??;
+    if !principal.sees(&model.archive.tenant, &model.name) {
+        return Err(Problem::not_found("flow", &model.name));
+    }
+    if !is_saved {
+        principal.needs(Role::Edit, &model.name)?;
+    }
     let request = fill(input, &model.context, &headers);
     let started = shared.start(&model, request, trace_parent(&headers)).await?;
     let members = object([

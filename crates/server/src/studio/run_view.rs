@@ -6,10 +6,10 @@ use std::sync::Arc;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, Origin};
 use stave_exec::{Document, Edge};
-use stave_runtime::journal::{RunStatus, StoredRun};
+use stave_runtime::journal::{Question, RunStatus, StoredRun, questions};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
 
-use super::request::TEXT_TIME;
+use super::request::{TEXT_TIME, is_seen};
 use super::{Studio, object};
 use crate::handlers::Call;
 use crate::handlers::runs::find;
@@ -37,10 +37,16 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
         Some((path, text))
     });
     let (path, text) = read.await?.unzip();
+    // The file may be another flow's by now.
+    let text = text.flatten();
     let path = path.filter(|path| {
-        studio.workspace.project_of(path).is_some_and(|project| call.principal.may_see(&project.tenant))
+        let project = studio.workspace.project_of(path);
+        project.is_some_and(|project| {
+            call.principal.may_see(&project.tenant)
+                && is_seen(text.as_deref().unwrap_or_default(), &project.tenant, &call.principal)
+        })
     });
-    let text = text.flatten().filter(|_| path.is_some());
+    let text = text.filter(|_| path.is_some());
     let view = RunView::new(&stored);
     let hash = stored.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
     let is_changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
@@ -53,13 +59,9 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
     Ok(view.to_value(source))
 }
 
-/// The nodes that wait for a person, each with what it asks.
+/// What people are asked, each question with the values that it is about and the digest that a decision names.
 pub(crate) fn asked(stored: &StoredRun) -> Vec<Value> {
-    let view = RunView::new(stored);
-    let asking = view.nodes().filter(|node| view.status(node) == ASKS);
-    let asking = asking
-        .map(|node| object([("node", node.id.as_str().into()), ("question", view.question(node).into())]));
-    asking.collect()
+    stored.open_questions().map(Question::to_value).collect()
 }
 
 /// A run with what its nodes were given.
@@ -97,14 +99,8 @@ impl<'r> RunView<'r> {
         let (request, is_cut) = cut(Some(self.stored.request.clone()), WHOLE_BYTES);
         let (output, is_cut_too) = cut(Some(member("output")).filter(|_| is_over), WHOLE_BYTES);
         let nodes = self.nodes().map(|node| self.node(node, VALUE_BYTES).into());
-        let decisions = self.stored.decisions.iter().map(|(node, decision)| {
-            object([
-                ("node", node.as_str().into()),
-                ("approved", decision.approved.into()),
-                ("comment", decision.comment.clone().into()),
-                ("decided_at", decision.decided_at.to_string().into()),
-            ])
-        });
+        let decisions = self.stored.decisions.iter();
+        let decisions = decisions.map(|(path, decision)| decision.to_value(&questions::address(path)));
         object([
             ("run_id", summary.id.as_str().into()),
             ("flow", summary.flow.as_str().into()),
@@ -136,7 +132,8 @@ impl<'r> RunView<'r> {
         let outputs = step.and_then(|step| step.outputs.as_ref().ok());
         let inputs = self.inputs(&node.id);
         let status = self.status(node);
-        let asked = if status == ASKS { self.question(node) } else { None };
+        let questions: Vec<&Question> = self.questions(&node.id).collect();
+        let asked = questions.first().filter(|_| status == ASKS).and_then(|question| question.text.clone());
         let reason = asked.or_else(|| node.reason.clone());
         let (inputs, is_cut) = cut(inputs.map(Value::Object), bytes);
         let (outputs, is_cut_too) = cut(outputs.cloned().map(Value::Object), bytes);
@@ -175,6 +172,7 @@ impl<'r> RunView<'r> {
             ("outputs", outputs),
             ("truncated", (is_cut || is_cut_too).into()),
             ("prompts", node.questions.len().into()),
+            ("asks", Value::Array(questions.into_iter().map(Question::to_value).collect())),
             ("origin", node.origin.map(place).unwrap_or_default()),
             ("places", places.collect()),
         ]);
@@ -192,20 +190,17 @@ impl<'r> RunView<'r> {
         (!inputs.is_empty()).then_some(inputs)
     }
 
-    /// What a node that waits for a person asks.
-    fn question(&self, node: &NodeReport) -> Option<String> {
-        let inputs = self.inputs(&node.id).unwrap_or_default();
-        stave_runtime::question(self.stored, &node.id, &inputs)
+    /// What a node asks people: at the top of the flow, as a tool, or for the items of a list.
+    fn questions(&self, node: &str) -> impl Iterator<Item = &Question> {
+        self.stored.open_questions().filter(move |question| question.node == node)
     }
 
     /// Where a node stands. The journal knows results; that a node is at work follows from its edges.
     fn status(&self, node: &NodeReport) -> &'static str {
-        if node.status != Status::Waiting {
+        if node.status != Status::Waiting && self.questions(&node.id).next().is_none() {
             return node.status.word();
         }
-        let is_asking = node.kind == "human.approve" && self.stored.summary.status == RunStatus::Waiting;
-        let is_decided = self.stored.decisions.iter().any(|(decided, _)| *decided == node.id);
-        if is_asking && !is_decided && node.reason.is_some() | self.is_fed(&node.id) {
+        if self.questions(&node.id).next().is_some() {
             return ASKS;
         }
         if self.stored.summary.status == RunStatus::Running && self.is_fed(&node.id) {

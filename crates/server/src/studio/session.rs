@@ -8,8 +8,8 @@ use stave_flow::types::connection;
 use super::graph::cast_word;
 use super::request::TEXT_BYTES;
 use super::{Studio, gateway, object};
-use crate::access::Principal;
 use crate::handlers::Call;
+use crate::roles::Role;
 
 pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
     let options = &call.shared.options;
@@ -20,10 +20,9 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
         .filter(|project| call.principal.may_see(&project.tenant))
         .collect();
     let first = projects.first();
-    let tenant = match &call.principal {
-        Principal::Tenant(tenant) => Some(tenant.clone()),
-        Principal::Anyone => first.map(|project| project.tenant.clone()),
-    };
+    let own = call.principal.tenant().map(str::to_owned);
+    let tenant = own.or_else(|| first.map(|project| project.tenant.clone()));
+    let flows = call.principal.flows().map(|flows| flows.iter().cloned().collect::<Vec<String>>());
     let chat = object([
         ("model", first.and_then(|project| project.model.clone()).into()),
         ("forms", FORMS.to_vec().into()),
@@ -39,7 +38,10 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
     object([
         ("version", options.version.into()),
         ("tenant", tenant.into()),
-        ("read_only", studio.is_read_only.into()),
+        // The page changes nothing when its key may not.
+        ("read_only", (studio.is_read_only || !call.principal.has(Role::Edit)).into()),
+        ("roles", call.principal.roles().into()),
+        ("flows", flows.into()),
         ("keys", (!options.keys.is_empty()).into()),
         ("chat", chat),
         ("projects", Value::Array(shown.collect())),

@@ -10,6 +10,7 @@ use stave_lower::read_wire;
 
 use super::arguments::{ProviderWord, TokensBy, Trace};
 use crate::exit::Stop;
+use crate::files;
 
 /// The longest line that is read.
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
@@ -36,14 +37,12 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn open(path: Option<&Path>) -> Result<Self, Stop> {
-        let path = path.filter(|path| path.as_os_str() != "-");
+        let path = path.filter(|path| path.as_os_str() != "-" && path.as_os_str() != "/dev/stdin");
         let (reader, name): (Box<dyn BufRead>, String) = match path {
             None => (Box::new(BufReader::new(std::io::stdin())), "stdin".to_owned()),
             Some(path) => {
-                let name = path.display().to_string();
-                let file = std::fs::File::open(path)
-                    .map_err(|error| Stop::invalid(format!("{name} can not be read: {error}")))?;
-                (Box::new(BufReader::new(file)), name)
+                let file = files::open_plain(path).map_err(|error| error.about(path))?;
+                (Box::new(BufReader::new(file)), path.display().to_string())
             }
         };
         Ok(Lines { reader, name, number: 0 })

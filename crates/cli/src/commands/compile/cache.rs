@@ -11,11 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use stave_exec::manifest;
 
 use super::compilation::CompiledFlow;
-use super::publish::CACHE;
+use super::publish::{CACHE, Disk, FileSystem, NEXT_PACK, PACK};
 use super::sources::SourceFile;
-
-/// The file below the cache folder.
-const PACK: &str = "pack";
 
 /// A file larger than this is not read.
 const LARGEST: u64 = 512 * 1024 * 1024;
@@ -58,8 +55,8 @@ impl Cache {
     /// The cache of an output folder. What can not be read counts as absent.
     pub(super) fn open(out: &Path) -> Cache {
         let path = out.join(CACHE).join(PACK);
-        let small = std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() <= LARGEST);
-        let text = if small { std::fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
+        let bytes = Disk.read(&path, LARGEST).ok().flatten().unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
         let program = program();
         let before = read(&text, &program);
         Cache { path: Some(path), program, before, after: Mutex::default() }
@@ -108,11 +105,13 @@ impl Cache {
             pack.push('\n');
         }
         // A cache that can not be written costs time and nothing else.
-        let temporary = path.with_extension("next");
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let written = written.and_then(|()| std::fs::write(&temporary, pack));
-        if written.and_then(|()| std::fs::rename(&temporary, path)).is_err() {
-            let _ = std::fs::remove_file(&temporary);
+        // A leftover of a process that died, or a link that somebody put there, is replaced and not written to.
+        let temporary = path.with_file_name(NEXT_PACK);
+        let _ = Disk.remove_file(&temporary);
+        let written = path.parent().map_or(Ok(()), |folder| Disk.create_folders(folder));
+        let written = written.and_then(|()| Disk.write(&temporary, pack.as_bytes()));
+        if written.and_then(|()| Disk.rename(&temporary, path)).is_err() {
+            let _ = Disk.remove_file(&temporary);
         }
     }
 }

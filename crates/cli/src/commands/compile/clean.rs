@@ -1,34 +1,47 @@
 //! `--clean` and `--clean-all`: what of the output folder goes (specification 004, section 3).
+//!
+//! Invariant: nothing is removed that `stave compile` did not write. A folder that holds anything else is not
+//! removed at all.
 
 use std::path::Path;
 
 use stave_canon::Value;
 
 use super::emit::{self, EMITTERS};
-use super::publish::{Disk, FileSystem};
-use super::sources::SourceFile;
+use super::publish::{CACHE, Disk, FileSystem, Inventory, Owner, Record, foreign_in_cache};
 use crate::args::Compile;
 use crate::exit::{Exit, Stop};
-use crate::project;
 use crate::terminal;
+
+const MANIFEST: &str = "manifest.json";
 
 /// Cleans without compiling: the exec documents and the manifest, or the whole output folder.
 pub(super) fn clean(arguments: &Compile, out: &Path) -> Result<Exit, Stop> {
     let _lock = super::lock(out)?;
-    let fail =
-        |error: std::io::Error| Stop::internal(format!("{} can not be cleaned: {error}", out.display()));
+    let fail = |error: std::io::Error| Stop::internal(format!("{} can't be cleaned: {error}", out.display()));
+    let record = Record::of(out, &Disk).map_err(fail)?;
+    let roots = emit::roots();
+    let owner =
+        Owner { roots: &roots, known: &emit::owned, emitted: &emit::owned, recognises: &emit::recognised };
+    let held = Inventory::of(out, owner, &record, &Disk).map_err(fail)?;
     let mut removed = Vec::new();
-    if Disk.is_folder(out).map_err(fail)? {
-        if arguments.clean_all {
-            refuse_precious(out, &[])?;
-            Disk.remove_tree(out).map_err(fail)?;
-            removed.push(".".to_owned());
-        } else {
-            removed = documents(out).map_err(fail)?;
-            // The manifest goes last: no document may be there that it does not name.
-            for path in &removed {
-                Disk.remove_file(&out.join(path)).map_err(fail)?;
-            }
+    if arguments.clean_all {
+        let foreign = held.foreign.first().cloned();
+        if let Some(path) =
+            foreign.map_or_else(|| foreign_in_cache(out, &Disk), |path| Ok(Some(path))).map_err(fail)?
+        {
+            return Err(refuse(format!(
+                "{} holds {path}, which `stave compile` did not write",
+                out.display()
+            )));
+        }
+        refuse_current_folder(out)?;
+        remove_all(out, &held).map_err(fail)?;
+        removed.push(".".to_owned());
+    } else {
+        removed = documents(held);
+        for path in &removed {
+            Disk.remove_file(&out.join(path)).map_err(fail)?;
         }
     }
     if arguments.json {
@@ -48,36 +61,43 @@ pub(super) fn clean(arguments: &Compile, out: &Path) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-/// The files that `--clean` stands for, the manifest last.
-fn documents(out: &Path) -> std::io::Result<Vec<String>> {
-    let mut found = Vec::new();
-    let flows = out.join("flows");
-    if Disk.is_folder(&flows)? {
-        found.extend(Disk.list(&flows)?.into_iter().map(|name| format!("flows/{name}")));
-    }
-    let exec = EMITTERS.iter().filter(|emitter| emitter.word() == "exec");
-    let exec: Vec<_> = exec.collect();
-    found.retain(|path| exec.iter().any(|emitter| emitter.owns(path)) && emit::owned(path));
-    if out.join("manifest.json").is_file() {
-        found.push("manifest.json".to_owned());
-    }
-    Ok(found)
+/// The files that `--clean` stands for. The manifest goes last: no document may be there that it does not name.
+fn documents(held: Inventory) -> Vec<String> {
+    let is_exec = |path: &String| {
+        EMITTERS.iter().any(|emitter| emitter.word() == "exec" && emitter.owns(path))
+            && (path.starts_with("flows/") || path == MANIFEST)
+    };
+    let mut found: Vec<String> = held.ours.into_iter().filter(is_exec).collect();
+    found.sort_by_key(|path| path == MANIFEST);
+    found
 }
 
-/// Wiping a folder must never take sources, a project or the folder somebody stands in with it.
-pub(super) fn refuse_precious(out: &Path, files: &[SourceFile]) -> Result<(), Stop> {
-    let refuse = |what: String| {
-        let stop = Stop { exit: Exit::Refused, message: what, help: None };
-        Err(stop.help("--clean-all removes the whole output folder; choose one that holds outputs only"))
-    };
-    if let Some(file) = files.iter().find(|file| file.path.starts_with(out)) {
-        return refuse(format!("{} holds the source {}", out.display(), file.path.display()));
+/// Removes every file that is ours, then the folders that are empty after that.
+fn remove_all(out: &Path, held: &Inventory) -> std::io::Result<()> {
+    if !Disk.is_folder(out)? {
+        return Ok(());
     }
+    for path in &held.ours {
+        Disk.remove_file(&out.join(path))?;
+    }
+    for path in &held.folders {
+        Disk.remove_folder(&out.join(path))?;
+    }
+    if Disk.is_folder(&out.join(CACHE))? {
+        Disk.remove_tree(&out.join(CACHE))?;
+    }
+    Disk.remove_folder(out)
+}
+
+fn refuse(what: String) -> Stop {
+    Stop::refused(what)
+        .help("--clean-all removes the whole output folder; choose one that holds outputs only")
+}
+
+/// The folder somebody stands in is not taken away.
+pub(super) fn refuse_current_folder(out: &Path) -> Result<(), Stop> {
     if std::env::current_dir().is_ok_and(|here| here.starts_with(out)) {
-        return refuse(format!("{} holds the current folder", out.display()));
-    }
-    if out.join(project::FILE).exists() || out.join(".git").exists() || out.parent().is_none() {
-        return refuse(format!("{} is more than an output folder", out.display()));
+        return Err(refuse(format!("{} holds the current folder", out.display())));
     }
     Ok(())
 }

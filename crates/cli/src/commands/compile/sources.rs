@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use stave_diag::{Diagnostic, SourceId, Sources};
 
+use super::emit;
+use super::overlap::OutputFolder;
 use crate::args::SourcePaths;
 use crate::exit::Stop;
 use crate::files::{self, SourceText};
@@ -71,15 +73,20 @@ pub(crate) fn read(
     Ok(read)
 }
 
-/// The files to compile. What lies in the output folder was made by a compile and is no source.
+/// The files to compile. What emitters write into the output folder is no source; another file there that could be
+/// one is a reason to refuse the folder.
 fn find(paths: &[PathBuf], out: &Path) -> Result<Vec<(PathBuf, SourceKind)>, Stop> {
     let mut found = BTreeSet::new();
+    let folder = OutputFolder::new(out);
     for path in files::expand(paths)? {
         let absolute = path
             .canonicalize()
             .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
-        if absolute.starts_with(out) && !paths.contains(&path) {
-            continue;
+        if let Some(inside) = folder.inside(&absolute) {
+            if emit::owned(&inside) && !paths.contains(&path) {
+                continue;
+            }
+            return Err(folder.refuse(&absolute));
         }
         let Some(kind) = SourceKind::of(&absolute) else {
             let stop = Stop::invalid(format!("{} is not a source that can be compiled", path.display()));

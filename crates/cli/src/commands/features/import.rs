@@ -3,8 +3,7 @@
 //! Invariant: the whole file is read and judged before the first row is written. Writing a row twice is writing it
 //! once, so an import that was interrupted is finished by doing it again.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use stave_canon::{Object, Timestamp, Value};
@@ -14,10 +13,12 @@ use stave_stores::{TableFault, csv_rows, parquet_rows};
 use super::arguments::Import;
 use super::{group_of, store};
 use crate::exit::{Exit, Stop};
-use crate::terminal;
+use crate::{files, terminal};
 
 /// How many rows are written in one transaction.
 const BATCH: usize = 1000;
+/// The longest line of a table in JSON.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 type Rows = Box<dyn Iterator<Item = Result<Object, TableFault>>>;
 
@@ -80,10 +81,7 @@ fn judge(arguments: &Import, group: &FeatureGroup, at: Option<Timestamp>) -> Res
 }
 
 fn rows(path: &Path) -> Result<Rows, Stop> {
-    let open = || {
-        File::open(path)
-            .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))
-    };
+    let open = || files::open_plain(path).map_err(|error| error.about(path));
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let refuse = |fault: TableFault| refused(path, &fault);
     Ok(match extension.as_str() {
@@ -98,7 +96,7 @@ fn rows(path: &Path) -> Result<Rows, Stop> {
 }
 
 fn json_rows(input: impl BufRead) -> impl Iterator<Item = Result<Object, TableFault>> {
-    let lines = input.lines().enumerate();
+    let lines = bounded_lines(input).enumerate();
     lines.filter(|(_, line)| line.as_ref().map_or(true, |line| !line.trim().is_empty())).map(
         |(index, line)| {
             let fault = |reason: String| TableFault { row: Some(index + 1), reason };
@@ -110,6 +108,26 @@ fn json_rows(input: impl BufRead) -> impl Iterator<Item = Result<Object, TableFa
             }
         },
     )
+}
+
+/// The lines of a table, none of them longer than the bound. The first one that is ends them.
+fn bounded_lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
+    let mut has_ended = false;
+    std::iter::from_fn(move || {
+        if has_ended {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let read = input.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut bytes);
+        let line = read.and_then(|_| {
+            if bytes.len() as u64 > MAX_LINE_BYTES {
+                return Err(io::Error::other(format!("the line is longer than {MAX_LINE_BYTES} bytes")));
+            }
+            String::from_utf8(bytes).map_err(|_| io::Error::other("the line is not UTF-8 text"))
+        });
+        has_ended = line.as_ref().map_or(true, String::is_empty);
+        (!matches!(&line, Ok(line) if line.is_empty())).then_some(line)
+    })
 }
 
 fn refused(path: &Path, fault: &TableFault) -> Stop {

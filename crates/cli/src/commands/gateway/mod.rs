@@ -17,6 +17,7 @@ pub(crate) use self::stats::Stats as GatewayStats;
 use super::run::asked_to_end;
 use crate::args::{Gateway as Arguments, GatewayAction};
 use crate::exit::{Exit, Stop};
+use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::Project;
 use crate::terminal::{self, Terminal};
@@ -32,10 +33,11 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     let project = config::project(&arguments.project)?;
     let config = config::read(&project)?;
     let folder = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-    std::fs::create_dir_all(&folder)
+    files::create_private_folder(&folder)
         .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let path = folder.join(FILE);
+    files::prepare_database(&path)?;
     let evidence = Evidence::open(&path, Arc::clone(&clock), EvidenceSettings::default())
         .map_err(|error| Stop::internal(format!("{}: {error}", path.display())))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -78,7 +78,7 @@ pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop>
     };
     let evidence = Evidence::of_file(&path, &query).map_err(|error| Stop::internal(error.to_string()))?;
     if let Some(file) = &arguments.html {
-        files::write_atomic(file, &page(&evidence))?;
+        files::write_private(file, &page(&evidence))?;
     }
     if arguments.place.json {
         terminal::out(&evidence.to_value().to_string());

@@ -17,6 +17,7 @@ use self::arguments::{Issue, KeysAction, List, Revoke, Rotate};
 pub(crate) use self::signing::{read_public, read_secret};
 use crate::commands::runs::Place;
 use crate::exit::{Exit, Stop};
+use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{self, Project};
 use crate::table;
@@ -59,9 +60,10 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
         expires_at: arguments.expires.map(|period| period.after(now)).transpose()?,
     };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
+        files::create_private_folder(folder)
             .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
     }
+    files::prepare_database(&path)?;
     let issued = store(&path)?.issue(&new, &RandomIds, now).map_err(|error| stop(&error))?;
     say(&issued, "issued", arguments.place.json);
     Ok(Exit::Fine)

@@ -79,6 +79,8 @@ pub(super) struct List {
 pub(super) enum Status {
     Running,
     Interrupted,
+    Queued,
+    Quarantined,
     Waiting,
     Ok,
     Error,
@@ -89,6 +91,9 @@ pub(super) enum Status {
 pub(super) struct Show {
     /// The run's id, or the beginning of it
     pub(super) run: String,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -100,6 +105,9 @@ pub(super) struct Report {
     /// The file to write; stdout when absent
     #[arg(long, short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    /// Show restricted values too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -108,6 +116,9 @@ pub(super) struct Report {
 pub(super) struct GoOn {
     /// The run's id, or the beginning of it
     pub(super) run: String,
+    /// Resume the run even if it is quarantined, because the processes that drove it died
+    #[arg(long)]
+    pub(super) force: bool,
     #[command(flatten)]
     pub(super) with: With,
 }
@@ -142,14 +153,20 @@ pub(super) struct Replay {
 pub(super) struct Approve {
     /// The run's id, or the beginning of it
     pub(super) run: String,
-    /// The node that waits
+    /// The node that asks; `each[3].ask` is a node that asks for an item of a list or as a tool
     pub(super) node: String,
+    /// The digest of the question that is decided, as `stave runs show` has it. Needed when the question has changed
+    #[arg(long)]
+    pub(super) digest: Option<String>,
     /// Do not let it go on
     #[arg(long)]
     pub(super) deny: bool,
     /// Why
     #[arg(long)]
     pub(super) comment: Option<String>,
+    /// Who decides; the user of this machine when absent
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
     /// Write the decision down and leave the run to `stave runs resume`
     #[arg(long)]
     pub(super) no_resume: bool,

@@ -33,6 +33,7 @@ pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
 
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let mut removed = Removed::default();
+    let (mut before, mut after) = (0, 0);
     if let Some(archive) = Archive::open(&arguments.place)? {
         let Keeper::Embedded { journal, .. } = &archive.keeper else {
             return Err(Stop::invalid("Restate takes runs away by itself")
@@ -46,15 +47,22 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
             keep: arguments.keep.or(keep).unwrap_or(0),
             max_bytes: settings.max_bytes,
         };
+        before = journal.file_bytes().await.map_err(|error| stop(&error))?;
         removed = journal.retain(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
         journal.shrink().await.map_err(|error| stop(&error))?;
+        after = journal.file_bytes().await.map_err(|error| stop(&error))?;
     }
     if arguments.place.json {
-        let value = Value::from_iter([("runs", removed.runs), ("documents", removed.documents)]);
+        let value = Value::from_iter([
+            ("runs", Value::from(removed.runs)),
+            ("documents", removed.documents.into()),
+            ("bytes_before", before.into()),
+            ("bytes_after", after.into()),
+        ]);
         terminal::out(&value.to_string());
     } else {
         terminal::error(&format!(
-            "{} runs and {} documents were taken away",
+            "{} runs and {} documents were removed; the database has {after} bytes, {before} before",
             removed.runs, removed.documents
         ));
     }

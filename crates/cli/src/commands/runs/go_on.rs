@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stave_canon::{Clock, Value};
-use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun};
+use stave_runtime::journal::{Decision, JournalError, Question, RunStatus, StoredRun, questions};
 use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
 use super::arguments::{Approve, GoOn, Replay, With};
@@ -21,6 +21,9 @@ pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit,
     let archive = Archive::existing(&arguments.with.place)?;
     let run = archive.run(&arguments.run).await?;
     let id = run.summary.id.clone();
+    if arguments.force {
+        archive.runs.unquarantine(&id).await.map_err(|error| stop(&error))?;
+    }
     drive(
         &archive,
         &run,
@@ -53,29 +56,32 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
 pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.with.place)?;
     let run = archive.run(&arguments.run).await?;
-    let node = run.document.node(&arguments.node).filter(|node| node.kind == "human.approve");
-    if node.is_none() {
-        let nodes = run.document.graph.nodes.iter().filter(|node| node.kind == "human.approve");
-        let names: Vec<&str> = nodes.map(|node| node.id.as_str()).collect();
-        let message = format!("`{}` is not a node that asks a person", arguments.node);
-        return Err(Stop::invalid(message).help(match names.as_slice() {
-            [] => "this run asks nobody".to_owned(),
-            names => format!("the nodes that do are {}", names.join(", ")),
+    let path = questions::path_of(&arguments.node);
+    let is_known = run.questions.iter().any(|question| question.path == path)
+        || run.decisions.iter().any(|(decided, _)| *decided == path);
+    if !is_known && !run.summary.status.is_terminal() {
+        let open: Vec<String> = run.open_questions().map(Question::address).collect();
+        let message = format!("`{}` does not ask a person now", arguments.node);
+        return Err(Stop::invalid(message).help(match open.as_slice() {
+            [] => "this run asks nobody now".to_owned(),
+            open => format!("the run waits at {}", open.join(", ")),
         }));
     }
     let decision = Decision {
         approved: !arguments.deny,
         comment: arguments.comment.clone(),
         decided_at: SystemClock.now(),
+        digest: arguments.digest.clone(),
+        decided_by: Some(arguments.by.clone().unwrap_or_else(user)),
     };
-    let decided = archive.runs.decide(&run.summary.id, &arguments.node, decision.clone()).await;
+    let decided = archive.runs.decide(&run.summary.id, &path, decision.clone()).await;
     let decided = decided.map_err(|error| stop(&error))?;
     if decided.approved != decision.approved {
         let word = if decided.approved { "approved" } else { "denied" };
         let message = format!("`{}` was {word} before, at {}", arguments.node, decided.decided_at);
         return Err(Stop::invalid(message));
     }
-    // A run that some process is driving reads its decisions when it is resumed.
+    // The process that drives a run takes its decisions up before it lets the run wait.
     if arguments.no_resume || run.summary.status == RunStatus::Running {
         if arguments.with.place.json {
             let value = Value::from_iter([
@@ -100,6 +106,12 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         }
     })
     .await
+}
+
+/// Who sits at the command line, as far as the system says.
+fn user() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    format!("user:{}", named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned()))
 }
 
 /// Fills the ports for a run's document, lets the engine work, and prints the report.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stave_canon::{Clock, Value};
 use stave_runtime::journal::{
-    Journal as _, JournalError, RunFilter, RunStatus, Runs as _, SqliteJournal, StoredRun, codec,
+    Journal as _, JournalError, Pause, RunFilter, RunStatus, Runs as _, SqliteJournal, StoredRun, codec,
 };
 use stave_runtime::state::{Commit, SqliteStore, StateError, Write};
 use stave_scale::RestateEngine;
@@ -34,7 +34,7 @@ pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
         lines.push('\n');
     }
     if let Some(path) = &arguments.out {
-        files::write_atomic(path, &lines)?;
+        files::write_private(path, &lines)?;
     }
     match (&arguments.out, arguments.place.json) {
         (Some(path), true) => {
@@ -128,13 +128,20 @@ pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
 /// Moves one run. Restate has it before the journal forgets it, and knows it when it is handed over again.
 async fn move_run(journal: &SqliteJournal, engine: &RestateEngine, id: &str) -> Result<(), JournalError> {
     let is_waiting = journal.show(id).await?.summary.status == RunStatus::Waiting;
-    let stored = journal.claim(id).await?;
+    let (stored, driver) = journal.claim(id, SystemClock.now()).await?;
+    let idle = stored.idle.clone();
     match engine.adopt(stored).await {
-        Ok(()) => journal.forget(id).await,
+        Ok(()) => {
+            journal.forget(id).await?;
+            driver.settle();
+            Ok(())
+        }
         Err(error) => {
             // Whoever resumes it finds it as it was.
             if is_waiting {
-                journal.suspend(id).await?;
+                let pause = Pause { idle: &idle, known: &[], at: SystemClock.now() };
+                journal.suspend(id, pause).await?;
+                driver.settle();
             }
             Err(error)
         }

@@ -14,6 +14,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
         flow: arguments.flow.clone(),
         status: arguments.status.map(RunStatus::from),
         limit: Some(arguments.limit),
+        ..RunFilter::default()
     };
     let runs = match Archive::open(&arguments.place)? {
         Some(archive) => archive.runs.list(filter).await.map_err(|error| stop(&error))?,
@@ -39,6 +40,7 @@ pub(super) fn summary_value(run: &RunSummary) -> Value {
         ("ended_at", run.ended_at.map(|at: Timestamp| at.to_string()).into()),
         ("steps", run.steps.into()),
         ("replay_of", run.replay_of.clone().into()),
+        ("crashes", run.crashes.into()),
     ])
 }
 
@@ -47,6 +49,8 @@ impl From<Status> for RunStatus {
         match status {
             Status::Running => RunStatus::Running,
             Status::Interrupted => RunStatus::Interrupted,
+            Status::Queued => RunStatus::Queued,
+            Status::Quarantined => RunStatus::Quarantined,
             Status::Waiting => RunStatus::Waiting,
             Status::Ok => RunStatus::Ok,
             Status::Error => RunStatus::Error,

@@ -13,6 +13,7 @@ use stave_runtime::{NodeReport, RunReport, Status};
 
 use super::Archive;
 use super::arguments::Report;
+use super::show::decided;
 use crate::exit::{Exit, Stop};
 use crate::{files, terminal};
 
@@ -23,9 +24,10 @@ const LONGEST_VALUE: usize = 20_000;
 pub(super) async fn report(arguments: &Report) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
     let run = archive.run(&arguments.run).await?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     let page = page(&run);
     if let Some(path) = &arguments.out {
-        files::write_atomic(path, &page)?;
+        files::write_private(path, &page)?;
     }
     match (&arguments.out, arguments.place.json) {
         (out, true) => terminal::out(&answer(&run.summary.id, out.as_deref(), page).to_string()),
@@ -84,6 +86,9 @@ fn head(page: &mut String, run: &StoredRun, report: &RunReport) {
         let _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));
     }
     page.push_str("</dl>\n");
+    for (node, decision) in &run.decisions {
+        let _ = writeln!(page, "<p>{}</p>", escaped(&decided(node, decision)));
+    }
     match &report.result {
         Ok(output) => value(page, "output", output),
         Err(failed) => {

@@ -1,7 +1,7 @@
 //! `stave runs show`.
 
 use stave_canon::{Object, Value};
-use stave_runtime::journal::{RunStatus, StoredRun};
+use stave_runtime::journal::{Decision, Question, RunStatus, StoredRun, questions};
 
 use super::Archive;
 use super::arguments::Show;
@@ -13,6 +13,7 @@ use crate::terminal::{self, Terminal};
 pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
     let archive = Archive::existing(&arguments.place)?;
     let run = archive.run(&arguments.run).await?;
+    let run = if arguments.show_restricted { run } else { run.redacted() };
     if arguments.place.json {
         terminal::out(&value(&run).to_string());
         return Ok(Exit::Fine);
@@ -24,16 +25,51 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         terminal::error(&format!("replays {original}"));
     }
     terminal::error(&format!("request {}", run.request));
+    for (path, decision) in &run.decisions {
+        terminal::error(&decided(&questions::address(path), decision));
+    }
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
-        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => {
+        RunStatus::Running
+        | RunStatus::Interrupted
+        | RunStatus::Queued
+        | RunStatus::Quarantined
+        | RunStatus::Waiting => {
             terminal::error(&crate::table::nodes(&run.report(), terminal.stderr));
+            for question in run.open_questions() {
+                print_question(&summary.id, question);
+            }
             if summary.status == RunStatus::Interrupted {
                 terminal::error(&format!("`stave runs resume {}` goes on with it", summary.id));
+            }
+            if summary.status == RunStatus::Quarantined {
+                let crashes = summary.crashes;
+                terminal::error(&format!("the process that drove it died {crashes} times in a row"));
+                terminal::error(&format!("`stave runs resume {} --force` resumes it anyway", summary.id));
             }
         }
     }
     Ok(Exit::Fine)
+}
+
+/// What a person is asked, about which values, and how to decide it.
+fn print_question(run: &str, question: &Question) {
+    let text = question.text.as_deref().unwrap_or("may this go on?");
+    terminal::error(&format!("{} asks: {text}", question.address()));
+    terminal::error(&format!("  values {}", Value::Object(question.values.clone())));
+    terminal::error(&format!(
+        "  `stave runs approve {run} '{}' --digest {}` lets it go on, with --deny it does not",
+        question.address(),
+        question.digest
+    ));
+}
+
+/// One decision as a line.
+pub(super) fn decided(node: &str, decision: &Decision) -> String {
+    let word = if decision.approved { "approved" } else { "denied" };
+    let by = decision.decided_by.as_deref().unwrap_or("somebody");
+    let comment = decision.comment.as_deref().map(|comment| format!(": {comment}")).unwrap_or_default();
+    format!("`{node}` was {word} by {by} at {}{comment}", decision.decided_at)
 }
 
 /// The report of the run, what was asked, and what each node gave.
@@ -50,6 +86,10 @@ fn value(run: &StoredRun) -> Value {
         let outputs = step.outputs.as_ref().ok()?;
         Some((step.node.clone(), Value::Object(outputs.clone())))
     });
+    let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();
+    object.insert("asks".into(), asks.into());
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));
+    let decisions = run.decisions.iter().map(|(path, decision)| decision.to_value(&questions::address(path)));
+    object.insert("decisions".into(), decisions.collect::<Vec<Value>>().into());
     value
 }

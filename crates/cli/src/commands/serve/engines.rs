@@ -7,7 +7,7 @@ use stave_exec::Document;
 use stave_runtime::database::Database;
 use stave_runtime::{EmbeddedEngine, Engine, Services};
 use stave_scale::{Client, Kept, ProjectKey, Projects};
-use stave_script::{PoolOptions, PythonPool};
+use stave_script::{PoolOptions, PythonPool, Templates};
 use stave_server::{Engines, Watched};
 
 use crate::exit::Stop;
@@ -17,7 +17,7 @@ use crate::services::{self, Models};
 use crate::storage::{self, Storage};
 use crate::tracing::Tracing;
 
-/// How many Python workers the flows that are served share.
+/// How many Python workers the flows of one tenant share.
 const PYTHON_WORKERS: usize = 8;
 
 #[derive(Debug)]
@@ -55,6 +55,8 @@ impl ProjectEngines {
     fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
         let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
         services.python = Arc::clone(&self.python);
+        // One pool for the whole server, so that its bound on workers holds for templates too.
+        services.templates = Arc::new(Templates::new(Arc::clone(&self.python)));
         services.tracer = self.tracing.tracer();
         Ok(services)
     }

@@ -9,11 +9,11 @@ use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
 use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
-use stave_server::{Archive, Catalog, Model};
+use stave_server::{Archive, Catalog, Model, Unserved};
 
-use super::context;
 use super::engines::{ProjectEngines, ServedProjects, python};
 use super::rooms::Rooms;
+use super::{context, readiness};
 use crate::args::{EngineChoice, Serve};
 use crate::commands::run;
 use crate::exit::Stop;
@@ -35,7 +35,8 @@ pub(super) struct Flows {
     /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
     is_tolerant: bool,
     engine: EngineChoice,
-    python: Arc<PythonPool>,
+    /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
+    python: BTreeMap<String, Arc<PythonPool>>,
     /// The projects whose runs Restate hands out.
     projects: Arc<ServedProjects>,
     tracing: Tracing,
@@ -43,6 +44,8 @@ pub(super) struct Flows {
     archives: BTreeMap<PathBuf, Arc<Archive>>,
     /// What each file was last served as.
     served: BTreeMap<PathBuf, Arc<Model>>,
+    /// The files that are not served as they are.
+    unserved: Vec<Unserved>,
 }
 
 /// What came of reading the files.
@@ -83,11 +86,12 @@ impl Flows {
             live: arguments.live,
             is_tolerant,
             engine: arguments.engine.clone(),
-            python: python()?,
+            python: BTreeMap::new(),
             projects: Arc::default(),
             tracing,
             archives: BTreeMap::new(),
             served: BTreeMap::new(),
+            unserved: Vec::new(),
         })
     }
 
@@ -100,6 +104,7 @@ impl Flows {
     pub(super) fn load(&mut self, before: Option<&Catalog>, terminal: Terminal) -> Result<Loaded, Stop> {
         let files = documents(&self.paths)?;
         let mut served: BTreeMap<PathBuf, Arc<Model>> = BTreeMap::new();
+        let mut unserved = Vec::new();
         let (mut is_whole, mut is_changed) = (true, before.is_none());
         for file in files {
             let known = self.served.get(&file).cloned();
@@ -110,6 +115,9 @@ impl Flows {
                 }
                 Err(stop) => {
                     is_whole = false;
+                    let kept =
+                        known.as_ref().filter(|_| before.is_some()).map(|known| known.name().to_owned());
+                    unserved.push(self.unserved(&file, kept, stop.to_string()));
                     // At the beginning there is nothing to fall back on.
                     match known.filter(|_| before.is_some()) {
                         Some(known) => {
@@ -125,15 +133,41 @@ impl Flows {
                 }
             }
         }
-        is_changed |= served.len() != self.served.len();
         let mut catalog = Catalog::new(self.archives.values().cloned().collect());
         let mut names = Vec::new();
-        for model in served.values() {
-            names.push(format!("`{}`", model.name()));
-            catalog.add(Arc::clone(model)).map_err(|error| Stop::invalid(error.to_string()))?;
+        // Of two flows of one name, the one that was served stays; else the first by its path.
+        let mut ordered: Vec<(&PathBuf, &Arc<Model>)> = served.iter().collect();
+        ordered.sort_by_key(|(file, _)| !self.served.contains_key(*file));
+        let mut refused = Vec::new();
+        for (file, model) in ordered {
+            match catalog.add(Arc::clone(model)) {
+                Ok(()) => names.push(format!("`{}`", model.name())),
+                Err(error) => refused.push((file.clone(), error.to_string())),
+            }
         }
+        names.sort();
+        for (file, reason) in refused {
+            is_whole = false;
+            let stop = Stop::invalid(format!("{} is not served: {reason}", file.display()))
+                .help("give one of them another `metadata.name`");
+            if before.is_none() && !self.is_tolerant {
+                return Err(stop);
+            }
+            terminal.stop(&stop);
+            unserved.push(self.unserved(&file, None, reason));
+            // It comes later than the other one also when it is read again.
+            served.remove(&file);
+        }
+        is_changed |= served.len() != self.served.len() || unserved != self.unserved;
+        self.unserved.clone_from(&unserved);
         self.served = served;
-        Ok(Loaded { catalog, names, is_whole, is_changed })
+        Ok(Loaded { catalog: catalog.with_unserved(unserved), names, is_whole, is_changed })
+    }
+
+    fn unserved(&self, file: &Path, served: Option<String>, reason: String) -> Unserved {
+        let project = self.project(file, &mut Sources::new(), &mut Vec::new()).ok();
+        let tenant = project.map(|project| project.tenant().to_owned());
+        Unserved { tenant, file: file.display().to_string(), served, reason }
     }
 
     /// The flow in a text that stands in a file or is to stand there.
@@ -174,11 +208,12 @@ impl Flows {
         about: Option<String>,
     ) -> Result<Arc<Model>, Stop> {
         let context = context::sources(&project, &document);
+        let unready = readiness::lacks(&project, &document, &self.models(&project));
         let archive = self.archive(project)?;
         let name = document.flow.name.clone();
         let alias = service_name(&document);
         let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias).about(about)))
+        Ok(Arc::new(model.alias(alias).about(about).unready(unready)))
     }
 
     /// The files that the paths stand for.
@@ -210,6 +245,15 @@ impl Flows {
         self.served_as(project, document, about)
     }
 
+    /// Who answers the model calls of a project.
+    fn models(&self, project: &Project) -> Models {
+        match (&self.replay, &project.settings.replay) {
+            (Some(path), _) => Models::Replay(path.clone()),
+            (None, Some(path)) if !self.live => Models::Replay(project.root.join(path)),
+            _ => Models::Live,
+        }
+    }
+
     /// Where the runs of a project are kept.
     fn archive(&mut self, project: Project) -> Result<Arc<Archive>, Stop> {
         if let Some(archive) = self.archives.get(&project.root) {
@@ -221,13 +265,12 @@ impl Flows {
             Some(client) => Arc::new(restate::runs(client, &project)),
             None => Arc::new(storage::journal(&project, &database)),
         };
-        let models = match (&self.replay, &project.settings.replay) {
-            (Some(path), _) => Models::Replay(path.clone()),
-            (None, Some(path)) if !self.live => Models::Replay(project.root.join(path)),
-            _ => Models::Live,
-        };
+        let models = self.models(&project);
         let (root, tenant) = (project.root.clone(), project.tenant().to_owned());
-        let python = Arc::clone(&self.python);
+        let python = match self.python.get(&tenant) {
+            Some(python) => Arc::clone(python),
+            None => Arc::clone(self.python.entry(tenant.clone()).or_insert(python()?)),
+        };
         let tracing = self.tracing.clone();
         let engines = ProjectEngines::new(project, database, models, python, client, tracing);
         let engines = Arc::new(engines);

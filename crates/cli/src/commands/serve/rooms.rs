@@ -59,7 +59,7 @@ impl Rooms {
 fn belongs(folder: &Path, tenant: &str) -> Result<bool, Stop> {
     let path = folder.join(OWNER);
     let failed = |error: std::io::Error| Stop::internal(format!("{}: {error}", path.display()));
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    files::create_private_folder(folder).map_err(failed)?;
     match std::fs::File::create_new(&path) {
         Ok(mut file) => {
             let name = Value::from_iter([("tenant", tenant)]);

@@ -21,7 +21,7 @@ use crate::args::Serve;
 use crate::commands::compile::preview::preview;
 use crate::commands::edit::ask;
 use crate::exit::{Exit, Stop};
-use crate::files;
+use crate::files::{self, ReadError};
 use crate::project::Project;
 use crate::source_kind::SourceKind;
 use crate::terminal::Terminal;
@@ -215,14 +215,10 @@ impl Workspace for ProjectWorkspace {
 
     fn read(&self, path: &str) -> Result<String, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
-        let found = std::fs::metadata(&file).map_err(|_| WorkspaceError::NotFound(path.to_owned()))?;
-        if !found.is_file() {
-            return Err(WorkspaceError::NotFound(path.to_owned()));
-        }
-        if found.len() > FILE_BYTES {
-            return Err(WorkspaceError::NotText);
-        }
-        let bytes = std::fs::read(&file).map_err(|_| WorkspaceError::NotFound(path.to_owned()))?;
+        let bytes = files::read_plain(&file, FILE_BYTES).map_err(|error| match error {
+            ReadError::TooLarge(_) => WorkspaceError::NotText,
+            ReadError::Io(_) | ReadError::NotPlain(_) => WorkspaceError::NotFound(path.to_owned()),
+        })?;
         String::from_utf8(bytes).map_err(|_| WorkspaceError::NotText)
     }
 

@@ -1,6 +1,5 @@
 //! System documents and bundles from files. They may be far larger than flows.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use stave_canon::Value;
@@ -9,6 +8,7 @@ use stave_system::{Document, LoadError, strip};
 
 use super::admission;
 use crate::exit::Stop;
+use crate::files;
 use crate::project::Project;
 
 /// The largest document that is read.
@@ -23,16 +23,9 @@ pub(crate) enum Artefact {
 
 /// The text of a document or bundle.
 pub(crate) fn read(path: &Path) -> Result<String, Stop> {
-    let name = path.display();
-    let fail = |error: std::io::Error| Stop::invalid(format!("{name} can not be read: {error}"));
-    let file = std::fs::File::open(path).map_err(fail)?;
-    let size = file.metadata().map_err(fail)?.len();
-    if size > MAX_BYTES {
-        return Err(Stop::invalid(format!("{name} is larger than {MAX_BYTES} bytes")));
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(fail)?;
-    Ok(text)
+    let bytes = files::read_named(path, MAX_BYTES).map_err(|error| error.about(path))?;
+    String::from_utf8(bytes)
+        .map_err(|_| Stop::invalid(format!("{} can't be read: it is not UTF-8 text", path.display())))
 }
 
 /// A document or a bundle that keeps every rule of the specification, and that the project lets in.

@@ -8,7 +8,7 @@ use stave_canon::{Timestamp, Value};
 use stave_exec::Document;
 use stave_exec::dataflow::EdgeData;
 use stave_runtime::journal::{
-    CallRecord, Ending, Going, Journal, JournalError, NewRun, StepRecord, StoredRun,
+    CallRecord, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, StepRecord, StoredRun,
 };
 use stave_runtime::state::Commit;
 use stave_runtime::{NodeReport, RunReport, Signal, Status};
@@ -97,11 +97,15 @@ impl Journal for EdgeLog {
         true
     }
 
-    async fn begin(&self, _: &NewRun) -> Result<(), JournalError> {
+    async fn begin(&self, _: &NewRun) -> Result<Driver, JournalError> {
+        Ok(Driver::unkept())
+    }
+
+    async fn start(&self, _: &str, _: Timestamp) -> Result<(), JournalError> {
         Ok(())
     }
 
-    async fn claim(&self, run: &str) -> Result<StoredRun, JournalError> {
+    async fn claim(&self, run: &str, _: Timestamp) -> Result<(StoredRun, Driver), JournalError> {
         Err(JournalError::UnknownRun(run.to_owned()))
     }
 
@@ -115,8 +119,8 @@ impl Journal for EdgeLog {
         Ok(())
     }
 
-    async fn suspend(&self, _: &str) -> Result<(), JournalError> {
-        Ok(())
+    async fn suspend(&self, _: &str, _: Pause<'_>) -> Result<bool, JournalError> {
+        Ok(false)
     }
 
     async fn end(&self, _: &str, _: &Ending, _: &[NodeReport], _: Timestamp) -> Result<bool, JournalError> {

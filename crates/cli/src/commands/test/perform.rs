@@ -83,7 +83,8 @@ fn decisions(test: &FlowTest) -> HashMap<String, Decision> {
     let entries = test.decisions.as_ref().and_then(Tree::entries).unwrap_or_default();
     let decided = entries.iter().map(|entry| {
         let approved = entry.value.text().is_some_and(|word| word.as_str() == "approve");
-        (entry.key.value.clone(), Decision { approved, comment: None, decided_at: SystemClock.now() })
+        let (decided_by, decided_at) = (Some("test".to_owned()), SystemClock.now());
+        (entry.key.value.clone(), Decision { approved, comment: None, decided_at, decided_by, digest: None })
     });
     decided.collect()
 }
@@ -159,10 +160,10 @@ fn replies(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Recor
         all.exchanges.extend(read.map_err(|error| format!("`models`: {}", error.message))?.exchanges);
     }
     if let Some(path) = recording {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let name = test.recording.as_ref().map_or("", Text::as_str);
-            format!("{name} can not be read: {error}; `stave test --record` writes it")
-        })?;
+        let name = test.recording.as_ref().map_or("", Text::as_str);
+        let bytes = files::read_plain(path, files::MAX_FILE_BYTES)
+            .map_err(|error| format!("{name} {error}; `stave test --record` writes it"))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8 text"))?;
         let read = Recording::parse(&text);
         let read = read.map_err(|error| format!("{}: {error}", path.display()))?;
         all.exchanges.extend(read.exchanges);
@@ -190,16 +191,12 @@ impl World {
             Answering::Listening(listening) => {
                 let heard = listening.replies();
                 if let Some(path) = &self.recording {
-                    if let Some(folder) = path.parent() {
-                        let made = std::fs::create_dir_all(folder);
-                        made.map_err(|error| Stop::internal(format!("{}: {error}", folder.display())))?;
-                    }
                     if let Some(recorder) = &self.recorder {
-                        files::write_atomic(path, &recorder.recording().to_yaml())?;
+                        files::write_private(path, &recorder.recording().to_yaml())?;
                     }
                     if !heard.is_empty() {
                         let text = stave_canon::pretty_insertion_utf8(&Value::Array(heard.clone()));
-                        files::write_atomic(&beside(path), &text)?;
+                        files::write_private(&beside(path), &text)?;
                     }
                 }
                 let _ = turns;

@@ -3,10 +3,12 @@
 //!
 //! Labels are where authors put them: on context fields, ports and state. They travel along edges, through
 //! templates, operations, code, tool calls and state records. An output without a label of its own is as
-//! sensitive as everything its node reads; one with a label is what the label says, since only the author
-//! can know what a node takes out. Which branch a condition takes tells something about its value too; that
+//! sensitive as everything its node reads. A label of its own can raise that; only the project can let it lower it,
+//! since who writes a flow does not decide what leaves it. Which branch a condition takes tells something about its value too; that
 //! is not followed. A flow without labels is not looked at.
 
+mod levels;
+mod lowered;
 mod path;
 mod reads;
 mod receivers;
@@ -20,6 +22,7 @@ use super::subject::Subject;
 use crate::model::Sensitivity;
 use path::Label;
 
+pub use levels::{Levels, levels};
 pub use scopes::Scopes;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -28,6 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
     if is_labelled(subject) {
         let labels = travel::travel(subject);
+        lowered::check(subject, &labels, diagnostics);
         receivers::check(subject, &labels, diagnostics);
     }
 }
@@ -35,7 +39,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn is_labelled(subject: &Subject<'_>) -> bool {
     let sensitive = |level: Option<Sensitivity>| level.is_some_and(|level| level > Sensitivity::Public);
     let context = &subject.flow.context.sensitivity;
-    context.iter().any(|(_, level)| sensitive(Some(level.value)))
+    !subject.options.scopes.fields.is_empty()
+        || context.iter().any(|(_, level)| sensitive(Some(level.value)))
         || subject.nodes().any(|node| {
             let ports = node.inputs.iter().chain(&node.outputs).chain(&node.error);
             let mut levels = ports.map(|port| port.sensitivity.map(|level| level.value));

@@ -1,14 +1,17 @@
 //! Everyone who is given data, and whether they may have it.
 
 use stave_diag::{Diagnostic, Span};
+use stave_script::Read;
+use stave_script::address::written_host;
 
 use super::leak;
 use super::path::Label;
-use super::reads::{self, Read};
-use super::scopes::host_of;
+use super::reads;
+use super::scopes::FEATURES;
 use super::travel::Labels;
 use crate::check::subject::{Subject, tools};
-use crate::model::{Model, Node, Prompt, Sensitivity, Text, Transform};
+use crate::model::{Model, Node, Prompt, Sensitivity, Text};
+use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
@@ -16,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mu
             models(subject, labels, node, prompt, diagnostics);
             outside_tools(subject, labels, node, diagnostics);
         }
-        host(subject, labels, node, diagnostics);
+        outside(subject, labels, node, diagnostics);
         state(labels, node, diagnostics);
     }
     ports(subject, labels, diagnostics);
@@ -69,12 +72,12 @@ fn receiver(subject: &Subject<'_>, model: Option<&Model>) -> Receiver {
         None => scopes.default_model.clone().unwrap_or_default(),
     };
     let takes = scopes.model(&provider, endpoint.as_deref());
-    let name = match (provider.as_str(), endpoint.as_deref().and_then(host_of)) {
+    let name = match (provider.as_str(), endpoint.as_deref().and_then(written_host)) {
         ("", _) => "the project's default model".to_owned(),
         (_, Some(host)) => format!("the model at `{host}`"),
         (provider, None) => format!("a model of `{provider}`"),
     };
-    let table = match endpoint.as_deref().and_then(host_of) {
+    let table = match endpoint.as_deref().and_then(written_host) {
         Some(host) => format!("`\"{host}\" = …` under `[accepts.hosts]`"),
         None if provider.is_empty() => "its provider under `[accepts.providers]`".to_owned(),
         None => format!("`{provider} = …` under `[accepts.providers]`"),
@@ -88,34 +91,15 @@ fn receiver(subject: &Subject<'_>, model: Option<&Model>) -> Receiver {
 fn outside_tools(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
     let Some(label) = labels.asked.get(node.id.as_str()) else { return };
     for mcp in tools(node).filter_map(|tool| tool.mcp.as_ref()) {
-        let name = mcp.as_str();
-        let receiver = Receiver {
-            name: format!("the tool `{name}`"),
-            takes: subject.options.scopes.tool(name),
-            help: format!("remove the tool, or write `\"{name}\" = …` under `[accepts.tools]` in stave.toml"),
-        };
+        let receiver = tool_receiver(subject, mcp.as_str());
         diagnostics.extend(judge(label, &receiver, mcp.span));
     }
 }
 
-fn host(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(address) = reads::address(node) else { return };
-    let operation = node.transform.as_ref().and_then(Transform::operation);
-    let Some(args) = operation.and_then(|operation| operation.args.as_ref()) else { return };
-    let host = host_of(address.as_str());
-    let (name, help) = match &host {
-        Some(host) => (
-            format!("the host `{host}`"),
-            format!(
-                "leave it out of the request, or write `\"{host}\" = …` under `[accepts.hosts]` in stave.toml"
-            ),
-        ),
-        None => (
-            "a host that only the run decides".to_owned(),
-            "write the host out, so that its scope is known".to_owned(),
-        ),
-    };
-    let receiver = Receiver { name, takes: subject.options.scopes.host(host.as_deref()), help };
+/// Whoever an operation sends its arguments to.
+fn outside(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some((op, args)) = reads::operation(node) else { return };
+    let Some(receiver) = receiver_of(subject, op, args) else { return };
     let mut told: Vec<Read> = Vec::new();
     for (read, span) in reads::of_arguments(args) {
         if told.contains(&read) {
@@ -126,6 +110,58 @@ fn host(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &m
             told.push(read);
         }
         diagnostics.extend(found);
+    }
+}
+
+/// The receiver of an operation's arguments; none when the operation works inside the flow.
+fn receiver_of(subject: &Subject<'_>, op: &str, args: &Tree) -> Option<Receiver> {
+    let scopes = &subject.options.scopes;
+    let text = |name: &str| args.get(name).and_then(Tree::text).map(Text::as_str);
+    let host = |key: &str| {
+        let host = text(key).and_then(written_host);
+        let (name, help) = match &host {
+            Some(host) => (
+                format!("the host `{host}`"),
+                format!(
+                    "leave it out of the request, or write `\"{host}\" = …` under `[accepts.hosts]` in stave.toml"
+                ),
+            ),
+            None => (
+                "a host that only the run decides".to_owned(),
+                "write the host out, so that its scope is known".to_owned(),
+            ),
+        };
+        Receiver { name, takes: scopes.host(host.as_deref()), help }
+    };
+    Some(match op {
+        op if op.starts_with("http.") => host("url"),
+        op if op.starts_with("opcua.") => host("endpoint"),
+        "mcp.call" => {
+            let written = |name: &str| text(name).filter(|text| !text.contains("${"));
+            match (written("server"), written("tool")) {
+                (Some(server), Some(tool)) => tool_receiver(subject, &format!("{server}/{tool}")),
+                _ => Receiver {
+                    name: "a tool that only the run decides".to_owned(),
+                    takes: scopes.tool(""),
+                    help: "write the server and the tool out, so that their scope is known".to_owned(),
+                },
+            }
+        }
+        op if op.starts_with("hopsworks.") => Receiver {
+            name: "the feature store".to_owned(),
+            takes: scopes.store(FEATURES),
+            help: "leave it out of the arguments, or write `features = …` under `[accepts.stores]` in stave.toml"
+                .to_owned(),
+        },
+        _ => return None,
+    })
+}
+
+fn tool_receiver(subject: &Subject<'_>, name: &str) -> Receiver {
+    Receiver {
+        name: format!("the tool `{name}`"),
+        takes: subject.options.scopes.tool(name),
+        help: format!("remove the tool, or write `\"{name}\" = …` under `[accepts.tools]` in stave.toml"),
     }
 }
 

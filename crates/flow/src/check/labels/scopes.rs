@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stave_script::address::written_host;
+
 use crate::model::Sensitivity;
 
 /// How sensitive data may be for each receiver that the project names. One that is not named takes private
@@ -14,9 +16,19 @@ pub struct Scopes {
     pub hosts: BTreeMap<String, Sensitivity>,
     /// By `server/tool` of tools that answer outside the flow.
     pub tools: BTreeMap<String, Sensitivity>,
+    /// By the kind of store that the project has: [`FEATURES`].
+    pub stores: BTreeMap<String, Sensitivity>,
+    /// By context field, the least that the project says about it. A flow can say more, not less.
+    pub fields: BTreeMap<String, Sensitivity>,
+    /// The outputs whose labels may be lower than what their nodes read, as `FLOW/NODE.OUTPUT`, with the project's
+    /// reason.
+    pub declassify: BTreeMap<String, String>,
     /// The provider and endpoint of prompts that name no model.
     pub default_model: Option<(String, Option<String>)>,
 }
+
+/// The feature store, in `stores`.
+pub(super) const FEATURES: &str = "features";
 
 /// What a receiver takes that nobody named.
 const UNNAMED: Sensitivity = Sensitivity::Private;
@@ -25,7 +37,7 @@ impl Scopes {
     /// An endpoint's own host decides before the provider whose protocol it speaks.
     #[must_use]
     pub fn model(&self, provider: &str, endpoint: Option<&str>) -> Sensitivity {
-        let host = endpoint.and_then(host_of).and_then(|host| self.hosts.get(&host));
+        let host = endpoint.and_then(written_host).and_then(|host| self.hosts.get(&host));
         host.or_else(|| self.providers.get(provider)).copied().unwrap_or(UNNAMED)
     }
 
@@ -38,39 +50,15 @@ impl Scopes {
     pub fn tool(&self, name: &str) -> Sensitivity {
         self.tools.get(name).copied().unwrap_or(UNNAMED)
     }
-}
 
-/// The host of an address, in small letters; `None` where a placeholder decides it, or when the text is no
-/// address.
-pub(super) fn host_of(address: &str) -> Option<String> {
-    let (_, rest) = address.split_once("://")?;
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    let known = !host.is_empty() && !authority.contains(['$', '{', '}']);
-    known.then(|| host.to_ascii_lowercase())
-}
+    /// Whether the project lets a node label this output lower than what it reads.
+    #[must_use]
+    pub fn declassifies(&self, flow: Option<&str>, node: &str, output: &str) -> bool {
+        flow.is_some_and(|flow| self.declassify.contains_key(&format!("{flow}/{node}.{output}")))
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_known_only_when_nothing_is_put_into_it() {
-        let table = [
-            ("https://API.example.com/v1?x=${y}", Some("api.example.com")),
-            ("http://user:word@127.0.0.1:80/", Some("127.0.0.1")),
-            ("http://[::1]:80/", Some("::1")),
-            ("https://${host}/x", None),
-            ("https://a.${host}/x", None),
-            ("${url}", None),
-            ("https:///x", None),
-        ];
-        for (address, host) in table {
-            assert_eq!(host_of(address).as_deref(), host, "{address}");
-        }
+    #[must_use]
+    pub fn store(&self, name: &str) -> Sensitivity {
+        self.stores.get(name).copied().unwrap_or(UNNAMED)
     }
 }

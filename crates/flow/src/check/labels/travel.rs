@@ -1,12 +1,13 @@
 //! Labels from where they are declared to everywhere they reach.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use stave_diag::Span;
+use stave_script::Read;
 
 use super::path::{Label, join, join_all};
-use super::reads::{self, Read};
-use crate::check::state_keys;
+use super::reads;
+use crate::check::state_keys::RecordPattern;
 use crate::check::subject::{Subject, tools};
 use crate::graph::{Connected, Origin};
 use crate::model::{Node, Port, Sensitivity, Spanned, Text};
@@ -14,17 +15,20 @@ use crate::model::{Node, Port, Sensitivity, Spanned, Text};
 /// The labels of everything in a flow that has one.
 #[derive(Debug, Default)]
 pub(super) struct Labels<'flow> {
-    fields: HashMap<&'flow str, Label>,
+    pub(super) fields: BTreeMap<&'flow str, Label>,
     /// By node and port.
     pub(super) inputs: HashMap<(&'flow str, &'flow str), Label>,
-    outputs: HashMap<(&'flow str, &'flow str), Label>,
+    pub(super) outputs: HashMap<(&'flow str, &'flow str), Label>,
     /// What comes out of a node's error port.
     errors: HashMap<&'flow str, Label>,
     /// What a node's model sees, and so what it may answer.
     pub(super) asked: HashMap<&'flow str, Label>,
     /// What a node writes into its state.
     pub(super) written: HashMap<&'flow str, Label>,
-    records: HashMap<String, Label>,
+    /// By node, what may be found in its state.
+    kept: HashMap<&'flow str, Label>,
+    /// The most sensitive of what a node reads.
+    pub(super) made: HashMap<&'flow str, Label>,
 }
 
 /// A flow settles in a few rounds, since levels only rise and there are three; this many are never needed.
@@ -37,15 +41,19 @@ pub(super) fn travel<'flow>(subject: &Subject<'flow>) -> Labels<'flow> {
             labels.fields.insert(name.as_str(), label);
         }
     }
+    for (name, level) in &subject.options.scopes.fields {
+        let span = subject.flow.context.span;
+        let floor = Spanned { value: *level, span };
+        let label = declared(Some(floor), || format!("the context field `{name}`, as the project says,"));
+        if labels.fields.get(name.as_str()).is_none_or(|own| own.level < *level)
+            && let Some(label) = label
+        {
+            labels.fields.insert(name.as_str(), label);
+        }
+    }
     let incoming = incoming(subject);
     let order = order(subject);
-    let records: HashMap<&str, String> = subject
-        .nodes()
-        .filter_map(|node| {
-            let record = state_keys::record(subject, node, node.state.as_ref()?)?;
-            Some((node.id.as_str(), record))
-        })
-        .collect();
+    let records = aliases(subject);
     for _ in 0..MOST_ROUNDS {
         let mut changed = false;
         for node in &order {
@@ -68,6 +76,24 @@ fn incoming<'edges, 'flow>(subject: &'edges Subject<'flow>) -> Incoming<'edges, 
         }
     }
     incoming
+}
+
+/// By node with state, the nodes whose records may be the same as its own; itself among them.
+type Aliases<'flow> = HashMap<&'flow str, Vec<&'flow str>>;
+
+fn aliases<'flow>(subject: &Subject<'flow>) -> Aliases<'flow> {
+    let nodes = subject.nodes().filter(|node| node.state.is_some());
+    let records: Vec<(&str, Option<RecordPattern>)> =
+        nodes.map(|node| (node.id.as_str(), RecordPattern::of(subject, node))).collect();
+    let same = |one: &Option<RecordPattern>, other: &Option<RecordPattern>| match (one, other) {
+        (Some(one), Some(other)) => one.may_be(other),
+        // A key that cannot be read could be any key.
+        _ => true,
+    };
+    let with = |one: &Option<RecordPattern>| {
+        records.iter().filter(|(_, other)| same(one, other)).map(|(id, _)| *id).collect()
+    };
+    records.iter().map(|(id, record)| (*id, with(record))).collect()
 }
 
 /// The nodes so that each stands behind those that lead to it, as far as that is possible.
@@ -108,7 +134,7 @@ fn visit<'flow>(
     labels: &mut Labels<'flow>,
     node: &'flow Node,
     incoming: &Incoming<'_, 'flow>,
-    records: &HashMap<&str, String>,
+    records: &Aliases<'flow>,
 ) -> bool {
     let id = node.id.as_str();
     let mut changed = false;
@@ -140,14 +166,14 @@ fn visit<'flow>(
     }
     let read = join_all(reads::of_transform(subject, node).iter().map(|read| labels.read(node, read)));
     let (gets, sets) = reads::state_use(subject, node);
-    let record = records.get(id);
+    let sharers = records.get(id);
     let own = node
         .state
         .as_ref()
         .and_then(|state| declared(state.sensitivity, || format!("the state of node `{id}`")));
-    let recalled = match record {
-        Some(record) if gets => {
-            let kept = labels.records.get(record);
+    let recalled = match sharers {
+        Some(_) if gets => {
+            let kept = labels.kept.get(id);
             let span = node.state.as_ref().map_or(node.id.span, |state| state.key_span);
             join(own.clone(), kept.map(|label| label.on(span, format!("node `{id}` reads it back"))))
         }
@@ -155,31 +181,45 @@ fn visit<'flow>(
     };
     let answered = node.each().and_then(|each| labels.told(subject, each.node));
     let made = join(join(read, answered), recalled);
-    if let (Some(record), true) = (record, sets) {
+    changed |= raise(&mut labels.made, id, made.clone());
+    if let (Some(sharers), true) = (sharers, sets) {
         changed |= raise(&mut labels.written, id, made.clone());
         let span = node.state.as_ref().map_or(node.id.span, |state| state.key_span);
         let kept = made.as_ref().map(|label| label.on(span, format!("node `{id}` keeps it in its state")));
-        changed |= raise(&mut labels.records, record.clone(), join(own, kept));
+        let kept = join(own, kept);
+        for sharer in sharers {
+            changed |= raise(&mut labels.kept, sharer, kept.clone());
+        }
     }
     for port in &node.outputs {
-        let label = output(port, node, made.as_ref(), "output");
+        let label = output(subject, port, node, made.as_ref(), "output");
         changed |= raise(&mut labels.outputs, (id, port.name.as_str()), label);
     }
     if let Some(port) = &node.error {
         let asked = labels.asked.get(id).cloned();
-        let label = output(port, node, join(made, asked).as_ref(), "error port");
+        let label = output(subject, port, node, join(made, asked).as_ref(), "error port");
         changed |= raise(&mut labels.errors, id, label);
     }
     changed
 }
 
-/// An output is what its own label says, and as sensitive as what went into it when it has none.
-fn output(port: &Port, node: &Node, made: Option<&Label>, what: &str) -> Option<Label> {
-    let (id, name) = (&node.id.value, port.name.as_str());
-    if port.sensitivity.is_some() {
-        return declared(port.sensitivity, || format!("the {what} `{id}.{name}`"));
+/// An output is as sensitive as what went into it. A label of its own raises that, and lowers it only where the
+/// project says so.
+fn output(
+    subject: &Subject<'_>,
+    port: &Port,
+    node: &Node,
+    made: Option<&Label>,
+    what: &str,
+) -> Option<Label> {
+    let (id, name) = (node.id.as_str(), port.name.as_str());
+    let own = declared(port.sensitivity, || format!("the {what} `{id}.{name}`"));
+    let flow = subject.flow.metadata.name.as_ref().map(Text::as_str);
+    if port.sensitivity.is_some() && subject.options.scopes.declassifies(flow, id, name) {
+        return own;
     }
-    made.map(|label| label.on(node.id.span, format!("node `{id}` makes `{name}` of it")))
+    let made = made.map(|label| label.on(node.id.span, format!("node `{id}` makes `{name}` of it")));
+    join(own, made)
 }
 
 fn raise<K: std::hash::Hash + Eq>(labels: &mut HashMap<K, Label>, key: K, label: Option<Label>) -> bool {
@@ -196,7 +236,12 @@ impl<'flow> Labels<'flow> {
     pub(super) fn read(&self, node: &Node, read: &Read) -> Option<Label> {
         match read {
             Read::Input(name) => self.inputs.get(&(node.id.as_str(), name.as_str())).cloned(),
+            Read::EveryInput => {
+                let ports = node.inputs.iter().map(|port| (node.id.as_str(), port.name.as_str()));
+                join_all(ports.map(|port| self.inputs.get(&port).cloned()))
+            }
             Read::Context(name) => self.fields.get(name.as_str()).cloned(),
+            Read::EveryContextField => join_all(self.fields.values().cloned().map(Some)),
             Read::Reply => self.asked.get(node.id.as_str()).cloned(),
         }
     }
@@ -219,25 +264,20 @@ impl<'flow> Labels<'flow> {
         }
         // Only what the expression reads goes on.
         let found = subject.expressions.get(&connected.edge.index)?.transform.as_ref()?;
-        let used = found.names.iter().map(|used| match used.name.as_str() {
-            "context" => {
-                let mut fields = found.paths.iter().filter(|path| path.root == used.span).peekable();
-                // Without a path the whole context goes on.
-                match fields.peek() {
-                    Some(_) => {
-                        join_all(fields.map(|path| self.fields.get(path.path.get(1)?.as_str()).cloned()))
-                    }
-                    None => join_all(self.fields.values().cloned().map(Some)),
-                }
-            }
-            "outputs" => {
-                let id = connected.origin.node()?.id.as_str();
-                let of_node = self.outputs.iter().filter(|((node, _), _)| *node == id);
-                join_all(of_node.map(|(_, label)| Some(label.clone())))
-            }
-            _ => self.leaving(connected),
+        let used = found.reads.iter().map(|read| match read {
+            Read::Context(name) => self.fields.get(name.as_str()).cloned(),
+            Read::EveryContextField => join_all(self.fields.values().cloned().map(Some)),
+            Read::Input(name) if name == "outputs" => join(self.leaving(connected), self.given(connected)),
+            Read::Input(_) | Read::EveryInput | Read::Reply => self.leaving(connected),
         });
         join_all(used).map(|label| step(label, end.span))
+    }
+
+    /// The label of everything that the edge's source makes.
+    fn given(&self, connected: &Connected<'flow>) -> Option<Label> {
+        let node = connected.origin.node()?;
+        let ports = node.outputs.iter().map(|port| (node.id.as_str(), port.name.as_str()));
+        join_all(ports.map(|port| self.outputs.get(&port).cloned()))
     }
 
     fn leaving(&self, connected: &Connected<'flow>) -> Option<Label> {

@@ -1,9 +1,53 @@
-//! Takes an upstream out for a while when it fails again and again.
+//! Takes a model of an upstream out for a while when it fails again and again.
+//!
+//! Invariant: what fails for one tenant, or with one model, takes nothing out for another.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::BreakerConfig;
+
+/// How many models of a tenant are watched. Clients name models, so they must not be able to fill the memory.
+const MODELS_PER_TENANT: usize = 64;
+
+type ByModel = HashMap<Arc<str>, Arc<Breaker>>;
+
+/// The breakers of one upstream, by tenant and model.
+#[derive(Debug)]
+pub(crate) struct Breakers {
+    config: BreakerConfig,
+    by_tenant: Mutex<HashMap<Arc<str>, ByModel>>,
+}
+
+impl Breakers {
+    pub(crate) fn new(config: BreakerConfig) -> Self {
+        Breakers { config, by_tenant: Mutex::default() }
+    }
+
+    pub(crate) fn of(&self, tenant: &Arc<str>, model: &Arc<str>) -> Arc<Breaker> {
+        let mut tenants = self.by_tenant.lock().unwrap_or_else(PoisonError::into_inner);
+        let models = tenants.entry(Arc::clone(tenant)).or_default();
+        if let Some(known) = models.get(model) {
+            return Arc::clone(known);
+        }
+        if models.len() >= MODELS_PER_TENANT {
+            models.retain(|_, breaker| !breaker.is_quiet());
+            if models.len() >= MODELS_PER_TENANT {
+                models.clear();
+            }
+        }
+        let breaker = Arc::new(Breaker::new(self.config));
+        models.insert(Arc::clone(model), Arc::clone(&breaker));
+        breaker
+    }
+
+    /// Whether any model is taken out for anyone.
+    pub(crate) fn is_open(&self, now: Duration) -> bool {
+        let tenants = self.by_tenant.lock().unwrap_or_else(PoisonError::into_inner);
+        tenants.values().flat_map(HashMap::values).any(|breaker| breaker.is_open(now))
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Breaker {
@@ -63,7 +107,13 @@ impl Breaker {
         self.lock().is_probing = false;
     }
 
-    pub(crate) fn is_open(&self, now: Duration) -> bool {
+    /// Whether it has nothing to remember.
+    fn is_quiet(&self) -> bool {
+        let state = self.lock();
+        state.failures == 0 && state.open_until.is_none()
+    }
+
+    fn is_open(&self, now: Duration) -> bool {
         self.lock().open_until.is_some_and(|until| now < until)
     }
 
@@ -75,6 +125,27 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_fails_is_taken_out_for_its_tenant_only() {
+        let config = BreakerConfig {
+            failures: 1,
+            pause: Duration::from_secs(9),
+            longest_pause: Duration::from_secs(9),
+        };
+        let breakers = Breakers::new(config);
+        let (acme, globex): (Arc<str>, Arc<str>) = ("acme".into(), "globex".into());
+        let (bad, good): (Arc<str>, Arc<str>) = ("bad".into(), "good".into());
+        breakers.of(&acme, &bad).failed(Duration::ZERO);
+        assert!(!breakers.of(&acme, &bad).admits(Duration::ZERO) && breakers.is_open(Duration::ZERO));
+        assert!(breakers.of(&acme, &good).admits(Duration::ZERO));
+        assert!(breakers.of(&globex, &bad).admits(Duration::ZERO));
+        for number in 0..1000 {
+            breakers.of(&globex, &format!("model-{number}").into());
+        }
+        assert!(!breakers.of(&acme, &bad).admits(Duration::ZERO), "others do not make it forget");
+        assert!(breakers.by_tenant.lock().unwrap()["globex"].len() <= MODELS_PER_TENANT);
+    }
 
     #[test]
     fn failures_in_a_row_open_it_and_one_request_tries_again() {

@@ -20,12 +20,12 @@ use stave_canon::Clock;
 use stave_llm::{Provider, Target};
 use thiserror::Error;
 
-use self::breaker::Breaker;
+use self::breaker::{Breaker, Breakers};
 use self::planner::UpstreamPlanner;
 use self::pool::{Broken, Pool};
 use self::retry_budget::RetryBudget;
 use self::socket::Place;
-use super::queue::FairQueue;
+use super::queue::{FairQueue, Waiting};
 use super::seen::SeenPrompts;
 use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
 use crate::planning::CachePlanners;
@@ -45,7 +45,7 @@ pub(crate) struct Upstream {
     paths: Vec<(Surface, String)>,
     credential: Option<(HeaderName, HeaderValue)>,
     pool: Arc<Pool>,
-    pub(crate) breaker: Breaker,
+    pub(crate) breakers: Breakers,
     pub(crate) retry_budget: RetryBudget,
     pub(crate) queue: Option<Arc<FairQueue>>,
     /// What the provider's cache is believed to hold.
@@ -77,7 +77,7 @@ pub(crate) struct Outgoing {
 /// An attempt that is under way; dropped without a verdict it says nothing about the upstream.
 #[derive(Debug)]
 pub(crate) struct Attempt<'u> {
-    upstream: &'u Upstream,
+    breaker: &'u Breaker,
     is_judged: bool,
 }
 
@@ -138,7 +138,8 @@ impl Upstream {
                 Some((name, value))
             }
         };
-        let queue = config.concurrency.map(|turns| FairQueue::new(turns, gateway.limits.waiting));
+        let queue =
+            config.concurrency.map(|turns| FairQueue::new(turns, Waiting::Together(gateway.limits.waiting)));
         Ok(Upstream {
             timeouts: config.timeouts.unwrap_or(gateway.timeouts),
             place,
@@ -146,7 +147,7 @@ impl Upstream {
             paths,
             credential,
             pool: Arc::new(Pool::new(Arc::clone(clock))),
-            breaker: Breaker::new(gateway.breaker),
+            breakers: Breakers::new(gateway.breaker),
             retry_budget: RetryBudget::new(&gateway.retries),
             queue,
             planner: UpstreamPlanner::new(planners, &config.name, now),
@@ -192,17 +193,17 @@ impl Upstream {
         self.pool.idle_count()
     }
 
-    /// Asks, and waits for the head of the reply.
+    /// Asks, and waits for the head of the reply. A failure says whether the upstream may have got the request.
     pub(crate) async fn ask(
         &self,
         outgoing: &Outgoing,
         model: &str,
-    ) -> Result<Response<UpstreamBody>, FaultClass> {
+    ) -> Result<Response<UpstreamBody>, (FaultClass, bool)> {
         let connecting = tokio::time::timeout(self.timeouts.connect, self.pool.take(&self.place));
         let mut connection = match connecting.await {
             Ok(Ok(connection)) => connection,
-            Ok(Err(_)) => return Err(FaultClass::Connection),
-            Err(_) => return Err(FaultClass::Timeout),
+            Ok(Err(_)) => return Err((FaultClass::Connection, false)),
+            Err(_) => return Err((FaultClass::Timeout, false)),
         };
         let exchange = async {
             let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
@@ -221,8 +222,8 @@ impl Upstream {
         };
         let reply = match tokio::time::timeout(self.timeouts.first_byte, exchange).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => return Err(FaultClass::Connection),
-            Err(_) => return Err(FaultClass::Timeout),
+            Ok(Err(broken)) => return Err((FaultClass::Connection, broken == Broken::Exchange)),
+            Err(_) => return Err((FaultClass::Timeout, true)),
         };
         let (head, incoming) = reply.into_parts();
         Ok(Response::from_parts(head, UpstreamBody::new(incoming, connection, Arc::clone(&self.pool))))
@@ -297,22 +298,22 @@ fn provider_of(provider: Provider, surface: Surface) -> Provider {
 }
 
 impl<'u> Attempt<'u> {
-    pub(crate) fn begin(upstream: &'u Upstream) -> Self {
-        Attempt { upstream, is_judged: false }
+    pub(crate) fn begin(breaker: &'u Breaker) -> Self {
+        Attempt { breaker, is_judged: false }
     }
 
     pub(crate) fn succeeded(mut self) {
         self.is_judged = true;
-        self.upstream.breaker.succeeded();
+        self.breaker.succeeded();
     }
 
     /// A failure of the upstream; one that the request itself brought about says that the upstream works.
     pub(crate) fn failed(mut self, class: FaultClass, now: std::time::Duration) {
         self.is_judged = true;
         if class.may_pass() && class != FaultClass::RateLimited {
-            self.upstream.breaker.failed(now);
+            self.breaker.failed(now);
         } else {
-            self.upstream.breaker.succeeded();
+            self.breaker.succeeded();
         }
     }
 }
@@ -320,7 +321,7 @@ impl<'u> Attempt<'u> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if !self.is_judged {
-            self.upstream.breaker.abandoned();
+            self.breaker.abandoned();
         }
     }
 }

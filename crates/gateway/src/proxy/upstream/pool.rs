@@ -45,7 +45,7 @@ pub(crate) struct Connection {
 }
 
 /// Why no reply came.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("no connection could be made")]
     Connect,

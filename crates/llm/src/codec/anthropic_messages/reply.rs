@@ -51,11 +51,12 @@ struct Counts {
 }
 
 impl Counts {
-    /// Takes the counts that are there; those that are not keep their value.
+    /// Takes the counts that are there; those that are not keep their value. Counts are of everything so far, so they
+    /// only grow.
     fn read(&mut self, fields: &mut Fields) {
         let mut update = |key: &str, count: &mut u64| {
-            if let Some(tokens) = fields.u64(key) {
-                *count = tokens;
+            if let Some(tokens) = fields.tokens(key) {
+                *count = tokens.max(*count);
             }
         };
         update("input_tokens", &mut self.uncached);
@@ -63,17 +64,18 @@ impl Counts {
         update("cache_read_input_tokens", &mut self.usage.cache_read);
         update("cache_creation_input_tokens", &mut self.usage.cache_write);
         if let Some(mut creation) = fields.nested("cache_creation") {
-            if let Some(tokens) = creation.u64("ephemeral_1h_input_tokens") {
+            if let Some(tokens) = creation.tokens("ephemeral_1h_input_tokens") {
                 self.usage.cache_write_1h = tokens;
             }
-            creation.u64("ephemeral_5m_input_tokens");
+            creation.tokens("ephemeral_5m_input_tokens");
             fields.give_back("cache_creation", creation);
         }
     }
 
     fn usage(&self) -> Usage {
         let cached = self.usage.cache_read.saturating_add(self.usage.cache_write);
-        Usage { input: self.uncached.saturating_add(cached), ..self.usage }
+        let cache_write_1h = self.usage.cache_write_1h.min(self.usage.cache_write);
+        Usage { input: self.uncached.saturating_add(cached), cache_write_1h, ..self.usage }
     }
 }
 

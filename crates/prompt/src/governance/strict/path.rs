@@ -257,10 +257,25 @@ fn components(path: &str, from_root: bool, has_host: bool) -> Place {
     out
 }
 
+/// Endings of files that are templates of protected ones.
+const SHOWN_FORMS: [&str; 4] = ["example", "sample", "template", "dist"];
+
 /// Whether a component of a path is, or as a wildcard could be, the wanted one.
 fn is_same(wanted: &str, given: &str) -> bool {
     if wanted == given {
         return true;
+    }
+    // A policy's own wildcard: `.env.*` is every name that begins like this.
+    if let Some(beginning) = wanted.strip_suffix('*') {
+        // Files that show which variables there are, for people to copy, hold no secrets.
+        if given.strip_prefix(beginning).is_some_and(|rest| SHOWN_FORMS.contains(&rest)) {
+            return false;
+        }
+        // Of a reference's wildcard, what is before its first sign counts. `*.rs` could match `.env.rs` too; what
+        // a wildcard really matched is judged once it is known.
+        let literal = given.split(['*', '?', '[', '{']).next().unwrap_or_default();
+        let is_wildcard = literal.len() < given.len() && !literal.is_empty();
+        return given.starts_with(beginning) || is_wildcard && beginning.starts_with(literal);
     }
     if let Some((stem, number)) = given.split_once('~')
         && !stem.is_empty()
@@ -385,6 +400,29 @@ mod tests {
             ["file:~/.ssh/id_rsa", "file:.ssh/id_rsa", "file:$HOME/.ssh/x", "file:/home/a/.ssh/x"]
         {
             assert!(ssh.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_at_the_end_of_a_place_covers_every_name_that_begins_like_it() {
+        let pattern = PathPattern::new("**/.env.*").unwrap();
+        for reference in [
+            "file:.env.production",
+            "file:deploy/.env.local",
+            "file:/home/ada/app/.ENV.Staging",
+            "file:.env.*",
+            "file:.en*",
+        ] {
+            assert!(pattern.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+        for reference in [
+            "file:.env.example",
+            "file:.envrc",
+            "file:src/*.rs",
+            "file:src/env.production",
+            "file:environment.md",
+        ] {
+            assert!(!pattern.matches(&Paths::of(reference), &[]), "{reference}");
         }
     }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use jsonschema::Validator;
+use stave_block::SensitivityLabel;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
 
 use crate::interpolate::{Scope, add_secret_names};
+use crate::labels;
 use crate::run::Call;
 use crate::{Failure, failure::Kind, port};
 
@@ -32,6 +34,8 @@ pub(super) struct Model {
     pub(super) endpoint: Option<String>,
     /// Whether a secret is a part of the endpoint, which then is not told.
     pub(super) has_secret_endpoint: bool,
+    /// The label of what the endpoint was filled with.
+    pub(super) address_label: SensitivityLabel,
 }
 
 #[derive(Debug)]
@@ -93,12 +97,15 @@ impl Arguments {
         Ok(Arguments {
             system: text(with, "system")?,
             template: text(with, "template")?.ok_or_else(|| bad("`template` is missing"))?,
-            model: Model::read(model, &scope)?,
+            model: Model::read(call, model, &scope)?,
             output_schema: output_schema.transpose()?,
             temperature: with.get("temperature").and_then(Value::as_number).cloned(),
             max_tokens,
             tools: tools(call)?,
-            fallback: with.get("fallback").map(|fallback| Fallback::read(fallback, &scope)).transpose()?,
+            fallback: with
+                .get("fallback")
+                .map(|fallback| Fallback::read(call, fallback, &scope))
+                .transpose()?,
             transform: transform.transpose()?,
         })
     }
@@ -106,7 +113,7 @@ impl Arguments {
 
 impl Model {
     /// An endpoint is an address, so a secret may be a part of it.
-    fn read(value: &Value, scope: &Scope<'_>) -> Result<Model, Failure> {
+    fn read(call: &Call<'_>, value: &Value, scope: &Scope<'_>) -> Result<Model, Failure> {
         let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;
         let provider = text(model, "provider")?.ok_or_else(|| bad("`model.provider` is missing"))?;
         let provider = provider.parse::<Provider>().map_err(|error| bad(&error.to_string()))?;
@@ -114,6 +121,7 @@ impl Model {
         model.get("endpoint").iter().for_each(|endpoint| add_secret_names(endpoint, &mut secrets));
         Ok(Model {
             has_secret_endpoint: !secrets.is_empty(),
+            address_label: labels::of_texts(call, model.get("endpoint"))?,
             provider,
             name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,
             endpoint: match model.get("endpoint").map(|endpoint| scope.fill(endpoint)).transpose()?.flatten()
@@ -127,7 +135,7 @@ impl Model {
 }
 
 impl Fallback {
-    fn read(value: &Value, scope: &Scope<'_>) -> Result<Fallback, Failure> {
+    fn read(call: &Call<'_>, value: &Value, scope: &Scope<'_>) -> Result<Fallback, Failure> {
         let fallback = value.as_object().ok_or_else(|| bad("`fallback` is not an object"))?;
         let words = fallback.get("on").and_then(Value::as_array).unwrap_or_default();
         let on = words.iter().map(|word| match word.as_str() {
@@ -138,7 +146,7 @@ impl Fallback {
         });
         Ok(Fallback {
             on: on.collect::<Result<_, _>>()?,
-            model: fallback.get("model").map(|model| Model::read(model, scope)).transpose()?,
+            model: fallback.get("model").map(|model| Model::read(call, model, scope)).transpose()?,
             static_response: text(fallback, "static_response")?,
         })
     }

@@ -1,7 +1,7 @@
 //! One model asked until it answers: tool rounds and the repair turn.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
@@ -19,6 +19,7 @@ use super::question::{self, Question};
 use super::{gate, reply, spans, turn};
 use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
+use crate::spend::{self, Spend};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
 use crate::trace::Traced;
@@ -34,10 +35,11 @@ pub(super) async fn converse(
     question: &Question,
     model: &Model,
     retries: u32,
+    rounds: &AtomicUsize,
 ) -> Result<Value, Failure> {
     let (blocks, model, kept) = gate::pass(call, arguments, question, model)?;
     let target = target(call, model)?;
-    let conversation = Conversation { call, arguments, model, target, retries, kept };
+    let conversation = Conversation { call, arguments, model, target, retries, kept, rounds };
     let mut request = block_to_request(&blocks, shape(arguments, model));
     let mut repaired = false;
     loop {
@@ -73,13 +75,15 @@ pub(super) struct Conversation<'c> {
     pub(super) target: Target,
     retries: u32,
     kept: Kept,
+    /// How many rounds of tool calls the step has made, whichever model asked for them.
+    rounds: &'c AtomicUsize,
 }
 
 impl Conversation<'_> {
     /// Sends the request, answers tool calls, and gives the first reply that calls no mapped tool.
     async fn answer(&self, request: &mut Request) -> Result<Response, Failure> {
         let mut seen: HashMap<String, usize> = HashMap::new();
-        for _ in 0..=self.call.services.limits.tool_rounds {
+        loop {
             let response = self.send(request).await?;
             self.kept.turn(self.call, &response);
             let calls: Vec<ToolUse> = response.tool_calls().cloned().collect();
@@ -99,6 +103,12 @@ impl Conversation<'_> {
                     return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
                 }
             }
+            // The round that is one too many is refused before any of its tools has an effect.
+            let most = self.call.services.limits.tool_rounds;
+            if self.rounds.fetch_add(1, Ordering::Relaxed) >= most {
+                let message = format!("no answer after {most} rounds of tool calls");
+                return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
+            }
             request.messages.push(Message::new(Role::Assistant, response.content.clone()));
             for tool_use in &calls {
                 let (text, is_error) = self.tool_answer(tool_use).await?;
@@ -111,9 +121,6 @@ impl Conversation<'_> {
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }
         }
-        let message =
-            format!("no answer after {} rounds of tool calls", self.call.services.limits.tool_rounds);
-        Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message))
     }
 
     /// Asks the model, unless it was asked this very question before the run was interrupted.
@@ -122,21 +129,26 @@ impl Conversation<'_> {
         let number = call.next_number();
         let asked = stave_llm::recording::request_hash(request);
         let fingerprint = format!("{} {asked}", self.target.model);
-        if let Some(turn) = call.answered(number, &fingerprint).as_ref().and_then(turn::read) {
-            let cost = self.account(turn.usage, 1);
+        let answer = call.answered(number, &fingerprint);
+        if let Some((answer, turn)) = answer.as_ref().and_then(|answer| Some((answer, turn::read(answer)?))) {
+            if !spend::is_counted(answer) {
+                let spend = self.account(turn.usage, 1);
+                call.run.spending.add(spend.usage, spend.cost, spend.calls);
+            }
             call.written.fetch_add(turn.usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
-            call.run.spending.add(turn.usage, cost, 1);
             return Ok(turn);
         }
-        let response = self.ask(request).await?;
+        let (response, spend) = self.ask(request, number).await?;
         if let Some(turn) = turn::write(&response) {
+            let turn = spend.within(turn);
             let written = call.write_answer(number, fingerprint, turn, None).await;
             written.map_err(|error| call.run.stop_unwritten(error))?;
         }
         Ok(response)
     }
 
-    async fn ask(&self, request: &Request) -> Result<Response, Failure> {
+    /// Asks the model once, retries included, and gives what all tries of this call have used.
+    async fn ask(&self, request: &Request, number: u32) -> Result<(Response, Spend), Failure> {
         let node = self.call.node;
         let bounded = self.bounded(request)?;
         let request = bounded.as_ref().unwrap_or(request);
@@ -147,6 +159,10 @@ impl Conversation<'_> {
         let planned_cost = services.prices.cost(&self.target.model, &planned_usage);
         let needed = planned.saturating_add(output);
         let reserved = spending.reserve(needed, planned_cost, self.retries, services.clock.elapsed())?;
+        let earlier = self.call.spent_before(number);
+        // A process that is killed from here on has made the call as far as anyone knows.
+        let held = self.spend(Some(planned_usage), planned_cost, reserved.attempts);
+        self.call.write_spend(number, held.after(&earlier)).await?;
         let retries = u32::try_from(reserved.attempts - 1).unwrap_or(self.retries);
         let options = CallOptions {
             timeouts: match node.timeout_ms {
@@ -157,17 +173,32 @@ impl Conversation<'_> {
             jitter_seed: seed(self.call.idempotency_key),
         };
         let span = spans::model(self, request);
-        let reply = services.models.send(request, &self.target, &options, &spans::Retries(&span)).await;
+        let retries = spans::Retries(&span);
+        let sending = services.models.send(request, &self.target, &options, &retries);
+        let reply = self.call.run.unless_halted(sending).await?;
         let attempts = match &reply {
             Ok(reply) => reply.attempts.len(),
             Err(error) => error.attempts.len(),
         };
         let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
-        let cost = self.account(usage, attempts);
+        let spend = self.account(usage, attempts);
+        let cost = spend.cost;
         spending.settle(reserved, usage, cost, attempts as u64);
+        let spend = spend.after(&earlier);
         self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
         spans::end_model(self, span, &reply, cost);
-        Ok(reply.map_err(|error| self.failure(&error))?.response)
+        match reply {
+            Ok(reply) => Ok((reply.response, spend)),
+            Err(error) => {
+                self.call.write_spend(number, spend).await?;
+                Err(self.failure(&error))
+            }
+        }
+    }
+
+    fn spend(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) -> Spend {
+        let model = Some(self.target.model.clone());
+        Spend { node: self.call.node.id.clone(), model, usage, cost, calls }
     }
 
     /// The request with as many tokens to answer as the node's contract leaves, when that is less than it asks for.
@@ -177,22 +208,16 @@ impl Conversation<'_> {
         Ok(tighter.map(|left| Request { max_tokens: Some(left), ..request.clone() }))
     }
 
-    /// Adds a call to the node's report, and gives what it cost.
-    fn account(&self, usage: Option<Usage>, attempts: usize) -> Option<Cost> {
+    /// Adds a call to the node's report, and gives what it used.
+    fn account(&self, usage: Option<Usage>, attempts: usize) -> Spend {
         let cost = usage.and_then(|usage| self.call.services.prices.cost(&self.target.model, &usage));
+        let spend = self.spend(usage, cost, attempts as u64);
         self.call.run.report(self.call.index, |report| {
             // The engine counts the step itself as one attempt.
             report.attempts += u32::try_from(attempts).unwrap_or(u32::MAX).saturating_sub(1);
-            report.calls += u32::try_from(attempts).unwrap_or(u32::MAX);
-            report.model = Some(self.target.model.clone());
-            if let Some(usage) = usage {
-                let first = report.usage.is_none();
-                *report.usage.get_or_insert_default() += usage;
-                report.cost =
-                    if first { cost } else { report.cost.zip(cost).map(|(before, cost)| before + cost) };
-            }
+            report.charge(&spend);
         });
-        cost
+        spend
     }
 
     fn tool(&self, name: &str) -> Option<&ChatTool> {
@@ -218,7 +243,8 @@ impl Conversation<'_> {
             let span = spans::tool(self, tool_use);
             let (result, commit) = match self.run_tool(tool_use, &path, &span).await {
                 Ok((text, commit)) => (Ok(text), commit),
-                Err(message) => (Err(message), None),
+                Err(ToolFault::Step(failure)) => return Err(failure),
+                Err(ToolFault::Told(message)) => (Err(message), None),
             };
             let is_error = result.is_err();
             let text = result.unwrap_or_else(|message| message);
@@ -246,7 +272,7 @@ impl Conversation<'_> {
         tool_use: &ToolUse,
         path: &str,
         span: &Traced,
-    ) -> Result<(String, Option<Commit>), String> {
+    ) -> Result<(String, Option<Commit>), ToolFault> {
         let tool = self.tool(&tool_use.name).ok_or_else(|| {
             let known: Vec<&str> =
                 self.arguments.tools.iter().map(|tool| tool.function.name.as_str()).collect();
@@ -254,8 +280,8 @@ impl Conversation<'_> {
         })?;
         let arguments = match stave_canon::parse(&tool_use.arguments) {
             Ok(Value::Object(arguments)) => arguments,
-            Ok(other) => return Err(format!("the arguments are {}, not an object", other.kind())),
-            Err(error) => return Err(format!("the arguments are not JSON: {error}")),
+            Ok(other) => return Err(format!("the arguments are {}, not an object", other.kind()).into()),
+            Err(error) => return Err(format!("the arguments are not JSON: {error}").into()),
         };
         let run = self.call.run;
         let index = tool.maps_to.ok_or_else(|| format!("the tool `{}` has no node", tool_use.name))?;
@@ -269,11 +295,16 @@ impl Conversation<'_> {
                     inputs.insert(port.name().to_owned(), value.clone());
                 }
                 None if port.port.optional || inputs.contains_key(port.name()) => {}
-                None => return Err(format!("the argument `{}` is missing", port.name())),
+                None => return Err(format!("the argument `{}` is missing", port.name()).into()),
             }
         }
         let outcome = run.execute(index, node, &inputs, &[], path, span).await;
-        let outputs = outcome.outputs.map_err(|failure| failure.message.clone())?;
+        if self.call.run.is_unwritten() {
+            let message = "what the tool did could not be written down";
+            let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, message);
+            return Err(ToolFault::Step(failure));
+        }
+        let outputs = outcome.outputs?;
         let mut values = outputs.values();
         let text = match (values.next(), values.next()) {
             (Some(Value::String(text)), None) => text.clone(),
@@ -291,6 +322,31 @@ impl Conversation<'_> {
         let mut failure = Failure::new(code, kind, message);
         failure.retryable = error.is_retryable();
         failure
+    }
+}
+
+/// Why a tool gives no result.
+enum ToolFault {
+    /// The model is told, and may try again.
+    Told(String),
+    /// The step itself fails or is put off: the tool waits for a person, or the run has no budget left. The model
+    /// hears nothing of it, so it can not go on as if the tool had answered.
+    Step(Failure),
+}
+
+impl From<String> for ToolFault {
+    fn from(message: String) -> Self {
+        ToolFault::Told(message)
+    }
+}
+
+impl From<Failure> for ToolFault {
+    fn from(failure: Failure) -> Self {
+        if failure.is_pause() || failure.kind == Kind::Budget {
+            ToolFault::Step(failure)
+        } else {
+            ToolFault::Told(failure.message.clone())
+        }
     }
 }
 

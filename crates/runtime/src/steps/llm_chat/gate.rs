@@ -13,31 +13,28 @@ use stave_block::{
     Destination, Gate, GateAction, GateRecord, GateVerdict, PromptIr, ProvenanceLabel, Scope,
     SensitivityLabel, SensitivityPolicy, govern_blocks,
 };
-use stave_canon::Value;
 use stave_diag::codes::run as codes;
 use stave_prompt::compile::Sensitivity;
+use stave_script::Read;
+use stave_script::address::host_of;
 
 use super::arguments::{Arguments, Model};
 use super::evidence::{self, Kept};
 use super::question::Question;
-use crate::model_hosts::host_of;
+use crate::labels::{self, bad, read, rules};
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
 
-/// The label of a value that a template puts into a prompt: that of its input port or, for the context, of the
-/// most sensitive field that the template names.
-pub(super) fn label(call: &Call<'_>, root: &str, template: &str) -> Result<Sensitivity, Failure> {
-    let found = if root == "context" {
-        let fields = rules(call).and_then(|rules| rules.get("context")).and_then(Value::as_object);
-        let fields = fields.into_iter().flatten().filter(|(field, _)| template.contains(field.as_str()));
-        fields
-            .map(|(_, level)| read(level))
-            .try_fold(SensitivityLabel::Public, |most, level| level.map(|level| most.join(level)))?
-    } else {
-        let inputs = rules(call).and_then(|rules| rules.get("inputs")?.get(&call.node.id)?.get(root));
-        inputs.map_or(Ok(SensitivityLabel::Public), read)?
-    };
-    Ok(match found {
+/// The label of a text that was made of these values, or whose presence they decided.
+pub(super) fn label<'r>(
+    call: &Call<'_>,
+    reads: impl IntoIterator<Item = &'r Read>,
+) -> Result<Sensitivity, Failure> {
+    let mut most = SensitivityLabel::Public;
+    for read in reads {
+        most = most.join(labels::of_read(call, read)?);
+    }
+    Ok(match most {
         SensitivityLabel::Public => Sensitivity::Public,
         SensitivityLabel::Private => Sensitivity::Private,
         SensitivityLabel::Restricted => Sensitivity::Restricted,
@@ -56,7 +53,17 @@ pub(super) fn pass<'a>(
     let mut model = model;
     let blocks = &question.blocks;
     loop {
-        let governed = Rules::read(call, model)?
+        let rules = Rules::read(call, model)?;
+        // The address is part of what the model's host is told, and nothing can be taken out of it.
+        if model.address_label > rules.accepts {
+            let message = format!(
+                "the address of the model has {} data, which `{}` may not have",
+                model.address_label,
+                model.provider.as_str()
+            );
+            return Err(Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message));
+        }
+        let governed = rules
             .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
         report(call, model, &governed.records);
         let is_sent = governed.verdict == GateVerdict::Send;
@@ -104,11 +111,12 @@ struct Rules {
 impl Rules {
     fn read(call: &Call<'_>, model: &Model) -> Result<Rules, Failure> {
         let rules = rules(call);
-        let accepts = rules.and_then(|rules| rules.get("accepts"));
-        let level = |table: &str, name: &str| accepts.and_then(|accepts| accepts.get(table)?.get(name));
         let host = model.endpoint.as_deref().and_then(host_of);
-        let host = host.and_then(|host| level("hosts", &host));
-        let accepted = host.or_else(|| level("providers", model.provider.as_str()));
+        let host = host.map(|host| labels::accepted(call, "hosts", &host)).transpose()?.flatten();
+        let accepted = match host {
+            Some(host) => Some(host),
+            None => labels::accepted(call, "providers", model.provider.as_str())?,
+        };
         let mut policy = SensitivityPolicy::default();
         if let Some(action) = rules.and_then(|rules| rules.get("restricted")) {
             let action = match action.as_str() {
@@ -123,8 +131,7 @@ impl Rules {
             policy.restricted = action.clone();
             policy.block = Some(action);
         }
-        let accepts = accepted.map_or(Ok(SensitivityLabel::Private), read)?;
-        Ok(Rules { policy, accepts })
+        Ok(Rules { policy, accepts: accepted.unwrap_or(SensitivityLabel::Private) })
     }
 
     /// A model that takes restricted data is inside the scope of the run; one that takes public data only is
@@ -138,21 +145,6 @@ impl Rules {
         };
         decide(&self.policy, &run, destination)
     }
-}
-
-fn rules<'c>(call: &'c Call<'_>) -> Option<&'c Value> {
-    call.run.plan.document.constants.policy.get("sensitivity")
-}
-
-/// A word that is not understood could be one that closes content off.
-fn read(level: &Value) -> Result<SensitivityLabel, Failure> {
-    let level = level.as_str().and_then(SensitivityLabel::from_word);
-    level.ok_or_else(|| bad("a sensitivity is not `public`, `private` or `restricted`"))
-}
-
-fn bad(reason: &str) -> Failure {
-    let message = format!("the baked policy's `sensitivity`: {reason}");
-    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, message)
 }
 
 /// Whether a policy means this model, by its provider or by its endpoint's host.

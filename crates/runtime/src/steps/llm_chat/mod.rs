@@ -13,6 +13,7 @@ mod spans;
 mod turn;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use async_trait::async_trait;
 use stave_canon::Value;
@@ -52,9 +53,10 @@ impl Step for LlmChat {
 
 /// The model's answer, or that of whatever stands in for it.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
-    let question = Question::prepare(call, arguments)?;
-    let retries = call.node.retries();
-    let failure = match conversation::converse(call, arguments, &question, &arguments.model, retries).await {
+    let question = Question::prepare(call, arguments).await?;
+    let (retries, rounds) = (call.node.retries(), AtomicUsize::new(0));
+    let asked = conversation::converse(call, arguments, &question, &arguments.model, retries, &rounds).await;
+    let failure = match asked {
         Ok(answer) => return Ok(answer),
         Err(failure) => failure,
     };
@@ -63,15 +65,18 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
     else {
         return Err(failure);
     };
-    // What a rule or the budget forbids stays forbidden, whichever model would be asked.
-    if matches!(failure.kind, Kind::Refused | Kind::Budget) {
+    // What a rule or the budget forbids stays forbidden, whichever model would be asked; so does what a person
+    // has yet to decide.
+    if failure.is_pause() || matches!(failure.kind, Kind::Refused | Kind::Budget) {
         return Err(failure);
     }
     call.run.report(call.index, |report| report.degraded = true);
-    if let Some(model) = &fallback.model
-        && let Ok(answer) = conversation::converse(call, arguments, &question, model, 0).await
-    {
-        return Ok(answer);
+    if let Some(model) = &fallback.model {
+        match conversation::converse(call, arguments, &question, model, 0, &rounds).await {
+            Ok(answer) => return Ok(answer),
+            Err(failure) if failure.is_pause() => return Err(failure),
+            Err(_) => {}
+        }
     }
     match &fallback.static_response {
         Some(text) if arguments.output_schema.is_some() => reply::parse(text).map_err(|reason| {

@@ -35,15 +35,15 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn prepare(call: &Call<'_>, arguments: &Arguments) -> Result<Question, Failure> {
+    pub(super) async fn prepare(call: &Call<'_>, arguments: &Arguments) -> Result<Question, Failure> {
         let system = match &arguments.system {
-            Some(system) => render(call, "system", system)?,
+            Some(system) => render(call, "system", system).await?,
             None => Vec::new(),
         };
         // Instructions are one text, as sensitive as the most sensitive value in it.
         let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
         let system = join(&system);
-        let pieces = render(call, "template", &arguments.template)?;
+        let pieces = render(call, "template", &arguments.template).await?;
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
         let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
@@ -245,10 +245,10 @@ fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
 
 /// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,
 /// and each value with where it came from.
-fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failure> {
+async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failure> {
     let mut scope: Object = call.inputs.clone();
     scope.insert("context".into(), call.request.context.clone().into());
-    let pieces = call.services.templates.render_pieces(template, &scope).map_err(|error| {
+    let pieces = call.services.templates.render_pieces(template, &scope).await.map_err(|error| {
         let mut failure = Failure::new(codes::TEMPLATE_FAILED, Kind::Code, format!("`{key}`: {error}"));
         let before = error.range.and_then(|range| template.get(..range.start)).unwrap_or_default();
         let lines = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX);
@@ -259,16 +259,15 @@ fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failu
         failure
     })?;
     let parts = pieces.into_iter().map(|piece| {
+        let sensitivity = gate::label(call, &piece.reads)?;
         if piece.roots.is_empty() {
-            return Ok(Part::new(key, piece.text, Provenance::Developer));
+            return Ok(Part::new(key, piece.text, Provenance::Developer).sensitivity(sensitivity));
         }
-        let labels = piece.roots.iter().map(|root| gate::label(call, root, template));
-        let sensitivity = labels.collect::<Result<Vec<_>, _>>()?.into_iter().max();
         let name = piece.roots.join(",");
         let provenance =
             piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
         let part = Part::new(name, piece.text, provenance.unwrap_or(Provenance::User));
-        Ok(part.sensitivity(sensitivity.unwrap_or(Sensitivity::Public)))
+        Ok(part.sensitivity(sensitivity))
     });
     parts.collect()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stave_canon::{Value, pretty_sorted_utf8, sha256_hex};
 use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestration_path};
 use stave_system::manifest::{ReplayMode, RunManifest, manifest_path};
-use stave_system::sign::ENDING;
+use stave_system::sign::{Claim, ENDING, Signature, Subject};
 
 use super::exec;
 use super::projection::{self, Projection};
@@ -38,6 +38,14 @@ impl Emitter for Bundle {
     fn owns(&self, path: &str) -> bool {
         let path = path.strip_suffix(ENDING).unwrap_or(path);
         FOLDERS.iter().any(|(folder, ending)| path.starts_with(folder) && path.ends_with(ending))
+    }
+
+    fn recognises(&self, path: &str, bytes: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
+        if path.ends_with(ENDING) {
+            return Signature::from_text(text).is_ok();
+        }
+        Claim::of(text).is_some_and(|claim| claim.subject != Subject::SystemIr)
     }
 
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {

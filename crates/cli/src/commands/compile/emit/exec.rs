@@ -31,6 +31,22 @@ impl Emitter for Exec {
         is_document || path == MANIFEST || path == TRIGGERS
     }
 
+    fn recognises(&self, path: &str, bytes: &[u8]) -> bool {
+        let Some(value) = std::str::from_utf8(bytes).ok().and_then(|text| stave_canon::parse(text).ok())
+        else {
+            return false;
+        };
+        if path == MANIFEST {
+            let entries = value.as_array().unwrap_or_default();
+            return !entries.is_empty() && entries.iter().all(|entry| manifest::Entry::read(entry).is_some());
+        }
+        let has = |pointer: &str| value.pointer(pointer).is_some();
+        path.ends_with(ENDING)
+            && ["/version", "/flow/name", "/constants/policyRef", "/graph/nodes", "/metadata/source_file"]
+                .into_iter()
+                .all(has)
+    }
+
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         let mut entries = Vec::with_capacity(compilation.flows.len());
         for flow in &compilation.flows {

@@ -27,6 +27,12 @@ pub(crate) trait Emitter: Sync {
     /// Whether a path below its roots is its own, so that it is pruned when it is no longer emitted.
     fn owns(&self, path: &str) -> bool;
 
+    /// Whether the bytes at one of its paths are of the kind that it writes there, although the folder's record
+    /// does not list them: an earlier version wrote them, or the record was left out of a copy.
+    fn recognises(&self, _path: &str, _bytes: &[u8]) -> bool {
+        false
+    }
+
     /// Refuses a compilation that it was asked by name to emit and must not. Without being asked, it leaves
     /// out what it must not emit and says so.
     fn refuse(&self, _: &Compilation) -> Result<(), Stop> {
@@ -79,6 +85,11 @@ pub(crate) fn chosen(words: &[String]) -> Result<Vec<&'static dyn Emitter>, Stop
 /// Whether any emitter, chosen or not, makes paths like this one. Only those of chosen emitters are pruned.
 pub(crate) fn owned(path: &str) -> bool {
     EMITTERS.iter().any(|emitter| emitter.owns(path))
+}
+
+/// Whether bytes are of the kind that the emitter of a path writes there.
+pub(crate) fn recognised(path: &str, bytes: &[u8]) -> bool {
+    EMITTERS.iter().any(|emitter| emitter.owns(path) && emitter.recognises(path, bytes))
 }
 
 /// The names directly below the output folder that emitters write to.

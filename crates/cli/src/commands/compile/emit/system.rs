@@ -3,6 +3,7 @@
 use stave_canon::pretty_sorted_utf8;
 use stave_system::bundle::ir_path;
 use stave_system::knowledge::SNAPSHOT_PATH;
+use stave_system::sign::{Claim, Subject};
 
 use super::projection;
 use super::{Before, Emitter, Tree};
@@ -23,6 +24,11 @@ impl Emitter for System {
 
     fn owns(&self, path: &str) -> bool {
         path == SNAPSHOT_PATH || path.strip_prefix(".akc/ir/").is_some_and(|name| name.ends_with(".json"))
+    }
+
+    fn recognises(&self, _: &str, bytes: &[u8]) -> bool {
+        let claim = std::str::from_utf8(bytes).ok().and_then(Claim::of);
+        claim.is_some_and(|claim| claim.subject == Subject::SystemIr)
     }
 
     fn emit(&self, compilation: &Compilation, _: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {

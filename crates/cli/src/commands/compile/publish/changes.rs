@@ -1,25 +1,8 @@
 //! The difference between the tree that is there and the tree that is wanted.
 
-use std::io;
-
-use super::{CACHE, FileSystem, Publication, Published};
-
-/// Whose a path below the output folder is.
-#[derive(Clone, Copy)]
-pub(crate) struct Owner<'o> {
-    /// The names directly below the output folder that are looked into.
-    pub(crate) roots: &'o [&'o str],
-    /// Whether some emitter makes paths like this one.
-    pub(crate) known: &'o dyn Fn(&str) -> bool,
-    /// Whether an emitter of this compile makes paths like this one, so that they are pruned.
-    pub(crate) emitted: &'o dyn Fn(&str) -> bool,
-}
-
-impl std::fmt::Debug for Owner<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Owner").field("roots", &self.roots).finish_non_exhaustive()
-    }
-}
+use super::inventory::Inventory;
+use super::record::Record;
+use super::{EntryKind, FileSystem, Publication, PublishError, Published};
 
 /// One file that has to change.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,63 +16,87 @@ pub(super) struct Changes<'c> {
     pub(super) list: Vec<Change<'c>>,
     /// Files that stay as they are.
     pub(super) kept: Vec<String>,
-    /// Whether the output folder holds something that no emitter makes.
+    /// Whether the output folder holds something that no emitter wrote.
     pub(super) has_foreign_files: bool,
+    /// The record as it was, and as it is to be.
+    pub(super) before: Record,
+    pub(super) after: Record,
     unchanged: usize,
 }
 
 impl<'c> Changes<'c> {
-    pub(super) fn between(publication: &Publication<'c>, files: &dyn FileSystem) -> io::Result<Self> {
-        let mut changes =
-            Changes { list: Vec::new(), kept: Vec::new(), has_foreign_files: false, unchanged: 0 };
+    pub(super) fn between(
+        publication: &Publication<'c>,
+        files: &dyn FileSystem,
+    ) -> Result<Self, PublishError> {
+        let before = Record::of(publication.out, files)?;
+        let mut changes = Changes {
+            list: Vec::new(),
+            kept: Vec::new(),
+            has_foreign_files: false,
+            before,
+            after: Record::default(),
+            unchanged: 0,
+        };
         for (path, bytes) in &publication.tree.files {
-            if !publication.wipe && files.holds(&publication.out.join(path), bytes)? {
-                changes.kept.push(path.clone());
-                changes.unchanged += 1;
+            changes.compare(publication, path, bytes, files)?;
+        }
+        let held = Inventory::of(publication.out, publication.owner, &changes.before, files)?;
+        for path in held.ours {
+            if publication.tree.files.contains_key(&path) {
+                // Compared above.
+            } else if publication.wipe || (publication.owner.emitted)(&path) {
+                changes.list.push(Change::Remove { path });
             } else {
-                changes.list.push(Change::Write { path, bytes });
+                changes.after.keep(&path, &changes.before);
+                changes.kept.push(path);
             }
         }
-        if !publication.wipe && files.is_folder(publication.out)? {
-            for name in files.list(publication.out)? {
-                if name == CACHE {
-                    continue;
-                }
-                if publication.owner.roots.contains(&name.as_str()) {
-                    changes.look_into(publication, files, name, 0)?;
-                } else {
-                    changes.has_foreign_files = true;
-                }
+        let mut foreign = held.foreign.into_iter().filter(|path| !publication.tree.files.contains_key(path));
+        if let Some(path) = foreign.next() {
+            if publication.wipe {
+                return Err(PublishError::foreign(publication.out, &path));
             }
+            changes.has_foreign_files = true;
         }
         Ok(changes)
     }
 
-    fn look_into(
+    /// Compares one wanted file with what is there. A file of somebody else's is never overwritten.
+    fn compare(
         &mut self,
         publication: &Publication<'c>,
+        path: &'c str,
+        bytes: &'c [u8],
         files: &dyn FileSystem,
-        path: String,
-        depth: usize,
-    ) -> io::Result<()> {
-        let full = publication.out.join(&path);
-        if files.is_folder(&full)? {
-            if depth > 8 {
-                self.has_foreign_files = true;
-                return Ok(());
+    ) -> Result<(), PublishError> {
+        let mut folder = publication.out.to_path_buf();
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            folder.push(name);
+            let kind = files.kind(&folder)?;
+            let is_fine = match kind {
+                EntryKind::Absent => break,
+                EntryKind::Folder => names.peek().is_some(),
+                EntryKind::File => names.peek().is_none(),
+                EntryKind::Other => false,
+            };
+            if !is_fine {
+                let shown = folder.strip_prefix(publication.out).unwrap_or(&folder).display().to_string();
+                return Err(PublishError::foreign(publication.out, &shown));
             }
-            for name in files.list(&full)? {
-                self.look_into(publication, files, format!("{path}/{name}"), depth + 1)?;
-            }
-        } else if publication.tree.files.contains_key(&path) {
-            // Compared above.
-        } else if (publication.owner.emitted)(&path) {
-            self.list.push(Change::Remove { path });
-        } else if (publication.owner.known)(&path) {
-            self.kept.push(path);
-        } else {
-            self.has_foreign_files = true;
         }
+        self.after.add(path, bytes);
+        if files.holds(&publication.out.join(path), bytes)? {
+            self.kept.push(path.to_owned());
+            self.unchanged += 1;
+            return Ok(());
+        }
+        let is_there = files.kind(&publication.out.join(path))? != EntryKind::Absent;
+        if is_there && !publication.owner.owns(publication.out, path, &self.before, files)? {
+            return Err(PublishError::foreign(publication.out, path));
+        }
+        self.list.push(Change::Write { path, bytes });
         Ok(())
     }
 

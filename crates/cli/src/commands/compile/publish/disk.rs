@@ -1,10 +1,11 @@
 //! The disk, as [`FileSystem`] wants it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::FileSystem;
+use super::{EntryKind, FileSystem};
+use crate::files::{self, ReadError};
 
 #[derive(Debug)]
 pub(crate) struct Disk;
@@ -13,11 +14,26 @@ pub(crate) struct Disk;
 const FEW: usize = 16;
 
 impl FileSystem for Disk {
-    fn is_folder(&self, path: &Path) -> io::Result<bool> {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
         match fs::symlink_metadata(path) {
-            Ok(metadata) => Ok(metadata.is_dir()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Ok(metadata) if metadata.is_dir() => Ok(EntryKind::Folder),
+            Ok(metadata) if metadata.is_file() => Ok(EntryKind::File),
+            Ok(_) => Ok(EntryKind::Other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(EntryKind::Absent),
+            // A file stands where a folder would have to.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(EntryKind::Absent),
             Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        if self.kind(path)? != EntryKind::File {
+            return Ok(None);
+        }
+        match files::read_plain(path, max_bytes) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ReadError::Io(error)) => Err(error),
+            Err(ReadError::NotPlain(_) | ReadError::TooLarge(_)) => Ok(None),
         }
     }
 
@@ -36,17 +52,10 @@ impl FileSystem for Disk {
     }
 
     fn holds(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
-        let metadata = match fs::symlink_metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
+        if self.kind(path)? != EntryKind::File || fs::symlink_metadata(path)?.len() != bytes.len() as u64 {
             return Ok(false);
         }
-        let mut held = Vec::with_capacity(bytes.len());
-        File::open(path)?.take(bytes.len() as u64 + 1).read_to_end(&mut held)?;
-        Ok(held == bytes)
+        Ok(self.read(path, bytes.len() as u64)?.is_some_and(|held| held == bytes))
     }
 
     fn create_folders(&self, folder: &Path) -> io::Result<()> {

@@ -3,8 +3,25 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What a path leads to. Links are not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    Absent,
+    File,
+    Folder,
+    /// A link, a pipe, a socket or a device.
+    Other,
+}
+
 pub(crate) trait FileSystem {
-    fn is_folder(&self, path: &Path) -> io::Result<bool>;
+    fn kind(&self, path: &Path) -> io::Result<EntryKind>;
+
+    fn is_folder(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.kind(path)? == EntryKind::Folder)
+    }
+
+    /// The bytes of a plain file of at most so many bytes; `None` for anything else.
+    fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>>;
 
     /// The names in a folder, sorted.
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::FileSystem;
+use super::{EntryKind, FileSystem};
 
 /// A file's bytes, or a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +89,19 @@ impl Memory {
 }
 
 impl FileSystem for Memory {
-    fn is_folder(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.entries.borrow().get(path) == Some(&Entry::Folder))
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        Ok(match self.entries.borrow().get(path) {
+            None => EntryKind::Absent,
+            Some(Entry::File(_)) => EntryKind::File,
+            Some(Entry::Folder) => EntryKind::Folder,
+        })
+    }
+
+    fn read(&self, path: &Path, _: u64) -> io::Result<Option<Vec<u8>>> {
+        Ok(match self.entries.borrow().get(path) {
+            Some(Entry::File(bytes)) => Some(bytes.to_vec()),
+            _ => None,
+        })
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<String>> {

@@ -9,12 +9,17 @@
 //! one, the file system does not know how), files are renamed into place one by one: first what goes is
 //! removed, then the manifest, then the rest. Even then no file is ever half-written and no exec document
 //! is there that the manifest does not name.
+//!
+//! Invariant: only files that `stave compile` wrote are removed or overwritten (see [`inventory`]), and
+//! nothing is written through a link.
 
 mod changes;
 mod disk;
 mod file_system;
+mod inventory;
 #[cfg(test)]
 mod memory;
+mod record;
 #[cfg(test)]
 mod tests;
 
@@ -23,14 +28,35 @@ use std::path::{Path, PathBuf};
 
 use super::emit::Tree;
 
-pub(crate) use changes::Owner;
 use changes::{Change, Changes};
 pub(crate) use disk::Disk;
-pub(crate) use file_system::FileSystem;
+pub(crate) use file_system::{EntryKind, FileSystem};
+pub(crate) use inventory::{Inventory, Owner, foreign_in_cache};
+pub(crate) use record::Record;
 
 /// The folder below the output folder that holds what is not part of the public contract.
 pub(crate) const CACHE: &str = ".ir-cache";
+/// The files and folders below the cache folder, besides the record.
+pub(crate) const PACK: &str = "pack";
+pub(crate) const NEXT_PACK: &str = "pack.next";
+const STAGING: &str = "staging";
 const MANIFEST: &str = "manifest.json";
+
+/// Why nothing was published.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PublishError {
+    /// A file, a link or a folder that `stave compile` did not write is where it would write or remove.
+    #[error("{0} was not written by `stave compile`, or was changed since")]
+    Foreign(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl PublishError {
+    pub(crate) fn foreign(out: &Path, path: &str) -> PublishError {
+        PublishError::Foreign(out.join(path).display().to_string())
+    }
+}
 
 /// What publishing came to.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -47,7 +73,7 @@ pub(crate) struct Publication<'p> {
     pub(crate) out: &'p Path,
     pub(crate) tree: &'p Tree,
     pub(crate) owner: Owner<'p>,
-    /// Whether everything else in the output folder goes too.
+    /// Whether everything else that was written here goes too. A folder that holds files of others is refused.
     pub(crate) wipe: bool,
     /// Whether the output folder itself may be replaced: not when somebody stands in it.
     pub(crate) may_exchange: bool,
@@ -55,18 +81,20 @@ pub(crate) struct Publication<'p> {
 
 impl Publication<'_> {
     /// Publishes. The caller holds the lock of the output folder.
-    pub(crate) fn publish(&self, files: &dyn FileSystem) -> io::Result<Published> {
+    pub(crate) fn publish(&self, files: &dyn FileSystem) -> Result<Published, PublishError> {
+        if let Some(path) = foreign_in_cache(self.out, files)? {
+            return Err(PublishError::foreign(self.out, &path));
+        }
         self.take_away_leftovers(files)?;
         let changes = Changes::between(self, files)?;
         match changes.list.as_slice() {
-            [] if !self.wipe => {}
-            [change] if !self.wipe => self.apply_in_order(files, std::slice::from_ref(change))?,
-            list => {
-                let exchanged = self.may_exchange
-                    && (!changes.has_foreign_files || self.wipe)
-                    && self.exchange(files, &changes)?;
+            [] if changes.before == changes.after && !self.wipe => {}
+            [] | [_] => self.apply_in_order(files, &changes)?,
+            _ => {
+                let exchanged =
+                    self.may_exchange && !changes.has_foreign_files && self.exchange(files, &changes)?;
                 if !exchanged {
-                    self.apply_in_order(files, list)?;
+                    self.apply_in_order(files, &changes)?;
                 }
             }
         }
@@ -80,9 +108,7 @@ impl Publication<'_> {
         let written = match self.build(files, changes, &staging) {
             Ok(written) => written,
             Err(error) if is_unsupported(&error) => {
-                if files.is_folder(&staging)? {
-                    files.remove_tree(&staging)?;
-                }
+                self.remove_staging(files)?;
                 return Ok(false);
             }
             Err(error) => return Err(error),
@@ -96,18 +122,18 @@ impl Publication<'_> {
         match files.exchange(&staging, self.out) {
             Ok(()) => {}
             Err(error) if is_unsupported(&error) => {
-                files.remove_tree(&staging)?;
+                self.remove_staging(files)?;
                 return Ok(false);
             }
             Err(error) => return Err(error),
         }
         files.synchronise_folder(self.parent())?;
-        // The new tree is in place. What follows keeps the cache and takes the old tree away.
-        let cache = staging.join(CACHE);
-        if !self.wipe && files.is_folder(&cache)? {
-            files.rename(&cache, &self.out.join(CACHE))?;
+        // The new tree is in place. What follows keeps the results of earlier compiles and takes the old tree away.
+        let pack = staging.join(CACHE).join(PACK);
+        if !self.wipe && files.kind(&pack)? == EntryKind::File {
+            files.rename(&pack, &self.out.join(CACHE).join(PACK))?;
         }
-        files.remove_tree(&staging)?;
+        self.remove_staging(files)?;
         Ok(true)
     }
 
@@ -123,7 +149,10 @@ impl Publication<'_> {
             files.create_folders(folder_of(&target))?;
             files.link(&self.out.join(path), &target)?;
         }
-        let mut written = Vec::new();
+        let record = staging.join(CACHE).join(record::FILE);
+        files.create_folders(folder_of(&record))?;
+        files.write(&record, &changes.after.to_bytes())?;
+        let mut written = vec![record];
         for change in &changes.list {
             if let Change::Write { path, bytes } = change {
                 let target = staging.join(path);
@@ -136,14 +165,17 @@ impl Publication<'_> {
     }
 
     /// Renames files into place one by one, in the order that keeps the manifest's promise.
-    fn apply_in_order(&self, files: &dyn FileSystem, list: &[Change<'_>]) -> io::Result<()> {
-        if self.wipe {
-            for name in files.list(self.out)? {
-                files.remove_tree(&self.out.join(name))?;
-            }
-        }
-        let staging = self.out.join(CACHE).join("staging");
+    fn apply_in_order(&self, files: &dyn FileSystem, changes: &Changes<'_>) -> io::Result<()> {
+        let staging = self.out.join(CACHE).join(STAGING);
         files.create_folders(&staging)?;
+        let write_record = |number: usize, record: &Record| {
+            let temporary = staging.join(number.to_string());
+            files.write(&temporary, &record.to_bytes())?;
+            files.synchronise(&staging, std::slice::from_ref(&temporary))?;
+            files.rename(&temporary, &self.out.join(CACHE).join(record::FILE))
+        };
+        let list = &changes.list;
+        write_record(list.len(), &changes.before.union(&changes.after))?;
         let mut ready = Vec::new();
         for (index, change) in list.iter().enumerate() {
             if let Change::Write { path, bytes } = change {
@@ -165,21 +197,59 @@ impl Publication<'_> {
             files.create_folders(folder_of(&target))?;
             files.rename(&temporary, &target)?;
         }
+        if changes.before.union(&changes.after) != changes.after {
+            write_record(list.len() + 1, &changes.after)?;
+        }
+        let pack = self.out.join(CACHE).join(PACK);
+        if self.wipe && files.kind(&pack)? == EntryKind::File {
+            files.remove_file(&pack)?;
+        }
         files.remove_tree(&staging)?;
         files.synchronise_folder(self.out)
     }
 
     /// What a process that died left behind. Nobody else works here: the lock is held.
-    fn take_away_leftovers(&self, files: &dyn FileSystem) -> io::Result<()> {
-        let staging = self.staging();
-        if files.is_folder(&staging)? {
-            files.remove_tree(&staging)?;
+    fn take_away_leftovers(&self, files: &dyn FileSystem) -> Result<(), PublishError> {
+        match files.kind(&self.staging())? {
+            EntryKind::Absent => {}
+            EntryKind::Folder => self.remove_staging(files)?,
+            EntryKind::File | EntryKind::Other => {
+                return Err(PublishError::Foreign(self.staging().display().to_string()));
+            }
         }
-        let inner = self.out.join(CACHE).join("staging");
+        // `foreign_in_cache` has looked into this one.
+        let inner = self.out.join(CACHE).join(STAGING);
         if files.is_folder(&inner)? {
             files.remove_tree(&inner)?;
         }
         Ok(())
+    }
+
+    /// Removes the tree beside the output folder: the half of a new one, or the old one. A file that no emitter
+    /// writes got there while the folders changed places; it goes back to the output folder.
+    fn remove_staging(&self, files: &dyn FileSystem) -> io::Result<()> {
+        let staging = self.staging();
+        if files.is_folder(&staging)? {
+            self.remove_emitted(files, &staging, "")?;
+        }
+        Ok(())
+    }
+
+    fn remove_emitted(&self, files: &dyn FileSystem, folder: &Path, above: &str) -> io::Result<()> {
+        for name in files.list(folder)? {
+            let path = format!("{above}{name}");
+            let full = folder.join(&name);
+            if files.is_folder(&full)? {
+                self.remove_emitted(files, &full, &format!("{path}/"))?;
+            } else if (self.owner.known)(&path) || path.starts_with(CACHE) {
+                files.remove_file(&full)?;
+            } else {
+                let target = self.out.join(&path);
+                files.create_folders(folder_of(&target))?;
+                files.rename(&full, &target)?;
+            }
+        }
+        files.remove_folder(folder)
     }
 
     fn staging(&self) -> PathBuf {

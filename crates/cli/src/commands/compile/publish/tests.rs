@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::memory::Memory;
-use super::{Owner, Publication, Published};
+use super::{Owner, Publication, PublishError, Published};
 use crate::commands::compile::emit::Tree;
 
 const OUT: &str = "/project/out";
@@ -25,8 +25,10 @@ fn owns(path: &str) -> bool {
     path == "manifest.json" || path.ends_with(".ir.json")
 }
 
-fn publish(memory: &Memory, tree: &Tree, wipe: bool) -> std::io::Result<Published> {
-    let owner = Owner { roots: &["flows", "manifest.json"], known: &owns, emitted: &owns };
+fn publish(memory: &Memory, tree: &Tree, wipe: bool) -> Result<Published, PublishError> {
+    let recognises = |_: &str, _: &[u8]| false;
+    let owner =
+        Owner { roots: &["flows", "manifest.json"], known: &owns, emitted: &owns, recognises: &recognises };
     Publication { out: Path::new(OUT), tree, owner, wipe, may_exchange: true }.publish(memory)
 }
 
@@ -157,13 +159,67 @@ fn one_changed_file_is_one_rename() {
 }
 
 #[test]
-fn wiping_takes_everything_else_away() {
+fn wiping_takes_everything_away_that_an_earlier_compile_wrote() {
     for can_exchange in [true, false] {
         let memory = Memory::new(can_exchange);
         before(&memory);
-        memory.put("/project/out/notes.txt", b"mine");
         memory.put("/project/out/.ir-cache/pack", b"cache");
         publish(&memory, &after(), true).expect("it is published");
-        assert_eq!(memory.files(OUT), after().files);
+        assert_eq!(published(&memory), after().files);
+        assert!(!memory.files(OUT).contains_key(".ir-cache/pack"));
     }
+}
+
+#[test]
+fn a_folder_with_foreign_files_is_not_wiped() {
+    for foreign in ["notes.txt", "flows/mine.yaml", "flows/mine.ir.json", ".git/config", ".ir-cache/mine"] {
+        for can_exchange in [true, false] {
+            let memory = Memory::new(can_exchange);
+            before(&memory);
+            memory.put(&format!("{OUT}/{foreign}"), b"mine");
+            let held = memory.files(OUT);
+            let error = publish(&memory, &after(), true).expect_err(foreign);
+            // A folder that no emitter writes to is named and not looked into.
+            let named = if foreign.starts_with(".git/") { ".git" } else { foreign };
+            assert!(error.to_string().contains(named), "{error}");
+            assert_eq!(memory.files(OUT), held, "{foreign}");
+        }
+    }
+}
+
+#[test]
+fn a_foreign_file_at_the_path_of_an_output_is_not_overwritten() {
+    for foreign in ["manifest.json", "flows/a.ir.json"] {
+        let memory = Memory::new(true);
+        memory.put(&format!("{OUT}/{foreign}"), b"mine");
+        let error = publish(&memory, &after(), false).expect_err(foreign);
+        assert!(error.to_string().contains(foreign), "{error}");
+        assert_eq!(memory.files(OUT).get(foreign).map(Vec::as_slice), Some(b"mine".as_slice()));
+    }
+}
+
+#[test]
+fn a_forged_record_gives_no_right_to_foreign_files() {
+    let memory = Memory::new(true);
+    before(&memory);
+    memory.put("/project/out/notes.txt", b"mine");
+    memory.put("/project/precious.ir.json", b"mine");
+    let hash = stave_canon::sha256_hex(b"mine");
+    let paths =
+        ["notes.txt", "../precious.ir.json", "/project/precious.ir.json", "flows/../../precious.ir.json"];
+    let listed: Vec<String> = paths.iter().map(|path| format!("\"{path}\": [\"{hash}\"]")).collect();
+    let forged = format!("{{\"version\": 1, \"files\": {{{}}}}}", listed.join(", "));
+    memory.put("/project/out/.ir-cache/outputs.json", forged.as_bytes());
+    publish(&memory, &after(), false).expect_err("the record no longer lists what is there");
+    assert_eq!(memory.files("/project").get("precious.ir.json").map(Vec::as_slice), Some(b"mine".as_slice()));
+    assert_eq!(memory.files(OUT).get("notes.txt").map(Vec::as_slice), Some(b"mine".as_slice()));
+}
+
+#[test]
+fn a_file_that_appears_while_the_folders_change_places_is_kept() {
+    let memory = Memory::new(true);
+    before(&memory);
+    memory.put("/project/.out.stave-staging/flows/late.txt", b"mine");
+    publish(&memory, &after(), false).expect("it is published");
+    assert_eq!(memory.files(OUT).get("flows/late.txt").map(Vec::as_slice), Some(b"mine".as_slice()));
 }

@@ -1,0 +1,39 @@
+//! Whether a flow can run in this build and with this project's settings, before anybody asks for it.
+
+use std::collections::BTreeSet;
+
+use stave_canon::Value;
+use stave_exec::Document;
+use stave_llm::Provider;
+use stave_runtime::{Secrets, add_secret_names};
+
+use crate::project::Project;
+use crate::services::Models;
+
+/// What a document lacks here, in words; `None` when nothing is known to be missing.
+pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> Option<String> {
+    let mut secrets = BTreeSet::new();
+    let mut reasons = Vec::new();
+    for node in &document.graph.nodes {
+        if node.kind.starts_with("opcua.") && cfg!(not(feature = "opcua")) {
+            reasons.push(format!("this build has no OPC UA, which `{}` needs", node.id));
+        }
+        node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
+        // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
+        let model = node.with.get("model").filter(|model| model.get("endpoint").is_none_or(Value::is_null));
+        let word = model.and_then(|model| model.get("provider")?.as_str());
+        let provider = Provider::ALL.into_iter().find(|provider| Some(provider.as_str()) == word);
+        match (models, provider) {
+            (Models::Live, Some(provider)) if provider.endpoint().is_none() => {
+                reasons.push(format!("the model of `{}` has no endpoint", node.id));
+            }
+            (Models::Live, Some(provider)) if provider.needs_key() => {
+                secrets.insert(Secrets::provider_key_name(provider.as_str()));
+            }
+            _ => {}
+        }
+    }
+    let missing = secrets.into_iter().filter(|name| project.secret(name).is_none());
+    reasons.extend(missing.map(|name| format!("the secret `{name}` is not set")));
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}

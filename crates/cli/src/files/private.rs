@@ -1,0 +1,76 @@
+//! Files that only their owner may read: databases of runs and records, keys.
+//!
+//! SQLite gives the log and the index beside a database the mode of the database itself, so a database that is
+//! private from its first moment on has no readable part.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::exit::Stop;
+use crate::terminal;
+
+/// Makes a database's file private before the database is opened. A link, a pipe or a device is refused, and a
+/// looser mode is reported.
+pub(crate) fn prepare_database(path: &Path) -> Result<(), Stop> {
+    let fail = |error: std::io::Error| Stop::internal(format!("{} can't be made: {error}", path.display()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        // A database on a disk that can't be written to may still be read.
+        Err(_) if path.is_file() => return Ok(()),
+        Err(error) => return Err(fail(error)),
+    }
+    let metadata = std::fs::symlink_metadata(path).map_err(fail)?;
+    if !metadata.is_file() {
+        return Err(Stop::refused(format!("{} is not a regular file", path.display()))
+            .help("move it away, or name another folder with --state-dir"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if others(path) & READ != 0 && others(folder) & ENTER != 0 {
+        terminal::warn_once(&format!(
+            "{} can be read by others; chmod 700 {}",
+            path.display(),
+            folder.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the mode of a file with keys, as ssh does: one that others can write to is refused, and one that
+/// others can read is reported. Containers mount such files readable, so reading alone is no reason to refuse.
+pub(crate) fn check_keys_file(path: &Path) -> Result<(), Stop> {
+    let others = others(path);
+    if others & WRITE != 0 {
+        return Err(Stop::refused(format!("{} can be written by others", path.display()))
+            .help(format!("chmod 600 {}", path.display())));
+    }
+    if others & READ != 0 {
+        terminal::warn_once(&format!(
+            "the keys in {} can be read by others; chmod 600 {}",
+            path.display(),
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+const READ: u32 = 0o004;
+const WRITE: u32 = 0o002;
+const ENTER: u32 = 0o001;
+
+/// What everybody may do with a file or a folder.
+#[cfg(unix)]
+fn others(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
+}
+
+#[cfg(not(unix))]
+fn others(_: &Path) -> u32 {
+    0
+}

@@ -1,0 +1,376 @@
+//! The most that a request may cost, read from its body before it is sent.
+//!
+//! Invariant: every member that lets a provider write more counts, whatever the case of its name: a budget is held by
+//! what is set aside, so a member that is not understood must not make a request look cheaper than it is. A limit that
+//! is no whole number is refused, because servers differ in what they make of it.
+
+use std::ops::Range;
+
+use stave_llm::prices::{Cost, server_tool_price};
+use stave_lower::{BodyValue, RequestBody};
+
+use super::interface::Fault;
+
+/// Output that a rate limit sets aside for a request that names no most. A rate corrects itself when the answer is
+/// known; a budget does not, and sets aside what the model can write.
+const USUAL_OUTPUT_TOKENS: u64 = 4096;
+
+/// Input tokens of an image, whatever its size.
+const IMAGE_TOKENS: u64 = 5_000;
+/// Models that count images by tiles at the price of small tokens.
+const IMAGE_TOKENS_OF_GPT_4O_MINI: u64 = 48_200;
+/// Input tokens of a document that is named instead of sent.
+const NAMED_DOCUMENT_TOKENS: u64 = 100_000;
+/// Input tokens of a conversation that the provider keeps.
+const KEPT_CONVERSATION_TOKENS: u64 = 200_000;
+
+/// How often a provider may call its tools for a request that names no most.
+const USUAL_TOOL_CALLS: u64 = 10;
+/// Input tokens that the result of one such call may add.
+const TOKENS_PER_TOOL_CALL: u64 = 8_000;
+
+/// Members at the top that hold content, in which no limit can stand.
+const CONTENT: [&str; 13] = [
+    "messages",
+    "input",
+    "system",
+    "instructions",
+    "tools",
+    "functions",
+    "metadata",
+    "response_format",
+    "text",
+    "prediction",
+    "prompt",
+    "tool_choice",
+    "context_management",
+];
+
+/// How many answers are written, by names without case and underscores.
+const CHOICES: [&str; 7] =
+    ["n", "bestof", "candidatecount", "numreturnsequences", "numcompletions", "numgenerations", "numsamples"];
+
+/// What a request may come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CostBound {
+    /// About how many tokens the input has, for a reply that does not say.
+    pub(crate) likely_input: u64,
+    /// The most input, results of the provider's own tools included.
+    pub(crate) input: u64,
+    /// The most output of all answers; `None` when the request names no most.
+    pub(crate) output: Option<u64>,
+    /// How many answers are asked for.
+    pub(crate) choices: u64,
+    pub(crate) tools: ServerTools,
+}
+
+/// Tools that the provider runs itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ServerTools {
+    /// How often they may be called.
+    pub(crate) calls: u64,
+    /// What the dearest of them costs per call.
+    pub(crate) price: Cost,
+    /// Whether every request calls one, which its reply does not show.
+    pub(crate) is_implied: bool,
+}
+
+impl CostBound {
+    pub(crate) fn read(body: &RequestBody<'_>, text: &str) -> Result<CostBound, Fault> {
+        let root = body.root();
+        let mut limits = Limits::default();
+        limits.read(root, 0)?;
+        let media = Media::read(root);
+        let tools = server_tools(root)?;
+        let batch =
+            root.get("messages").map_or(0, |messages| messages.items().filter(|one| one.is_array()).count());
+        let choices = limits.choices.max(1).saturating_mul((batch as u64).max(1));
+        // A prediction that the model does not keep to is charged as if it had written it.
+        let predicted =
+            root.get("prediction").map_or(0, |prediction| most_tokens(prediction.raw().as_bytes()));
+        let (mut bytes, mut most, mut at) = (0, 0, 0);
+        let end = text.len()..text.len();
+        for skipped in media.skipped.iter().chain(std::iter::once(&end)) {
+            let kept = text.as_bytes().get(at..skipped.start).unwrap_or_default();
+            bytes += kept.len() as u64;
+            most += most_tokens(kept);
+            at = skipped.end;
+        }
+        let likely_images = (media.skipped.len() as u64).saturating_mul(IMAGE_TOKENS / 4);
+        Ok(CostBound {
+            likely_input: (bytes / 4 + 1).saturating_add(likely_images),
+            input: most
+                .saturating_add(media.tokens)
+                .saturating_add(tools.calls.saturating_mul(TOKENS_PER_TOOL_CALL)),
+            output: limits.tokens.map(|tokens| tokens.saturating_add(predicted).saturating_mul(choices)),
+            choices,
+            tools,
+        })
+    }
+
+    /// The most output of an answer by `model`.
+    pub(crate) fn most_output(&self, model: &str) -> u64 {
+        self.output.unwrap_or_else(|| longest_output(model).saturating_mul(self.choices.max(1)))
+    }
+
+    /// The output that a rate limit sets aside.
+    pub(crate) fn usual_output(&self) -> u64 {
+        self.output.unwrap_or_else(|| USUAL_OUTPUT_TOKENS.saturating_mul(self.choices.max(1)))
+    }
+}
+
+/// What a model writes at most, by its family. One that nobody knows is taken for a large one.
+fn longest_output(model: &str) -> u64 {
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    let known = [
+        ("gpt-4o", 16_384),
+        ("gpt-4.1", 32_768),
+        ("gpt-4", 8_192),
+        ("gpt-3.5", 4_096),
+        ("claude-3-5", 8_192),
+        ("claude-3-7", 128_000),
+        ("claude-3", 4_096),
+        ("claude-opus-4-1", 32_000),
+        ("claude-haiku-4", 64_000),
+        ("claude-sonnet-4", 64_000),
+    ];
+    known.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(128_000, |(_, tokens)| *tokens)
+}
+
+#[derive(Debug, Default)]
+struct Limits {
+    /// The largest that is named.
+    tokens: Option<u64>,
+    choices: u64,
+}
+
+impl Limits {
+    fn read(&mut self, object: BodyValue<'_, '_>, depth: usize) -> Result<(), Fault> {
+        for (name, value) in object.members() {
+            let plain: String =
+                name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            if depth == 0 && CONTENT.iter().any(|content| name.eq_ignore_ascii_case(content)) {
+                continue;
+            }
+            if value.is_object() && depth < 4 {
+                self.read(value, depth + 1)?;
+            } else if CHOICES.contains(&plain.as_str()) {
+                self.choices = self.choices.max(whole_number(&name, value)?.unwrap_or_default());
+            } else if is_token_limit(&plain) {
+                self.tokens = self.tokens.max(whole_number(&name, value)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_token_limit(plain: &str) -> bool {
+    plain == "numpredict"
+        || (plain.contains("token") && ["max", "budget", "min"].iter().any(|word| plain.contains(word)))
+}
+
+/// A limit: a whole number, or none.
+fn whole_number(name: &str, value: BodyValue<'_, '_>) -> Result<Option<u64>, Fault> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    value.raw().parse().map(Some).map_err(|_| {
+        let name: String = name.chars().take(64).collect();
+        Fault::bad_request(format!("`{name}` must be a whole number that is not negative"))
+    })
+}
+
+/// What stands in a request as something else than text.
+#[derive(Debug, Default)]
+struct Media {
+    /// Where images stand, in order.
+    skipped: Vec<Range<usize>>,
+    tokens: u64,
+}
+
+impl Media {
+    fn read(root: BodyValue<'_, '_>) -> Media {
+        let mut media = Media::default();
+        let small_tokens = root.get("model").and_then(BodyValue::text);
+        let per_image = if small_tokens.is_some_and(|model| model.contains("gpt-4o-mini")) {
+            IMAGE_TOKENS_OF_GPT_4O_MINI
+        } else {
+            IMAGE_TOKENS
+        };
+        for kept in ["previous_response_id", "conversation"] {
+            if root.get(kept).is_some_and(|value| !value.is_null()) {
+                media.tokens = media.tokens.saturating_add(KEPT_CONVERSATION_TOKENS);
+            }
+        }
+        if root.at(&["prompt", "id"]).is_some() {
+            media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
+        }
+        let mut open = vec![root];
+        while let Some(value) = open.pop() {
+            let kind = if value.is_object() { value.get("type").and_then(BodyValue::text) } else { None };
+            match kind.as_deref() {
+                Some("image" | "image_url" | "input_image") => {
+                    media.tokens = media.tokens.saturating_add(per_image);
+                    media.skipped.push(value.range());
+                    continue;
+                }
+                Some("item_reference" | "container_upload") => {
+                    media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
+                }
+                Some("document" | "file" | "input_file") if names_a_document(value) => {
+                    media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
+                }
+                _ => {}
+            }
+            open.extend(value.members().map(|(_, member)| member));
+            open.extend(value.items());
+        }
+        media.skipped.sort_by_key(|range| range.start);
+        media
+    }
+}
+
+/// Whether a document is named by an id or an address instead of being sent.
+fn names_a_document(part: BodyValue<'_, '_>) -> bool {
+    let own = [Some(part), part.get("source"), part.get("file")];
+    let names = ["file_id", "file_url", "url"];
+    own.into_iter().flatten().any(|place| names.iter().any(|name| place.get(name).is_some()))
+}
+
+fn server_tools(root: BodyValue<'_, '_>) -> Result<ServerTools, Fault> {
+    let mut tools = ServerTools::default();
+    let most = match root.get("max_tool_calls") {
+        Some(value) => whole_number("max_tool_calls", value)?,
+        None => None,
+    };
+    for tool in root.get("tools").into_iter().flat_map(BodyValue::items) {
+        let kind = tool.get("type").and_then(BodyValue::text).unwrap_or_default();
+        let Some(price) = server_tool_price(&kind) else { continue };
+        let uses = match tool.get("max_uses") {
+            Some(value) => whole_number("max_uses", value)?,
+            None => None,
+        };
+        tools.calls = tools.calls.saturating_add(uses.or(most).unwrap_or(USUAL_TOOL_CALLS));
+        tools.price = tools.price.max(price);
+    }
+    tools.calls = tools.calls.min(most.unwrap_or(u64::MAX));
+    if root.get("web_search_options").is_some_and(|options| !options.is_null()) {
+        tools.calls = tools.calls.saturating_add(1);
+        tools.price = tools.price.max(server_tool_price("web_search").unwrap_or_default());
+        tools.is_implied = true;
+    }
+    if root.get("mcp_servers").is_some_and(|servers| servers.items().next().is_some()) {
+        tools.calls = tools.calls.saturating_add(USUAL_TOOL_CALLS);
+    }
+    Ok(tools)
+}
+
+/// The most tokens that a text has in any vocabulary in use: two small letters each, spaces with what follows them,
+/// and everything else by its bytes.
+fn most_tokens(text: &[u8]) -> u64 {
+    let (mut halves, mut before) = (0_u64, b' ');
+    for byte in text {
+        halves += match byte {
+            letter if letter.is_ascii_lowercase() => 1 + u64::from(!before.is_ascii_lowercase()),
+            b' ' => u64::from(before == b' '),
+            _ => 2,
+        };
+        before = *byte;
+    }
+    halves.div_ceil(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(text: &str) -> CostBound {
+        CostBound::read(&RequestBody::read(text).unwrap(), text).unwrap()
+    }
+
+    #[test]
+    fn the_largest_limit_counts_for_every_answer() {
+        for (members, output) in [
+            (r#""max_tokens":5"#, Some(5)),
+            (r#""max_completion_tokens":1,"max_tokens":90000"#, Some(90_000)),
+            (r#""max_tokens":90000,"max_completion_tokens":1"#, Some(90_000)),
+            (r#""Max_Tokens":70,"max_tokens_to_sample":3"#, Some(70)),
+            (r#""max_t\u006fkens":700,"maxOutputTokens":3"#, Some(700)),
+            (r#""max_tokens":16,"thinking":{"budget_tokens":20000}"#, Some(20_000)),
+            (r#""max_tokens":16,"n":100"#, Some(1600)),
+            (r#""max_tokens":16,"N":7,"best_of":100"#, Some(1600)),
+            (r#""max_tokens":16,"extra_body":{"n":4}"#, Some(64)),
+            (r#""max_tokens":18446744073709551615,"n":3"#, Some(u64::MAX)),
+            (r#""max_tokens":null"#, None),
+            (r#""metadata":{"max_tokens":"no limit"}"#, None),
+        ] {
+            assert_eq!(bound(&format!("{{{members}}}")).output, output, "{members}");
+        }
+        assert_eq!(bound("{}").most_output("gpt-5"), 128_000);
+        assert_eq!(bound(r#"{"n":3}"#).most_output("gpt-4o"), 3 * 16_384);
+        let batch = bound(r#"{"max_tokens":10,"messages":[[{"role":"user"}],[],[]]}"#);
+        assert_eq!(batch.output, Some(30));
+        let predicted =
+            bound(r#"{"max_tokens":10,"prediction":{"type":"content","content":"a b c d e f g h"}}"#);
+        assert!(predicted.output > Some(18), "{predicted:?}");
+    }
+
+    #[test]
+    fn a_limit_that_is_no_whole_number_is_refused() {
+        for members in [
+            r#""max_tokens":"90000""#,
+            r#""max_tokens":1.5"#,
+            r#""max_tokens":1e9"#,
+            r#""max_completion_tokens":-1"#,
+            r#""n":"100""#,
+            r#""n":[100]"#,
+            r#""max_tokens":99999999999999999999999"#,
+            r#""tools":[{"type":"web_search","max_uses":"many"}]"#,
+        ] {
+            let text = format!("{{{members}}}");
+            let read = CostBound::read(&RequestBody::read(&text).unwrap(), &text);
+            assert!(read.is_err(), "{members}");
+        }
+    }
+
+    #[test]
+    fn what_is_named_instead_of_sent_counts() {
+        let image =
+            r#"{"messages":[{"content":[{"type":"image_url","image_url":{"url":"https://a/b.png"}}]}]}"#;
+        assert!(bound(image).input >= IMAGE_TOKENS);
+        let inline = format!(
+            r#"{{"messages":[{{"content":[{{"type":"image","source":{{"type":"base64","data":"{}"}}}}]}}]}}"#,
+            "A".repeat(1_000_000)
+        );
+        assert!((IMAGE_TOKENS..IMAGE_TOKENS + 100).contains(&bound(&inline).input));
+        for named in [
+            r#"{"previous_response_id":"r1","input":"hi"}"#,
+            r#"{"input":[{"type":"input_file","file_id":"f"}]}"#,
+            r#"{"input":[{"type":"item_reference","id":"f"}]}"#,
+            r#"{"messages":[{"content":[{"type":"document","source":{"type":"url","url":"https://a"}}]}]}"#,
+        ] {
+            assert!(bound(named).input >= NAMED_DOCUMENT_TOKENS, "{named}");
+        }
+    }
+
+    #[test]
+    fn tools_that_the_provider_runs_are_set_aside() {
+        let tools = |text: &str| bound(text).tools;
+        assert_eq!(tools(r#"{"tools":[{"type":"function"},{"name":"x"}]}"#), ServerTools::default());
+        let search = tools(r#"{"tools":[{"type":"web_search_20250305","max_uses":3}]}"#);
+        assert_eq!((search.calls, search.price), (3, Cost::from_micros(25_000)));
+        assert_eq!(tools(r#"{"tools":[{"type":"file_search"}]}"#).calls, USUAL_TOOL_CALLS);
+        assert_eq!(tools(r#"{"max_tool_calls":2,"tools":[{"type":"file_search"},{"type":"x"}]}"#).calls, 2);
+        assert!(tools(r#"{"web_search_options":{}}"#).is_implied);
+    }
+
+    #[test]
+    fn no_text_has_more_tokens_than_its_bound() {
+        for text in ["plain words of a text", "1234567890", "!!??,,..", "日本語", "aAbBcC", "x  \n\n\t y"]
+        {
+            let counted = stave_llm::tokens::count_text("gpt-4o", text).tokens;
+            assert!(most_tokens(text.as_bytes()) >= counted, "{text}");
+        }
+        assert!(most_tokens(&[b'a'; 4000]) <= 2001);
+    }
+}

@@ -1,0 +1,393 @@
+//! What one reply comes to, read from its own structure: what the provider counts, what it wrote, and whether it came
+//! to its end.
+//!
+//! Invariant: counts are taken from the place that an interface has for them and from nowhere else, so nothing that a
+//! model writes, and no tool that a client defines, is taken for a count.
+
+use stave_block::Surface;
+use stave_llm::codec::StreamDecoder;
+use stave_llm::{ErrorKind, Usage};
+use stave_lower::{BodyValue, RequestBody};
+
+use super::interface::codec;
+
+/// Bytes of text that a token has at most on average. A provider that counts fewer tokens than that is not believed.
+const MOST_BYTES_PER_TOKEN: u64 = 8;
+/// Bytes of text that a token has usually.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Members whose texts are not written by the model token by token.
+const NOT_WRITTEN: [&str; 17] = [
+    "id",
+    "type",
+    "role",
+    "status",
+    "call_id",
+    "item_id",
+    "tool_use_id",
+    "object",
+    "model",
+    "data",
+    "result",
+    "url",
+    "encrypted_content",
+    "signature",
+    "logprobs",
+    "annotations",
+    "citations",
+];
+
+/// What was counted of one reply.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    surface: Surface,
+    decoder: Box<dyn StreamDecoder>,
+    /// What the provider counts so far.
+    said: Option<Usage>,
+    /// Whether it counts the whole reply.
+    is_final: bool,
+    /// Bytes and pieces of what the model wrote.
+    written: u64,
+    pieces: u64,
+    /// Calls of the provider's own tools: those it counts, and those that passed.
+    tool_calls: u64,
+    tool_items: u64,
+    is_over: bool,
+    has_failed: bool,
+    /// Whether something passed that could not be read, so that nobody knows what it came to.
+    is_opaque: bool,
+}
+
+/// What a reply is charged for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Charged {
+    pub(crate) usage: Usage,
+    pub(crate) tool_calls: u64,
+    /// Whether the provider counted the tokens itself.
+    pub(crate) is_said: bool,
+}
+
+impl Tally {
+    pub(crate) fn new(surface: Surface) -> Tally {
+        Tally {
+            surface,
+            decoder: codec(surface).stream_decoder(),
+            said: None,
+            is_final: false,
+            written: 0,
+            pieces: 0,
+            tool_calls: 0,
+            tool_items: 0,
+            is_over: false,
+            has_failed: false,
+            is_opaque: false,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_decoder(mut self, decoder: Box<dyn StreamDecoder>) -> Tally {
+        self.decoder = decoder;
+        self
+    }
+
+    /// Reads the data of one event of a stream.
+    pub(crate) fn event(&mut self, data: &str) {
+        if data.trim() == "[DONE]" {
+            self.is_over = true;
+            return;
+        }
+        let Ok(body) = RequestBody::read_reply(data) else { return self.unread(data.len()) };
+        let event = body.root();
+        match self.surface {
+            Surface::AnthropicMessages => self.messages_event(event),
+            Surface::OpenAiResponses => self.responses_event(event),
+            Surface::OpenAiChat | Surface::GeminiGenerateContent => self.chat_event(event),
+        }
+    }
+
+    /// Reads a reply that came in one piece.
+    pub(crate) fn whole(&mut self, text: &str) {
+        let Ok(body) = RequestBody::read_reply(text) else { return self.unread(text.len()) };
+        let reply = body.root();
+        let output = match self.surface {
+            Surface::AnthropicMessages => reply.get("content"),
+            Surface::OpenAiResponses => reply.get("output"),
+            Surface::OpenAiChat | Surface::GeminiGenerateContent => reply.get("choices"),
+        };
+        if let Some(output) = output {
+            self.add(output);
+        }
+        self.is_final = true;
+        self.counts(reply.get("usage"));
+    }
+
+    /// Bytes passed that are no reply of the interface. They were written all the same.
+    pub(crate) fn unread(&mut self, bytes: usize) {
+        self.written = self.written.saturating_add(bytes as u64);
+    }
+
+    /// Bytes passed that nobody can read, such as compressed ones.
+    pub(crate) fn opaque(&mut self) {
+        self.is_opaque = true;
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// What the reply is charged for, of a request with about so much input and at most so much output: the larger of
+    /// what the provider counts and of what it wrote.
+    pub(crate) fn charged(&self, likely_input: u64, most_output: u64) -> Charged {
+        let said = self.said.unwrap_or_default();
+        let least = self.written / MOST_BYTES_PER_TOKEN;
+        let likely = self.written.div_ceil(BYTES_PER_TOKEN).max(self.pieces);
+        let output = match (self.is_final, said.output) {
+            (true, counted @ 1..) => counted.max(least),
+            (_, counted) => counted.max(likely),
+        };
+        let output = if self.is_opaque { output.max(most_output) } else { output };
+        let input = if said.input > 0 { said.input } else { likely_input };
+        Charged {
+            usage: Usage { input, output, ..said },
+            tool_calls: self.tool_calls.max(self.tool_items),
+            is_said: self.said.is_some() && self.is_final && said.input > 0,
+        }
+    }
+
+    fn messages_event(&mut self, event: BodyValue<'_, '_>) {
+        match event.get("type").and_then(BodyValue::text).as_deref() {
+            Some("message_start") => self.counts(event.at(&["message", "usage"])),
+            Some("content_block_start") => self.piece(event.get("content_block"), false),
+            Some("content_block_delta") => self.piece(event.get("delta"), true),
+            Some("message_delta") => {
+                let usage = event.get("usage").filter(|usage| usage.is_object());
+                self.is_final |= usage.is_some();
+                self.counts(usage);
+            }
+            Some("message_stop") => self.is_over = true,
+            Some("error") => self.fail(event),
+            _ => {}
+        }
+    }
+
+    fn responses_event(&mut self, event: BodyValue<'_, '_>) {
+        let kind = event.get("type").and_then(BodyValue::text).unwrap_or_default();
+        match &*kind {
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+                self.is_over = true;
+                self.is_final = true;
+                self.has_failed |= &*kind == "response.failed";
+                self.counts(event.at(&["response", "usage"]));
+            }
+            "response.output_item.done" => {
+                let role = event.get("item").and_then(tool_role);
+                self.tool_items += u64::from(role == Some(ToolRole::Call));
+            }
+            "error" => self.fail(event),
+            kind if kind.ends_with(".delta") && !kind.contains("audio.delta") => {
+                self.piece(event.get("delta"), true);
+            }
+            _ => {}
+        }
+    }
+
+    fn chat_event(&mut self, event: BodyValue<'_, '_>) {
+        if event.get("error").is_some_and(|error| !error.is_null()) {
+            self.fail(event);
+        }
+        let mut choices = 0;
+        for choice in event.get("choices").into_iter().flat_map(BodyValue::items) {
+            choices += 1;
+            self.piece(choice.get("delta"), true);
+            self.is_final |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
+        }
+        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
+            self.is_final |= choices == 0;
+            self.counts(Some(usage));
+        }
+    }
+
+    fn fail(&mut self, event: BodyValue<'_, '_>) {
+        let mut events = Vec::new();
+        let decoded = self.decoder.decode(event.raw(), &mut events);
+        self.has_failed |= matches!(decoded, Err(ErrorKind::Status { .. }));
+    }
+
+    /// Takes the counts of the object that an interface has for them. Counts are of everything so far.
+    fn counts(&mut self, usage: Option<BodyValue<'_, '_>>) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let used = usage.get("server_tool_use").into_iter().flat_map(BodyValue::members);
+        let calls =
+            used.filter_map(|(_, count)| count.raw().parse::<u64>().ok()).fold(0, u64::saturating_add);
+        self.tool_calls = self.tool_calls.max(calls);
+        let parsed = stave_canon::parse(usage.raw()).ok();
+        let Some(counted) = parsed.and_then(|usage| self.decoder.counts(usage)) else { return };
+        let before = self.said.unwrap_or_default();
+        let (input, output) = (counted.input.max(before.input), counted.output.max(before.output));
+        self.said = Some(Usage { input, output, ..counted });
+    }
+
+    /// Takes in a piece of what the model writes.
+    fn piece(&mut self, value: Option<BodyValue<'_, '_>>, is_delta: bool) {
+        let Some(value) = value else { return };
+        let before = self.written;
+        self.add(value);
+        self.pieces += u64::from(is_delta && self.written > before);
+    }
+
+    /// Adds the bytes of the texts in a value that the model wrote.
+    fn add(&mut self, value: BodyValue<'_, '_>) {
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if let Some(text) = value.text() {
+                self.written = self.written.saturating_add(text.len() as u64);
+                continue;
+            }
+            open.extend(value.items());
+            if !value.is_object() {
+                continue;
+            }
+            if let Some(role) = tool_role(value) {
+                // What it brings is input of the model, which the provider counts as such.
+                self.tool_items += u64::from(role == ToolRole::Call);
+                continue;
+            }
+            for (name, member) in value.members() {
+                if &*name == "input" && member.is_object() {
+                    // The arguments of a call, whatever their names.
+                    self.written = self.written.saturating_add(member.raw().len() as u64);
+                } else if !NOT_WRITTEN.contains(&&*name) {
+                    open.push(member);
+                }
+            }
+        }
+    }
+}
+
+/// What an item has to do with a tool that the provider runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolRole {
+    Call,
+    Result,
+}
+
+fn tool_role(item: BodyValue<'_, '_>) -> Option<ToolRole> {
+    let kind = item.get("type").and_then(BodyValue::text)?;
+    match &*kind {
+        "function_call" | "custom_tool_call" | "tool_call" | "computer_call" | "local_shell_call"
+        | "shell_call" | "apply_patch_call" => None,
+        "server_tool_use" | "mcp_tool_use" => Some(ToolRole::Call),
+        kind if kind.ends_with("_call") => Some(ToolRole::Call),
+        kind if kind.ends_with("tool_result") => Some(ToolRole::Result),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(surface: Surface, events: &[&str]) -> Tally {
+        let mut tally = Tally::new(surface);
+        events.iter().for_each(|event| tally.event(event));
+        tally
+    }
+
+    fn usage(tally: &Tally) -> (u64, u64) {
+        let usage = tally.charged(11, 500).usage;
+        (usage.input, usage.output)
+    }
+
+    const START: &str = r#"{"type":"message_start","message":{"usage":{"input_tokens":5,"cache_read_input_tokens":100,"output_tokens":1}}}"#;
+
+    #[test]
+    fn a_stream_that_is_closed_before_its_counts_is_charged_for_what_passed() {
+        let text = format!(
+            r#"{{"type":"content_block_delta","delta":{{"type":"text_delta","text":"{}"}}}}"#,
+            "word ".repeat(800)
+        );
+        let closed = stream(Surface::AnthropicMessages, &[START, &text]);
+        assert_eq!(usage(&closed), (105, 1000));
+        let told = stream(
+            Surface::AnthropicMessages,
+            &[START, &text, r#"{"type":"message_delta","usage":{"output_tokens":900}}"#],
+        );
+        assert_eq!(usage(&told), (105, 900));
+        let lied = stream(
+            Surface::AnthropicMessages,
+            &[START, &text, r#"{"type":"message_delta","usage":{"output_tokens":1}}"#],
+        );
+        assert_eq!(usage(&lied), (105, 500));
+    }
+
+    #[test]
+    fn counts_are_read_at_their_place_only() {
+        let tool = r#"{"type":"response.created","response":{"tools":[{"parameters":{"properties":{"usage":{"input_tokens":0,"output_tokens":0}}}}],"usage":null}}"#;
+        let delta = r#"{"type":"response.output_text.delta","delta":"some words here","usage":{"input_tokens":1,"output_tokens":1}}"#;
+        let done = r#"{"type":"response.completed","response":{"tools":[{"parameters":{"usage":{"type":"object"}}}],"usage":{"input_tokens":40,"output_tokens":60}}}"#;
+        assert_eq!(usage(&stream(Surface::OpenAiResponses, &[tool, delta, done])), (40, 60));
+        assert_eq!(usage(&stream(Surface::OpenAiResponses, &[tool, delta])), (11, 4));
+        let nested = r#"{"choices":[{"delta":{"content":"ab","usage":{"prompt_tokens":1,"completion_tokens":1}}}],"x":{"usage":{"prompt_tokens":1}}}"#;
+        assert_eq!(usage(&stream(Surface::OpenAiChat, &[nested])).0, 11);
+        let other = r#"{"type":"ping","usage":{"input_tokens":1,"output_tokens":1}}"#;
+        assert_eq!(usage(&stream(Surface::AnthropicMessages, &[other])), (11, 0));
+        let mut whole = Tally::new(Surface::AnthropicMessages);
+        whole.whole(r#"{"content":[{"type":"tool_use","input":{"usage":{"input_tokens":1}}}],"usage":{"input_tokens":2,"output_tokens":9}}"#);
+        assert_eq!(usage(&whole), (2, 9));
+    }
+
+    #[test]
+    fn counts_that_can_not_be_are_not_believed() {
+        for (said, expected) in [
+            (r#"{"prompt_tokens":-7,"completion_tokens":-9}"#, (11, 100)),
+            (r#"{"prompt_tokens":"7","completion_tokens":"300"}"#, (7, 300)),
+            (r#"{"prompt_tokens":7.0,"completion_tokens":299.5}"#, (7, 300)),
+            (r#"{"prompt_tokens":1e30,"completion_tokens":9999999999999999999999}"#, (11, 100)),
+            (r#"{"prompt_tokens":null,"completion_tokens":[1]}"#, (11, 100)),
+            (r#"{}"#, (11, 100)),
+            (r#"{"prompt_tokens":7,"completion_tokens":0}"#, (7, 100)),
+            (
+                r#"{"prompt_tokens":7,"completion_tokens":120,"completion_tokens_details":{"reasoning_tokens":400}}"#,
+                (7, 400),
+            ),
+            (
+                r#"{"prompt_tokens":7,"completion_tokens":100,"total_tokens":207,"completion_tokens_details":{"reasoning_tokens":100}}"#,
+                (7, 200),
+            ),
+        ] {
+            let mut tally = Tally::new(Surface::OpenAiChat);
+            let text = "word".repeat(100);
+            tally.whole(&format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}],"usage":{said}}}"#));
+            assert_eq!(usage(&tally), expected, "{said}");
+        }
+        let cached = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":999}}}"#;
+        assert_eq!(stream(Surface::OpenAiChat, &[cached]).charged(1, 1).usage.cache_read, 10);
+    }
+
+    #[test]
+    fn every_answer_of_a_reply_counts() {
+        let chunk =
+            |index: usize| format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":"abcdefgh"}}}}]}}"#);
+        let (first, second) = (chunk(0), chunk(7));
+        assert_eq!(usage(&stream(Surface::OpenAiChat, &[&first, &second])), (11, 4));
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_charged() {
+        let mut cut = Tally::new(Surface::OpenAiChat);
+        cut.whole(&format!(r#"{{"choices":[{{"message":{{"content":"{}"#, "a".repeat(4000)));
+        assert!(usage(&cut).1 > 1000);
+        let mut packed = Tally::new(Surface::OpenAiChat);
+        packed.opaque();
+        assert_eq!(usage(&packed), (11, 500));
+        let items = [r#"{"type":"response.output_item.done","item":{"type":"web_search_call"}}"#; 3];
+        assert_eq!(stream(Surface::OpenAiResponses, &items).charged(1, 1).tool_calls, 3);
+        let mut searched = Tally::new(Surface::AnthropicMessages);
+        searched.whole(r#"{"content":[],"usage":{"input_tokens":1,"output_tokens":1,"server_tool_use":{"web_search_requests":4}}}"#);
+        assert_eq!(searched.charged(1, 1).tool_calls, 4);
+    }
+}

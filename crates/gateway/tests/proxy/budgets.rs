@@ -1,0 +1,217 @@
+//! Budgets hold whatever a request says, however its reply ends, and whatever the reply says about itself.
+
+use std::time::Duration;
+
+use stave_gateway::keys::Limits;
+use stave_llm::Provider;
+use stave_llm::prices::Cost;
+
+use crate::client::request;
+use crate::scene::{CHAT_REPLY, Scene, config};
+use crate::upstream::{Step, Upstream, events, whole};
+
+fn dollars(text: &str) -> Option<Cost> {
+    Some(text.parse().unwrap())
+}
+
+/// A key with a budget for the day, as a header.
+async fn key(scene: &Scene, budget: &str) -> String {
+    let limits = Limits { day_budget: dollars(budget), ..Limits::default() };
+    format!("authorization: Bearer {}\r\n", scene.key_with("acme", limits).await)
+}
+
+fn messages(members: &str) -> String {
+    format!(r#"{{"model":"claude-opus-5",{members}"messages":[{{"role":"user","content":"hi"}}]}}"#)
+}
+
+fn chat(members: &str) -> String {
+    format!(r#"{{"model":"gpt-4o",{members}"messages":[{{"role":"user","content":"hi"}}]}}"#)
+}
+
+#[tokio::test]
+async fn a_stream_that_is_closed_before_its_counts_is_charged_for_what_passed() {
+    let start = "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n";
+    let text = format!(
+        "data: {{\"type\":\"content_block_delta\",\"delta\":{{\"type\":\"text_delta\",\"text\":\"{} the end\"}}}}\n\n",
+        "word ".repeat(3200)
+    );
+    let upstream = Upstream::start(move |_, _| {
+        let mut steps = events(&[start.as_bytes(), text.as_bytes()]);
+        steps.pop();
+        steps.push(Step::Wait(Duration::from_secs(30)));
+        steps
+    })
+    .await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    let key = key(&scene, "5").await;
+    let mut client = scene.client().await;
+    client
+        .send(request("/v1/messages", &key, &messages(r#""max_tokens":8000,"stream":true,"#)).as_bytes())
+        .await;
+    client.read_until("the end").await;
+    drop(client);
+    let record = &scene.records_of(1).await[0];
+    assert_eq!((record.outcome.as_str(), record.input), ("cancelled", 9));
+    assert!((3900..4200).contains(&record.output), "{record:?}");
+    assert!(scene.spent_today() >= "0.09".parse().unwrap(), "{}", scene.spent_today());
+}
+
+#[tokio::test]
+async fn a_tool_parameter_with_the_name_of_the_counts_makes_nothing_free() {
+    let tool =
+        r#"{"type":"function","name":"f","parameters":{"usage":{"input_tokens":0,"output_tokens":0}}}"#;
+    let created = format!("data: {{\"type\":\"response.created\",\"response\":{{\"tools\":[{tool}]}}}}\n\n");
+    let done = format!(
+        "data: {{\"type\":\"response.completed\",\"response\":{{\"tools\":[{tool}],\"output\":[],\"usage\":{{\"input_tokens\":40,\"output_tokens\":60}}}}}}\n\n"
+    );
+    let upstream = Upstream::always(events(&[created.as_bytes(), done.as_bytes()])).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAiResponses)).await;
+    let key = key(&scene, "5").await;
+    let body = format!(
+        r#"{{"model":"gpt-4o","stream":true,"max_output_tokens":100,"tools":[{tool}],"input":"hi"}}"#
+    );
+    assert_eq!(scene.client().await.post("/v1/responses", &key, &body).await.status, 200);
+    let record = &scene.records_of(1).await[0];
+    assert_eq!((record.input, record.output), (40, 60));
+}
+
+#[tokio::test]
+async fn replies_without_counts_or_that_can_not_be_read_are_charged() {
+    let text = "word".repeat(1000);
+    let silent =
+        format!(r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}}}}]}}"#);
+    let odd = silent.replace("]}", r#"],"usage":{"prompt_tokens":-1,"completion_tokens":"none"}}"#);
+    for (name, reply, headers, least) in [
+        ("silent", silent.as_str(), "", 1000),
+        ("odd counts", odd.as_str(), "", 1000),
+        ("cut", &silent[..3000], "", 700),
+        ("packed", "xx", "content-encoding: gzip\r\n", 5000),
+    ] {
+        let upstream = Upstream::always(whole(200, headers, reply)).await;
+        let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+        let key = key(&scene, "5").await;
+        let answer =
+            scene.client().await.post("/v1/chat/completions", &key, &chat(r#""max_tokens":5000,"#)).await;
+        assert_eq!(answer.status, 200, "{name}");
+        let record = &scene.records_of(1).await[0];
+        assert!(record.input > 0 && record.output >= least, "{name}: {record:?}");
+        assert!(scene.spent_today() > Cost::default(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_before_the_first_byte_pays_for_its_input() {
+    let upstream = Upstream::always(vec![Step::Wait(Duration::from_secs(30))]).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    let key = key(&scene, "5").await;
+    let body = chat(&format!(r#""max_tokens":10,"user":"{}","#, "word ".repeat(2000)));
+    let mut client = scene.client().await;
+    client.send(request("/v1/chat/completions", &key, &body).as_bytes()).await;
+    while upstream.calls().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(client);
+    let record = &scene.records_of(1).await[0];
+    assert!(record.input >= 2000 && record.output == 0, "{record:?}");
+    assert!(scene.spent_today() > Cost::default());
+}
+
+#[tokio::test]
+async fn an_attempt_that_nobody_answers_is_charged_beside_the_one_that_is_answered() {
+    let upstream = Upstream::start(|number, _| match number {
+        0 => vec![Step::Close],
+        _ => whole(200, "", CHAT_REPLY),
+    })
+    .await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    let key = key(&scene, "5").await;
+    let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(r#""max_tokens":10,"#)).await;
+    assert_eq!(answer.status, 200);
+    let record = &scene.records_of(1).await[0];
+    assert!(record.attempts == 2 && record.input > 7 && record.output == 3, "{record:?}");
+}
+
+#[tokio::test]
+async fn what_a_request_may_cost_is_set_aside_by_its_largest_limit() {
+    let upstream = Upstream::always(whole(200, "", CHAT_REPLY)).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    // 1000 tokens of output cost a cent.
+    let key = key(&scene, "0.05").await;
+    for members in [
+        r#""n":100,"max_tokens":100,"#,
+        r#""max_completion_tokens":1,"max_tokens":90000,"#,
+        r#""max_tokens":90000,"max_completion_tokens":1,"#,
+        r#""Max_Tokens":90000,"max_completion_tokens":1,"#,
+        r#""max_tokens":1,"web_search_options":{},"n":3,"best_of":9000,"#,
+        r#""max_tokens":1,"extra_body":{"max_new_tokens":90000},"#,
+        r#""N":100,"max_tokens":100,"#,
+        "",
+    ] {
+        let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(members)).await;
+        assert_eq!((answer.status, answer.at("/error/code").as_str()), (429, "day_budget"), "{members}");
+    }
+    for members in [r#""max_tokens":"10","#, r#""max_tokens":1e1,"#, r#""n":-1,"max_tokens":1,"#] {
+        let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(members)).await;
+        assert_eq!(answer.status, 400, "{members}");
+    }
+    assert_eq!(upstream.calls().len(), 0);
+    let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(r#""max_tokens":100,"#)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn requests_that_race_for_the_last_cent_do_not_spend_it_twice() {
+    let upstream = Upstream::always(vec![Step::Wait(Duration::from_secs(60))]).await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    // Each sets aside a little more than 2.5 cents, so three fit.
+    let key = key(&scene, "0.08").await;
+    let mut racing = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let (mut client, key) = (scene.client().await, key.clone());
+        racing.spawn(async move {
+            client.post("/v1/messages", &key, &messages(r#""max_tokens":1000,"#)).await.status
+        });
+    }
+    for _ in 0..9 {
+        assert_eq!(racing.join_next().await.unwrap().unwrap(), 429);
+    }
+    while upstream.calls().len() < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!((upstream.calls().len(), racing.len()), (3, 3));
+    assert!(scene.spent_today() <= "0.08".parse().unwrap());
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_a_process_ended_stays_set_aside() {
+    let upstream = Upstream::always(vec![Step::Wait(Duration::from_secs(30))]).await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    let key = key(&scene, "0.05").await;
+    let mut client = scene.client().await;
+    client.send(request("/v1/messages", &key, &messages(r#""max_tokens":1000,"#)).as_bytes()).await;
+    while upstream.calls().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // The file as another process, or the next one, finds it.
+    assert!(scene.spent_today() > "0.025".parse().unwrap(), "{}", scene.spent_today());
+    drop(client);
+    scene.records_of(1).await;
+    assert!(scene.spent_today() < "0.01".parse().unwrap(), "{}", scene.spent_today());
+}
+
+#[tokio::test]
+async fn two_equal_keys_are_refused_wherever_they_stand() {
+    let upstream = Upstream::always(whole(200, "", CHAT_REPLY)).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    for body in [
+        r#"{"model":"gpt-x","max_tokens":1,"max_tokens":90000,"messages":[]}"#,
+        r#"{"model":"gpt-x","\u006dodel":"gpt-y","messages":[]}"#,
+        r#"{"model":"gpt-x","Model":"gpt-y","messages":[]}"#,
+        r#"{"model":"gpt-x","messages":[{"role":"user","content":"a","content":"b"}]}"#,
+        r#"{"model":"gpt-x","messages":[{"role":"user","content":[{"type":"text","text":"a","te\u0078t":"b"}]}]}"#,
+    ] {
+        let answer = scene.post("/v1/chat/completions", body).await;
+        assert_eq!((answer.status, answer.at("/error/code").as_str()), (400, "duplicate_key"), "{body}");
+    }
+    assert_eq!(upstream.calls().len(), 0);
+}

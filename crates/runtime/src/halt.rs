@@ -1,0 +1,37 @@
+//! A run that comes to rest: cancelled, or its process is to end.
+//!
+//! Invariant: what has effects and has begun is finished and written down; nothing else begins, at the top of the flow
+//! or inside a step.
+
+use stave_diag::codes::run as codes;
+
+use crate::failure::{Failure, Kind};
+use crate::run::Run;
+
+impl Run<'_> {
+    /// Lets nothing further begin.
+    pub(crate) fn halt(&self) {
+        self.halting.send_replace(true);
+    }
+
+    /// The failure of work that is not begun any more, because the run is coming to rest. It is never kept as a
+    /// result: whoever resumes the run begins there.
+    pub(crate) fn halted(&self) -> Result<(), Failure> {
+        if *self.halting.borrow() { Err(interrupted()) } else { Ok(()) }
+    }
+
+    /// The outcome of work that has no effects, unless the run comes to rest first. A run at rest does not begin it.
+    pub(crate) async fn unless_halted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        self.halted()?;
+        let mut halting = self.halting.subscribe();
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            Ok(_) = halting.wait_for(|halting| *halting) => Err(interrupted()),
+        }
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(codes::RUN_STOPPED, Kind::Interrupted, "the run was asked to stop before this step was done")
+}

@@ -1,0 +1,134 @@
+//! Runs that nobody drives any more are resumed: those of a process before this one, those of another process on the
+//! same store that died, and those that this process gave back because it could not write to the journal.
+//!
+//! Invariants: every interrupted run is resumed, the oldest first, in batches. A run that was in flight when its process
+//! died may have taken the process down: after the first crash such suspects are resumed in small groups, after the
+//! second one at a time. Quarantined runs and runs whose
+//! request had `auth`, which is never stored, are left to people.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
+
+use crate::access::Principal;
+use crate::catalog::Archive;
+use crate::server::{Phase, Shared, reach};
+
+/// How often runs are looked for.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// How many runs are read at once.
+const BATCH: usize = 100;
+
+/// How long the next suspect waits for one that neither ends nor finishes a step.
+const SUSPICION: Duration = Duration::from_secs(10);
+
+/// How often a suspect is looked at.
+const SUSPECT_LOOK: Duration = Duration::from_millis(50);
+
+/// How many suspects of one crash are resumed together.
+const GROUP: usize = 16;
+
+impl Shared {
+    /// Resumes runs until the server begins to shut down.
+    pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
+        let mut phase = self.phase();
+        // Runs that can not be resumed here, so that they are not tried again and again.
+        let mut refused = HashSet::new();
+        while !self.is_draining() {
+            let catalog = self.catalog();
+            let mut quarantined = 0;
+            for archive in catalog.archives(&Principal::anyone()) {
+                // What can not be written can not be claimed either.
+                if archive.runs.fault().is_none() && archive.runs.recover().await.is_ok() {
+                    self.resume_all(archive, &mut refused).await;
+                }
+                let filter = RunFilter { status: Some(RunStatus::Quarantined), ..RunFilter::default() };
+                quarantined += archive.runs.list(filter).await.map_or(0, |runs| runs.len());
+            }
+            self.quarantined.store(quarantined, Ordering::Relaxed);
+            tokio::select! {
+                () = reach(&mut phase, Phase::Draining) => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    /// Resumes the interrupted runs of one project.
+    async fn resume_all(self: &Arc<Self>, archive: &Arc<Archive>, refused: &mut HashSet<String>) {
+        let mut suspects = Vec::new();
+        let mut after = None;
+        loop {
+            let filter = RunFilter {
+                status: Some(RunStatus::Interrupted),
+                limit: Some(BATCH),
+                oldest_first: true,
+                after: after.take(),
+                ..RunFilter::default()
+            };
+            let Ok(runs) = archive.runs.list(filter).await else { return };
+            let Some(last) = runs.last() else { break };
+            after = Some((last.started_at, last.id.clone()));
+            for run in runs.into_iter().filter(|run| !refused.contains(&run.id)).collect::<Vec<_>>() {
+                if self.is_draining() {
+                    return;
+                }
+                if run.crashes > 0 {
+                    suspects.push(run);
+                } else if !self.resume_one(archive, &run).await {
+                    refused.insert(run.id);
+                }
+            }
+        }
+        let (twice, once): (Vec<_>, Vec<_>) = suspects.into_iter().partition(|run| run.crashes > 1);
+        for group in once.chunks(GROUP).chain(twice.chunks(1)) {
+            if self.is_draining() {
+                return;
+            }
+            let resumed = group.iter().map(|run| async {
+                let is_resumed = self.resume_one(archive, run).await;
+                if is_resumed {
+                    self.watch_suspect(archive, run).await;
+                }
+                is_resumed
+            });
+            let resumed = futures_util::future::join_all(resumed).await;
+            let left = group.iter().zip(resumed).filter(|(_, is_resumed)| !is_resumed);
+            refused.extend(left.map(|(run, _)| run.id.clone()));
+        }
+    }
+
+    /// Resumes one run; `false` when it can not be resumed here.
+    async fn resume_one(self: &Arc<Self>, archive: &Arc<Archive>, run: &RunSummary) -> bool {
+        let Ok(stored) = archive.runs.show(&run.id).await else { return true };
+        let Ok(engine) = archive.engine(&stored.document) else { return false };
+        if stored.had_auth || engine.drives_itself() {
+            return false;
+        }
+        // Somebody else may have taken it, and a full server or journal may have room later.
+        let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
+        true
+    }
+
+    /// Waits until a suspect has ended, waits or has finished a step, or for a while.
+    async fn watch_suspect(&self, archive: &Archive, run: &RunSummary) {
+        let mut phase = self.phase();
+        let watching = async {
+            while let Ok(now) = archive.runs.show(&run.id).await {
+                if !matches!(now.summary.status, RunStatus::Running | RunStatus::Queued)
+                    || now.summary.steps > run.steps
+                {
+                    return;
+                }
+                tokio::time::sleep(SUSPECT_LOOK).await;
+            }
+        };
+        tokio::select! {
+            _ = tokio::time::timeout(SUSPICION, watching) => {}
+            () = reach(&mut phase, Phase::Draining) => {}
+        }
+    }
+}

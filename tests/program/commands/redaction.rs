@@ -1,0 +1,72 @@
+//! Restricted values are not shown to whoever looks at a run, unless they ask for them.
+
+use super::sample::LOOPBACK;
+use crate::folder::Folder;
+use crate::json::text;
+use crate::process::stave;
+
+const SECRET: &str = "DE89370400440532013000";
+
+const FLOW: &str = r#"version: "1.0"
+metadata: {name: payer}
+context: {requires: [iban, name], sensitivity: {iban: restricted}}
+nodes:
+  copy:
+    type: transform
+    inputs: [{name: iban, type: string}, {name: name, type: string}]
+    outputs: [{name: line, type: string}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            print('paying', inputs['iban'])
+            return {'line': inputs['name'] + ' ' + inputs['iban']}
+  greet:
+    type: transform
+    inputs: [{name: name, type: string}]
+    outputs: [{name: text, type: string}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: "hello ${name}"}}}
+  check:
+    type: transform
+    inputs: [{name: line, type: string}]
+    outputs: [{name: ok, type: boolean}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            raise ValueError('not payable: ' + inputs['line'])
+    runtime: {retries: 0}
+edges:
+  - {from: _input.iban, to: copy.iban}
+  - {from: _input.name, to: copy.name}
+  - {from: _input.name, to: greet.name}
+  - {from: copy.line, to: check.line}
+  - {from: check.ok, to: _output.ok}
+  - {from: greet.text, to: _output.text}
+"#;
+
+#[tokio::test]
+async fn runs_show_report_and_why_hide_restricted_values() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", FLOW);
+    let request = format!(r#"{{"iban": "{SECRET}", "name": "Jane"}}"#);
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).input(&request).finish().await;
+    let id = text(&run.exits(1).json(), "run_id").unwrap().to_owned();
+    for command in [
+        vec!["runs", "show", &id, "--json"],
+        vec!["runs", "show", &id],
+        vec!["runs", "report", &id],
+        vec!["why", &id, "check"],
+        vec!["why", &id, "copy", "--json"],
+    ] {
+        let hidden = stave(&folder, command.clone()).finish().await.exits(0);
+        let told = format!("{}{}", hidden.stdout, hidden.stderr);
+        assert!(!told.contains(SECRET) && told.contains("[restricted]"), "{command:?}: {told}");
+        let shown = [command.clone(), vec!["--show-restricted"]].concat();
+        let shown = stave(&folder, shown).finish().await.exits(0);
+        assert!(format!("{}{}", shown.stdout, shown.stderr).contains(SECRET), "{command:?}");
+    }
+    let shown = stave(&folder, ["runs", "show", id.as_str(), "--json"]).finish().await.exits(0);
+    assert!(shown.stdout.contains("hello Jane"), "what is not restricted is shown: {}", shown.stdout);
+}

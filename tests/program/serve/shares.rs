@@ -1,0 +1,79 @@
+//! Tenants share a server: a flood of one keeps no other waiting.
+
+use super::client::{Served, ask};
+use super::sample::{caller, echo};
+use crate::folder::Folder;
+use crate::json::{items, values};
+use crate::scripted::host::HostScript;
+
+const FLOOD: &str = "flood-key-0123456789";
+const QUIET: &str = "quiet-key-0123456789";
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// Computes until its time is over.
+const SPIN: &str = r#"version: "1.0"
+metadata: {name: spin}
+context: {requires: [page]}
+nodes:
+  turn:
+    type: transform
+    inputs: [{name: page, type: string}]
+    outputs: [{name: reply, type: string}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            count = 0
+            while True:
+                count += 1
+    runtime: {timeout_ms: 4000, retries: 0}
+edges:
+  - {from: _input.page, to: turn.page}
+  - {from: turn.reply, to: _output.reply}
+"#;
+
+async fn running(served: &mut Served) -> usize {
+    served.with_key(Some(FLOOD));
+    let runs = served.get("/runs?status=running&limit=1000").await.is(200).json();
+    items(&runs, "runs").len()
+}
+
+#[tokio::test]
+async fn two_hundred_heavy_runs_of_one_tenant_leave_another_its_answers() {
+    let page =
+        r#"[{"method": "GET", "path": "/slow", "delay_ms": 600000, "json": {"ok": true}, "times": 9999}]"#;
+    let host = HostScript::new(&values(page)).serve().await;
+    let folder = Folder::new();
+    for tenant in ["flood", "quiet"] {
+        let settings =
+            format!("[project]\ntenant = \"{tenant}\"\nrepo = \"shop\"\n[http]\nallow = [\"127.0.0.1\"]\n");
+        folder.write(&format!("{tenant}/stave.toml"), settings);
+    }
+    folder.write("flood/flows/caller.yaml", caller(host.port));
+    folder.write("flood/flows/spin.yaml", SPIN);
+    folder.write("quiet/flows/echo.yaml", echo(""));
+    folder.write("keys.txt", format!("flood {FLOOD}\nquiet {QUIET}\n"));
+    let arguments = ["flood/flows", "quiet/flows", "--api-keys", "keys.txt", "--max-runs", "16"];
+    let mut served = Served::start(&folder, &arguments).await;
+    let port = served.port;
+    let mut flood = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let flow = if number % 2 == 0 { "caller" } else { "spin" };
+        let path = format!("/v1/models/{flow}:predict");
+        flood.spawn(async move {
+            ask(port, "POST", &path, &JSON, Some(FLOOD), Some(r#"{"page": "slow"}"#)).await
+        });
+    }
+    // Twelve of the sixteen turns are for whoever comes first; four are kept for the other tenant.
+    while running(&mut served).await < 10 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    for number in 0..5 {
+        served.with_key(Some(QUIET));
+        let body = format!(r#"{{"query": "{number}"}}"#);
+        let answer = served.post("/v1/models/echo:predict", &body).await.is(200);
+        assert_eq!(answer.json().get("reply"), Some(&number.to_string().into()));
+    }
+    assert!(running(&mut served).await > 0, "the flood was over before the others were answered");
+    flood.abort_all();
+}
