@@ -70,10 +70,14 @@ impl Generator<'_> {
                     "{{% macro m() %}}{{{{ caller({value}) }}}}{{% endmacro %}}{{% call({name}) m() %}}{body}{{% endcall %}}"
                 )
             }
-            _ => format!(
-                "{{% set a = namespace(x={value}) %}}{{% set a.y = {value} %}}{}",
-                self.body(depth - 1)
-            ),
+            _ => {
+                // A namespace that holds itself has no end; what bounds that is the worker and not the analysis.
+                let field = self.word(&FIELDS);
+                format!(
+                    "{{% set a = namespace(x={value}) %}}{{% set a.y = context.{field} %}}{}",
+                    self.body(depth - 1)
+                )
+            }
         }
     }
 
