@@ -91,12 +91,38 @@ export async function editorText(page: Page): Promise<string> {
 
 /** Drags from the middle of one element to the middle of another. */
 export async function drag(page: Page, from: string, to: string, drop = true): Promise<void> {
+  await graphRests(page);
   const [start, end] = [await middle(page, from), await middle(page, to)];
   await page.mouse.move(start.x, start.y);
   await page.mouse.down();
   await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 4 });
   await page.mouse.move(end.x, end.y, { steps: 6 });
   if (drop) await page.mouse.up();
+}
+
+const RESTING_FRAMES = 8;
+
+/** Waits until the graph has stopped moving: it is fitted again, frames later, when a notice or a pane takes its room. */
+export async function graphRests(page: Page): Promise<void> {
+  await page.evaluate(
+    (frames) =>
+      new Promise<void>((rests) => {
+        let [last, same] = ["", 0];
+        const look = () => {
+          const places = [...document.querySelectorAll(".canvas, .react-flow__node")].map((element) => {
+            const { x, y, width, height } = element.getBoundingClientRect();
+            return [x, y, width, height].join();
+          });
+          const now = places.join(";");
+          same = now === last ? same + 1 : 0;
+          last = now;
+          if (same >= frames) rests();
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+    RESTING_FRAMES,
+  );
 }
 
 async function middle(page: Page, selector: string): Promise<{ x: number; y: number }> {

@@ -1,7 +1,7 @@
 // A newcomer's first ten minutes, from opening the example to finding the line that fails.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { drag, handle, launch, openPage, shoot, type Watched } from "./browser";
+import { drag, graphRests, handle, launch, openPage, shoot, type Watched } from "./browser";
 import { startServer, type Server } from "./server";
 
 const FLOW = "flows/support.yaml";
@@ -60,6 +60,7 @@ describe("the first ten minutes", () => {
     await page.mouse.up();
     await page.getByText(/Not connected/).waitFor();
     await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByText(/Not connected/).waitFor({ state: "detached" });
 
     await drag(page, from, handle("generate_response", "in", "customer_data"));
     await page.locator(".status-bar .summary:not(.bad)").waitFor();
@@ -73,6 +74,7 @@ describe("the first ten minutes", () => {
     const { page } = watched;
     const before = server.read(FLOW);
     const node = page.locator('.react-flow__node[data-id="error_handler"] header');
+    await graphRests(page);
     const box = await node.boundingBox();
     if (box === null) throw new Error("the node is not to be seen");
     await page.mouse.move(box.x + 30, box.y + 8);

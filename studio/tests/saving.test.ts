@@ -1,7 +1,7 @@
 // Nothing that was typed is lost: the server dies, the page reloads, the network goes, the file changes, two tabs write.
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { editorText, launch, newContext, openTab } from "./browser";
+import { editorText, graphRests, launch, newContext, openTab } from "./browser";
 import { startServer, type Server } from "./server";
 
 const FLOW = "flows/support.yaml";
@@ -253,6 +253,7 @@ describe("what was only looked at or refused", () => {
     const page = await openFlow();
     const node = page.locator('.react-flow__node[data-id="error_handler"]');
     const header = node.locator("header");
+    await graphRests(page);
     const box = await header.boundingBox();
     const before = await node.getAttribute("style");
     if (box === null) throw new Error("the node is not to be seen");
