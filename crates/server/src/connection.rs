@@ -1,16 +1,19 @@
 //! Connections: accepted within a bound, and ended in order.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use stave_listen::Turn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::access::Principal;
 use crate::handlers;
 use crate::message::Reply;
 use crate::problem::Problem;
@@ -54,9 +57,10 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, _place: OwnedSemaphorePer
     let _ = stream.set_nodelay(true);
     let mut phase = shared.phase();
     let reading = shared.limits().reading;
+    let seat = Seat::default();
     let service = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<Reply, Infallible>(answer(&shared, request).await) }
+        let (shared, seat) = (Arc::clone(&shared), seat.clone());
+        async move { Ok::<Reply, Infallible>(answer(&shared, &seat, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -74,14 +78,35 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, _place: OwnedSemaphorePer
     }
 }
 
-async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Reply {
+/// A connection's place among those of its tenant. It is taken by the first request that has a valid key, since nobody
+/// knows earlier whose the connection is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seat(Arc<OnceLock<Turn<String>>>);
+
+impl Seat {
+    /// Takes the place, or refuses the request and ends its connection, so that the other tenants find theirs.
+    pub(crate) fn take(&self, shared: &Shared, principal: &Principal) -> Result<(), Problem> {
+        let Some(tenant) = principal.tenant().filter(|_| self.0.get().is_none()) else { return Ok(()) };
+        let Some(turn) = shared.seats.try_enter(tenant.to_owned()) else {
+            let detail = "the tenant has too many connections open; close some and try again";
+            return Err(Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-connections", detail)
+                .with_header(header::CONNECTION, HeaderValue::from_static("close")));
+        };
+        let _ = self.0.set(turn);
+        Ok(())
+    }
+}
+
+async fn answer(shared: &Arc<Shared>, seat: &Seat, request: Request<Incoming>) -> Reply {
     let clock = Arc::clone(&shared.options.clock);
     let started = clock.elapsed();
     let method = request.method().clone();
     let route = Route::of(request.uri().path());
     let template = route.as_ref().map_or("other", Route::template);
     let reply = match route {
-        Some(route) => handlers::answer(shared, route, request).await.unwrap_or_else(Problem::into_reply),
+        Some(route) => {
+            handlers::answer(shared, seat, route, request).await.unwrap_or_else(Problem::into_reply)
+        }
         None => Problem::new(StatusCode::NOT_FOUND, "not-found", "there is nothing here").into_reply(),
     };
     let took = clock.elapsed().saturating_sub(started);

@@ -24,7 +24,7 @@ struct Facts {
     node: Option<String>,
     /// The run that failed.
     run_id: Option<String>,
-    header: Option<(HeaderName, HeaderValue)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// What this problem has beside the members that all have.
     members: Vec<(&'static str, Value)>,
 }
@@ -38,7 +38,7 @@ impl Problem {
             detail: detail.into(),
             node: None,
             run_id: None,
-            header: None,
+            headers: Vec::new(),
             members: Vec::new(),
         }))
     }
@@ -105,7 +105,7 @@ impl Problem {
     }
 
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
-        self.0.header = Some((name, value));
+        self.0.headers.push((name, value));
         self
     }
 
@@ -139,7 +139,7 @@ impl Problem {
 
     pub(crate) fn into_reply(self) -> Reply {
         let mut answer = reply(self.0.status, "application/problem+json", self.to_value().to_string());
-        if let Some((name, value)) = self.0.header {
+        for (name, value) in self.0.headers {
             answer.headers_mut().insert(name, value);
         }
         if let Some(run_id) = self.0.run_id.as_deref().and_then(|run| HeaderValue::from_str(run).ok()) {

@@ -85,6 +85,8 @@ pub(crate) struct Shared {
     pub(crate) turns: Arc<FairQueue<String>>,
     /// Places for those who watch events.
     pub(crate) watchers: Arc<FairQueue<String>>,
+    /// Places for connections, once it is known whose they are.
+    pub(crate) seats: Arc<FairQueue<String>>,
     /// Room for bodies of requests.
     pub(crate) bodies: Bodies,
     /// How many runs were quarantined when they were last counted.
@@ -116,6 +118,7 @@ impl Server {
             metrics: Metrics::default(),
             turns: FairQueue::new(limits.runs, Waiting::Each(limits.waiting_runs)),
             watchers: FairQueue::new(limits.watchers, Waiting::Each(0)),
+            seats: FairQueue::new(limits.connections, Waiting::Each(0)),
             quarantined: AtomicUsize::new(0),
             runs: Mutex::default(),
             phase: watch::Sender::new(Phase::Serving),
@@ -210,6 +213,10 @@ impl Shared {
             catalog.archives(&everyone).map(|archive| archive.tenant.as_str()).collect();
         let weights: Vec<(String, u32)> =
             tenants.into_iter().map(|tenant| (tenant.to_owned(), self.options.keys.weight(tenant))).collect();
+        if let Some(studio) = &self.options.studio {
+            studio.share(weights.clone());
+        }
+        self.seats.share(weights.clone());
         self.turns.share(weights.clone());
         self.watchers.share(weights);
     }

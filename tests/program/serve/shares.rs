@@ -1,5 +1,8 @@
 //! Tenants share a server: a flood of one keeps no other waiting.
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
 use super::client::{Served, ask};
 use super::sample::{caller, echo};
 use crate::folder::Folder;
@@ -76,4 +79,53 @@ async fn two_hundred_heavy_runs_of_one_tenant_leave_another_its_answers() {
     }
     assert!(running(&mut served).await > 0, "the flood was over before the others were answered");
     flood.abort_all();
+}
+
+/// Sends a request on a connection of its own, and keeps the connection open. Gives it with the head of the answer.
+async fn linger(port: u16, key: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let request = format!("GET /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    (stream, String::from_utf8(head).unwrap().to_lowercase())
+}
+
+#[tokio::test]
+async fn connections_of_one_tenant_leave_another_its_own() {
+    let folder = Folder::new();
+    for tenant in ["flood", "quiet"] {
+        let settings = format!("[project]\ntenant = \"{tenant}\"\nrepo = \"shop\"\n");
+        folder.write(&format!("{tenant}/stave.toml"), settings);
+        folder.write(&format!("{tenant}/flows/echo.yaml"), echo(""));
+    }
+    folder.write("keys.txt", format!("flood {FLOOD}\nquiet {QUIET}\n"));
+    let arguments = ["flood/flows", "quiet/flows", "--api-keys", "keys.txt", "--max-connections", "8"];
+    let served = Served::start(&folder, &arguments).await;
+    // Two of the eight are kept for the other tenant.
+    let mut open = Vec::new();
+    for number in 0..6 {
+        let (stream, head) = linger(served.port, FLOOD).await;
+        assert!(head.starts_with("http/1.1 200"), "connection {number}: {head}");
+        open.push(stream);
+    }
+    let (mut refused, head) = linger(served.port, FLOOD).await;
+    assert!(head.starts_with("http/1.1 429"), "{head}");
+    assert!(head.contains("connection: close") && head.contains("retry-after"), "{head}");
+    let mut rest = Vec::new();
+    refused.read_to_end(&mut rest).await.unwrap();
+    assert!(String::from_utf8(rest).unwrap().contains("too-many-connections"));
+    let (_first, head) = linger(served.port, QUIET).await;
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    // A connection that ends makes room for the next.
+    drop(open.pop());
+    loop {
+        let (_stream, head) = linger(served.port, FLOOD).await;
+        if head.starts_with("http/1.1 200") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }

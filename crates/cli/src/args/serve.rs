@@ -81,6 +81,9 @@ pub(crate) struct Serve {
     /// How many more runs of each tenant may wait for their turn
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub(crate) max_waiting: u32,
+    /// How many connections are open at the same time
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) max_connections: u32,
     /// The longest that a request waits for its run, which is cancelled then
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) request_seconds: u64,
@@ -113,6 +116,7 @@ impl Default for Serve {
             max_body: 8 * 1024 * 1024,
             max_runs: 64,
             max_waiting: 1024,
+            max_connections: 4096,
             request_seconds: 300,
             drain_seconds: 30,
         }

@@ -119,6 +119,7 @@ impl Prepared {
                 request: Duration::from_secs(arguments.request_seconds),
                 runs: arguments.max_runs as usize,
                 waiting_runs: arguments.max_waiting as usize,
+                connections: arguments.max_connections as usize,
                 drain: Duration::from_secs(arguments.drain_seconds),
                 ..Limits::default()
             },

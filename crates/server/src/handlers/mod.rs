@@ -17,6 +17,7 @@ use stave_canon::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
+use crate::connection::Seat;
 use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
@@ -76,6 +77,7 @@ impl Call<'_> {
 /// Answers a request to a path that exists.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
+    seat: &Seat,
     route: Route,
     request: Request<Incoming>,
 ) -> Result<Reply, Problem> {
@@ -103,6 +105,7 @@ pub(crate) async fn answer(
         _ => {}
     }
     let principal = shared.options.keys.principal(&parts.headers)?.narrowed(need)?;
+    seat.take(shared, &principal)?;
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());
     if route == Route::Mcp {

@@ -41,7 +41,7 @@ pub(super) async fn edit(call: Call<'_>, studio: &Studio) -> Result<Value, Probl
 }
 
 pub(super) async fn chat(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
-    let limit = call.shared.limits().request;
+    let (limit, principal) = (call.shared.limits().request, call.principal.clone());
     let call = TextCall::read(call, studio).await?;
     let message = call.body.get("message").and_then(Value::as_str).map(str::trim).unwrap_or_default();
     if message.is_empty() || message.len() > MESSAGE_BYTES {
@@ -74,7 +74,7 @@ pub(super) async fn chat(call: Call<'_>, studio: &Studio) -> Result<Value, Probl
         }
         Ok(value)
     };
-    studio.work(limit, work).await?
+    studio.work(&principal, limit, work).await?
 }
 
 fn not_understood(reason: &str) -> Problem {

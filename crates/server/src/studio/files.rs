@@ -15,7 +15,7 @@ use crate::problem::Problem;
 pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
     let workspace = Arc::clone(&studio.workspace);
     let (catalog, principal) = (call.shared.catalog(), call.principal.clone());
-    let files = studio.work(TEXT_TIME, move || {
+    let files = studio.work(&call.principal, TEXT_TIME, move || {
         let projects = workspace.projects();
         let unserved: Vec<(String, String)> = catalog
             .unserved(&principal)
@@ -58,7 +58,7 @@ pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
     let path = call.parameter("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
     visible(path, &call.principal, studio).await?;
     let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
-    let text = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
+    let text = studio.work(&call.principal, TEXT_TIME, move || workspace.read(&file)).await?;
     let text = text.map_err(|error| problem(&error, None))?;
     let hash = prefixed_sha256(&text);
     Ok(object([("path", path.into()), ("text", text.into()), ("hash", hash.into())]))
@@ -90,7 +90,7 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
     let workspace = Arc::clone(&studio.workspace);
     let (file, content) = (path.to_owned(), content.to_owned());
     let writer = principal.clone();
-    let written = studio.work(TEXT_TIME, move || {
+    let written = studio.work(&principal, TEXT_TIME, move || {
         let name = flow_name(&content);
         // A key for some flows makes no other of them.
         if writer.flows().is_some_and(|flows| !name.as_ref().is_some_and(|name| flows.contains(name))) {

@@ -45,9 +45,10 @@ pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, P
     let since = now.checked_sub(Duration::from_secs(hours * 3600)).unwrap_or(now);
     let (workspace, name) = (Arc::clone(&studio.workspace), project.clone());
     let tenant = call.principal.tenant().map(str::to_owned);
-    let stats =
-        studio.work(TEXT_TIME, move || workspace.gateway(&name, tenant.as_deref(), (since, now), by)).await?;
-    match stats.map_err(|error| problem(&error, None))? {
+    let stats = studio.work(&call.principal, TEXT_TIME, move || {
+        workspace.gateway(&name, tenant.as_deref(), (since, now), by)
+    });
+    match stats.await?.map_err(|error| problem(&error, None))? {
         Some(stats) => Ok(object([
             ("available", true.into()),
             ("project", project.as_str().into()),

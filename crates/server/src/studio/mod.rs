@@ -32,8 +32,9 @@ use std::sync::Arc;
 
 use hyper::{Method, StatusCode};
 use stave_canon::Value;
-use tokio::sync::Semaphore;
+use stave_listen::{FairQueue, NoTurn, Waiting};
 
+use crate::access::Principal;
 use crate::handlers::Call;
 use crate::message::{Reply, json};
 use crate::problem::Problem;
@@ -42,8 +43,9 @@ pub(crate) use assets::find;
 pub(crate) use run_view::asked;
 pub use workspace::{CompiledLines, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
 
-/// How many texts are worked on at the same time.
+/// How many texts are worked on at the same time, and how many of each tenant may wait.
 const WORKERS: usize = 4;
+const WAITING: usize = 256;
 
 /// What the studio works with.
 #[derive(Debug)]
@@ -51,13 +53,19 @@ pub struct Studio {
     workspace: Arc<dyn Workspace>,
     /// Whether files are only looked at.
     is_read_only: bool,
-    turns: Arc<Semaphore>,
+    /// Turns for work on texts, which tenants share.
+    turns: Arc<FairQueue<String>>,
 }
 
 impl Studio {
     #[must_use]
     pub fn new(workspace: Arc<dyn Workspace>, is_read_only: bool) -> Studio {
-        Studio { workspace, is_read_only, turns: Arc::new(Semaphore::new(WORKERS)) }
+        Studio { workspace, is_read_only, turns: FairQueue::new(WORKERS, Waiting::Each(WAITING)) }
+    }
+
+    /// Divides the work on texts among tenants by their weights.
+    pub(crate) fn share(&self, weights: Vec<(String, u32)>) {
+        self.turns.share(weights);
     }
 }
 
@@ -191,15 +199,18 @@ impl Studio {
     /// Does work on a text where it holds up nobody, within the time of a request.
     async fn work<T: Send + 'static>(
         &self,
-        call_limit: std::time::Duration,
+        principal: &Principal,
+        limit: std::time::Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let busy = || {
-            let detail = "too many texts are being worked on; try again";
-            Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
-        };
+        let busy = |status| Problem::busy(status, "busy", "too many texts are being worked on; try again");
+        let late = || busy(StatusCode::SERVICE_UNAVAILABLE);
+        let tenant = principal.tenant().unwrap_or_default().to_owned();
         let done = async {
-            let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| busy())?;
+            let turn = self.turns.enter(tenant, limit).await.map_err(|refused| match refused {
+                NoTurn::Full => busy(StatusCode::TOO_MANY_REQUESTS),
+                NoTurn::Late => late(),
+            })?;
             let done = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
                 work()
@@ -209,7 +220,7 @@ impl Studio {
                 Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
             })
         };
-        tokio::time::timeout(call_limit, done).await.map_err(|_| busy())?
+        tokio::time::timeout(limit, done).await.map_err(|_| late())?
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) const TEXT_TIME: Duration = Duration::from_secs(30);
 /// A call about a text.
 #[derive(Debug)]
 pub(super) struct TextCall {
+    /// Who calls.
+    principal: Principal,
     pub(super) path: Option<String>,
     pub(super) text: String,
     pub(super) body: Value,
@@ -39,7 +41,7 @@ impl TextCall {
         let (_, body) = call.json().await?;
         let path = path(&body, &principal, studio).await?;
         let text = text(&body)?.ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
-        Ok(TextCall { path, text, body, is_saved: false })
+        Ok(TextCall { principal, path, text, body, is_saved: false })
     }
 
     /// Reads a call whose text may be left out, and then is that of the file.
@@ -49,7 +51,7 @@ impl TextCall {
         let path = path(&body, &principal, studio).await?;
         let path = path.ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
         let (workspace, file) = (Arc::clone(&studio.workspace), path.clone());
-        let saved = studio.work(TEXT_TIME, move || workspace.read(&file)).await?;
+        let saved = studio.work(&principal, TEXT_TIME, move || workspace.read(&file)).await?;
         let (text, is_saved) = match text(&body)? {
             Some(text) => {
                 let is_saved = saved.is_ok_and(|saved| saved == text);
@@ -57,7 +59,7 @@ impl TextCall {
             }
             None => (saved.map_err(|error| problem(&error, None))?, true),
         };
-        Ok((TextCall { path: Some(path.clone()), text, body, is_saved }, path))
+        Ok((TextCall { principal, path: Some(path.clone()), text, body, is_saved }, path))
     }
 
     /// Works on the text where it holds up nobody.
@@ -66,9 +68,9 @@ impl TextCall {
         studio: &Studio,
         work: impl FnOnce(TextCall, Options, Arc<dyn Workspace>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let workspace = Arc::clone(&studio.workspace);
+        let (workspace, principal) = (Arc::clone(&studio.workspace), self.principal.clone());
         studio
-            .work(TEXT_TIME, move || {
+            .work(&principal, TEXT_TIME, move || {
                 let options = workspace.options(self.path.as_deref());
                 work(self, options, workspace)
             })
@@ -106,7 +108,8 @@ pub(super) async fn visible(path: &str, principal: &Principal, studio: &Studio) 
         return Ok(());
     }
     let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
-    let text = studio.work(TEXT_TIME, move || workspace.read(&file)).await?.map_err(|_| missing())?;
+    let text =
+        studio.work(principal, TEXT_TIME, move || workspace.read(&file)).await?.map_err(|_| missing())?;
     if is_seen(&text, &project.tenant, principal) { Ok(()) } else { Err(missing()) }
 }
 

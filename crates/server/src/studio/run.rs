@@ -28,7 +28,7 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     let input = call.body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
     let workspace = Arc::clone(&studio.workspace);
     let runtime = tokio::runtime::Handle::current();
-    let made = studio.work(TEXT_TIME, move || {
+    let made = studio.work(&principal, TEXT_TIME, move || {
         // Clients are made inside the asynchronous runtime.
         let _inside = runtime.enter();
         workspace.model(&path, &call.text).map_err(|error| problem(&error, Some(&call.text)))

@@ -31,7 +31,7 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
     let (_, stored) = find(call, run).await?;
     let file = stored.document.metadata.source_file.clone();
     let workspace = Arc::clone(&studio.workspace);
-    let read = studio.work(TEXT_TIME, move || {
+    let read = studio.work(&call.principal, TEXT_TIME, move || {
         let path = workspace.path_of(&file)?;
         let text = workspace.read(&path).ok();
         Some((path, text))
