@@ -54,9 +54,14 @@ let host: Host;
 let watched: Watched;
 /** Whether the host lets its callers wait. */
 let isSlow = true;
+/** The paths that the host was asked for. */
+const asked: string[] = [];
 
 beforeAll(async () => {
-  host = await startHost(() => ({ delayMs: isSlow ? 30_000 : 0, json: { ok: true } }));
+  host = await startHost((path) => {
+    asked.push(path);
+    return { delayMs: isSlow ? 30_000 : 0, json: { ok: true } };
+  });
   server = await startServer({
     example: "support",
     prepare: (project) => {
@@ -183,6 +188,24 @@ describe("a run", () => {
     await page.getByRole("button", { name: "Resume" }).click();
     await badge(page, "ok").waitFor();
     await page.getByText('"ok"').or(page.getByText("ok", { exact: true })).first().waitFor();
+  });
+
+  it("whose processes died twice is quarantined, and resumed only when somebody says so", async () => {
+    const { page } = watched;
+    isSlow = true;
+    const run = await startRun(server, "caller", { page: "deadly" }, false);
+    const calls = () => asked.filter((path) => path === "/deadly").length;
+    for (const count of [1, 2]) {
+      await expect.poll(calls, { timeout: 30_000 }).toBe(count);
+      await server.killAndRestart([]);
+    }
+    await open(page, run);
+    await badge(page, "quarantined").waitFor({ timeout: 30_000 });
+    expect(await page.getByRole("button", { name: "Cancel" }).isVisible()).toBe(true);
+    isSlow = false;
+    await page.getByRole("button", { name: "Resume anyway" }).click();
+    await badge(page, "ok").waitFor();
+    expect(calls()).toBe(3);
   });
 
   it("that ended is replayed, whole and from a node on, and compared with what it replays", async () => {

@@ -110,7 +110,7 @@ export const api = {
   runNode: (id: string, node: string) =>
     get<NodeRunWhole>(`${studioRun(id)}/nodes/${encodeURIComponent(node)}`),
   cancel: (id: string) => post<Json>(`${run(id)}/cancel`, {}),
-  resume: (id: string) => post<Json>(`${run(id)}/resume`, {}),
+  resume: (id: string, force = false) => post<Json>(`${run(id)}/resume`, force ? { force } : {}),
   replay: (id: string, node?: string) => post<Begun>(`${run(id)}/replay`, node === undefined ? {} : { node }),
   decide: (id: string, question: Question, approved: boolean, comment: string) =>
     post<Json>(`${run(id)}/nodes/${encodeURIComponent(question.node)}/decision`, {

@@ -29,7 +29,7 @@ export function RunActions({ view, reload }: { view: RunView; reload: () => void
           {fault}
         </span>
       )}
-      {!hasEnded(view.status) && view.status !== "interrupted" && (
+      {!hasEnded(view.status) && (
         <Button icon="stop" onClick={() => void act(() => api.cancel(view.run_id))}>
           Cancel
         </Button>
@@ -37,6 +37,15 @@ export function RunActions({ view, reload }: { view: RunView; reload: () => void
       {view.status === "interrupted" && (
         <Button look="primary" icon="play" onClick={() => void act(() => api.resume(view.run_id))}>
           Resume
+        </Button>
+      )}
+      {view.status === "quarantined" && (
+        <Button
+          icon="play"
+          title="The processes that drove this run died repeatedly. Resume it when you know that the cause is gone."
+          onClick={() => void act(() => api.resume(view.run_id, true))}
+        >
+          Resume anyway
         </Button>
       )}
       {hasEnded(view.status) && (
