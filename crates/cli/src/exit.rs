@@ -38,19 +38,21 @@ pub(crate) struct Stop {
     pub(crate) message: String,
     /// What the person should do.
     pub(crate) help: Option<String>,
+    /// The word for programs, where the reason has one.
+    pub(crate) code: Option<&'static str>,
 }
 
 impl Stop {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Stop { exit: Exit::Invalid, message: message.into(), help: None }
+        Stop { exit: Exit::Invalid, message: message.into(), help: None, code: None }
     }
 
     pub(crate) fn refused(message: impl Into<String>) -> Self {
-        Stop { exit: Exit::Refused, message: message.into(), help: None }
+        Stop { exit: Exit::Refused, message: message.into(), help: None, code: None }
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Stop { exit: Exit::Internal, message: message.into(), help: None }
+        Stop { exit: Exit::Internal, message: message.into(), help: None, code: None }
     }
 
     /// The machine form, for commands that answer in JSON.
@@ -61,12 +63,19 @@ impl Stop {
             Exit::Refused => "refused",
             Exit::Internal => "internal",
         };
-        let error = Value::from_iter([
+        let mut members = vec![
             ("message", Value::from(self.message.as_str())),
             ("kind", kind.into()),
             ("help", self.help.clone().into()),
-        ]);
+        ];
+        members.extend(self.code.map(|code| ("code", code.into())));
+        let error = Value::from_iter(members);
         Value::from_iter([("status", Value::from("error")), ("error", error)])
+    }
+
+    pub(crate) fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

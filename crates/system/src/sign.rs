@@ -1,11 +1,15 @@
 //! Ed25519 signatures over artefacts: who vouches for which bytes, in whose name.
 //!
-//! A signature stands in a file of its own beside the artefact. What is signed is a claim: the kind of
-//! artefact, its tenant, repository and run, and the SHA-256 of its bytes. So a signature can not be moved
-//! to another artefact, another tenant or another kind.
+//! A signature stands in a file of its own beside the artefact. What is signed is a claim (the kind of
+//! artefact, its tenant, repository and run, and the SHA-256 of its bytes) and its terms (version counter,
+//! issue time, expiry). So a signature can not be moved to another artefact, another tenant or another kind,
+//! and its terms cannot be changed. [`verify`] in `sign/trust.rs` decides whether a signature is accepted.
 //!
-//! Invariant: secret keys are wiped when they are dropped and never printed; comparisons of secrets are
-//! the library's own, in constant time.
+//! Invariants: every member of a signature's file but the signature itself is signed, and a file with other
+//! members is malformed. The two versions of the format sign different domains. Secret keys are wiped when
+//! they are dropped and never printed.
+
+mod trust;
 
 use std::fmt;
 
@@ -13,17 +17,18 @@ use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use stave_canon::{
-    Items, Object, ParseOptions, Value, compact_utf8, parse_each, pretty_sorted_utf8, sha256_hex,
+    DuplicateKeys, Items, Object, ParseOptions, Timestamp, Value, compact_utf8, parse_each, parse_with,
+    pretty_sorted_utf8, sha256_hex,
 };
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+pub use self::trust::{CLOCK_TOLERANCE, Minimums, Refusal, Trust, TrustSettings, own_scope, verify};
 use crate::strip;
 
-/// Keeps what is signed here apart from everything else that the same key may sign.
-const DOMAIN: &str = "stave.signature.v1\n";
 const SCHEMA_KIND: &str = "stave_signature";
 const ALGORITHM: &str = "ed25519";
+const SIGNATURE: &str = "signature";
 
 /// The ending of a signature's file: `bundle.json` is signed by `bundle.json.sig`.
 pub const ENDING: &str = ".sig";
@@ -52,36 +57,23 @@ pub enum Subject {
     SystemIr,
 }
 
+/// How long and against which builds a signature counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Grows with each build that is signed, so that a project can refuse older ones.
+    pub counter: u64,
+    pub issued_at: Timestamp,
+    /// From this time on the signature is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     pub claim: Claim,
+    /// `None` in signatures of version 1, which had no terms.
+    pub terms: Option<Terms>,
     pub key_id: String,
     bytes: [u8; 64],
-}
-
-/// Whose artefacts are taken.
-#[derive(Debug, Clone, Copy)]
-pub struct Trust<'t> {
-    pub keys: &'t [PublicKey],
-    pub tenant_id: &'t str,
-    pub repo_id: &'t str,
-}
-
-/// Why an artefact is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
-    #[error("it is not signed")]
-    Unsigned,
-    #[error("its signature can not be read: {0}")]
-    Malformed(&'static str),
-    #[error("it is signed with {0}, which the project does not trust")]
-    UntrustedKey(String),
-    #[error("it belongs to {field} {found:?}, not to {own:?}")]
-    ForeignScope { field: &'static str, found: String, own: String },
-    #[error("its bytes are not the ones that were signed")]
-    Tampered,
-    #[error("its signature does not belong to its key and claim")]
-    BadSignature,
 }
 
 /// A key that can not be read. What was in its file stays out of the message.
@@ -130,26 +122,37 @@ impl Claim {
             sha256: sha256_hex(text),
         })
     }
+}
 
-    fn members(&self, key_id: &str) -> Object {
-        let members: [(&str, Value); 9] = [
-            ("schema_kind", SCHEMA_KIND.into()),
-            ("signature_version", 1_i64.into()),
-            ("algorithm", ALGORITHM.into()),
-            ("key_id", key_id.into()),
-            ("subject", self.subject.word().into()),
-            ("tenant_id", self.tenant_id.as_str().into()),
-            ("repo_id", self.repo_id.as_str().into()),
-            ("run_id", self.run_id.clone().into()),
-            ("sha256", self.sha256.as_str().into()),
-        ];
-        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+/// The members of a signature's file that are signed: all but the signature itself.
+fn members(claim: &Claim, terms: Option<&Terms>, key_id: &str) -> Object {
+    let version: i64 = if terms.is_some() { 2 } else { 1 };
+    let mut members: Vec<(&str, Value)> = vec![
+        ("schema_kind", SCHEMA_KIND.into()),
+        ("signature_version", version.into()),
+        ("algorithm", ALGORITHM.into()),
+        ("key_id", key_id.into()),
+        ("subject", claim.subject.word().into()),
+        ("tenant_id", claim.tenant_id.as_str().into()),
+        ("repo_id", claim.repo_id.as_str().into()),
+        ("run_id", claim.run_id.clone().into()),
+        ("sha256", claim.sha256.as_str().into()),
+    ];
+    if let Some(terms) = terms {
+        members.extend([
+            ("counter", terms.counter.into()),
+            ("issued_at", terms.issued_at.to_string().into()),
+            ("expires_at", terms.expires_at.map(|time| time.to_string()).into()),
+        ]);
     }
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
 
-    /// The bytes that are signed.
-    fn message(&self, key_id: &str) -> String {
-        format!("{DOMAIN}{}", compact_utf8(&self.members(key_id).into()))
-    }
+/// The bytes that are signed. The domain keeps them apart from everything else that the same key may sign, and
+/// from the other version of the format.
+fn message(claim: &Claim, terms: Option<&Terms>, key_id: &str) -> String {
+    let domain = if terms.is_some() { "stave.signature.v2" } else { "stave.signature.v1" };
+    format!("{domain}\n{}", compact_utf8(&members(claim, terms, key_id).into()))
 }
 
 /// A document's nodes say nothing about its owner, and are not held to find it.
@@ -182,12 +185,23 @@ impl SecretKey {
         PublicKey(self.0.verifying_key())
     }
 
-    /// Signs a claim.
+    /// Signs a claim under its terms.
     #[must_use]
-    pub fn sign(&self, claim: Claim) -> Signature {
+    pub fn sign(&self, claim: Claim, terms: Terms) -> Signature {
+        self.sign_with(claim, Some(terms))
+    }
+
+    /// Signs in the format of version 1, for tests of what projects still hold.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sign_version_1(&self, claim: Claim) -> Signature {
+        self.sign_with(claim, None)
+    }
+
+    fn sign_with(&self, claim: Claim, terms: Option<Terms>) -> Signature {
         let key_id = self.public().id();
-        let bytes = self.0.sign(claim.message(&key_id).as_bytes()).to_bytes();
-        Signature { claim, key_id, bytes }
+        let bytes = self.0.sign(message(&claim, terms.as_ref(), &key_id).as_bytes()).to_bytes();
+        Signature { claim, terms, key_id, bytes }
     }
 }
 
@@ -230,29 +244,39 @@ impl Signature {
     /// The text of the signature's file.
     #[must_use]
     pub fn to_file_text(&self) -> String {
-        let mut members = self.claim.members(&self.key_id);
-        members.insert("signature".into(), hex::encode(self.bytes).into());
+        let mut members = members(&self.claim, self.terms.as_ref(), &self.key_id);
+        members.insert(SIGNATURE.into(), hex::encode(self.bytes).into());
         let mut text = pretty_sorted_utf8(&members.into());
         text.push('\n');
         text
     }
 
     pub fn from_text(text: &str) -> Result<Signature, Refusal> {
-        let value = stave_canon::parse(text).map_err(|_| Refusal::Malformed("it is not JSON"))?;
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, ..ParseOptions::default() };
+        let value = parse_with(text, options).map_err(|_| Refusal::Malformed("it is not JSON"))?;
         let member =
             |key: &'static str| value.get(key).and_then(Value::as_str).ok_or(Refusal::Malformed(key));
-        if member("schema_kind")? != SCHEMA_KIND || value.get("signature_version") != Some(&1_i64.into()) {
-            return Err(Refusal::Malformed("it is of an unknown version"));
+        if member("schema_kind")? != SCHEMA_KIND {
+            return Err(Refusal::Malformed("it is of an unknown kind"));
         }
+        let number = |key: &str| value.get(key).and_then(Value::as_i64).and_then(|it| u64::try_from(it).ok());
+        let terms = match number("signature_version") {
+            Some(1) => None,
+            Some(2) => Some(Terms {
+                counter: number("counter").ok_or(Refusal::Malformed("counter"))?,
+                issued_at: time(&value, "issued_at")?.ok_or(Refusal::Malformed("issued_at"))?,
+                expires_at: time(&value, "expires_at")?,
+            }),
+            _ => return Err(Refusal::Malformed("it is of an unknown version")),
+        };
         if member("algorithm")? != ALGORITHM {
             return Err(Refusal::Malformed("its algorithm is not ed25519"));
         }
         let word = member("subject")?;
         let subject = Subject::ALL.into_iter().find(|subject| subject.word() == word);
         let mut bytes = [0; 64];
-        hex::decode_to_slice(member("signature")?, &mut bytes)
-            .map_err(|_| Refusal::Malformed("signature"))?;
-        Ok(Signature {
+        hex::decode_to_slice(member(SIGNATURE)?, &mut bytes).map_err(|_| Refusal::Malformed(SIGNATURE))?;
+        let signature = Signature {
             claim: Claim {
                 subject: subject.ok_or(Refusal::Malformed("subject"))?,
                 tenant_id: member("tenant_id")?.to_owned(),
@@ -260,35 +284,25 @@ impl Signature {
                 run_id: value.get("run_id").and_then(Value::as_str).map(str::to_owned),
                 sha256: member("sha256")?.to_owned(),
             },
+            terms,
             key_id: member("key_id")?.to_owned(),
             bytes,
-        })
-    }
-}
-
-/// Takes an artefact only when a trusted key vouches for exactly these bytes in the name of this tenant and
-/// repository.
-pub fn verify(text: &str, signature: Option<&Signature>, trust: Trust<'_>) -> Result<(), Refusal> {
-    let signature = signature.ok_or(Refusal::Unsigned)?;
-    let key = trust.keys.iter().find(|key| key.id() == signature.key_id);
-    let key = key.ok_or_else(|| Refusal::UntrustedKey(signature.key_id.clone()))?;
-    let claim = Claim::of(text).ok_or(Refusal::Tampered)?;
-    if claim != signature.claim {
-        return Err(Refusal::Tampered);
-    }
-    let message = signature.claim.message(&signature.key_id);
-    let bytes = ed25519_dalek::Signature::from_bytes(&signature.bytes);
-    key.0.verify_strict(message.as_bytes(), &bytes).map_err(|_| Refusal::BadSignature)?;
-    own_scope(&claim, trust.tenant_id, trust.repo_id)
-}
-
-/// An artefact of another tenant or repository is not this project's, whoever signed it.
-pub fn own_scope(claim: &Claim, tenant_id: &str, repo_id: &str) -> Result<(), Refusal> {
-    let pairs = [("tenant", &claim.tenant_id, tenant_id), ("repository", &claim.repo_id, repo_id)];
-    for (field, found, own) in pairs {
-        if found != own {
-            return Err(Refusal::ForeignScope { field, found: found.clone(), own: own.to_owned() });
+        };
+        // What was read is all there is, as it would be written: no member is outside of the signature.
+        let mut signed = members(&signature.claim, signature.terms.as_ref(), &signature.key_id);
+        signed.insert(SIGNATURE.into(), value.get(SIGNATURE).cloned().unwrap_or_default());
+        if value != signed.into() {
+            return Err(Refusal::Malformed("it has members that are not signed"));
         }
+        Ok(signature)
     }
-    Ok(())
+}
+
+/// A time of the signature's file; `None` when it is null.
+fn time(value: &Value, key: &'static str) -> Result<Option<Timestamp>, Refusal> {
+    match value.get(key) {
+        Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => text.parse().map(Some).map_err(|_| Refusal::Malformed(key)),
+        _ => Err(Refusal::Malformed(key)),
+    }
 }

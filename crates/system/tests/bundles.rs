@@ -10,9 +10,10 @@ use stave_system::bundle::{
     Bundle, BundleError, BundleOptions, BundleSource, BundleVersion, Intent, Specifications, specifications,
 };
 use stave_system::policy::Check;
-use stave_system::sign::{Claim, Refusal, SecretKey, Trust, verify};
+use stave_system::sign::{Claim, Refusal, SecretKey, Trust};
 
 use crate::documents::document;
+use crate::signing::{terms, trusting, verify};
 
 /// The fields that version 4 adds.
 const VERSION_4: [&str; 5] = [
@@ -170,9 +171,10 @@ proptest! {
         let (bundle, _) = emit(&document, BundleOptions::default());
         let text = bundle.to_file_text();
         let key = SecretKey::from_seed(&seed);
-        let signature = key.sign(Claim::of(&text).unwrap());
-        let keys = [key.public()];
-        let trust = Trust { keys: &keys, tenant_id: bundle.text("tenant_id"), repo_id: bundle.text("repo_id") };
+        let signature = key.sign(Claim::of(&text).unwrap(), terms());
+        let settings = trusting(&[key.public()]);
+        let (tenant_id, repo_id) = (bundle.text("tenant_id"), bundle.text("repo_id"));
+        let trust = Trust { settings: &settings, tenant_id, repo_id, name: None };
         prop_assert_eq!(verify(&text, Some(&signature), trust), Ok(()));
         let mut bytes = text.clone().into_bytes();
         let at = pick.index(bytes.len());

@@ -7,8 +7,10 @@ use proptest::prelude::*;
 use stave_canon::{Value, compact_utf8};
 use stave_system::bundle::check::{Subject, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
-use stave_system::sign::{Claim, Refusal, SecretKey, Trust, verify};
+use stave_system::sign::{Claim, Refusal, SecretKey, Trust};
 use stave_system::{Document, LoadError, PlanContext, codes, diff, plan_to_ir};
+
+use crate::signing::{terms, trusting, verify};
 
 use crate::documents::document;
 
@@ -116,9 +118,10 @@ proptest! {
         // Nor does a good signature of the other tenant open the door.
         let text = foreign.to_file_text();
         let key = SecretKey::from_seed(&[7; 32]);
-        let signature = key.sign(Claim::of(&text).unwrap());
-        let keys = [key.public()];
-        let refusal = verify(&text, Some(&signature), Trust { keys: &keys, tenant_id: "t", repo_id: "r" });
+        let signature = key.sign(Claim::of(&text).unwrap(), terms());
+        let settings = trusting(&[key.public()]);
+        let trust = Trust { settings: &settings, tenant_id: "t", repo_id: "r", name: None };
+        let refusal = verify(&text, Some(&signature), trust);
         let is_foreign = matches!(refusal, Err(Refusal::ForeignScope { field: "tenant", .. }));
         prop_assert!(is_foreign);
     }

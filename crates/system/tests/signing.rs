@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use stave_system::sign::{Claim, PublicKey, Refusal, SecretKey, Signature, Subject, Trust, verify};
+use stave_canon::Timestamp;
+use stave_system::sign::{
+    Claim, Minimums, PublicKey, Refusal, SecretKey, Signature, Subject, Terms, Trust, TrustSettings,
+};
 
 const MANIFEST: &str =
     r#"{"schema_kind": "run_manifest", "tenant_id": "acme", "repo_id": "support", "run_id": "run-1"}"#;
@@ -11,8 +14,26 @@ fn key(seed: u8) -> SecretKey {
     SecretKey::from_seed(&[seed; 32])
 }
 
-fn trust(keys: &[PublicKey]) -> Trust<'_> {
-    Trust { keys, tenant_id: "acme", repo_id: "support" }
+pub(crate) fn trusting(keys: &[PublicKey]) -> TrustSettings {
+    TrustSettings { trusted: keys.to_vec(), ..TrustSettings::default() }
+}
+
+fn trust(settings: &TrustSettings) -> Trust<'_> {
+    Trust { settings, tenant_id: "acme", repo_id: "support", name: None }
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+const NOW: &str = "2026-07-01T12:00:00Z";
+
+pub(crate) fn terms() -> Terms {
+    Terms { counter: 7, issued_at: at("2026-06-30T12:00:00Z"), expires_at: Some(at("2026-08-01T00:00:00Z")) }
+}
+
+pub(crate) fn verify(text: &str, signature: Option<&Signature>, trust: Trust<'_>) -> Result<(), Refusal> {
+    stave_system::sign::verify(text, signature, trust, at(NOW))
 }
 
 #[test]
@@ -56,16 +77,16 @@ fn what_is_no_key_is_refused_without_being_repeated() {
 #[test]
 fn every_refusal_has_its_own_reason() {
     let (mine, other) = (key(1), key(2));
-    let keys = [mine.public()];
-    let signature = mine.sign(Claim::of(MANIFEST).unwrap());
+    let keys = trusting(&[mine.public()]);
+    let signature = mine.sign(Claim::of(MANIFEST).unwrap(), terms());
     assert_eq!(verify(MANIFEST, Some(&signature), trust(&keys)), Ok(()));
     assert_eq!(verify(MANIFEST, None, trust(&keys)), Err(Refusal::Unsigned));
-    let foreign_key = other.sign(Claim::of(MANIFEST).unwrap());
+    let foreign_key = other.sign(Claim::of(MANIFEST).unwrap(), terms());
     let untrusted = Refusal::UntrustedKey(other.public().id());
     assert_eq!(verify(MANIFEST, Some(&foreign_key), trust(&keys)), Err(untrusted));
     let changed = MANIFEST.replace("run-1", "run-2");
     assert_eq!(verify(&changed, Some(&signature), trust(&keys)), Err(Refusal::Tampered));
-    let elsewhere = Trust { keys: &keys, tenant_id: "beta", repo_id: "support" };
+    let elsewhere = Trust { tenant_id: "beta", ..trust(&keys) };
     assert!(matches!(verify(MANIFEST, Some(&signature), elsewhere), Err(Refusal::ForeignScope { .. })));
     // A claim that was rewritten to fit other bytes no longer fits the signature.
     let text = signature.to_file_text();
@@ -78,12 +99,21 @@ fn every_refusal_has_its_own_reason() {
 
 #[test]
 fn a_signature_reads_back_and_nothing_else_does() {
-    let signature = key(1).sign(Claim::of(MANIFEST).unwrap());
+    let signature = key(1).sign(Claim::of(MANIFEST).unwrap(), terms());
     let text = signature.to_file_text();
     assert_eq!(Signature::from_text(&text), Ok(signature));
     for (from, to) in [
         ("stave_signature", "other"),
-        ("\"signature_version\": 1", "\"signature_version\": 2"),
+        ("\"signature_version\": 2", "\"signature_version\": 3"),
+        ("\"signature_version\": 2", "\"signature_version\": 1"),
+        ("\"counter\": 7", "\"counter\": -7"),
+        ("\"counter\": 7", "\"counter\": 7.0"),
+        ("\"counter\": 7", "\"counter\": 7, \"counter\": 9"),
+        ("\"counter\": 7", "\"counter\": 7, \"note\": \"not signed\""),
+        ("\"issued_at\": \"2026-06-30T12:00:00Z\"", "\"issued_at\": \"2026-06-30T14:00:00+02:00\""),
+        ("\"issued_at\": \"2026-06-30T12:00:00Z\"", "\"issued_at\": null"),
+        ("\"expires_at\": \"2026-08-01T00:00:00Z\"", "\"expires_at\": 1785542400"),
+        ("\"run_id\": \"run-1\"", "\"run_id\": 1"),
         ("\"ed25519\"", "\"none\""),
         ("run_manifest", "something"),
         ("\"signature\": \"", "\"signature\": \"zz"),
@@ -93,6 +123,93 @@ fn a_signature_reads_back_and_nothing_else_does() {
         assert_ne!(changed, text, "{from}");
         assert!(matches!(Signature::from_text(&changed), Err(Refusal::Malformed(_))), "{from}");
     }
+}
+
+#[test]
+fn terms_hold_at_a_time_and_for_a_build() {
+    let key = key(1);
+    let claim = || Claim::of(MANIFEST).unwrap();
+    let settings = trusting(&[key.public()]);
+    let signed = |change: &dyn Fn(&mut Terms)| {
+        let mut terms = terms();
+        change(&mut terms);
+        key.sign(claim(), terms)
+    };
+    let judged = |settings: &TrustSettings, signature: &Signature| {
+        verify(MANIFEST, Some(signature), trust(settings)).map_err(|refusal| refusal.code())
+    };
+    let fresh = signed(&|_| {});
+    assert_eq!(judged(&settings, &fresh), Ok(()));
+    assert_eq!(judged(&settings, &signed(&|terms| terms.expires_at = None)), Ok(()));
+    assert_eq!(
+        judged(&settings, &signed(&|terms| terms.expires_at = Some(at(NOW)))),
+        Err("signature-expired")
+    );
+    // The signer's clock may be five minutes ahead.
+    let issued = |text: &'static str| signed(&move |terms: &mut Terms| terms.issued_at = at(text));
+    assert_eq!(judged(&settings, &issued("2026-07-01T12:05:00Z")), Ok(()));
+    assert_eq!(judged(&settings, &issued("2026-07-01T12:05:01Z")), Err("signature-future-dated"));
+
+    let minimum = |project: u64, named: &[(&str, u64)]| TrustSettings {
+        minimum: Minimums {
+            project,
+            named: named.iter().map(|(name, least)| ((*name).to_owned(), *least)).collect(),
+        },
+        ..settings.clone()
+    };
+    assert_eq!(judged(&minimum(7, &[]), &fresh), Ok(()));
+    assert_eq!(judged(&minimum(8, &[]), &fresh), Err("signature-rolled-back"));
+    // A name of its own counts for itself: the kind of artefact, or the flow that a manifest is verified for.
+    assert_eq!(judged(&minimum(8, &[("run_manifest", 3)]), &fresh), Ok(()));
+    assert_eq!(judged(&minimum(3, &[("run_manifest", 8)]), &fresh), Err("signature-rolled-back"));
+    let flow = minimum(3, &[("echo", 8)]);
+    assert_eq!(judged(&flow, &fresh), Ok(()));
+    let for_flow = |name| verify(MANIFEST, Some(&fresh), Trust { name: Some(name), ..trust(&flow) });
+    assert_eq!(for_flow("other"), Ok(()));
+    assert_eq!(for_flow("echo"), Err(Refusal::RolledBack { found: 7, minimum: 8, name: "echo".to_owned() }));
+
+    let revoked = TrustSettings { revoked: vec![key.public().id()], ..settings.clone() };
+    assert_eq!(judged(&revoked, &fresh), Err("signature-revoked-key"));
+}
+
+#[test]
+fn a_signature_without_terms_counts_only_where_the_project_says_so() {
+    let key = key(1);
+    let old = key.sign_version_1(Claim::of(MANIFEST).unwrap());
+    let judged = |settings: &TrustSettings| verify(MANIFEST, Some(&old), trust(settings));
+    let settings = trusting(&[key.public()]);
+    assert_eq!(judged(&settings), Err(Refusal::Unversioned));
+    let mut lenient = TrustSettings { unversioned: true, ..settings };
+    assert_eq!(judged(&lenient), Ok(()));
+    // With a minimum, a signature without a counter is older than everything.
+    lenient.minimum.project = 1;
+    assert!(matches!(judged(&lenient), Err(Refusal::RolledBack { found: 0, .. })));
+}
+
+/// Each term is under the signature: changed in the file, the signature no longer fits, also as the other version.
+#[test]
+fn terms_cannot_be_changed_or_taken_away() {
+    let key = key(1);
+    let settings = TrustSettings { unversioned: true, ..trusting(&[key.public()]) };
+    let text = key.sign(Claim::of(MANIFEST).unwrap(), terms()).to_file_text();
+    for (from, to) in [
+        ("\"counter\": 7", "\"counter\": 8"),
+        ("2026-06-30T12:00:00Z", "2026-06-30T12:00:01Z"),
+        ("\"2026-08-01T00:00:00Z\"", "null"),
+        ("2026-08-01T00:00:00Z", "2036-08-01T00:00:00Z"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        let changed = Signature::from_text(&changed).unwrap();
+        assert_eq!(verify(MANIFEST, Some(&changed), trust(&settings)), Err(Refusal::BadSignature), "{from}");
+    }
+    let stripped: String = text
+        .lines()
+        .filter(|line| !["counter", "issued_at", "expires_at"].iter().any(|term| line.contains(term)))
+        .collect();
+    let stripped = stripped.replace("\"signature_version\": 2", "\"signature_version\": 1");
+    let stripped = Signature::from_text(&stripped).unwrap();
+    assert_eq!(verify(MANIFEST, Some(&stripped), trust(&settings)), Err(Refusal::BadSignature));
 }
 
 /// A claim about anything, as far as a claim can be written.
@@ -108,10 +225,24 @@ fn claims() -> impl Strategy<Value = Claim> {
         })
 }
 
+fn all_terms() -> impl Strategy<Value = Terms> {
+    let time = || (0_i64..4_000_000_000).prop_map(|second| Timestamp::from_second(second).unwrap());
+    (0..=i64::MAX.unsigned_abs(), time(), proptest::option::of(time()))
+        .prop_map(|(counter, issued_at, expires_at)| Terms { counter, issued_at, expires_at })
+}
+
 proptest! {
     #[test]
-    fn every_signature_reads_back_as_it_was_written(claim in claims(), seed in any::<[u8; 32]>()) {
-        let signature = SecretKey::from_seed(&seed).sign(claim);
+    fn every_signature_reads_back_as_it_was_written(
+        claim in claims(),
+        seed in any::<[u8; 32]>(),
+        terms in proptest::option::of(all_terms()),
+    ) {
+        let key = SecretKey::from_seed(&seed);
+        let signature = match terms {
+            Some(terms) => key.sign(claim, terms),
+            None => key.sign_version_1(claim),
+        };
         prop_assert_eq!(Signature::from_text(&signature.to_file_text()), Ok(signature));
     }
 
@@ -128,12 +259,12 @@ proptest! {
         with in any::<u8>(),
     ) {
         let key = SecretKey::from_seed(&seed);
-        let signature = key.sign(Claim::of(MANIFEST).unwrap());
+        let signature = key.sign(Claim::of(MANIFEST).unwrap(), terms());
         let mut bytes = signature.to_file_text().into_bytes();
         let at = place.index(bytes.len());
         bytes[at] = with;
         let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
-        let keys = [key.public()];
+        let keys = trusting(&[key.public()]);
         match Signature::from_text(&text) {
             Err(refusal) => prop_assert!(matches!(refusal, Refusal::Malformed(_))),
             // White space outside the values, or upper case in the digits, says the same.

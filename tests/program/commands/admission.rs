@@ -7,7 +7,7 @@ use crate::process::stave;
 use super::system::{compiled, project};
 
 /// A flow that needs no model and no network.
-const ECHO: &str = "\
+pub(super) const ECHO: &str = "\
 version: \"1.0\"
 metadata:
   name: echo

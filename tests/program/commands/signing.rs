@@ -119,3 +119,131 @@ async fn a_changed_bundle_is_told_what_drifted() {
     let arguments = ["bundle", "check", "--json", &bundle].into_iter().chain(off);
     stave(&folder, arguments).finish().await.exits(0);
 }
+
+/// A compiled and signed project, with the rest of its `[signing]` table to be chosen.
+struct Release {
+    folder: Folder,
+    public: String,
+    key_id: String,
+    manifest: String,
+}
+
+impl Release {
+    async fn new() -> Release {
+        let folder = project("redis");
+        folder.write("flows/echo.yaml", super::admission::ECHO);
+        let key =
+            stave(&folder, ["keys", "signing", "new", "release", "--json"]).finish().await.exits(0).json();
+        let public = text(&key, "public_key").expect("a public key").to_owned();
+        let key_id = text(&key, "key_id").expect("a key id").to_owned();
+        let run_id = compiled(&folder).await;
+        let manifest = format!("build/.akc/run/{run_id}.manifest.json");
+        Release { folder, public, key_id, manifest }
+    }
+
+    fn settings(&self, more: &str) {
+        let public = &self.public;
+        self.folder.write(
+            "stave.toml",
+            format!("[project]\ntenant = \"acme\"\nrepo = \"shop\"\n[signing]\nrequired = true\ntrusted = [\"{public}\"]\nkey = \"release.key\"\n{more}"),
+        );
+    }
+
+    async fn sign(&self, flags: &[&str]) {
+        let arguments = ["bundle", "sign", &self.manifest].into_iter().chain(flags.iter().copied());
+        stave(&self.folder, arguments).finish().await.exits(0);
+    }
+
+    /// The compiled flow runs, or is refused with this code; `bundle verify` says the same of its manifest.
+    async fn runs(&self, refused: Option<&str>) {
+        let run = ["run", "build/flows/echo.ir.json", "--input", "-", "--json", "--ephemeral"];
+        let code = if refused.is_some() { 3 } else { 0 };
+        let run = stave(&self.folder, run).input("{\"query\": \"hello\"}").finish().await.exits(code).json();
+        assert_eq!(run.pointer("/error/code").and_then(stave_canon::Value::as_str), refused, "{run}");
+    }
+}
+
+#[tokio::test]
+async fn an_older_build_is_refused_by_the_project_s_minimum() {
+    let release = Release::new().await;
+    release.settings("minimum = 5\n");
+    release.sign(&["--counter", "4"]).await;
+    release.runs(Some("signature-rolled-back")).await;
+    release.sign(&["--counter", "5"]).await;
+    release.runs(None).await;
+    // Counters are of each artefact: a flow has a minimum of its own, and the rest has the project's.
+    release.settings("[signing.minimum]\n\"*\" = 9\necho = 5\n");
+    release.runs(None).await;
+    let verified = stave(&release.folder, ["bundle", "verify", &release.manifest, "--json"]);
+    let verified = verified.finish().await.exits(3).json();
+    let row = &items(&verified, "artefacts")[0];
+    assert_eq!(text(row, "code"), Some("signature-rolled-back"), "{verified}");
+    assert_eq!(row.get("counter"), Some(&5_i64.into()), "{verified}");
+    release.settings("[signing.minimum]\necho = 6\n");
+    release.runs(Some("signature-rolled-back")).await;
+    // Without --counter, the time is the counter, which is above all that were counted by hand.
+    release.sign(&[]).await;
+    release.runs(None).await;
+    // A minimum that cannot be read is no minimum of 0.
+    for wrong in ["minimum = \"5\"\n", "minimum = 0\n", "[signing.minimum]\necho = \"x\"\n"] {
+        release.settings(wrong);
+        let run = ["run", "build/flows/echo.ir.json", "--input", "-", "--json", "--ephemeral"];
+        stave(&release.folder, run).input("{\"query\": \"hello\"}").finish().await.exits(2);
+    }
+}
+
+#[tokio::test]
+async fn revoked_and_expired_signatures_are_refused() {
+    let release = Release::new().await;
+    release.settings("");
+    release.sign(&["--expires", "0s"]).await;
+    release.runs(Some("signature-expired")).await;
+    release.sign(&["--expires", "1d"]).await;
+    release.runs(None).await;
+    for named in [&release.key_id, &release.public] {
+        release.settings(&format!("revoked = [\"{named}\"]\n"));
+        release.runs(Some("signature-revoked-key")).await;
+    }
+    release.settings("revoked = [\"release\"]\n");
+    stave(&release.folder, ["bundle", "verify", &release.manifest]).finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn a_document_that_changed_loses_its_signature() {
+    let folder = project("redis");
+    let signatures = || -> Vec<String> {
+        let entries = std::fs::read_dir(folder.path().join("build/.akc/ir")).expect("the folder is there");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".sig")).collect()
+    };
+    let run_id = compiled(&folder).await;
+    key(&folder, "release").await;
+    let document = format!("build/.akc/ir/{run_id}.json");
+    stave(&folder, ["bundle", "sign", &document, "--key", "release.key"]).finish().await.exits(0);
+    compiled(&folder).await;
+    assert_eq!(signatures(), [format!("{run_id}.json.sig")], "the same bytes keep their signature");
+    let flow = folder.read("flows/support.yaml");
+    folder.write("flows/support.yaml", flow.replacen("retries: 2", "retries: 3", 1));
+    assert_ne!(compiled(&folder).await, run_id);
+    assert!(signatures().is_empty(), "{:?}", signatures());
+}
+
+#[cfg(unix)]
+/// The commands of docs/signing.md, in their order, on a project as the page has it.
+#[tokio::test]
+async fn the_commands_of_the_page_end_well_in_their_order() {
+    let folder = Folder::new();
+    folder.write("flows/echo.yaml", super::admission::ECHO);
+    let page = crate::folder::repository_file("docs/signing.md");
+    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let programs = std::path::Path::new(env!("CARGO_BIN_EXE_stave")).parent().expect("a folder");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert!(commands.len() >= 5, "{block}");
+    for line in commands {
+        let mut shell = tokio::process::Command::new("sh");
+        shell.args(["-c", line]).current_dir(folder.path()).env("PATH", &path).kill_on_drop(true);
+        let ended = shell.output().await.expect("a shell starts");
+        assert!(ended.status.success(), "{line}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+}

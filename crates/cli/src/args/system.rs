@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+use crate::period::Period;
+
+/// The largest counter that every reader of JSON keeps exactly.
+const MOST_COUNTER: u64 = (1 << 53) - 1;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct System {
     #[command(subcommand)]
@@ -204,6 +209,7 @@ pub(crate) struct BundleCheck {
 #[command(after_help = "\
 Examples:
   stave bundle sign build/.akc/runtime/run_1f0c.runtime_bundle.json --key release.key
+  stave bundle sign build/.akc/run/run_1f0c.manifest.json --key release.key --counter 12 --expires 90d
 
 The signature is written beside the artefact, as FILE.sig.")]
 pub(crate) struct BundleSign {
@@ -213,6 +219,12 @@ pub(crate) struct BundleSign {
     /// The secret key; `[signing] key` of stave.toml when absent
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// The version counter, which a later build must exceed; the seconds since 1970 when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_COUNTER))]
+    pub(crate) counter: Option<u64>,
+    /// How long the signature counts, such as 12h or 90d; until it is refused otherwise when absent
+    #[arg(long, value_name = "PERIOD")]
+    pub(crate) expires: Option<Period>,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(crate) json: bool,

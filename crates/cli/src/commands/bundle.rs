@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use stave_canon::{Pointer, Value, sha256_hex};
+use stave_canon::{Clock, Pointer, Timestamp, Value, sha256_hex};
 use stave_system::bundle::check::{Issue, Subject, check};
 use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
 use stave_system::manifest::manifest_path;
 use stave_system::policy::Check;
-use stave_system::sign::{Claim, PublicKey, Trust, verify};
+use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, verify};
 use stave_system::{Document, Places, codes};
 
 use super::keys;
@@ -17,6 +17,7 @@ use super::system::findings::{self, Findings};
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::ports::SystemClock;
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn bundle(arguments: &args::Bundle, terminal: Terminal) -> Result<Exit, Stop> {
@@ -102,23 +103,44 @@ fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
         let claim = Claim::of(&text).ok_or_else(|| {
             Stop::invalid(format!("{} is no runtime bundle, run manifest or system document", file.display()))
         })?;
-        let signature = key.sign(claim);
+        let signature = key.sign(claim, terms(arguments)?);
         let path = signature_path(file);
         files::write_atomic(&path, &signature.to_file_text())?;
         signed.push(Value::from_iter([
-            ("file", file.display().to_string()),
-            ("signature_file", path.display().to_string()),
-            ("subject", signature.claim.subject.word().to_owned()),
-            ("key_id", signature.key_id.clone()),
+            ("file", Value::from(file.display().to_string())),
+            ("signature_file", path.display().to_string().into()),
+            ("subject", signature.claim.subject.word().into()),
+            ("key_id", signature.key_id.clone().into()),
+            ("counter", signature.terms.map(|terms| terms.counter).into()),
+            ("issued_at", signature.terms.map(|terms| terms.issued_at.to_string()).into()),
+            ("expires_at", expiry(&signature).into()),
         ]));
         if !arguments.json {
-            terminal::error(&format!("signed {} with {}", file.display(), signature.key_id));
+            let counter = signature.terms.map_or(0, |terms| terms.counter);
+            let end = expiry(&signature).map_or_else(String::new, |end| format!(", until {end}"));
+            let key_id = &signature.key_id;
+            terminal::error(&format!("signed {} with {key_id}, counter {counter}{end}", file.display()));
         }
     }
     if arguments.json {
         terminal::out(&Value::from_iter([("signed", signed)]).to_string());
     }
     Ok(Exit::Fine)
+}
+
+/// The terms of a signature that is made now. The time is the counter that always grows and that needs no
+/// record of the last one.
+fn terms(arguments: &BundleSign) -> Result<Terms, Stop> {
+    let now = SystemClock.now();
+    let issued_at = Timestamp::from_second(now.as_second())
+        .map_err(|error| Stop::internal(format!("the clock is outside the calendar: {error}")))?;
+    let counter = arguments.counter.unwrap_or_else(|| u64::try_from(now.as_second()).unwrap_or_default());
+    let expires_at = arguments.expires.map(|period| period.after(issued_at)).transpose()?;
+    Ok(Terms { counter, issued_at, expires_at })
+}
+
+fn expiry(signature: &Signature) -> Option<String> {
+    signature.terms?.expires_at.map(|end| end.to_string())
 }
 
 fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
@@ -134,7 +156,10 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
     let mut exit = Exit::Fine;
     for file in &arguments.files {
         let project = project_of(file)?;
-        let trusted = if given.is_empty() { &project.settings.signing.trusted } else { &given };
+        let mut settings = project.settings.signing.trust.clone();
+        if !given.is_empty() {
+            settings.trusted.clone_from(&given);
+        }
         let text = documents::read(file)?;
         let repo = project.repo();
         // Outside a project an artefact is only held against its signature.
@@ -143,12 +168,13 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
             Some(claim) => (claim.tenant_id.as_str(), claim.repo_id.as_str()),
             None => (project.tenant(), repo.as_str()),
         };
-        let trust = Trust { keys: trusted, tenant_id, repo_id };
-        let result = match signature_of(file) {
+        let trust = Trust { settings: &settings, tenant_id, repo_id, name: None };
+        let (terms, result) = match signature_of(file) {
             Ok(signature) => {
-                verify(&text, signature.as_ref(), trust).map_err(|refusal| refused(file, &refusal))
+                let result = verify(&text, signature.as_ref(), trust, SystemClock.now());
+                (signature.and_then(|it| it.terms), result.map_err(|refusal| refused(file, &refusal)))
             }
-            Err(stop) => Err(stop),
+            Err(stop) => (None, Err(stop)),
         };
         let reason = result.as_ref().err().map(ToString::to_string);
         if !arguments.json {
@@ -161,6 +187,10 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
             ("file", Value::from(file.display().to_string())),
             ("verified", result.is_ok().into()),
             ("reason", reason.into()),
+            ("code", result.as_ref().err().and_then(|stop| stop.code).into()),
+            ("counter", terms.map(|terms| terms.counter).into()),
+            ("issued_at", terms.map(|terms| terms.issued_at.to_string()).into()),
+            ("expires_at", terms.and_then(|terms| terms.expires_at).map(|end| end.to_string()).into()),
         ]));
     }
     if arguments.json {

@@ -4,7 +4,8 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::{Check, CheckPolicies, Level};
-use stave_system::sign::PublicKey;
+use stave_system::sign::{Minimums, PublicKey, TrustSettings};
+use toml::de::DeValue;
 
 use super::Project;
 use super::read::{Reader, Table};
@@ -20,7 +21,8 @@ const UNSAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 pub(crate) struct Signing {
     /// Whether an artefact without a trusted signature is refused.
     pub(crate) required: bool,
-    pub(crate) trusted: Vec<PublicKey>,
+    /// Which signatures count.
+    pub(crate) trust: TrustSettings,
     /// The secret key's file, relative to the project.
     pub(crate) key: Option<String>,
 }
@@ -64,17 +66,49 @@ impl Reader<'_> {
 
     pub(super) fn signing(&mut self, root: &Table<'_>) -> Signing {
         let Some(signing) = self.table(root, "signing") else { return Signing::default() };
-        self.known(signing, "signing.", &["required", "trusted", "key"]);
+        let known = ["required", "trusted", "revoked", "minimum", "unversioned", "key"];
+        self.known(signing, "signing.", &known);
         let texts = self.texts(signing, "trusted").unwrap_or_default();
         let keys: Vec<_> = texts.iter().map(|text| PublicKey::from_hex(text)).collect();
         if keys.iter().any(Result::is_err) {
             self.bad_value(signing, "trusted", "a list of public keys, each of 64 hexadecimal digits");
         }
+        let texts = self.texts(signing, "revoked").unwrap_or_default();
+        let revoked: Vec<Option<String>> = texts.iter().map(|text| key_id(text)).collect();
+        if revoked.iter().any(Option::is_none) {
+            self.bad_value(signing, "revoked", "a list of key ids (`ed25519:` and 16 digits) or public keys");
+        }
         Signing {
             required: self.flag(signing, "required").unwrap_or(false),
-            trusted: keys.into_iter().flatten().collect(),
+            trust: TrustSettings {
+                trusted: keys.into_iter().flatten().collect(),
+                revoked: revoked.into_iter().flatten().collect(),
+                minimum: self.minimum(signing),
+                unversioned: self.flag(signing, "unversioned").unwrap_or(false),
+            },
             key: self.text(signing, "key"),
         }
+    }
+
+    /// The least version counters: one for everything, or a table of names in which `*` stands for the rest.
+    fn minimum(&mut self, signing: &Table<'_>) -> Minimums {
+        const KEY: &str = "minimum";
+        let mut minimums = Minimums::default();
+        match signing.get(KEY).map(toml::Spanned::get_ref) {
+            None => {}
+            Some(DeValue::Table(named)) => {
+                for name in named.keys() {
+                    let name = name.get_ref().as_ref();
+                    let Some(least) = self.positive(named, name) else { continue };
+                    match name {
+                        "*" => minimums.project = least,
+                        _ => drop(minimums.named.insert(name.to_owned(), least)),
+                    }
+                }
+            }
+            Some(_) => minimums.project = self.positive(signing, KEY).unwrap_or_default(),
+        }
+        minimums
     }
 
     pub(super) fn deploy(&mut self, root: &Table<'_>) -> DeployOptions {
@@ -82,4 +116,14 @@ impl Reader<'_> {
         self.known(deploy, "deploy.", &["image", "registry"]);
         DeployOptions { image: self.text(deploy, "image"), registry: self.text(deploy, "registry") }
     }
+}
+
+/// The id of a key that is named by its id or in full.
+fn key_id(text: &str) -> Option<String> {
+    if let Ok(key) = PublicKey::from_hex(text) {
+        return Some(key.id());
+    }
+    let digits = text.strip_prefix("ed25519:")?;
+    let is_id = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text.to_ascii_lowercase())
 }

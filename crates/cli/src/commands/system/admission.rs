@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stave_canon::sha256_hex;
+use stave_canon::{Clock, sha256_hex};
 use stave_diag::{Diagnostic, Sources};
 use stave_system::manifest::RunManifest;
 use stave_system::sign::{Claim, ENDING, Refusal, Signature, Trust, own_scope, verify};
@@ -14,11 +14,13 @@ use stave_system::sign::{Claim, ENDING, Refusal, Signature, Trust, own_scope, ve
 use super::documents;
 use crate::exit::Stop;
 use crate::files;
+use crate::ports::SystemClock;
 use crate::project::Project;
 
 /// Where the run manifests lie below the folder that a compile wrote.
 const MANIFESTS: &str = ".akc/run";
 const MANIFEST_ENDING: &str = ".manifest.json";
+const EXEC_ENDING: &str = ".ir.json";
 
 /// Lets a bundle, a run manifest or a system document in.
 pub(crate) fn admit(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
@@ -26,7 +28,8 @@ pub(crate) fn admit(file: &Path, text: &str, project: &Project) -> Result<(), St
     let repo = project.repo();
     if project.settings.signing.required {
         let signature = signature_of(file)?;
-        return verify(text, signature.as_ref(), trust(project, &repo)).map_err(refuse);
+        let trust = trust(project, &repo, None);
+        return verify(text, signature.as_ref(), trust, SystemClock.now()).map_err(refuse);
     }
     // Without a project file there is no tenant to hold an artefact against.
     match Claim::of(text) {
@@ -42,17 +45,19 @@ pub(crate) fn admit_exec(file: &Path, text: &str, project: &Project) -> Result<(
     }
     let repo = project.repo();
     let own = exec_hash(text);
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let trust = trust(project, &repo, Some(name.strip_suffix(EXEC_ENDING).unwrap_or(&name)));
+    let now = SystemClock.now();
     let mut reason = Refusal::Unsigned;
     for manifest in manifests(file) {
         let text = documents::read(&manifest)?;
         let signature = signature_of(&manifest)?;
-        if let Err(refusal) = verify(&text, signature.as_ref(), trust(project, &repo)) {
+        if let Err(refusal) = verify(&text, signature.as_ref(), trust, now) {
             reason = refusal;
             continue;
         }
         // A manifest that is signed and can not be read vouches for nothing.
         let Ok(manifest) = RunManifest::from_text(&text) else { continue };
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
         match manifest.exec_hashes.get(&format!("flows/{name}")) {
             Some(hash) if *hash == own => return Ok(()),
             Some(_) => reason = Refusal::Tampered,
@@ -98,15 +103,23 @@ fn manifests(file: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn trust<'p>(project: &'p Project, repo: &'p str) -> Trust<'p> {
-    Trust { keys: &project.settings.signing.trusted, tenant_id: project.tenant(), repo_id: repo }
+/// What an artefact is held against; `name` is the flow's, which can have a minimum of its own.
+fn trust<'p>(project: &'p Project, repo: &'p str, name: Option<&'p str>) -> Trust<'p> {
+    Trust { settings: &project.settings.signing.trust, tenant_id: project.tenant(), repo_id: repo, name }
 }
 
 pub(crate) fn refused(file: &Path, refusal: &Refusal) -> Stop {
-    let stop = Stop::refused(format!("{} is refused: {refusal}", file.display()));
+    let stop = Stop::refused(format!("{} is refused: {refusal}", file.display())).code(refusal.code());
     match refusal {
         Refusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
         Refusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
+        Refusal::RevokedKey(_) => stop.help("sign it with another key: stave bundle sign FILE --key KEY"),
+        Refusal::Unversioned => stop.help(
+            "sign it again: stave bundle sign FILE --key KEY, or set `unversioned = true` under [signing]",
+        ),
+        Refusal::RolledBack { .. } => stop.help("deploy the newer build; `minimum` under [signing] decides"),
+        Refusal::Expired(_) => stop.help("sign it again: stave bundle sign FILE --key KEY --expires PERIOD"),
+        Refusal::FutureDated(_) => stop.help("compare the clocks of this machine and of the one that signed"),
         _ => stop,
     }
 }

@@ -99,14 +99,7 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
         exec_hashes,
     };
     for (path, text) in files.into_iter().chain([(manifest_path(run_id), manifest.to_file_text())]) {
-        // A signature stays with bytes that did not change, and goes with those that did.
-        let signature = format!("{path}{ENDING}");
-        if before(&path).as_ref() == Some(&text)
-            && let Some(kept) = before(&signature)
-        {
-            tree.add(signature, kept);
-        }
-        tree.add(path, text);
+        tree.add_signed(path, text, before);
     }
     Ok(())
 }

@@ -13,6 +13,8 @@ mod system;
 
 use std::collections::BTreeMap;
 
+use stave_system::sign::ENDING;
+
 use super::compilation::Compilation;
 use crate::exit::Stop;
 
@@ -63,6 +65,18 @@ impl Tree {
         debug_assert!(!path.starts_with('/') && !path.contains('\\'), "{path} is not a relative path");
         let before = self.files.insert(path, bytes.into());
         debug_assert!(before.is_none(), "two emitters made the same file");
+    }
+
+    /// Adds a file that people sign. A signature stays with bytes that did not change, and goes with those that
+    /// did: its emitter owns both paths.
+    fn add_signed(&mut self, path: String, text: String, before: &Before<'_>) {
+        let signature = format!("{path}{ENDING}");
+        if before(&path).as_ref() == Some(&text)
+            && let Some(kept) = before(&signature)
+        {
+            self.add(signature, kept);
+        }
+        self.add(path, text);
     }
 }
 

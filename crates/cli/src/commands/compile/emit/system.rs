@@ -3,7 +3,7 @@
 use stave_canon::pretty_sorted_utf8;
 use stave_system::bundle::ir_path;
 use stave_system::knowledge::SNAPSHOT_PATH;
-use stave_system::sign::{Claim, Subject};
+use stave_system::sign::{Claim, ENDING, Signature, Subject};
 
 use super::projection;
 use super::{Before, Emitter, Tree};
@@ -23,19 +23,23 @@ impl Emitter for System {
     }
 
     fn owns(&self, path: &str) -> bool {
+        let path = path.strip_suffix(ENDING).unwrap_or(path);
         path == SNAPSHOT_PATH || path.strip_prefix(".akc/ir/").is_some_and(|name| name.ends_with(".json"))
     }
 
-    fn recognises(&self, _: &str, bytes: &[u8]) -> bool {
+    fn recognises(&self, path: &str, bytes: &[u8]) -> bool {
+        if path.ends_with(ENDING) {
+            return std::str::from_utf8(bytes).is_ok_and(|text| Signature::from_text(text).is_ok());
+        }
         let claim = std::str::from_utf8(bytes).ok().and_then(Claim::of);
         claim.is_some_and(|claim| claim.subject == Subject::SystemIr)
     }
 
-    fn emit(&self, compilation: &Compilation, _: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
+    fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         for projection in projection::project(compilation)? {
             let mut text = projection.document.to_file_text();
             text.push('\n');
-            tree.add(ir_path(&projection.run_id), text);
+            tree.add_signed(ir_path(&projection.run_id), text, before);
             if let Some(knowledge) = &projection.knowledge
                 && !tree.files.contains_key(SNAPSHOT_PATH)
             {
