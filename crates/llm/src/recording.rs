@@ -256,7 +256,8 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn to_value(&self) -> Value {
+    #[must_use]
+    pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         if let Some(model) = &self.model {
             out.insert("model".to_owned(), model.as_str().into());

@@ -191,8 +191,9 @@ async fn what_has_no_certain_cure_is_left_and_reported() {
 
 #[tokio::test]
 async fn leniencies_are_errors_when_strict() {
-    let flow = repository_file("examples/support/flows/support.yaml");
-    let folder = folder_with(&[("flow.yaml", &flow)]);
+    let flow = repository_file("examples/support/flows/support.yaml").replace("../recordings/", "recordings/");
+    let recording = repository_file("examples/support/recordings/support.yaml");
+    let folder = folder_with(&[("flow.yaml", &flow), ("recordings/support.yaml", &recording)]);
     stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
     let strict =
         stave(&folder, ["check", "--strict", "--format", "short", "flow.yaml"]).finish().await.exits(2);
@@ -334,4 +335,20 @@ async fn a_folder_that_is_too_deep_is_refused_and_not_left_out() {
     folder.write("flows/flow.yaml", DOUBLE);
     let finished = stave(&folder, ["check", "flows"]).finish().await.exits(2);
     assert!(finished.stderr.contains("more than 64 folders deep"), "{finished}");
+}
+
+#[tokio::test]
+async fn two_flows_of_one_name_in_a_project_are_reported() {
+    let folder = Folder::new();
+    folder.write("stave.toml", "");
+    folder.write("flows/a.yaml", DOUBLE);
+    folder.write("flows/b.yaml", DOUBLE);
+    let report = stave(&folder, ["check", "--json"]).finish().await.exits(0).json();
+    let found = items(&report, "diagnostics");
+    assert_eq!(found.len(), 1, "{report}");
+    assert_eq!(text(&found[0], "code"), Some("shared-flow-name"), "{report}");
+    assert_eq!(text(&found[0], "severity"), Some("warning"), "{report}");
+    folder.write("flows/b.yaml", DOUBLE.replace("name: doubler", "name: other"));
+    let report = stave(&folder, ["check", "--json"]).finish().await.exits(0).json();
+    assert!(items(&report, "diagnostics").is_empty(), "{report}");
 }

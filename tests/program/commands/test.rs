@@ -87,7 +87,9 @@ async fn a_difference_is_told_by_its_place_and_the_exit_code_says_so() {
     let failed = stave(&folder, ["test", "--coverage"]).finish().await.exits(1);
     assert!(failed.stderr.contains("FAIL flows/greeter.yaml:29 greets"), "{failed}");
     assert!(
-        failed.stderr.contains("output.text:\n       - \"Hello Bob\"\n       + \"Hello Ada\""),
+        failed
+            .stderr
+            .contains("output.text:\n       - expected \"Hello Bob\"\n       + got      \"Hello Ada\""),
         "{failed}"
     );
     assert!(failed.stderr.contains("ok   flows/greeter.yaml:32 says what is missing"), "{failed}");
@@ -154,4 +156,92 @@ async fn a_test_that_can_not_be_run_is_a_finding() {
     assert!(refused.stderr.contains("bad-test") && refused.stderr.contains("greet"), "{refused}");
     let report = stave(&folder, ["check", "--format", "json", "flows/greeter.yaml"]).finish().await.exits(2);
     assert_eq!(text(items(&report.json(), "diagnostics").first().unwrap(), "code"), Some("bad-test"));
+}
+
+/// A model whose failure has a route, so that a run without a reply still succeeds.
+const FORGIVING: &str = r#"version: "1.0"
+metadata: {name: forgiving}
+context: {requires: [q]}
+nodes:
+  ask:
+    type: transform
+    inputs: [{name: q, type: string}]
+    outputs: [{name: a, type: string}]
+    error: {name: failed}
+    prompt:
+      template: "Answer: {{ q }}"
+      model: {provider: openai, name: gpt-4o-mini}
+    runtime: {retries: 0}
+  sorry:
+    type: transform
+    inputs: [{name: error, type: object}]
+    outputs: [{name: text, type: string}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: "Sorry ${error.kind}"}}}
+edges:
+  - {from: _input.q, to: ask.q}
+  - {from: ask.a, to: _output.a}
+  - {from: ask.failed, to: sorry.error}
+  - {from: sorry.text, to: _output.b}
+tests:
+"#;
+
+async fn forgiving(tests: &str, code: i32) -> (Value, String) {
+    let folder = Folder::new();
+    folder.write("flow.yaml", format!("{FORGIVING}{tests}"));
+    let arguments = ["test", "flow.yaml", "--json", "--junit", "report.xml"];
+    let report = stave(&folder, arguments).finish().await.exits(code).json();
+    (report, folder.read("report.xml"))
+}
+
+#[tokio::test]
+async fn a_call_that_no_reply_matches_fails_the_test_although_an_error_route_answered() {
+    let unmatched = "  - name: asks\n    request: {q: hm}\n    models: [{match: {contains: refund}, response: Yes.}]\n    expect: {skipped: []}\n";
+    let (report, xml) = forgiving(unmatched, 1).await;
+    let problems = items(&items(&report, "tests")[0], "problems");
+    let said = problems[0].as_str().unwrap();
+    assert_eq!(problems.len(), 1, "{report}");
+    assert!(said.contains("Answer: hm") && said.contains("refund"), "{report}");
+    assert!(xml.contains("a model call had no reply"), "{xml}");
+    // The rule that was never taken is a note.
+    let notes = items(&items(&report, "tests")[0], "notes");
+    assert!(notes[0].as_str().unwrap().contains("models reply 1 was never taken"), "{report}");
+    assert!(xml.contains("<system-out>"), "{xml}");
+    // A failure that the test scripts is one that it expects.
+    let scripted =
+        unmatched.replace("contains: refund}, response: Yes.", "contains: hm}, error: {status: 400}");
+    forgiving(&scripted, 0).await;
+}
+
+#[tokio::test]
+async fn a_budget_that_nothing_measures_fails_the_test() {
+    let test = |reply: &str, budget: &str| {
+        format!(
+            "  - name: asks\n    request: {{q: hm}}\n    models: [{{match: {{}}, response: {reply}}}]\n    expect: {{output: {{a: Yes}}, budget: {budget}}}\n"
+        )
+    };
+    for (word, budget) in [("tokens", "{tokens: 10}"), ("cost_usd", "{cost_usd: 1}")] {
+        let (report, _) = forgiving(&test("\"Yes\"", budget), 1).await;
+        let problem = items(&items(&report, "tests")[0], "problems")[0].as_str().unwrap();
+        assert!(problem.starts_with(&format!("budget: {word} not measured")), "{report}");
+    }
+    let metered = "{content: \"Yes\", usage: {input: 3, output: 2}}";
+    forgiving(&test(metered, "{tokens: 10}"), 0).await;
+    let (report, _) = forgiving(&test(metered, "{tokens: 4}"), 1).await;
+    assert!(report.to_string().contains("5 tokens"), "{report}");
+}
+
+#[tokio::test]
+async fn a_recording_that_is_missing_is_found_by_check() {
+    let folder = Folder::new();
+    let tests = "  - {name: asks, request: {q: hm}, recording: recordings/none.yaml, expect: {}}\n";
+    folder.write("flow.yaml", format!("{FORGIVING}{tests}"));
+    let report = stave(&folder, ["check", "flow.yaml", "--json"]).finish().await.exits(2).json();
+    let found = &items(&report, "diagnostics")[0];
+    assert_eq!(text(found, "code"), Some("bad-test"), "{report}");
+    assert!(
+        text(found, "message").is_some_and(|message| message.contains("recordings/none.yaml")),
+        "{report}"
+    );
+    folder.write("recordings/none.yaml", "version: 1\nexchanges: []\n");
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
 }

@@ -1,6 +1,8 @@
 //! `stave check`: everything that is wrong with flows, workflows and exec documents, at its line and column.
 
 mod fix;
+mod names;
+mod recordings;
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,9 @@ use stave_diag::{Diagnostic, SourceId, Sources, render, sort};
 use stave_exec::Acceptance;
 use stave_exec::wdl::{self, Dialect};
 use stave_flow::Options;
+use stave_flow::model::Text;
+
+use self::names::Names;
 
 use crate::args::{Check, Format};
 use crate::changes::Changes;
@@ -30,6 +35,16 @@ struct Checked {
     broken_at: Option<usize>,
     from_stdin: bool,
     options: Options,
+    /// The folder of its project file, if there is one.
+    project: Option<PathBuf>,
+}
+
+/// What was found in one text.
+struct Found {
+    source: SourceId,
+    diagnostics: Vec<Diagnostic>,
+    /// The name of a flow.
+    name: Option<Text>,
 }
 
 pub(crate) fn check(arguments: &Check, terminal: Terminal) -> Result<Exit, Stop> {
@@ -63,8 +78,11 @@ fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit
             fixed += fix(subject, format)?;
         }
     }
+    let mut names = Names::default();
     for subject in &subjects {
-        diagnostics.extend(diagnose(subject, &mut sources)?.1);
+        let found = diagnose(subject, &mut sources)?;
+        diagnostics.extend(found.diagnostics);
+        diagnostics.extend(names.add(subject, found.name));
     }
     sort(&mut diagnostics);
     print(&diagnostics, &sources, format, terminal, subjects.len(), fixed);
@@ -105,20 +123,21 @@ fn read(
                 diagnostics.append(&mut from_project);
             }
             let options = project.settings.check_options(arguments.strict);
-            subjects.push(Checked { file, text, broken_at, from_stdin, options });
+            let project = project.has_file.then_some(project.root);
+            subjects.push(Checked { file, text, broken_at, from_stdin, options, project });
         }
     }
     Ok(subjects)
 }
 
 /// The findings of one text, whatever it holds.
-fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<(SourceId, Vec<Diagnostic>), Stop> {
+fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
     let Checked { file, text, options, .. } = checked;
     let source = sources.add(file.display().to_string(), text.as_str());
     if let Some(broken_at) = checked.broken_at {
-        return Ok((source, vec![files::not_text(source, broken_at)]));
+        return Ok(Found { source, diagnostics: vec![files::not_text(source, broken_at)], name: None });
     }
-    let mut diagnostics = Vec::new();
+    let (mut diagnostics, mut name) = (Vec::new(), None);
     if file.file_name().is_some_and(|name| name == project::FILE) {
         project::read(source, text, &mut diagnostics);
     } else if is_exec_document(file, text) {
@@ -128,10 +147,15 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<(SourceId, Vec<D
             // The policy's own mistakes are found when it is checked itself.
             Some(SourceKind::Workflow) => workflow::read(file, source, text, ANY_TIME, sources)?.diagnostics,
             Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
-            Some(SourceKind::Flow) | None => stave_flow::load(source, text, options).diagnostics,
+            Some(SourceKind::Flow) | None => {
+                let loaded = stave_flow::load(source, text, options);
+                let missing = recordings::missing(&loaded, file);
+                name = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.clone());
+                loaded.diagnostics.into_iter().chain(missing).collect()
+            }
         };
     }
-    Ok((source, diagnostics))
+    Ok(Found { source, diagnostics, name })
 }
 
 /// Flows may be JSON too; an exec document is one that has a graph, or a `.ir.json` file.

@@ -42,6 +42,8 @@ pub(super) struct TestResult {
     pub(super) took: Duration,
     /// In what the run was not as expected; nothing when it passed.
     pub(super) problems: Vec<String>,
+    /// What a person should look at although it fails nothing.
+    pub(super) notes: Vec<String>,
     /// What `--update` would write.
     edits: Vec<Edit>,
 }
@@ -166,6 +168,9 @@ async fn suite(
             for problem in &result.problems {
                 terminal::error(&format!("     {}", problem.replace('\n', "\n     ")));
             }
+            for note in &result.notes {
+                terminal::error(&format!("     note: {note}"));
+            }
         }
         suite.results.push(result);
     }
@@ -193,6 +198,7 @@ fn report(arguments: &Test, suites: &[Suite], terminal: Terminal) -> Exit {
                     ("status", if result.passed() { "passed" } else { "failed" }.into()),
                     ("duration_ms", (result.took.as_micros() as f64 / 1000.0).into()),
                     ("problems", result.problems.clone().into()),
+                    ("notes", result.notes.clone().into()),
                 ])
             })
         });

@@ -12,6 +12,9 @@ use crate::Request;
 /// How many lines of a request take part in a difference; the rest is counted.
 const MOST_LINES: usize = 2000;
 
+/// How many `match` rules are listed.
+const MOST_RULES: usize = 20;
+
 /// The longest value that is shown whole.
 const LONGEST_VALUE: usize = 120;
 
@@ -19,11 +22,11 @@ const LONGEST_VALUE: usize = 120;
 pub(super) fn explain<'e>(request: &Request, exchanges: impl Iterator<Item = &'e Exchange>) -> String {
     let asked = stable_request(request).to_value();
     let asked_lines = lines(&asked);
-    let mut patterns = 0;
+    let mut patterns = Vec::new();
     let mut nearest: Option<(usize, Value)> = None;
     for exchange in exchanges {
         match &exchange.when {
-            When::Pattern(_) => patterns += 1,
+            When::Pattern(pattern) => patterns.push(pattern.to_value()),
             When::Request(recorded) => {
                 let recorded = stable_request(recorded).to_value();
                 let score = shared(&asked_lines, &lines(&recorded));
@@ -34,8 +37,8 @@ pub(super) fn explain<'e>(request: &Request, exchanges: impl Iterator<Item = &'e
         }
     }
     let mut text = String::from("no recorded exchange answers this request");
-    if patterns > 0 {
-        let _ = write!(text, "; none of the {patterns} `match` rules fits");
+    if !patterns.is_empty() {
+        let _ = write!(text, "; none of the {} `match` rules fits", patterns.len());
     }
     match nearest {
         Some((_, recorded)) => {
@@ -45,6 +48,16 @@ pub(super) fn explain<'e>(request: &Request, exchanges: impl Iterator<Item = &'e
         None => {
             text.push_str("; it asked:\n");
             text.push_str(&asked_lines.join("\n"));
+        }
+    }
+    if !patterns.is_empty() {
+        text.push_str("\nthe rules are:");
+        for pattern in patterns.iter().take(MOST_RULES) {
+            let _ = write!(text, "\n- match: {}", shown(Some(pattern)));
+        }
+        let left = patterns.len().saturating_sub(MOST_RULES);
+        if left > 0 {
+            let _ = write!(text, "\n({left} more rules)");
         }
     }
     text

@@ -19,7 +19,19 @@ pub struct Replayer {
     exchanges: Vec<Entry>,
     redactor: Redactor,
     used: Mutex<Vec<u32>>,
+    log: Mutex<Log>,
 }
+
+/// What tests want to know afterwards, whatever the run made of it.
+#[derive(Debug, Default)]
+struct Log {
+    /// Why requests had no reply, each reason once.
+    unmatched: Vec<String>,
+    unmetered: usize,
+}
+
+/// How many reasons are kept. A run that asks for more than this fails for the first ones.
+const MOST_REASONS: usize = 20;
 
 #[derive(Debug)]
 struct Entry {
@@ -49,14 +61,34 @@ impl Replayer {
             })
             .collect();
         let used = Mutex::new(vec![0; exchanges.len()]);
-        Replayer { exchanges, redactor, used }
+        Replayer { exchanges, redactor, used, log: Mutex::default() }
+    }
+
+    /// Why requests had no reply: what was asked and which exchanges there are. A run can handle the failure of a
+    /// call, so its result does not say this.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).unmatched.clone()
+    }
+
+    /// How many of the replies that were given say nothing about the tokens that they took.
+    #[must_use]
+    pub fn unmetered(&self) -> usize {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).unmetered
+    }
+
+    /// The places in the recording of exchanges that answered nothing.
+    #[must_use]
+    pub fn unused_exchanges(&self) -> Vec<usize> {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused = used.iter().enumerate().filter(|(_, count)| **count == 0);
+        unused.map(|(index, _)| index).collect()
     }
 
     /// How many exchanges were never asked for, for a test that wants all of them used.
     #[must_use]
     pub fn unused(&self) -> usize {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.iter().filter(|count| **count == 0).count()
+        self.unused_exchanges().len()
     }
 
     fn answer(&self, request: &Request, hash: &str) -> Result<&Answer, ErrorKind> {
@@ -111,6 +143,9 @@ impl Transport for Replayer {
                         return Err(Error { kind: ErrorKind::Cancelled, attempts });
                     }
                     attempts.push(Attempt { error: None, wait: None });
+                    if response.usage.is_none() {
+                        self.log.lock().unwrap_or_else(PoisonError::into_inner).unmetered += 1;
+                    }
                     let response = Response::clone(response);
                     return Ok(Reply { response, attempts, notes: Vec::new() });
                 }
@@ -132,7 +167,14 @@ impl Transport for Replayer {
                     observer.retry(&attempt);
                     attempts.push(attempt);
                 }
-                Err(kind) => return Err(Error { kind, attempts }),
+                Err(kind) => {
+                    let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+                    let reason = kind.to_string();
+                    if log.unmatched.len() < MOST_REASONS && !log.unmatched.contains(&reason) {
+                        log.unmatched.push(reason);
+                    }
+                    return Err(Error { kind, attempts });
+                }
             }
         }
     }

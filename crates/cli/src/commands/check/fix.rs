@@ -2,7 +2,7 @@
 
 use stave_diag::{Diagnostic, Fix, Sources, apply_fixes};
 
-use super::{Checked, diagnose};
+use super::{Checked, Found, diagnose};
 use crate::exit::Stop;
 
 /// A fix may make room for another one; a text that needs more rounds than this is left where it is.
@@ -38,7 +38,7 @@ pub(super) fn apply(checked: &mut Checked) -> Result<usize, Stop> {
 
 fn found(checked: &Checked) -> Result<(Sources, stave_diag::SourceId, Vec<Diagnostic>), Stop> {
     let mut sources = Sources::new();
-    let (source, diagnostics) = diagnose(checked, &mut sources)?;
+    let Found { source, diagnostics, .. } = diagnose(checked, &mut sources)?;
     Ok((sources, source, diagnostics))
 }
 

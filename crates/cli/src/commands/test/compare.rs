@@ -11,8 +11,14 @@ const SHOWN: usize = 20;
 /// How much of a value is shown.
 const SHOWN_VALUE: usize = 400;
 
-/// Everything in which the turns of a test are not as expected, a line or a few each.
-pub(super) fn problems(expect: &Expectation, turns: &[RunReport], hosts_called: u64) -> Vec<String> {
+/// Everything in which the turns of a test are not as expected, a line or a few each. `unmetered` is the number of
+/// model replies that do not say what they used.
+pub(super) fn problems(
+    expect: &Expectation,
+    turns: &[RunReport],
+    hosts_called: u64,
+    unmetered: usize,
+) -> Vec<String> {
     let mut problems = Vec::new();
     let fails =
         expect.error.is_some() || expect.status.is_some_and(|status| status.value == ExpectedStatus::Error);
@@ -53,6 +59,9 @@ pub(super) fn problems(expect: &Expectation, turns: &[RunReport], hosts_called: 
     }
     path(expect, turns, &mut problems);
     counts(expect, turns, hosts_called, &mut problems);
+    if let Some(budget) = &expect.budget {
+        problems.extend(over(budget, turns, model_calls(turns) + hosts_called, unmetered));
+    }
     problems
 }
 
@@ -102,13 +111,18 @@ fn counts(expect: &Expectation, turns: &[RunReport], hosts_called: u64, problems
             problems.push(format!("{word}: expected {}, got {got}", wanted.value));
         }
     }
-    if let Some(budget) = &expect.budget {
-        problems.extend(over(budget, turns, called + hosts_called));
-    }
 }
 
-fn over(budget: &Budget, turns: &[RunReport], calls: u64) -> Vec<String> {
+/// The limits that were exceeded, and those that could not be compared: a budget that is not measured is not kept.
+fn over(budget: &Budget, turns: &[RunReport], calls: u64, unmetered: usize) -> Vec<String> {
     let mut problems = Vec::new();
+    let limits = [("tokens", budget.tokens.is_some()), ("cost_usd", budget.cost_usd.is_some())];
+    for (word, _) in limits.into_iter().filter(|(_, is_set)| *is_set && unmetered > 0) {
+        problems.push(format!(
+            "budget: {word} not measured: {unmetered} model replies have no `usage`; record them again, or write \
+             `usage` into the reply"
+        ));
+    }
     let tokens: u64 = turns.iter().map(RunReport::usage).map(|usage| usage.input + usage.output).sum();
     let wall: u128 = turns.iter().map(|turn| turn.duration.as_millis()).sum();
     let wall = u64::try_from(wall).unwrap_or(u64::MAX);
@@ -122,7 +136,9 @@ fn over(budget: &Budget, turns: &[RunReport], calls: u64) -> Vec<String> {
     if let Some(limit) = &budget.cost_usd {
         let costs: Option<Vec<u64>> = turns.iter().map(|turn| Some(turn.cost()?.micros())).collect();
         match costs.map(|costs| costs.iter().sum::<u64>() as f64 / 1e6) {
-            None => problems.push("budget: a model has no price, so the cost is not known".to_owned()),
+            None => {
+                problems.push("budget: cost_usd not measured: a model has no price in `[prices]`".to_owned())
+            }
             Some(cost) if cost > limit.value.as_f64() => {
                 problems.push(format!(
                     "budget: {cost:.6} $, and at most {} $ are expected",
@@ -175,12 +191,12 @@ fn walk(place: &str, wanted: &Value, got: &Value, partial: bool, found: &mut Vec
         (Value::String(wanted), Value::String(got))
             if wanted != got && (wanted.contains('\n') || got.contains('\n')) =>
         {
-            found.push(format!("{place}:\n{}", lines(wanted, got)));
+            found.push(format!("{place}:\n  --- expected\n  +++ got\n{}", lines(wanted, got)));
         }
         (Value::Number(wanted), Value::Number(got)) if wanted.as_f64() == got.as_f64() => {}
         (wanted, got) if wanted == got => {}
         (wanted, got) => {
-            found.push(format!("{place}:\n  - {}\n  + {}", shown(wanted), shown(got)));
+            found.push(format!("{place}:\n  - expected {}\n  + got      {}", shown(wanted), shown(got)));
         }
     }
 }

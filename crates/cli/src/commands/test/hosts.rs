@@ -8,6 +8,9 @@ use stave_llm::recording::Redactor;
 use stave_runtime::hosts::{Asked, HostReply, Hosts};
 use url::Url;
 
+/// How many replies a message lists.
+const SHOWN: usize = 20;
+
 /// The replies of a test: `{method, url, status, json | text, headers, times, delay_ms}` each. A request
 /// takes the first that fits and is not used up.
 #[derive(Debug)]
@@ -46,6 +49,25 @@ impl Scripted {
 
     pub(super) fn calls(&self) -> u64 {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).calls
+    }
+
+    /// The first of these many replies that no request took, as the test has them: number, method and address.
+    pub(super) fn unused(&self, count: usize) -> Vec<String> {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let replies = self.replies.iter().zip(used.iter()).take(count).enumerate();
+        let unused = replies.filter(|(_, (reply, used))| **used == 0 && reply.times != Some(0));
+        unused.map(|(index, (reply, _))| format!("{} ({} {})", index + 1, reply.method, reply.url)).collect()
+    }
+
+    /// The replies that a request can take, for a message.
+    pub(super) fn listed(&self) -> String {
+        let listed: Vec<String> =
+            self.replies.iter().take(SHOWN).map(|reply| format!("{} {}", reply.method, reply.url)).collect();
+        match (listed.is_empty(), self.replies.len().saturating_sub(SHOWN)) {
+            (true, _) => "it has none".to_owned(),
+            (false, 0) => format!("it has {}", listed.join(", ")),
+            (false, more) => format!("it has {} and {more} more", listed.join(", ")),
+        }
     }
 
     /// What was asked for and had no reply.

@@ -30,12 +30,18 @@ fn case(xml: &mut String, flow: &str, result: &TestResult) {
     let (name, seconds) = (escaped(&result.name), result.took.as_secs_f64());
     let _ =
         write!(xml, "    <testcase classname=\"{}\" name=\"{name}\" time=\"{seconds:.3}\"", escaped(flow));
-    if result.passed() {
+    if result.passed() && result.notes.is_empty() {
         xml.push_str("/>\n");
         return;
     }
-    let first = result.problems.first().and_then(|problem| problem.lines().next()).unwrap_or_default();
-    let all = escaped(&result.problems.join("\n"));
-    let _ =
-        writeln!(xml, ">\n      <failure message=\"{}\">{all}</failure>\n    </testcase>", escaped(first));
+    xml.push_str(">\n");
+    if let Some(first) = result.problems.first() {
+        let first = escaped(first.lines().next().unwrap_or_default());
+        let all = escaped(&result.problems.join("\n"));
+        let _ = writeln!(xml, "      <failure message=\"{first}\">{all}</failure>");
+    }
+    if !result.notes.is_empty() {
+        let _ = writeln!(xml, "      <system-out>{}</system-out>", escaped(&result.notes.join("\n")));
+    }
+    xml.push_str("    </testcase>\n");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stave_canon::{Clock, Value};
 use stave_flow::model::{FlowTest, Text};
 use stave_flow::yaml::Tree;
-use stave_llm::recording::{Recording, Redactor, Replayer};
+use stave_llm::recording::{Answer, Exchange, Recording, Redactor, Replayer, When};
 use stave_runtime::cache::MemoryCache;
 use stave_runtime::journal::Decision;
 use stave_runtime::state::MemoryStore;
@@ -29,6 +29,11 @@ struct World {
     hosts: Answering,
     recorder: Option<Recorded>,
     recording: Option<PathBuf>,
+    /// Answers for the models; none while a test is recorded.
+    replayer: Option<Arc<Replayer>>,
+    /// The test's own model and host replies come before the recorded ones, which several tests may share.
+    own_replies: Vec<Exchange>,
+    own_hosts: usize,
 }
 
 enum Answering {
@@ -49,6 +54,7 @@ pub(super) async fn perform(
         line: 0,
         took: started.elapsed(),
         problems,
+        notes: Vec::new(),
         edits: Vec::new(),
     };
     let log = Arc::new(EdgeLog::default());
@@ -72,10 +78,11 @@ pub(super) async fn perform(
     let mut problems = world.unanswered();
     let mut edits = Vec::new();
     if let Some(expect) = &test.expect {
-        problems.extend(compare::problems(expect, &turns, hosts_called));
+        problems.extend(compare::problems(expect, &turns, hosts_called, world.unmetered()));
         edits = update::edits(expect, &turns, hosts_called);
     }
-    Ok(TestResult { edits, took: started.elapsed().max(Duration::from_micros(1)), ..result(problems) })
+    let took = started.elapsed().max(Duration::from_micros(1));
+    Ok(TestResult { edits, took, notes: world.unused(), ..result(problems) })
 }
 
 /// What people decide in a test, by node.
@@ -114,6 +121,7 @@ fn build(
         cache: Arc::new(MemoryCache::default()),
         database: None,
     };
+    let (mut replayer, mut own_replies, mut own_hosts) = (None, Vec::new(), 0);
     let (mut services, recorder) = services::build(&tested.project, &tested.document, storage, &models)?;
     // A test reads the project's rows and writes none that outlive it, whatever server the project names.
     services.features = Arc::new(features::embedded(&tested.project, None)?);
@@ -126,13 +134,21 @@ fn build(
     } else {
         // A test needs no key: whoever would look at it is not asked.
         services.secrets = services::placeholder_secrets(&tested.document).into_iter().collect();
-        let replies = match replies(test, recording.as_deref()) {
-            Ok(replies) => replies,
+        let mut all = match own_exchanges(test) {
+            Ok(exchanges) => Recording { exchanges },
             Err(reason) => return Ok(Err(reason)),
         };
-        services.models = Arc::new(Replayer::new(replies));
+        own_replies.clone_from(&all.exchanges);
+        match recorded(test, recording.as_deref()) {
+            Ok(exchanges) => all.exchanges.extend(exchanges),
+            Err(reason) => return Ok(Err(reason)),
+        }
+        let answers = Arc::new(Replayer::new(all));
+        services.models = Arc::clone(&answers) as _;
+        replayer = Some(answers);
         services.model_hosts = ModelHosts::everywhere();
         let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
+        own_hosts = entries.len();
         if let Some(path) = recording.as_deref().map(beside).filter(|path| path.is_file()) {
             let text = files::read_text(&path)?;
             match stave_canon::parse(&text).map(list) {
@@ -148,27 +164,26 @@ fn build(
         services.http = allow.answered_by(Arc::clone(&scripted) as _);
         Answering::Scripted(scripted)
     };
-    Ok(Ok((services, World { hosts, recorder, recording })))
+    Ok(Ok((services, World { hosts, recorder, recording, replayer, own_replies, own_hosts })))
 }
 
-/// The model replies of a test: its own, then the recorded ones.
-fn replies(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Recording, String> {
-    let mut all = Recording::default();
-    if let Some(models) = &test.models {
-        let document = Value::from_iter([("version", Value::from(1_i64)), ("exchanges", models.to_value())]);
-        let read = Recording::parse(&document.to_string());
-        all.exchanges.extend(read.map_err(|error| format!("`models`: {}", error.message))?.exchanges);
-    }
-    if let Some(path) = recording {
-        let name = test.recording.as_ref().map_or("", Text::as_str);
-        let bytes = files::read_plain(path, files::MAX_FILE_BYTES)
-            .map_err(|error| format!("{name} {error}; `stave test --record` writes it"))?;
-        let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8 text"))?;
-        let read = Recording::parse(&text);
-        let read = read.map_err(|error| format!("{}: {error}", path.display()))?;
-        all.exchanges.extend(read.exchanges);
-    }
-    Ok(all)
+/// The model replies that the test holds itself.
+fn own_exchanges(test: &FlowTest) -> Result<Vec<Exchange>, String> {
+    let Some(models) = &test.models else { return Ok(Vec::new()) };
+    let document = Value::from_iter([("version", Value::from(1_i64)), ("exchanges", models.to_value())]);
+    let read = Recording::parse(&document.to_string());
+    Ok(read.map_err(|error| format!("`models`: {}", error.message))?.exchanges)
+}
+
+/// The model replies of the file that the test names.
+fn recorded(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Vec<Exchange>, String> {
+    let Some(path) = recording else { return Ok(Vec::new()) };
+    let name = test.recording.as_ref().map_or("", Text::as_str);
+    let bytes = files::read_plain(path, files::MAX_FILE_BYTES)
+        .map_err(|error| format!("{name} {error}; `stave test --record` writes it"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8 text"))?;
+    let read = Recording::parse(&text);
+    Ok(read.map_err(|error| format!("{}: {error}", path.display()))?.exchanges)
 }
 
 /// The file with the recorded replies of hosts, beside that of the models.
@@ -205,14 +220,52 @@ impl World {
         }
     }
 
-    /// What a host was asked for and the test has no reply to.
+    /// Calls that nothing in the test answers. They fail the test even when the flow handled the failure: the flow
+    /// was not run as the test says. A test that wants a failing model or host scripts the failure.
     fn unanswered(&self) -> Vec<String> {
-        match &self.hosts {
+        let models = self.replayer.as_ref().map(|replayer| replayer.unmatched()).unwrap_or_default();
+        let models = models.iter().map(|reason| format!("a model call had no reply: {reason}"));
+        let hosts = match &self.hosts {
             Answering::Scripted(scripted) => {
-                let unanswered = scripted.unanswered();
-                unanswered.iter().map(|asked| format!("the test has no http reply for {asked}")).collect()
+                let listed = scripted.listed();
+                let asked = scripted.unanswered().into_iter();
+                asked.map(|asked| format!("the test has no http reply for {asked}; {listed}")).collect()
             }
             Answering::Listening(_) => Vec::new(),
+        };
+        models.chain(hosts).collect()
+    }
+
+    /// How many replies of models do not say what they used.
+    fn unmetered(&self) -> usize {
+        let recorded = || {
+            let recording = self.recorder.as_ref().map(|recorder| recorder.recording())?;
+            let silent = recording.exchanges.iter().filter(
+                |exchange| matches!(&exchange.answer, Answer::Response(response) if response.usage.is_none()),
+            );
+            Some(silent.count())
+        };
+        match &self.replayer {
+            Some(replayer) => replayer.unmetered(),
+            None => recorded().unwrap_or_default(),
         }
+    }
+
+    /// The test's own replies that no call took. A reply with `times: 0` is there to be taken by none.
+    fn unused(&self) -> Vec<String> {
+        let unused = self.replayer.as_ref().map(|replayer| replayer.unused_exchanges()).unwrap_or_default();
+        let models = unused.into_iter().filter_map(|index| {
+            let exchange = self.own_replies.get(index).filter(|exchange| exchange.times != Some(0))?;
+            let rule = match &exchange.when {
+                When::Pattern(pattern) => format!("match {}", pattern.to_value()),
+                When::Request(request) => format!("request to {}", request.model),
+            };
+            Some(format!("models reply {} was never taken: {rule}", index + 1))
+        });
+        let hosts = match &self.hosts {
+            Answering::Scripted(scripted) => scripted.unused(self.own_hosts),
+            Answering::Listening(_) => Vec::new(),
+        };
+        models.chain(hosts.into_iter().map(|reply| format!("http reply {reply} was never taken"))).collect()
     }
 }
