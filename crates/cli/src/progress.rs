@@ -224,6 +224,9 @@ impl Line {
                 if node.cached {
                     text.push_str("  cached");
                 }
+                if node.reused {
+                    text.push_str("  reused");
+                }
                 text
             }
         }

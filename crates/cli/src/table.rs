@@ -80,6 +80,8 @@ fn note(node: &NodeReport) -> String {
     let mut notes = Vec::new();
     notes.extend(node.reason.clone());
     notes.extend(node.model.clone());
+    notes.extend(node.cached.then(|| "cached".to_owned()));
+    notes.extend(node.reused.then(|| "reused".to_owned()));
     if node.degraded {
         notes.push("fallback".to_owned());
     }

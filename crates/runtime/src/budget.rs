@@ -106,7 +106,9 @@ impl Spending {
         for report in reports {
             self.add(report.usage, report.cost, report.calls.into());
         }
-        let steps = reports.iter().filter(|report| !report.is_idle() && !report.id.starts_with('_')).count();
+        let was_done =
+            |report: &&NodeReport| !report.is_idle() && !report.reused && !report.id.starts_with('_');
+        let steps = reports.iter().filter(was_done).count();
         let mut spent = self.lock();
         spent.steps = spent.steps.saturating_add(steps as u64);
     }

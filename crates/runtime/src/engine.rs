@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use stave_canon::{Timestamp, Value};
+use stave_canon::Value;
 use stave_exec::Document;
 
 use crate::Failure;
@@ -17,7 +17,7 @@ use crate::framing::{
     cancelled, finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, unfinished,
     waiting, waits_at,
 };
-use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun};
+use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun, Times};
 use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::RunReport;
@@ -213,7 +213,7 @@ impl EmbeddedEngine {
         run_id: &str,
         document: Arc<Document>,
         request: &Value,
-        arrived_at: Timestamp,
+        times: Times,
         known: Known,
     ) -> Result<RunReport, JournalError> {
         let journal = &self.services.journal;
@@ -223,7 +223,7 @@ impl EmbeddedEngine {
             let decisions: Vec<String> = made.filter_map(|decision| decision.digest.clone()).collect();
             let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
             let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
-            let report = self.work(run_id, Arc::clone(&document), request, arrived_at, known, &span).await?;
+            let report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
             span.end(&End::Run(&report));
             let now = self.services.clock.now();
             if report.waits() {
@@ -262,7 +262,7 @@ impl EmbeddedEngine {
         run_id: &str,
         document: Arc<Document>,
         request: &Value,
-        arrived_at: Timestamp,
+        times: Times,
         known: Known,
         span: &Traced,
     ) -> Result<RunReport, JournalError> {
@@ -273,7 +273,7 @@ impl EmbeddedEngine {
             Err(failure) => return Ok(refused(run_id, &document, failure, Vec::new())),
         };
         let waiting = waiting(&plan);
-        let request = match request_of(&plan, request, run_id, arrived_at) {
+        let request = match request_of(&plan, request, run_id, times.arrived_at) {
             Ok(request) => request,
             Err(failure) => {
                 let nodes = finish(waiting, "the request was refused");
@@ -285,7 +285,7 @@ impl EmbeddedEngine {
             id: run_id.to_owned(),
             plan: &plan,
             request,
-            arrived_at,
+            started_at: times.started_at,
             services,
             reports: Mutex::new(waiting),
             calls: known.calls,
@@ -323,12 +323,12 @@ impl EmbeddedEngine {
         run_id: &str,
         document: Arc<Document>,
         request: Value,
-        arrived_at: Timestamp,
+        times: Times,
         known: Known,
     ) -> Begun {
         let (engine, run_id) = (self.clone(), run_id.to_owned());
         let driver = driver.with_clock(Arc::clone(&self.services.clock));
-        Box::pin(async move { engine.drive(driver, &run_id, document, &request, arrived_at, known).await })
+        Box::pin(async move { engine.drive(driver, &run_id, document, &request, times, known).await })
     }
 
     /// What is known about a run that begins: what was decided before anyone is asked.
@@ -344,20 +344,19 @@ impl EmbeddedEngine {
         document: &Arc<Document>,
         request: &Value,
         is_queued: bool,
-    ) -> Result<(Driver, Timestamp), JournalError> {
-        let started_at = self.services.clock.now();
+    ) -> Result<(Driver, Times), JournalError> {
+        let times = Times::now(self.services.clock.now());
         let (stored, had_auth) = request::without_auth(request);
         let run = NewRun {
             id: run_id.to_owned(),
             document: Arc::clone(document),
             request: stored,
             had_auth,
-            started_at,
-            begun_at: started_at,
+            times,
             replay_of: None,
             is_queued,
         };
-        Ok((self.services.journal.begin(&run).await?, started_at))
+        Ok((self.services.journal.begin(&run).await?, times))
     }
 }
 
@@ -377,9 +376,9 @@ impl Engine for EmbeddedEngine {
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        let (driver, started_at) = self.write_down(run_id, &document, request, false).await?;
+        let (driver, times) = self.write_down(run_id, &document, request, false).await?;
         let known = self.foreseen();
-        Ok(self.begun(driver, run_id, document, request.clone(), started_at, known))
+        Ok(self.begun(driver, run_id, document, request.clone(), times, known))
     }
 
     async fn enqueue(
@@ -388,10 +387,10 @@ impl Engine for EmbeddedEngine {
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        let (driver, started_at) = self.write_down(run_id, &document, request, true).await?;
+        let (driver, times) = self.write_down(run_id, &document, request, true).await?;
         let known = self.foreseen();
         let (services, id) = (self.services.clone(), run_id.to_owned());
-        let driven = self.begun(driver, run_id, document, request.clone(), started_at, known);
+        let driven = self.begun(driver, run_id, document, request.clone(), times, known);
         Ok(Box::pin(async move {
             services.journal.start(&id, services.clock.now()).await?;
             driven.await
@@ -407,8 +406,8 @@ impl Engine for EmbeddedEngine {
                 return Err(error);
             }
         };
-        let (document, arrived_at) = (Arc::clone(&stored.document), stored.summary.started_at);
-        Ok(self.begun(driver, run_id, document, request, arrived_at, Known::of(stored)))
+        let (document, times) = (Arc::clone(&stored.document), stored.times());
+        Ok(self.begun(driver, run_id, document, request, times, Known::of(stored)))
     }
 
     async fn again(
@@ -433,8 +432,7 @@ impl Engine for EmbeddedEngine {
             document: Arc::clone(&stored.document),
             request: stored.request,
             had_auth: stored.had_auth,
-            started_at: stored.summary.started_at,
-            begun_at: self.services.clock.now(),
+            times: Times { arrived_at: stored.arrived_at, started_at: self.services.clock.now() },
             replay_of: Some(original),
             is_queued: false,
         };
@@ -443,7 +441,7 @@ impl Engine for EmbeddedEngine {
             self.services.journal.record(run_id, step, None).await?;
         }
         let known = Known { steps, ..Known::default() };
-        Ok(self.begun(driver, run_id, stored.document, request, run.started_at, known))
+        Ok(self.begun(driver, run_id, stored.document, request, run.times, known))
     }
 
     fn shut_down(&self) {

@@ -64,10 +64,15 @@ pub(crate) fn kept_steps(
     };
     mark_with_followers(plan, &mut again, &mut waiting);
     ask_again(plan, run, &steps, &mut again)?;
-    Ok(steps
-        .into_iter()
-        .filter(|step| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false)))
-        .collect())
+    let is_kept =
+        |step: &StepRecord| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false));
+    Ok(steps.into_iter().filter(is_kept).map(reused).collect())
+}
+
+/// A step's record as a replay takes it over: the same result, marked, with nothing used for it.
+fn reused(step: StepRecord) -> StepRecord {
+    let reports = step.reports.into_iter().map(NodeReport::reused).collect();
+    StepRecord { reports, ..step }
 }
 
 /// Marks nodes and everything that edges lead to from them.

@@ -16,7 +16,7 @@ use crate::budget::{Spending, Spent};
 use crate::calls::Calls;
 use crate::failure::Failure;
 use crate::framing;
-use crate::journal::{CallRecord, Decision, JournalError, Question, StepRecord};
+use crate::journal::{CallRecord, Decision, JournalError, Question, StepRecord, Times};
 use crate::plan::{INPUT, Plan};
 use crate::report::{NodeReport, RunFailure, RunReport, Status};
 use crate::request::Request;
@@ -37,7 +37,7 @@ pub struct Interpreter {
     run_id: String,
     plan: Arc<Plan>,
     request: Request,
-    arrived_at: Timestamp,
+    started_at: Timestamp,
     services: Services,
     turns: Arc<Turns>,
     /// Steps that are done apart are not parts of one trace.
@@ -83,12 +83,13 @@ impl Interpreter {
         plan: Arc<Plan>,
         run_id: &str,
         request: &Value,
-        arrived_at: Timestamp,
+        times: Times,
     ) -> Result<Interpreter, Box<RunReport>> {
-        match framing::request_of(&plan, request, run_id, arrived_at) {
+        match framing::request_of(&plan, request, run_id, times.arrived_at) {
             Ok(request) => {
                 let (run_id, span) = (run_id.to_owned(), Traced::default());
-                Ok(Interpreter { run_id, plan, request, arrived_at, services, turns, span })
+                let started_at = times.started_at;
+                Ok(Interpreter { run_id, plan, request, started_at, services, turns, span })
             }
             Err(failure) => {
                 let nodes = framing::finish(framing::waiting(&plan), "the request was refused");
@@ -187,7 +188,7 @@ impl Interpreter {
             }
         }
         let clock = &self.services.clock;
-        let before = clock.now().duration_since(self.arrived_at);
+        let before = clock.now().duration_since(self.started_at);
         let before = Duration::try_from(before).unwrap_or_default();
         let spending = Spending::going_on(self.plan.policy.budget, clock.elapsed(), before, call.spent);
         Ok((self.run(reports, spending), index))
@@ -198,7 +199,7 @@ impl Interpreter {
             id: self.run_id.clone(),
             plan: &self.plan,
             request: self.request.clone(),
-            arrived_at: self.arrived_at,
+            started_at: self.started_at,
             services: &self.services,
             reports: Mutex::new(reports),
             calls: Calls::default(),

@@ -51,6 +51,8 @@ pub struct NodeReport {
     pub calls: u32,
     /// Whether the result was taken from the cache.
     pub cached: bool,
+    /// Whether the result is that of the run which this one replays. Nothing was done, so nothing was used.
+    pub reused: bool,
     /// Whether a fallback answered instead of the model that was asked.
     pub degraded: bool,
     /// Keys of its result that no output port has.
@@ -113,12 +115,28 @@ impl NodeReport {
             cost: None,
             calls: 0,
             cached: false,
+            reused: false,
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
             logs: Vec::new(),
             questions: Vec::new(),
             origin,
+        }
+    }
+
+    /// The report of a node whose result another run takes over: there it took no time, no call and no money.
+    pub(crate) fn reused(self) -> Self {
+        NodeReport {
+            attempts: 0,
+            started: None,
+            duration: Duration::ZERO,
+            usage: None,
+            cost: None,
+            calls: 0,
+            cached: false,
+            reused: true,
+            ..self
         }
     }
 
@@ -167,6 +185,7 @@ impl NodeReport {
         optional("cost_micros", self.cost.map(|cost| cost.micros().into()));
         optional("calls", (self.calls > 0).then(|| self.calls.into()));
         optional("cached", self.cached.then_some(Value::Bool(true)));
+        optional("reused", self.reused.then_some(Value::Bool(true)));
         optional("degraded", self.degraded.then_some(Value::Bool(true)));
         let list =
             |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);

@@ -40,7 +40,7 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     pub request: Request,
     /// When the run first began.
-    pub arrived_at: Timestamp,
+    pub started_at: Timestamp,
     pub services: &'r Services,
     /// By node, in document order.
     pub reports: Mutex<Vec<NodeReport>>,
@@ -144,7 +144,7 @@ impl Run<'_> {
             self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
             let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind });
             let started = self.services.clock.elapsed();
-            let offset = self.services.clock.now().duration_since(self.arrived_at);
+            let offset = self.services.clock.now().duration_since(self.started_at);
             let mut attempts = 0;
             let execution = Execution { index, node, inputs, tool_inputs, path, span: &span };
             let result = self.cached(execution, &mut attempts).await;
@@ -156,6 +156,8 @@ impl Run<'_> {
                 // A clock that was set back in between tells nothing.
                 let offset = Duration::try_from(offset).unwrap_or_default();
                 report.started.get_or_insert(offset);
+                // A tool of a step that was taken over may be called again by one that is not.
+                report.reused = false;
                 report.duration += took;
                 match &result {
                     Ok(_) => {

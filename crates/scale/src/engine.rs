@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stave_canon::{Clock, Ids, Timestamp, Value};
+use stave_canon::{Clock, Ids, Value};
 use stave_exec::Document;
 use stave_exec::dataflow::NodeData;
 use stave_runtime::interpreter::kept_steps;
-use stave_runtime::journal::{Decision, JournalError, RunStatus, StepRecord, StoredRun, codec};
+use stave_runtime::journal::{Decision, JournalError, RunStatus, StepRecord, StoredRun, Times, codec};
 use stave_runtime::state::StateStore;
 use stave_runtime::{Begun, Engine, Limits, RunReport, without_auth};
 
@@ -36,7 +36,8 @@ pub struct RestateEngine {
 /// What a run begins with beside its document and its request.
 #[derive(Debug, Default)]
 struct Beginning {
-    started_at: Option<Timestamp>,
+    /// Those of a run that began elsewhere; it begins now when absent.
+    times: Option<Times>,
     replay_of: Option<String>,
     known: Vec<StepRecord>,
     decisions: HashMap<String, Decision>,
@@ -60,7 +61,7 @@ impl RestateEngine {
             self.client().call(CALLS, &key, "put", &codec::encode_call(call).into()).await?;
         }
         let beginning = Beginning {
-            started_at: Some(stored.summary.started_at),
+            times: Some(stored.times()),
             replay_of: stored.summary.replay_of,
             known: stored.steps,
             decisions: stored.decisions.into_iter().collect(),
@@ -84,7 +85,7 @@ impl RestateEngine {
         beginning: Beginning,
     ) -> Result<(), JournalError> {
         let (client, store, project) = (self.client(), self.store(), &self.runs.project);
-        let Beginning { started_at, replay_of, known, decisions } = beginning;
+        let Beginning { times, replay_of, known, decisions } = beginning;
         let known = if known.is_empty() { None } else { Some(records_text(&known)) };
         let known = match known {
             Some(known) => Some(store.pack(project, run_id, known).await?),
@@ -94,7 +95,7 @@ impl RestateEngine {
             flow: document.flow.name.clone(),
             document: store.put_document(project, document).await?,
             request: store.pack(project, run_id, request.to_string()).await?,
-            started_at: started_at.unwrap_or_else(|| self.clock.now()),
+            times: times.unwrap_or_else(|| Times::now(self.clock.now())),
             replay_of,
             known,
             decisions,
@@ -185,14 +186,11 @@ impl Engine for RestateEngine {
         from: Option<&str>,
         _: Option<Value>,
     ) -> Result<Begun, JournalError> {
+        let times = Times { started_at: self.clock.now(), ..stored.times() };
         let original = stored.summary.id;
         let known = kept_steps(&stored.document, &original, stored.steps, from)?;
-        let beginning = Beginning {
-            started_at: Some(stored.summary.started_at),
-            replay_of: Some(original),
-            known,
-            decisions: HashMap::new(),
-        };
+        let beginning =
+            Beginning { times: Some(times), replay_of: Some(original), known, decisions: HashMap::new() };
         self.hand_over(run_id, &stored.document, &stored.request, beginning).await?;
         Ok(self.rest(run_id, &stored.document, 0))
     }

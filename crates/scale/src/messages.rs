@@ -6,7 +6,7 @@ use std::time::Duration;
 use stave_canon::{Object, Timestamp, Value};
 use stave_llm::prices::Cost;
 use stave_runtime::interpreter::StepCall;
-use stave_runtime::journal::{Decision, Ending, Question, RunStatus, StepRecord, codec};
+use stave_runtime::journal::{Decision, Ending, Question, RunStatus, StepRecord, Times, codec};
 use stave_runtime::{RunReport, Spent};
 
 use crate::error::ScaleError;
@@ -19,7 +19,7 @@ pub(crate) struct Start {
     /// The hash of the document, which the run keeps.
     pub(crate) document: String,
     pub(crate) request: Packed,
-    pub(crate) started_at: Timestamp,
+    pub(crate) times: Times,
     pub(crate) replay_of: Option<String>,
     /// The results that it begins with: a list of records.
     pub(crate) known: Option<Packed>,
@@ -36,7 +36,7 @@ pub(crate) struct Job {
     pub(crate) project: String,
     pub(crate) document: String,
     pub(crate) request: Packed,
-    pub(crate) started_at: Timestamp,
+    pub(crate) times: Times,
     pub(crate) node: String,
     /// The inputs of the step and of its tools.
     pub(crate) inputs: Packed,
@@ -67,7 +67,8 @@ impl Start {
             ("flow", Value::from(self.flow.as_str())),
             ("document", self.document.as_str().into()),
             ("request", self.request.to_value()),
-            ("started_at", self.started_at.to_string().into()),
+            ("started_at", self.times.started_at.to_string().into()),
+            ("arrived_at", self.times.arrived_at.to_string().into()),
             ("replay_of", self.replay_of.clone().into()),
             ("known", self.known.as_ref().map_or(Value::Null, Packed::to_value)),
             ("decisions", decisions_value(&self.decisions)),
@@ -80,7 +81,7 @@ impl Start {
             flow: text(value, "flow")?,
             document: text(value, "document")?,
             request: packed(value, "request")?,
-            started_at: time(value, "started_at")?,
+            times: times(value)?,
             replay_of: value.get("replay_of").and_then(Value::as_str).map(str::to_owned),
             known: value.get("known").and_then(Packed::of_value),
             decisions: decisions_of(value.get("decisions"))?,
@@ -96,7 +97,8 @@ impl Job {
             ("project", self.project.as_str().into()),
             ("document", self.document.as_str().into()),
             ("request", self.request.to_value()),
-            ("started_at", self.started_at.to_string().into()),
+            ("started_at", self.times.started_at.to_string().into()),
+            ("arrived_at", self.times.arrived_at.to_string().into()),
             ("node", self.node.as_str().into()),
             ("inputs", self.inputs.to_value()),
             ("tool_reports", self.tool_reports.as_str().into()),
@@ -116,7 +118,7 @@ impl Job {
             project: text(value, "project")?,
             document: text(value, "document")?,
             request: packed(value, "request")?,
-            started_at: time(value, "started_at")?,
+            times: times(value)?,
             node: text(value, "node")?,
             inputs: packed(value, "inputs")?,
             tool_reports: text(value, "tool_reports")?,
@@ -285,6 +287,13 @@ pub(crate) fn packed(value: &Value, key: &str) -> Result<Packed, ScaleError> {
 
 pub(crate) fn time(value: &Value, key: &str) -> Result<Timestamp, ScaleError> {
     text(value, key)?.parse().map_err(|_| damaged(key))
+}
+
+/// When a run began. Runs that an earlier version handed over have no arrival of their own.
+fn times(value: &Value) -> Result<Times, ScaleError> {
+    let started_at = time(value, "started_at")?;
+    let arrived_at = value.get("arrived_at").map_or(Ok(started_at), |_| time(value, "arrived_at"))?;
+    Ok(Times { arrived_at, started_at })
 }
 
 fn count(value: &Value, key: &str) -> Result<u64, ScaleError> {

@@ -127,7 +127,7 @@ impl RestateRuns {
             id: run.to_owned(),
             flow: head.flow,
             status,
-            started_at: head.started_at,
+            started_at: head.times.started_at,
             ended_at,
             steps: steps.len() as u64,
             replay_of: head.replay_of,
@@ -139,6 +139,7 @@ impl RestateRuns {
             document: Arc::new(document),
             request,
             had_auth: false,
+            arrived_at: head.times.arrived_at,
             steps,
             calls: Vec::new(),
             decisions,
@@ -192,7 +193,7 @@ impl Runs for RestateRuns {
                 && filter.status.is_none_or(|wanted| wanted == status);
             if fits {
                 let steps = steps.get(&self.project.run(&id)).copied().unwrap_or_default();
-                let (flow, started_at, replay_of) = (head.flow, head.started_at, head.replay_of);
+                let (flow, started_at, replay_of) = (head.flow, head.times.started_at, head.replay_of);
                 runs.push(RunSummary {
                     id,
                     flow,

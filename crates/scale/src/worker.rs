@@ -11,10 +11,10 @@ use reqwest::Method;
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::hyper::HyperEndpoint;
 use restate_sdk::prelude::{HandlerOptions, IntoServiceDefinition, ServiceOptions};
-use stave_canon::{Clock, Timestamp, Value};
+use stave_canon::{Clock, Value};
 use stave_exec::Document;
 use stave_runtime::interpreter::{self, Interpreter};
-use stave_runtime::journal::Journal;
+use stave_runtime::journal::{Journal, Times};
 use stave_runtime::plan::Plan;
 use stave_runtime::state::StateStore;
 use stave_runtime::{Failure, RunReport, Services, StepKinds, Turns};
@@ -252,7 +252,7 @@ impl Prepared {
         shared: &Shared,
         run: &str,
         request: &str,
-        started_at: Timestamp,
+        times: Times,
     ) -> Result<Result<Interpreter, Box<RunReport>>, ScaleError> {
         let request = stave_canon::parse(request).map_err(|error| ScaleError::Damaged(error.to_string()))?;
         let plan = match &self.plan {
@@ -262,6 +262,6 @@ impl Prepared {
             }
         };
         let (services, turns) = (self.services.clone(), Arc::clone(&shared.turns));
-        Ok(Interpreter::new(services, turns, plan, run, &request, started_at))
+        Ok(Interpreter::new(services, turns, plan, run, &request, times))
     }
 }

@@ -48,6 +48,14 @@ impl Event {
         data.insert("attempts".into(), step.attempts.into());
         if let Some(report) = step.reports.first() {
             data.insert("status".into(), report.status.word().into());
+            for (mark, is_set) in [("cached", report.cached), ("reused", report.reused)] {
+                if is_set {
+                    data.insert(mark.into(), true.into());
+                }
+            }
+            if report.reused {
+                data.insert("attempts".into(), 0_i64.into());
+            }
             data.insert("duration_ms".into(), (report.duration.as_micros() as f64 / 1000.0).into());
             if let Some(reason) = &report.reason {
                 data.insert("reason".into(), reason.as_str().into());

@@ -132,6 +132,7 @@ impl RunSpan {
             count("stave.node.attempts", report.attempts.into()),
         ];
         facts.extend(report.cached.then(|| KeyValue::new("stave.node.cached", true)));
+        facts.extend(report.reused.then(|| KeyValue::new("stave.node.reused", true)));
         facts.extend(report.degraded.then(|| KeyValue::new("stave.node.degraded", true)));
         facts.extend(report.origin.map(|origin| count("code.line.number", origin.line.into())));
         self.lock().set_attributes(facts);

@@ -127,6 +127,62 @@ async fn a_replay_takes_results_over_and_runs_the_document_it_was_pinned_to() {
     assert!(unknown.stderr.contains("no node `nobody`"), "{unknown}");
 }
 
+/// Asks a model and says when it was asked, in a step of its own.
+fn timed(port: u16) -> String {
+    let flow = super::sample::asker(port);
+    let (before, _) = flow.split_once("edges:").unwrap();
+    format!(
+        "{before}  say:\n    type: transform\n    inputs: [{{name: a, type: string}}]\n    outputs: [{{name: text, type: string}}]\n    transform:\n      mode: code\n      spec: |\n        def transform(inputs, context, state):\n            return {{'text': inputs['a'] + ' ' + context.event_time}}\nedges:\n  - {{from: _input.q, to: ask.q}}\n  - {{from: ask.a, to: say.a}}\n  - {{from: say.text, to: _output.text}}\n"
+    )
+}
+
+#[tokio::test]
+async fn a_replay_has_its_own_start_and_cost_and_marks_what_it_took_over() {
+    let replies = stave_canon::parse(r#"[{"content": "It is blue."}]"#).unwrap();
+    let model = crate::scripted::model::ModelScript::new(replies.as_array().unwrap());
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", timed(server.port));
+    let first = run(&folder, r#"{"q": "why"}"#, 0).await;
+    let second = run_of(&folder, "other", r#"{"n": 1}"#).await;
+    let again = stave(&folder, ["runs", "replay", &first, "say", "--json"]).finish().await.exits(0).json();
+    let replay = text(&again, "run_id").unwrap().to_owned();
+    let of = async |id: &str| stave(&folder, ["runs", "show", id, "--json"]).finish().await.exits(0).json();
+    let (original, shown) = (of(&first).await, of(&replay).await);
+    for report in [&again, &shown] {
+        let ask = report.pointer("/nodes/ask").unwrap();
+        assert_eq!(ask.get("reused"), Some(&true.into()), "{report}");
+        for used in ["usage", "cost_micros", "calls", "started_ms"] {
+            assert_eq!(ask.get(used), None, "{used}: {report}");
+        }
+        assert_eq!(ask.get("duration_ms").and_then(Value::as_f64), Some(0.0), "{report}");
+        assert_eq!(report.pointer("/nodes/say/reused"), None, "{report}");
+        assert_eq!(report.pointer("/usage/input_tokens"), Some(&0.into()), "{report}");
+        // The request is seen as of its arrival, so that the same step has the same answer.
+        assert_eq!(report.get("output"), original.get("output"), "{report}");
+    }
+    assert_ne!(original.pointer("/usage/input_tokens"), Some(&0.into()), "{original}");
+    let start = |report: &Value| text(report, "started_at").unwrap().to_owned();
+    assert!(start(&shown) > start(&original), "{shown}");
+    // The newest run by its own start comes first.
+    let ids: Vec<String> = listed(&folder).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, [replay.clone(), second, first]);
+    let table = stave(&folder, ["runs", "show", &replay]).finish().await.exits(0);
+    assert!(format!("{}{}", table.stdout, table.stderr).contains("reused"), "{table}");
+    let why = stave(&folder, ["why", &replay, "ask", "--json"]).finish().await.exits(0).json();
+    assert_eq!(why.get("reused"), Some(&true.into()), "{why}");
+    let page = stave(&folder, ["runs", "report", &replay]).finish().await.exits(0);
+    assert!(page.stdout.contains("reused from the replayed run"), "{page}");
+}
+
+async fn run_of(folder: &Folder, name: &str, input: &str) -> String {
+    folder.write(&format!("{name}.yaml"), DOUBLE);
+    let file = format!("{name}.yaml");
+    let ended = stave(folder, ["run", &file, "--input", "-", "--json"]).input(input).finish().await.exits(0);
+    text(&ended.json(), "run_id").unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn an_ended_run_is_neither_resumed_nor_cancelled() {
     let folder = divider();

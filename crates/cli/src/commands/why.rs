@@ -189,6 +189,11 @@ impl<'r> Answer<'r> {
             stave_diag::Colour::Never => ("", ""),
         };
         let mut text = format!("{bold}{}{plain} {}", self.node.id, self.node.status.word());
+        if self.node.reused {
+            text.push_str(" (reused from the replayed run)");
+        } else if self.node.cached {
+            text.push_str(" (cached)");
+        }
         if let Some(failure) = &self.node.failure {
             text.push_str(&format!(": {failure}"));
         } else if let Some(reason) = &self.node.reason {
@@ -214,6 +219,11 @@ impl<'r> Answer<'r> {
         let mut object = Object::new();
         object.insert("node".into(), self.node.id.as_str().into());
         object.insert("status".into(), self.node.status.word().into());
+        for (mark, is_set) in [("cached", self.node.cached), ("reused", self.node.reused)] {
+            if is_set {
+                object.insert(mark.into(), true.into());
+            }
+        }
         object.insert("reason".into(), self.node.reason.clone().into());
         let error = self.node.failure.as_ref();
         let error = error.map(|failure| failure.to_error_value(&self.node.id, self.node.attempts));

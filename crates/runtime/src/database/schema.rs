@@ -86,9 +86,14 @@ CREATE TABLE writable (probes INTEGER NOT NULL) STRICT;
 INSERT INTO writable VALUES (0);
 ";
 
+/// What version 4 added: when the request of a run arrived, where that is not when the run began, as in a replay.
+const ARRIVALS: &str = "
+ALTER TABLE run ADD COLUMN arrived_at INTEGER;
+";
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
-    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS, DRIVERS]).map_err(|unprepared| {
+    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS, DRIVERS, ARRIVALS]).map_err(|unprepared| {
         match unprepared {
             Unprepared::Sqlite(error) => error.into(),
             Unprepared::Version { found, known } => DatabaseError::Version { found, known },

@@ -283,6 +283,9 @@ fn report_value(report: &NodeReport) -> Value {
     if report.cached {
         object.insert("cached".into(), true.into());
     }
+    if report.reused {
+        object.insert("reused".into(), true.into());
+    }
     if report.degraded {
         object.insert("degraded".into(), true.into());
     }
@@ -324,6 +327,7 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
             .map(Cost::from_picodollars),
         calls: value.get("calls").and_then(as_count).and_then(|calls| u32::try_from(calls).ok()).unwrap_or(0),
         cached: flag(value, "cached"),
+        reused: flag(value, "reused"),
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),

@@ -48,14 +48,28 @@ pub struct NewRun {
     /// The request without its `auth`.
     pub request: Value,
     pub had_auth: bool,
-    /// When the request arrived, which is also its `event_time` when it names none.
-    pub started_at: Timestamp,
-    /// When it is written down.
-    pub begun_at: Timestamp,
+    pub times: Times,
     /// The run whose results this one begins with.
     pub replay_of: Option<String>,
     /// Whether it waits for its turn before anything is done.
     pub is_queued: bool,
+}
+
+/// When a run began. A replay starts when it is asked for, and sees the request as of its arrival at the first run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// When the request arrived, which is also its `event_time` when it names none.
+    pub arrived_at: Timestamp,
+    /// When this run began, which its duration and the starts of its steps count from.
+    pub started_at: Timestamp,
+}
+
+impl Times {
+    /// Of a run whose request arrives as it begins.
+    #[must_use]
+    pub fn now(now: Timestamp) -> Times {
+        Times { arrived_at: now, started_at: now }
+    }
 }
 
 /// What a step came to, with everything that follows from it.
@@ -170,6 +184,8 @@ pub struct StoredRun {
     pub document_hash: String,
     pub request: Value,
     pub had_auth: bool,
+    /// When the request arrived: at this run, or at the first of the runs that replay each other.
+    pub arrived_at: Timestamp,
     /// In the order in which the results became durable.
     pub steps: Vec<StepRecord>,
     pub calls: Vec<CallRecord>,
@@ -377,6 +393,11 @@ impl StoredRun {
 }
 
 impl StoredRun {
+    #[must_use]
+    pub fn times(&self) -> Times {
+        Times { arrived_at: self.arrived_at, started_at: self.summary.started_at }
+    }
+
     /// The questions that nobody has decided.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         let is_decided = |question: &Question| {

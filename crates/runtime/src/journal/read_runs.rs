@@ -121,15 +121,16 @@ pub(super) fn stored(
     database: &Database,
 ) -> Result<StoredRun, JournalError> {
     let summary = summary_of(connection, run, database)?;
-    type Columns = (String, String, String, bool, Option<String>, Option<String>, i64);
-    let (hash, text, request, had_auth, result, idle, used): Columns = connection
+    type Columns = (String, String, String, bool, Option<String>, Option<String>, i64, i64);
+    let (hash, text, request, had_auth, result, idle, used, arrived_at): Columns = connection
         .prepare_cached(
             "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle,
-                 run.used
+                 run.used, coalesce(run.arrived_at, run.started_at)
              FROM run JOIN document ON document.hash = run.document WHERE run.id = ?1",
         )?
         .query_row(params![run], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            let (result, idle, used, arrived_at) = (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?);
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, result, idle, used, arrived_at))
         })?;
     let mut statement =
         connection.prepare_cached("SELECT node, record FROM step WHERE run = ?1 ORDER BY number")?;
@@ -148,6 +149,7 @@ pub(super) fn stored(
         document_hash: hash,
         request: parse(&request)?,
         had_auth,
+        arrived_at: timestamp(arrived_at)?,
         steps,
         calls,
         decisions,

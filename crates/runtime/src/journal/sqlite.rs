@@ -204,8 +204,8 @@ impl Journal for SqliteJournal {
                 let begun = connection
                     .prepare_cached(
                         "INSERT INTO run (id, flow, document, request, had_auth, replay_of, started_at, owner,
-                             status, claims, claimed_at)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10) ON CONFLICT (id) DO NOTHING",
+                             status, claims, claimed_at, arrived_at)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?7, ?10) ON CONFLICT (id) DO NOTHING",
                     )?
                     .execute(params![
                         run.id,
@@ -214,10 +214,10 @@ impl Journal for SqliteJournal {
                         request,
                         run.had_auth,
                         run.replay_of,
-                        nanoseconds(run.started_at),
+                        nanoseconds(run.times.started_at),
                         owner,
                         status.word(),
-                        nanoseconds(run.begun_at)
+                        nanoseconds(run.times.arrived_at)
                     ])?;
                 if begun == 1 { Ok(()) } else { Err(JournalError::Exists(run.id)) }
             })

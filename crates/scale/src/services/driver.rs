@@ -84,11 +84,11 @@ pub(super) async fn drive(
     stand(ctx, RunStatus::Running, 0, None);
     let prepared = shared.prepared(&project, &start.document).await.map_err(failed)?;
     let request = shared.store.unpack(&project, &run, &start.request).await.map_err(failed)?;
-    let interpreter = prepared.interpreter(shared, &run, &request, start.started_at).map_err(failed)?;
+    let interpreter = prepared.interpreter(shared, &run, &request, start.times).map_err(failed)?;
     let interpreter = match interpreter {
         Ok(interpreter) => interpreter,
         Err(report) => {
-            let begun = (start.started_at, 0);
+            let begun = (start.times.started_at, 0);
             return end(shared, ctx, &project, &run, begun, *report, &BTreeSet::new()).await;
         }
     };
@@ -136,7 +136,7 @@ impl<'c> Driver<'c> {
             let key = self.project.state_of(&self.start.flow, "request", &self.run);
             self.ctx.request::<(), ()>(RequestTarget::object(STATE, key, "forget"), ()).send();
         }
-        let begun = (self.start.started_at, self.rests);
+        let begun = (self.start.times.started_at, self.rests);
         end(self.shared, self.ctx, &self.project, &self.run, begun, report, &self.stored).await
     }
 
@@ -253,7 +253,7 @@ impl<'c> Driver<'c> {
             project: self.project.text(),
             document: self.start.document.clone(),
             request: self.start.request.clone(),
-            started_at: self.start.started_at,
+            times: self.start.times,
             node: call.node.clone(),
             inputs,
             tool_reports: codec::encode_reports(&call.tool_reports),

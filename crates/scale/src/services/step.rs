@@ -83,7 +83,7 @@ impl Attempt {
             .ok_or_else(|| failed(ScaleError::Damaged("a step has no project".to_owned())))?;
         let prepared = shared.prepared(&project, &job.document).await.map_err(failed)?;
         let request = shared.store.unpack(&project, &job.run, &job.request).await.map_err(failed)?;
-        let interpreter = prepared.interpreter(shared, &job.run, &request, job.started_at).map_err(failed)?;
+        let interpreter = prepared.interpreter(shared, &job.run, &request, job.times).map_err(failed)?;
         let interpreter = interpreter.map_err(|report| {
             let reason = report.result.err().map(|failed| failed.failure.message.clone());
             failed(ScaleError::Damaged(reason.unwrap_or_default()))

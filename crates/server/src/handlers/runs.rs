@@ -139,6 +139,7 @@ fn shown(stored: &StoredRun) -> Value {
     put(&mut value, "status", stored.summary.status.word().into());
     put(&mut value, "started_at", stored.summary.started_at.to_string().into());
     put(&mut value, "ended_at", stored.summary.ended_at.map(|at| at.to_string()).into());
+    put(&mut value, "replay_of", stored.summary.replay_of.clone().into());
     if stored.ending.is_none() {
         put(&mut value, "error", Value::Null);
     }

@@ -88,6 +88,8 @@ fn side(node: &NodeReport) -> Value {
         ("model", node.model.clone().into()),
         ("usage", node.usage.as_ref().map(usage).unwrap_or_default()),
         ("cost_micros", node.cost.map(Cost::micros).into()),
+        ("cached", node.cached.into()),
+        ("reused", node.reused.into()),
         (
             "error",
             node.failure

@@ -164,6 +164,7 @@ impl<'r> RunView<'r> {
             ("cost_micros", node.cost.map(Cost::micros).into()),
             ("calls", node.calls.into()),
             ("cached", node.cached.into()),
+            ("reused", node.reused.into()),
             ("degraded", node.degraded.into()),
             ("dropped_outputs", node.dropped_outputs.clone().into()),
             ("flagged", node.flagged.clone().into()),

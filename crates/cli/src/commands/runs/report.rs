@@ -215,6 +215,9 @@ fn notes(node: &NodeReport) -> Vec<String> {
     if node.cached {
         notes.push("taken from the cache".to_owned());
     }
+    if node.reused {
+        notes.push("reused from the replayed run".to_owned());
+    }
     if node.degraded {
         notes.push("a fallback answered".to_owned());
     }
