@@ -63,6 +63,30 @@ impl CheckedPort {
     }
 }
 
+/// How deep a result may nest. Each step could wrap what it is given, so without a bound a chain of steps makes a
+/// value that overflows the stack of whoever walks it. A record of the journal wraps a result a few levels more, and
+/// has to stay below what a reader takes.
+const DEEPEST_VALUE: usize = stave_canon::MAX_DEPTH - 32;
+
+/// Refuses a result that nests too deeply.
+pub(crate) fn check_depth(value: &Value) -> Result<(), Failure> {
+    if !is_deeper(value, DEEPEST_VALUE) {
+        return Ok(());
+    }
+    let message = format!("the result nests deeper than {DEEPEST_VALUE} levels");
+    Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message))
+}
+
+/// Whether a value has more levels than these. It looks no deeper than that.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let inner = |value: &Value| levels.checked_sub(1).is_none_or(|levels| is_deeper(value, levels));
+    match value {
+        Value::Array(items) => items.iter().any(inner),
+        Value::Object(members) => members.values().any(inner),
+        _ => false,
+    }
+}
+
 /// Compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
 /// have been checked.
 pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, Failure> {

@@ -370,6 +370,10 @@ impl Run<'_> {
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
     /// output is blamed on the node that made it.
     fn lay_out(&self, index: usize, node: &Node, produced: Produced) -> Result<Object, Failure> {
+        match &produced {
+            Produced::Ports(ports) => ports.values().try_for_each(port::check_depth)?,
+            Produced::Whole(whole) => port::check_depth(whole)?,
+        }
         if self.plan.is_workflow {
             let result = match produced {
                 Produced::Ports(ports) => Value::Object(ports),

@@ -19,6 +19,7 @@ mod help;
 mod keys;
 mod lsp;
 mod new;
+mod process_survives;
 mod prompt;
 mod prompt_diff;
 mod record;

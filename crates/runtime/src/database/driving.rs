@@ -2,8 +2,8 @@
 //!
 //! Invariants: at most one `Driver` of a run exists in this process. Each claim of a run has a number that grows, and
 //! the journal accepts a result only from the owner and claim that the database holds, so a driver that lost its run
-//! cannot write to it. A driver that is dropped before its run ended or waits gives the run back as interrupted;
-//! while the database cannot be written, the writer's thread keeps trying.
+//! cannot write to it. A driver that is dropped before its run ended or waits gives the run back as interrupted, or
+//! as quarantined when a panic drops it; while the database cannot be written, the writer's thread keeps trying.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -42,6 +42,8 @@ struct Release {
     /// When the driver let go, if it had a clock.
     at: Option<Timestamp>,
     is_waiting: bool,
+    /// Whether the work on the run panicked. The fault is this program's and would come again.
+    has_panicked: bool,
 }
 
 /// The right to drive one run. Dropping it gives the run back.
@@ -180,7 +182,9 @@ impl Drop for Driver {
             let at = held.clock.as_ref().map(|clock| clock.now());
             let owner = held.database.lease.owner().to_owned();
             let is_waiting = held.is_undone && held.was_waiting;
-            let release = Release { run: held.run.clone(), owner, claim: held.claim, at, is_waiting };
+            let has_panicked = std::thread::panicking();
+            let (run, claim) = (held.run.clone(), held.claim);
+            let release = Release { run, owner, claim, at, is_waiting, has_panicked };
             let driving = Arc::clone(&held.database.driving);
             held.database.defer(Deferred::new(move |connection| release.write(connection, &driving)));
         }
@@ -197,11 +201,12 @@ impl Release {
         let at = self.at.map(|at| i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX));
         connection
             .prepare_cached(
-                "UPDATE run SET status = iif(?5, 'waiting', 'interrupted'), crashes = 0,
+                "UPDATE run SET status = iif(?6, 'quarantined', iif(?5, 'waiting', 'interrupted')),
+                     crashes = iif(?6, crashes + 1, 0),
                      used = used + max(0, coalesce(?4, claimed_at) - claimed_at)
                  WHERE id = ?1 AND owner = ?2 AND (?3 = 0 OR claims = ?3) AND status IN ('running', 'queued')",
             )?
-            .execute(params![self.run, self.owner, self.claim, at, self.is_waiting])?;
+            .execute(params![self.run, self.owner, self.claim, at, self.is_waiting, self.has_panicked])?;
         Ok(())
     }
 }

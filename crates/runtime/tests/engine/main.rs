@@ -11,6 +11,7 @@
 mod against_reference;
 mod crashes;
 mod graph;
+mod panics;
 mod parallel_runs;
 mod reference;
 mod rep;

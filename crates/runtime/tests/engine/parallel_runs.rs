@@ -19,7 +19,7 @@ const RUNS: i64 = 24;
 
 /// One node that lets others work in between. It counts in its session, or it has a limit (`Some(None)`: none) and keeps no
 /// state, because steps on one record take turns.
-fn node(limit: Option<Option<u32>>) -> Arc<Document> {
+pub(crate) fn node(limit: Option<Option<u32>>) -> Arc<Document> {
     let concurrency = limit.flatten();
     let behaviour = Behaviour { plus: 0, fails_on: None, yields: 3 };
     let edge = |from, to| SketchEdge { from, from_port: FromPort::A, to, condition: None };
