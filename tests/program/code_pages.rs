@@ -16,6 +16,16 @@ use crate::process::{Finished, stave};
 /// The page whose bad example is about the project file that is not there.
 const WITHOUT_PROJECT_FILE: &str = "host-not-allowed";
 
+/// The project of the examples that are checked.
+const PROJECT: &str = "\
+[secrets.ERP_KEY]
+hosts = [\"erp.example.com\"]
+[context]
+env = [\"REGION\"]
+[models]
+hosts = [\"llm.example.com\"]
+";
+
 /// What an example is expected to raise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
@@ -82,6 +92,9 @@ async fn problems(page: &str, wanted: Wanted, example: &Example) -> Vec<String> 
 async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeSet<String>, String), String> {
     let folder = Folder::new();
     let check = async |file: &str, options: &[&str]| {
+        if file == "flow.yaml" {
+            folder.write("stave.toml", PROJECT);
+        }
         folder.write(file, &example.text);
         let arguments = ["check", "--format", "json", file].into_iter().chain(options.iter().copied());
         found(&stave(&folder, arguments).outcome().await?)
@@ -165,7 +178,10 @@ async fn run(
 ) -> Result<(BTreeSet<String>, String), String> {
     folder.write(file, &example.text);
     if page != WITHOUT_PROJECT_FILE || wanted == Wanted::Nothing {
-        folder.write("stave.toml", "[http]\nallow = [\"127.0.0.1\"]\n");
+        folder.write(
+            "stave.toml",
+            "[http]\nallow = [\"127.0.0.1\"]\n[secrets.ABSENT_TOKEN]\nhosts = [\"127.0.0.1\"]\n",
+        );
     }
     folder.write(
         "features/customers.jsonl",

@@ -6,6 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the command line is where the outside world comes in")]
 
+mod admission;
 mod args;
 mod changes;
 mod commands;

@@ -13,7 +13,7 @@ use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
 use stave_mcp::{McpServers, Server};
 use stave_runtime::http::{AllowList, HttpClient};
-use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names, host_of};
+use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names};
 use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 
 use crate::exit::Stop;
@@ -75,8 +75,8 @@ pub(crate) fn build(
     models: &Models,
 ) -> Result<(Services, Option<Recorded>), Stop> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = secrets(project, document);
-    let (transport, recorder) = transport(models, &clock, &secrets)?;
+    let values = secret_values(project, document);
+    let (transport, recorder) = transport(models, &clock, &values)?;
     let settings = &project.settings;
     let allow = match &settings.http_allow {
         Some(hosts) => AllowList::hosts(hosts.clone()),
@@ -101,7 +101,7 @@ pub(crate) fn build(
         opcua: opcua::plants(project),
         features: features::store(project, storage.database.as_ref())?,
         tool_servers: Arc::new(tool_servers(project)),
-        secrets: secrets.into_iter().collect(),
+        secrets: secrets(project, values),
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         limits,
     };
@@ -113,10 +113,7 @@ fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
     if let Models::Replay(_) = models {
         return ModelHosts::everywhere();
     }
-    let settings = &project.settings;
-    let default = settings.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
-    let listed = settings.model_hosts.iter().chain(settings.http_allow.iter().flatten());
-    ModelHosts::these(listed.chain(settings.accepts.hosts.keys()).cloned().chain(default))
+    ModelHosts::these(project.settings.allow_lists().model_hosts)
 }
 
 /// The bounds of a project's runs.
@@ -168,17 +165,31 @@ pub(crate) fn worker() -> Result<WorkerCommand, Stop> {
     Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
 }
 
-/// The secrets that a document can use: those it names, and the keys of the providers. No other variable
-/// of the environment comes in.
-pub(crate) fn secrets(project: &Project, document: &Document) -> Vec<(String, Secret)> {
+/// The secrets that a document can use: those that it names and the project lists, and the keys of the providers. No
+/// other variable of the environment comes in.
+pub(crate) fn secret_values(project: &Project, document: &Document) -> Vec<(String, Secret)> {
     let value = |name: String| project.secret(&name).map(|value| (name, value));
-    secret_names(document).into_iter().filter_map(value).collect()
+    secret_names(project, document).into_iter().filter_map(value).collect()
 }
 
-/// The same names with values that mean nothing, for runs that reach nobody.
-pub(crate) fn placeholder_secrets(document: &Document) -> Vec<(String, Secret)> {
-    let names = secret_names(document).into_iter();
-    names.map(|name| (name, Secret::new("placeholder".to_owned()))).collect()
+/// The key of a provider for a model at an endpoint, when the project sends it there.
+pub(crate) fn provider_key(project: &Project, provider: Provider, endpoint: Option<&str>) -> Option<Secret> {
+    let name = Secrets::provider_key_name(provider.as_str());
+    let value = project.secret(&name).map(|value| (name, value));
+    secrets(project, value.into_iter().collect()).provider_key(provider, endpoint).cloned()
+}
+
+/// Values with what the project lists about their receivers.
+fn secrets(project: &Project, values: Vec<(String, Secret)>) -> Secrets {
+    let settings = &project.settings;
+    Secrets::new(values, settings.secrets.listed.clone(), settings.key_hosts())
+}
+
+/// The same names with values that mean nothing, for runs that reach nobody. What the project lists holds as ever.
+pub(crate) fn placeholder_secrets(project: &Project, document: &Document) -> Secrets {
+    let names = secret_names(project, document).into_iter();
+    let values = names.map(|name| (name, Secret::new("placeholder".to_owned())));
+    secrets(project, values.collect())
 }
 
 /// A client that refuses no host, for runs whose requests do not go out.
@@ -186,26 +197,28 @@ pub(crate) fn any_host() -> Result<HttpClient, Stop> {
     HttpClient::new(AllowList::everywhere()).map_err(|error| Stop::internal(error.to_string()))
 }
 
-fn secret_names(document: &Document) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> =
-        Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())).collect();
+fn secret_names(project: &Project, document: &Document) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     for node in &document.graph.nodes {
         node.with.values().for_each(|value| add_secret_names(value, &mut names));
     }
+    names.retain(|name| project.settings.secrets.listed.contains_key(name));
+    names.extend(Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())));
     names
 }
 
 /// The tool servers that a project names. They are started or reached when a tool is first called.
 fn tool_servers(project: &Project) -> McpServers {
     let value = |name: &String| project.secret(name).map(|value| (name.clone(), value.expose().to_owned()));
-    let passed_on = PASSED_ON.map(str::to_owned);
+    let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let passed_on: Vec<(String, String)> = passed_on.collect();
     let servers = project.settings.mcp.iter().map(|(name, server)| {
         let server = match server.clone() {
             McpServer::Command { program, arguments, environment } => Server::Command {
                 program,
                 arguments,
                 folder: project.root.clone(),
-                environment: passed_on.iter().chain(&environment).filter_map(value).collect(),
+                environment: passed_on.iter().cloned().chain(environment.iter().filter_map(value)).collect(),
             },
             McpServer::Http { url, bearer } => {
                 let bearer = bearer.as_ref().and_then(|name| project.secret(name));

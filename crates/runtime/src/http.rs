@@ -139,13 +139,6 @@ impl HttpClient {
         self.allow.refusal(url)
     }
 
-    /// Whether a secret may be sent to this URL: only to a host that the project names, because any other one was
-    /// chosen by whoever wrote the flow or the request.
-    #[must_use]
-    pub fn may_know_secrets(&self, url: &Url) -> bool {
-        !matches!(&self.allow.0, Allowed::Public) && self.allow.refusal(url).is_none()
-    }
-
     /// Whether the project names the host of this URL, rather than allowing every public one.
     #[must_use]
     pub fn lists(&self, url: &Url) -> bool {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value};
+use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
 
 use crate::failure::Kind;
-use crate::services::Secrets;
+use crate::secrets::Secrets;
 use crate::{Failure, port};
 
 /// The values that paths of one step can name.
@@ -122,7 +123,10 @@ impl<'s> Scope<'s> {
         let [(PathStep::Key(name), _)] = path.steps.as_slice() else {
             return Err(fail("a secret is named `${secrets.NAME}`".to_owned()));
         };
-        let secret = secrets.get(name).ok_or_else(|| {
+        if let Some(unlisted) = secrets.unlisted(name) {
+            return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, unlisted.to_string()));
+        }
+        let secret = secrets.listed(name).ok_or_else(|| {
             let message = format!("secret `{name}` is not set");
             Failure::new(codes::SECRET_MISSING, Kind::Configuration, message)
         })?;

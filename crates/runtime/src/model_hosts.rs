@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stave_llm::Provider;
-use stave_script::address::host_of;
+use stave_script::address::{host_of, listed_host};
+use stave_script::allow_list::{Unlisted, model_host_refusal};
 
 /// The hosts that a project names for models.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ impl ModelHosts {
     /// These hosts, besides the providers' own.
     #[must_use]
     pub fn these(hosts: impl IntoIterator<Item = String>) -> ModelHosts {
-        let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase());
+        let hosts = hosts.into_iter().map(|host| listed_host(&host));
         ModelHosts(Named::These(Arc::new(hosts.collect())))
     }
 
@@ -41,16 +42,16 @@ impl ModelHosts {
 
     /// Why a provider's model may not be asked at an address, or `None` when it may.
     #[must_use]
-    pub fn refusal(&self, provider: Provider, endpoint: &str) -> Option<String> {
+    pub fn refusal(&self, provider: Provider, endpoint: &str) -> Option<Unlisted> {
         let Named::These(hosts) = &self.0 else { return None };
         let Some(host) = host_of(endpoint) else {
-            return Some("the model's endpoint is no address with a host".to_owned());
+            return Some(Unlisted {
+                message: "the model's endpoint is no address with a host".to_owned(),
+                help: "write it as `https://HOST/PATH`".to_owned(),
+            });
         };
         let own = provider.endpoint().and_then(host_of);
-        if own.as_ref() == Some(&host) || hosts.contains(&host) {
-            return None;
-        }
-        Some(format!("host `{host}` of the model's endpoint is not one that the project names"))
+        model_host_refusal(hosts, own.as_deref(), &host)
     }
 }
 

@@ -1,13 +1,11 @@
 //! Everything a run needs from outside, as ports that the caller fills.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stave_canon::{Clock, Ids};
+use stave_llm::Transport;
 use stave_llm::prices::Prices;
-use stave_llm::recording::Redactor;
-use stave_llm::{Secret, Transport};
 use stave_prompt::plugins::Plugin;
 use stave_script::{PythonPool, Templates};
 
@@ -18,6 +16,7 @@ use crate::journal::Journal;
 use crate::model_hosts::ModelHosts;
 use crate::observer::Observer;
 use crate::opcua::Opcua;
+use crate::secrets::Secrets;
 use crate::state::StateStore;
 use crate::tool_servers::ToolServers;
 use crate::trace::Tracer;
@@ -47,49 +46,6 @@ pub struct Services {
     /// The project's own plugins, which every prompt passes after the built-in one.
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,
     pub limits: Limits,
-}
-
-/// Named secrets, resolved before the run. They are used in headers and addresses only.
-#[derive(Debug, Clone, Default)]
-pub struct Secrets(HashMap<String, Secret>);
-
-impl Secrets {
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Secret> {
-        self.0.get(name)
-    }
-
-    /// The key of a provider: `OPENAI_API_KEY` and the like.
-    #[must_use]
-    pub fn provider_key(&self, provider: &str) -> Option<&Secret> {
-        self.get(&Secrets::provider_key_name(provider))
-    }
-
-    /// The name of a provider's key; the interfaces of one provider share it.
-    #[must_use]
-    pub fn provider_key_name(provider: &str) -> String {
-        let provider = provider.split('-').next().unwrap_or(provider);
-        format!("{}_API_KEY", provider.to_ascii_uppercase())
-    }
-
-    /// The text with every secret in it replaced, for what the other side said: it may repeat what it was
-    /// sent.
-    #[must_use]
-    pub fn hide(&self, text: &str) -> String {
-        self.redactor().text(text)
-    }
-
-    /// Takes every secret out of what is told to others.
-    #[must_use]
-    pub fn redactor(&self) -> Redactor {
-        Redactor::new(self.0.values().cloned())
-    }
-}
-
-impl FromIterator<(String, Secret)> for Secrets {
-    fn from_iter<I: IntoIterator<Item = (String, Secret)>>(secrets: I) -> Self {
-        Secrets(secrets.into_iter().collect())
-    }
 }
 
 /// Bounds on one run.

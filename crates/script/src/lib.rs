@@ -10,6 +10,7 @@
 //! process except plain templates, whose text alone bounds what they cost.
 
 pub mod address;
+pub mod allow_list;
 mod chain;
 mod error;
 pub mod expression;

@@ -51,6 +51,8 @@ pub struct Model {
     pub(crate) context: Vec<(String, ContextSource)>,
     /// Why it can not run here, when that is known.
     pub(crate) unready: Option<String>,
+    /// Why no run of it begins: a code, and the reason in words.
+    pub(crate) refused: Option<(&'static str, String)>,
 }
 
 /// A file that is not served as it is.
@@ -119,6 +121,7 @@ impl Model {
             archive: Arc::clone(archive),
             context,
             unready: None,
+            refused: None,
         })
     }
 
@@ -132,6 +135,12 @@ impl Model {
     #[must_use]
     pub fn unready(self, unready: Option<String>) -> Model {
         Model { unready, ..self }
+    }
+
+    /// With a reason why no run of it begins, when there is one: a code, and the reason in words.
+    #[must_use]
+    pub fn refused(self, refused: Option<(&'static str, String)>) -> Model {
+        Model { refused, ..self }
     }
 
     /// With what its author says that it is for.

@@ -39,6 +39,9 @@ impl Shared {
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
+        if let Some((code, reason)) = &model.refused {
+            return Err(Problem::new(StatusCode::FORBIDDEN, code, reason));
+        }
         let turn = self.turn_or_place(&model.archive.tenant)?;
         let run_id = model.engine.new_run_id();
         let traced = parent.and_then(|parent| model.engine.below(parent));

@@ -8,6 +8,7 @@ mod colour;
 mod contracts;
 mod deploy;
 mod edit;
+mod entry_points;
 mod exec;
 mod explain;
 mod fmt;

@@ -1,4 +1,4 @@
-//! Secrets from the environment reach the side that needs them, and nothing else.
+//! Secrets reach the side that needs them, and nothing else.
 
 use std::sync::Arc;
 
@@ -10,6 +10,12 @@ use crate::scripted::host::HostScript;
 use crate::scripted::model::ModelScript;
 
 const KEY: &str = "sk-live-4d1c9a7b2e8f";
+
+/// A project whose models are on this machine.
+const MODELS: &str = "[models]\nhosts = [\"127.0.0.1\"]\n";
+
+/// A project that may call this machine and send it a secret.
+const ITEMS: &str = "[http]\nallow = [\"127.0.0.1\"]\n[secrets.ITEMS_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
 
 /// Neither the streams nor any file below the folder has the key.
 #[track_caller]
@@ -39,7 +45,7 @@ async fn the_key_of_a_model_reaches_the_model_only() {
     let model = ModelScript::new(&values(r#"[{"content": "Because."}]"#));
     let server = model.serve().await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", MODELS);
     folder.write("flow.yaml", remembering(server.port));
     folder.write("request.json", r#"{"q": "Why?", "session_id": "s1"}"#);
     let arguments =
@@ -126,7 +132,7 @@ async fn a_secret_in_a_header_reaches_its_host_only() {
     let host = items();
     let server = host.serve().await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", ITEMS);
     folder.write("flow.yaml", fetcher(server.port));
     let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
     let finished = call.input(r#"{"id": "a"}"#).finish().await.exits(0);
@@ -139,7 +145,7 @@ async fn a_secret_comes_from_a_file_when_the_environment_does_not_have_it() {
     let host = items();
     let server = host.serve().await;
     let (folder, mounted) = (Folder::new(), Folder::new());
-    let settings = format!("{LOOPBACK}[secrets]\nfolder = \"{}\"\n", mounted.path().display());
+    let settings = format!("{ITEMS}[secrets]\nfolder = \"{}\"\n", mounted.path().display());
     folder.write("stave.toml", settings);
     folder.write("flow.yaml", fetcher(server.port));
     let run = async || {
@@ -162,7 +168,7 @@ async fn a_secret_that_a_failing_host_repeats_is_not_shown() {
     let host = HostScript::new(&values(&entries));
     let server = host.serve().await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", ITEMS);
     folder.write("flow.yaml", fetcher(server.port));
     for json in [&[][..], &["--json"]] {
         let arguments = ["run", "flow.yaml", "--input", "-"].into_iter().chain(json.iter().copied());
@@ -203,15 +209,42 @@ async fn a_model_is_asked_only_at_a_host_that_the_project_names() {
 }
 
 #[tokio::test]
-async fn a_secret_is_sent_only_to_a_host_that_the_project_names() {
+async fn a_secret_is_sent_only_when_it_is_listed_and_only_to_its_hosts() {
     let folder = Folder::new();
-    // Any public host may be called without a list, but none may be told a secret.
+    // Any public host may be called without a list, but none receives a secret.
     folder.write("flow.yaml", fetcher(80).replace("127.0.0.1:80", "items.example"));
-    let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
-    let refused = call.input(r#"{"id": "a"}"#).finish().await.exits(3);
-    assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
-    assert!(refused.stdout.contains("ITEMS_TOKEN") && refused.stdout.contains("items.example"), "{refused}");
-    assert_hidden(&folder, &refused);
+    let other = "[http]\nallow = [\"items.example\"]\n[secrets.ITEMS_TOKEN]\nhosts = [\"other.example\"]\n";
+    for (settings, words) in [
+        ("", "secret `ITEMS_TOKEN` is not listed in the project"),
+        ("[http]\nallow = [\"items.example\"]\n", "secret `ITEMS_TOKEN` is not listed in the project"),
+        ("[secrets.OTHER]\nhosts = [\"items.example\"]\n", "is not listed in the project"),
+        (other, "secret `ITEMS_TOKEN` is not listed for host `items.example`"),
+    ] {
+        folder.write("stave.toml", settings);
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+        let refused = call.input(r#"{"id": "a"}"#).finish().await.exits(3);
+        assert_eq!(refused.json().pointer("/error/code"), Some(&"unlisted-secret".into()), "{refused}");
+        assert!(refused.stdout.contains(words), "{words}: {refused}");
+        assert_hidden(&folder, &refused);
+        // The check says the same, at the place.
+        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+        assert!(checked.stdout.contains(words), "{words}: {checked}");
+    }
+    folder.write("stave.toml", "[secrets.ITEMS_TOKEN]\nhosts = [\"items.example\"]\n");
+    let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+    assert!(!checked.stdout.contains("ITEMS_TOKEN"), "{checked}");
+}
+
+#[tokio::test]
+async fn a_host_that_requests_may_go_to_does_not_receive_the_key_of_a_model() {
+    let model = ModelScript::new(&values(r#"[{"content": "Because."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", asker(server.port));
+    let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("OPENAI_API_KEY", KEY);
+    call.input(r#"{"q": "Why?"}"#).finish().await.exits(0);
+    assert!(!model.log.lock().calls[0].headers.contains_key("authorization"), "the key was sent");
 }
 
 #[tokio::test]
@@ -224,34 +257,20 @@ async fn a_secret_in_a_refused_address_is_not_told() {
     stave(&folder, ["compile", "fetcher.yaml", "--out", "out"]).finish().await.exits(0);
     let document = folder.read("out/flows/fetcher.ir.json");
     folder.write("fetcher.ir.json", document.replace("127.0.0.1:80", host));
-    for settings in ["", LOOPBACK] {
+    let everywhere = "[secrets.ITEMS_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
+    for settings in ["", LOOPBACK, everywhere] {
         folder.write("stave.toml", settings);
         for (file, request) in [("asker.yaml", r#"{"q": "Why?"}"#), ("fetcher.ir.json", r#"{"id": "a"}"#)] {
             let call = stave(&folder, ["run", file, "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
             let refused = call.input(request).finish().await.exits(3);
-            assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
+            let code = refused.json().pointer("/error/code").cloned();
+            let expected = if settings == everywhere && file == "asker.yaml" {
+                "host-not-allowed"
+            } else {
+                "unlisted-secret"
+            };
+            assert_eq!(code, Some(expected.into()), "{refused}");
             assert_hidden(&folder, &refused);
         }
-    }
-}
-
-#[tokio::test]
-async fn a_variable_that_looks_like_a_secret_is_no_context_unless_the_project_says_so() {
-    let flow = crate::serve::echo("").replace("user: {header: X-User}", "user: {env: ITEMS_TOKEN}");
-    let folder = Folder::new();
-    folder.write("flows/echo.yaml", &flow);
-    for (settings, reply) in
-        [("", "hi".to_owned()), ("[context]\nenv = [\"ITEMS_TOKEN\"]\n", format!("hi{KEY}"))]
-    {
-        folder.write("stave.toml", settings);
-        let process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY);
-        let served = crate::serve::Served::of(process).await;
-        let answer =
-            served.post("/v1/models/echo:predict", r#"{"query": "hi", "user": "root"}"#).await.is(200).json();
-        assert_eq!(answer.get("reply"), Some(&reply.into()), "{settings}: the client's word does not count");
-        served.end().await;
-        let mut process = stave(&folder, ["serve", "--port", "0"]).env("ITEMS_TOKEN", KEY).start();
-        let said = process.wait_for_stderr("on http://").await;
-        assert_eq!(said.contains("`ITEMS_TOKEN`, which looks like a secret"), settings.is_empty(), "{said}");
     }
 }

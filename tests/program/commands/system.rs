@@ -63,7 +63,10 @@ deployment:
 /// A project with the flow above, whose sessions are kept in this backend.
 pub(super) fn project(backend: &str) -> Folder {
     let folder = Folder::new();
-    folder.write("stave.toml", "[project]\ntenant = \"acme\"\nrepo = \"shop\"\n");
+    folder.write(
+        "stave.toml",
+        "[project]\ntenant = \"acme\"\nrepo = \"shop\"\n[secrets.ORDERS_TOKEN]\nhosts = [\"orders.example.com\"]\n",
+    );
     folder.write("flows/support.yaml", FLOW.replace("BACKEND", backend));
     folder
 }

@@ -119,7 +119,10 @@ fn project(example: &Example, document: &Value, port: u16) -> Folder {
         }
     }
     folder.write("flow.ir.json", document.to_string());
-    folder.write("stave.toml", "[http]\nallow = [\"127.0.0.1\"]\n");
+    folder.write(
+        "stave.toml",
+        "[http]\nallow = [\"127.0.0.1\"]\n[secrets.FORGE_TOKEN]\nhosts = [\"127.0.0.1\"]\n",
+    );
     folder.write("request.json", example.request);
     folder
 }

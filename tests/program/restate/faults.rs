@@ -112,7 +112,11 @@ impl Project {
         let world = World::start().await;
         let folder = Folder::new();
         folder.write("flows/fan.yaml", FLOW.replace("PORT", &world.server.port.to_string()));
-        folder.write("stave.toml", "[project]\nrepo = \"fan\"\n[http]\nallow = [\"127.0.0.1\"]\n");
+        folder.write(
+            "stave.toml",
+            "[project]\nrepo = \"fan\"\n[http]\nallow = [\"127.0.0.1\"]\n\
+             [secrets.WORKER_NAME]\nhosts = [\"127.0.0.1\"]\n",
+        );
         Project { folder, cluster, world, worker_port: free_ports(1)[0] }
     }
 

@@ -91,7 +91,8 @@ impl World {
         folder.write("flows/lookup.yaml", lookup(asked.port, looked_up.port));
         let endpoint = format!("http://127.0.0.1:{}", collecting.port);
         let settings = settings.replace("ENDPOINT", &endpoint);
-        folder.write("stave.toml", format!("[http]\nallow = [\"127.0.0.1\"]\n{settings}"));
+        let allowed = "[http]\nallow = [\"127.0.0.1\"]\n[secrets.DRAWER_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
+        folder.write("stave.toml", format!("{allowed}{settings}"));
         folder.write("request.json", format!(r#"{{"q": "{QUESTION}"}}"#));
         World { folder, collector, host, endpoint, _servers: [collecting, asked, looked_up] }
     }

@@ -18,7 +18,7 @@ use crate::args::{Check, Format};
 use crate::changes::Changes;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, SourceText};
-use crate::project::{self, Project};
+use crate::project::{self, Project, Reported};
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
 use crate::workflow;
@@ -106,7 +106,7 @@ fn read(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Checked>, Stop> {
     let mut subjects = Vec::new();
-    let mut roots = Vec::new();
+    let mut reported = Reported::default();
     for path in paths {
         let from_stdin = path.as_os_str() == "-";
         let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
@@ -118,10 +118,7 @@ fn read(
             };
             let mut from_project = Vec::new();
             let project = Project::of(&file, sources, &mut from_project)?;
-            if !roots.contains(&project.root) {
-                roots.push(project.root.clone());
-                diagnostics.append(&mut from_project);
-            }
+            diagnostics.extend(reported.fresh(&project, from_project));
             let options = project.settings.check_options(arguments.strict);
             let project = project.has_file.then_some(project.root);
             subjects.push(Checked { file, text, broken_at, from_stdin, options, project });

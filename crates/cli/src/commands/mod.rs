@@ -23,7 +23,7 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
-mod system;
+pub(crate) mod system;
 mod test;
 mod why;
 

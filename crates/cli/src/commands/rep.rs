@@ -17,6 +17,7 @@ use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
 use stave_runtime::{Limits, Services};
 use tokio::sync::mpsc;
 
+use crate::admission::{Entrant, Verified, admit};
 use crate::exit::{Exit, Stop};
 use crate::opcua;
 use crate::project::{self, Project};
@@ -46,6 +47,9 @@ pub(crate) struct Rep {
     /// Keep nothing of the runs, so that they can not be resumed
     #[arg(long)]
     ephemeral: bool,
+    /// With `[signing] required`: the folder of a signed compile, whose flows may run
+    #[arg(long, value_name = "DIR")]
+    compiled: Option<PathBuf>,
 }
 
 pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
@@ -55,6 +59,8 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
         return Err(Stop::invalid(format!("{}: {}", project::FILE, render::summary(&diagnostics)))
             .help("`stave check stave.toml` says what is wrong"));
     }
+    let compiled = arguments.compiled.as_deref();
+    let verified = compiled.map(|folder| Verified::read(folder, &project)).transpose()?.unwrap_or_default();
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -65,8 +71,14 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
         Tracing::quietly_of(&project)
     };
     let ephemeral = arguments.ephemeral;
-    let host =
-        ProjectHost { project, state_dir, ephemeral, database: Mutex::default(), tracing: tracing.clone() };
+    let host = ProjectHost {
+        project,
+        verified,
+        state_dir,
+        ephemeral,
+        database: Mutex::default(),
+        tracing: tracing.clone(),
+    };
     let (incoming, requests) = mpsc::channel(QUEUE);
     let (replies, mut outgoing) = mpsc::channel::<String>(QUEUE);
     // Both wait for the peer, so each has a thread that the end of the process does not wait for.
@@ -126,6 +138,8 @@ async fn stopped() {
 /// The project in whose folder the process was started.
 struct ProjectHost {
     project: Project,
+    /// The documents that a trusted key vouches for.
+    verified: Verified,
     state_dir: PathBuf,
     ephemeral: bool,
     /// Opened for the first run, because asking for capabilities leaves no file behind.
@@ -145,6 +159,7 @@ impl ProjectHost {
     }
 
     fn build(&self, document: &Document) -> Result<Services, Stop> {
+        admit(&self.project, &Entrant::Sent { document, verified: &self.verified })?;
         let storage = if self.ephemeral {
             storage::storage(&self.project, document, &self.state_dir, true)?
         } else {

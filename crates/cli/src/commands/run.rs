@@ -12,8 +12,8 @@ use stave_runtime::journal::JournalError;
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
 use super::check::is_exec_document;
-use super::system::admission::admit_exec;
 use super::system::documents;
+use crate::admission::{Entrant, admit};
 use crate::args::Run;
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
@@ -73,7 +73,7 @@ pub(super) fn load(
     let text = files::read_text(flow)?;
     let source = sources.add(flow.display().to_string(), text.as_str());
     if is_exec_document(flow, &text) {
-        admit_exec(flow, &text, project)?;
+        admit(project, &Entrant::Compiled { file: flow, text: &text })?;
         return Ok(match stave_exec::check_text(source, &text, Acceptance::Additive) {
             Ok(document) => Some(document),
             Err(found) => {
@@ -82,6 +82,7 @@ pub(super) fn load(
             }
         });
     }
+    admit(project, &Entrant::Source)?;
     match SourceKind::of(flow) {
         Some(SourceKind::Workflow) => {
             let now = SystemClock.now().to_string();

@@ -5,6 +5,7 @@ mod engines;
 mod flows;
 mod readiness;
 mod rooms;
+mod tenants;
 mod worker;
 mod workspace;
 

@@ -22,6 +22,7 @@ pub(crate) use arguments::Test;
 use self::coverage::Coverage;
 use super::check;
 use super::run;
+use crate::admission::{Entrant, admit};
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::project::Project;
@@ -105,6 +106,7 @@ fn load(
     }
     let mut found = Vec::new();
     let project = Project::of(file, sources, &mut found)?;
+    admit(&project, &Entrant::Source)?;
     let source = sources.add(files::shown(file).display().to_string(), text.as_str());
     let loaded = run::lower(file, source, &text, &project, false, sources, &mut found)?;
     diagnostics.append(&mut found);

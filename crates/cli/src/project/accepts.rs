@@ -114,6 +114,6 @@ impl Settings {
         };
         let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
         providers.extend(self.accepts.providers.keys().cloned());
-        Options { strict, providers, scopes }
+        Options { strict, providers, scopes, allow: Some(self.allow_lists()) }
     }
 }

@@ -1,6 +1,7 @@
 //! A project: the folder with `stave.toml`, and what the file sets. Nothing needs the file to run.
 
 mod accepts;
+mod discovery;
 mod engine;
 mod gateway;
 mod governance;
@@ -24,6 +25,7 @@ use stave_system::policy::CheckPolicies;
 use crate::exit::Stop;
 use crate::files;
 
+pub(crate) use discovery::Reported;
 pub(crate) use engine::EngineSettings;
 pub(crate) use gateway::{GatewaySettings, UpstreamSettings};
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
@@ -31,6 +33,7 @@ pub(crate) use journal::JournalSettings;
 pub(crate) use mcp::McpServer;
 pub(crate) use opcua::OpcuaSettings;
 pub(crate) use read::read;
+pub(crate) use secrets::{Environment, SecretSettings};
 pub(crate) use stores::{StateBackend, StoreSettings};
 pub(crate) use system::Signing;
 pub(crate) use telemetry::TelemetrySettings;
@@ -52,10 +55,8 @@ pub(crate) struct Settings {
     pub(crate) policy: Option<String>,
     /// `None` allows public hosts, a list these hosts only.
     pub(crate) http_allow: Option<Vec<String>>,
-    /// Variables of the environment that flows may have although they look like secrets.
-    pub(crate) context_env: Vec<String>,
-    /// The folder with a file for each secret, relative to the project.
-    pub(crate) secrets_folder: Option<String>,
+    /// The secrets and variables that flows may read.
+    pub(crate) secrets: SecretSettings,
     /// Hosts that models may be asked at besides their providers' own.
     pub(crate) model_hosts: Vec<String>,
     pub(crate) default_model: Option<DefaultModel>,
@@ -101,28 +102,53 @@ pub(crate) struct Project {
     pub(crate) settings: Settings,
     /// Whether there is a project file.
     pub(crate) has_file: bool,
+    /// Project files between this one and what it was found for, which are not used.
+    pub(crate) ignored: Vec<PathBuf>,
+    /// The environment of the process, as far as the project may read it.
+    pub(crate) environment: Environment,
 }
 
 impl Project {
-    /// Finds the project of a file: the nearest folder above it that has a project file. What is wrong
-    /// with the file is added to `diagnostics`.
+    /// Finds the project that a file is worked on for, as `discovery` says. What is wrong with the project file, and
+    /// project files that are not used, are added to `diagnostics`.
     pub(crate) fn of(
         file: &Path,
         sources: &mut Sources,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Project, Stop> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let start = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let found = start.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        let Some(path) = found else {
-            return Ok(Project { root: start, settings: Settings::default(), has_file: false });
+        Project::load(discovery::find(file), sources, diagnostics)
+    }
+
+    /// The project of a folder that the operator names.
+    pub(crate) fn at(
+        folder: &Path,
+        sources: &mut Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Project, Stop> {
+        Project::load(discovery::at(folder), sources, diagnostics)
+    }
+
+    fn load(
+        found: discovery::Found,
+        sources: &mut Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Project, Stop> {
+        let discovery::Found { file, folder, ignored } = found;
+        diagnostics.extend(ignored.iter().map(|found| discovery::report(found, file.as_deref(), sources)));
+        let project = Project {
+            root: folder,
+            settings: Settings::default(),
+            has_file: false,
+            ignored,
+            environment: Environment::default(),
         };
+        let Some(path) = file else { return Ok(project) };
         let text = files::read_text(&path)?;
         let name = files::shown(&path).display().to_string();
         let source = sources.add(name, text.as_str());
         let settings = read(source, &text, diagnostics);
-        let root = path.parent().map_or_else(|| start.clone(), Path::to_path_buf);
-        Ok(Project { root, settings, has_file: true })
+        let root = path.parent().map_or_else(|| project.root.clone(), Path::to_path_buf);
+        Ok(Project { root, settings, has_file: true, ..project })
     }
 
     /// The name of the policy set that is baked into documents.

@@ -74,14 +74,7 @@ impl Reader<'_> {
             settings.repo = self.text(project, "repo");
             settings.policy = self.text(project, "policy");
         }
-        if let Some(context) = self.table(root, "context") {
-            self.known(context, "context.", &["env"]);
-            settings.context_env = self.texts(context, "env").unwrap_or_default();
-        }
-        if let Some(secrets) = self.table(root, "secrets") {
-            self.known(secrets, "secrets.", &["folder"]);
-            settings.secrets_folder = self.text(secrets, "folder");
-        }
+        settings.secrets = self.secrets(root);
         if let Some(http) = self.table(root, "http") {
             self.known(http, "http.", &["allow"]);
             settings.http_allow = self.texts(http, "allow");

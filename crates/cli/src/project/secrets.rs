@@ -1,30 +1,87 @@
-//! Where the secrets of a project come from: variables of the environment, or a folder with a file for each, as
-//! containers mount them.
+//! `[secrets]` and `[context]`: what flows may read from outside, and where it comes from: variables of the environment, or
+//! a folder with a file for each, as containers mount them.
+//!
+//! Invariants: a flow reads only what the project lists. A project that shares its process with other tenants reads
+//! nothing from the environment, which is the operator's.
 
-use stave_llm::Secret;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Project;
+use stave_diag::Diagnostic;
+use stave_diag::codes::project as codes;
+use stave_llm::{Provider, Secret};
+use stave_runtime::host_of;
+use stave_script::address::listed_host;
+use stave_script::allow_list::{AllowLists, SecretHosts};
+use toml::de::DeValue;
+
+use super::read::{Reader, Table};
+use super::{Project, Settings};
 use crate::{files, terminal};
 
 /// The longest secret that a file may hold.
 const LONGEST: u64 = 64 * 1024;
 
+/// The key of `[secrets]` that is a setting; every other key names a secret.
+const FOLDER: &str = "folder";
+
+/// The environment of the process, as far as a project may read it. Clones share one state: once closed, it stays closed
+/// for all of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment(Arc<AtomicBool>);
+
+impl Environment {
+    /// From now on nothing is read.
+    pub(crate) fn close(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        if self.is_closed() {
+            return None;
+        }
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+}
+
+/// What a project lists for its flows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct SecretSettings {
+    /// The folder with a file for each secret, relative to the project.
+    pub(crate) folder: Option<String>,
+    /// The secrets that flows may name, with the hosts that may receive them.
+    pub(crate) listed: SecretHosts,
+    /// The variables that flows may take into their context.
+    pub(crate) variables: BTreeSet<String>,
+}
+
 impl Project {
-    /// A secret by its name: the variable of the environment, else the file of that name in `[secrets] folder`.
+    /// A value by its name: the variable of the environment, else the file of that name in `[secrets] folder`. Whoever asks
+    /// has made sure that the project lists the name, or that a setting of the project names it.
     pub(crate) fn secret(&self, name: &str) -> Option<Secret> {
-        let variable = std::env::var(name).ok().filter(|value| !value.is_empty());
-        variable.or_else(|| self.secret_file(name)).map(Secret::new)
+        self.environment.variable(name).or_else(|| self.secret_file(name)).map(Secret::new)
+    }
+
+    /// The folder of the project's secrets.
+    pub(crate) fn secrets_folder(&self) -> Option<PathBuf> {
+        self.settings.secrets.folder.as_deref().map(|folder| self.root.join(folder))
     }
 
     /// The file's text without the line ends that editors leave at its end.
     fn secret_file(&self, name: &str) -> Option<String> {
-        let folder = self.settings.secrets_folder.as_deref()?;
+        let folder = self.secrets_folder()?;
         // The name comes from a flow, and nothing outside the folder is a secret of the project.
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
         if name.is_empty() || !name.chars().all(is_plain) {
             return None;
         }
-        let path = self.root.join(folder).join(name);
+        let path = folder.join(name);
         if !path.exists() {
             return None;
         }
@@ -39,5 +96,66 @@ impl Project {
                 None
             }
         }
+    }
+}
+
+impl Settings {
+    /// The hosts that the project names for models: they may be asked, and receive providers' keys.
+    pub(crate) fn key_hosts(&self) -> BTreeSet<String> {
+        let default = self.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
+        self.model_hosts.iter().map(|host| listed_host(host)).chain(default).collect()
+    }
+
+    /// What the project lists for its flows.
+    pub(crate) fn allow_lists(&self) -> AllowLists {
+        let requests = self.http_allow.iter().flatten().map(|host| listed_host(host));
+        let accepting = self.accepts.hosts.keys().cloned();
+        let own = |provider: Provider| {
+            let host = provider.endpoint().and_then(host_of)?;
+            Some((provider.as_str().to_owned(), host))
+        };
+        AllowLists {
+            secrets: self.secrets.listed.clone(),
+            variables: self.secrets.variables.clone(),
+            model_hosts: self.key_hosts().into_iter().chain(requests.clone()).chain(accepting).collect(),
+            provider_hosts: Provider::ALL.into_iter().filter_map(own).collect(),
+            http_hosts: self.http_allow.as_ref().map(|_| requests.collect()),
+        }
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn secrets(&mut self, root: &Table<'_>) -> SecretSettings {
+        let mut settings = SecretSettings::default();
+        if let Some(context) = self.table(root, "context") {
+            self.known(context, "context.", &["env"]);
+            settings.variables = self.texts(context, "env").unwrap_or_default().into_iter().collect();
+        }
+        let Some(secrets) = self.table(root, "secrets") else { return settings };
+        settings.folder = if secrets.contains_key(FOLDER) { self.text(secrets, FOLDER) } else { None };
+        for (key, value) in secrets {
+            let name = key.get_ref().as_ref();
+            if name == FOLDER {
+                continue;
+            }
+            let DeValue::Table(secret) = value.get_ref() else {
+                let span = self.span(&key.span());
+                let message = format!("`secrets.{name}` is not a table");
+                let help = format!(
+                    "write `[secrets.{name}]` with `hosts = [\"HOST\"]`; the value belongs into the environment or the \
+                     folder of secrets"
+                );
+                self.diagnostics.push(Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message).help(help));
+                continue;
+            };
+            self.known(secret, &format!("secrets.{name}."), &["hosts"]);
+            // A secret without hosts goes nowhere, which nobody writes on purpose.
+            if !secret.contains_key("hosts") {
+                self.bad_value(secrets, name, "a table with `hosts = [\"HOST\"]`");
+            }
+            let hosts = self.texts(secret, "hosts").unwrap_or_default();
+            settings.listed.insert(name.to_owned(), hosts.iter().map(|host| listed_host(host)).collect());
+        }
+        settings
     }
 }

@@ -4,6 +4,7 @@
 //! are not resolved. A rule says nothing about what another rule or the parser reported already, so that
 //! one mistake is one error.
 
+mod allow_lists;
 mod answer_drift;
 mod cache;
 mod code;
@@ -70,6 +71,8 @@ pub struct Options {
     pub providers: Vec<String>,
     /// Who may be given sensitive data.
     pub scopes: Scopes,
+    /// What the project lists for its flows; `None` judges nothing of it.
+    pub allow: Option<stave_script::allow_list::AllowLists>,
 }
 
 type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
@@ -103,6 +106,7 @@ const RULES: &[Rule] = &[
     op_results::check,
     placeholders::check,
     literal_secrets::check,
+    allow_lists::check,
     conditions::check,
     templates::check,
     system_text::check,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
+use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_script::address::host_name;
 use url::Url;
@@ -70,13 +71,13 @@ impl Step for HttpRequest {
     }
 }
 
-/// A secret that these arguments have, if they have any.
-fn secret(call: &Call<'_>, arguments: &[&str]) -> Option<String> {
+/// The secrets that these arguments have.
+fn secrets(call: &Call<'_>, arguments: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for argument in arguments.iter().filter_map(|name| call.with.get(*name)) {
         add_secret_names(argument, &mut names);
     }
-    names.pop_first()
+    names
 }
 
 impl HttpRequest {
@@ -95,23 +96,22 @@ impl HttpRequest {
             }
         }
         let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
-        // The host may be the secret itself, so an address that has one is not told.
-        let host = match secret(call, &["url"]) {
-            Some(_) => "the host of the address".to_owned(),
-            None => format!("host `{}`", url.host_str().unwrap_or_default()),
-        };
-        if let Some(name) = secret(call, &WITH_SECRETS)
-            && !call.services.http.may_know_secrets(&url)
-        {
-            return refuse(format!(
-                "secret `{name}` would go to {host}, which the project does not name; list it under `[http] allow` \
-                 in stave.toml"
-            ));
+        let host = host_name(&url);
+        // The host may be the secret itself, so the host of an address that has one is not shown.
+        let is_shown = secrets(call, &["url"]).is_empty();
+        for name in secrets(call, &WITH_SECRETS) {
+            if call.services.secrets.refusal(&name, host.as_deref()).is_some() {
+                let shown = host.as_deref().filter(|_| is_shown);
+                let refusal = call.services.secrets.refusal(&name, shown);
+                let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
+                return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, reason));
+            }
         }
         if let Some(reason) = call.services.http.refusal(&url) {
+            let reason = if is_shown { reason } else { "the host of the address is not allowed".to_owned() };
             return refuse(reason);
         }
-        labels::admit(call, Receiver::Host(host_name(&url).as_deref()))?;
+        labels::admit(call, Receiver::Host(host.as_deref()))?;
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);
         let mut request = call.services.http.client().request(method, url);

@@ -11,7 +11,7 @@ use super::overlap::OutputFolder;
 use crate::args::SourcePaths;
 use crate::exit::Stop;
 use crate::files::{self, SourceText};
-use crate::project::Project;
+use crate::project::{Project, Reported};
 use crate::source_kind::{SourceKind, paired_policies, stem};
 
 /// A file to compile, or a policy that a workflow beside it is paired with.
@@ -39,7 +39,7 @@ pub(crate) fn read(
     let found = find(paths, out)?;
     let common = common_folder(&found);
     let mut projects: HashMap<PathBuf, Arc<Project>> = HashMap::new();
-    let mut reported: Vec<PathBuf> = Vec::new();
+    let mut reported = Reported::default();
     let mut read = Vec::with_capacity(found.len());
     for (path, kind) in found {
         let folder = path.parent().unwrap_or(&path).to_path_buf();
@@ -48,11 +48,7 @@ pub(crate) fn read(
             None => {
                 let mut from_project = Vec::new();
                 let project = Arc::new(Project::of(&path, sources, &mut from_project)?);
-                // Several folders of one project report its file once.
-                if !reported.contains(&project.root) {
-                    reported.push(project.root.clone());
-                    diagnostics.append(&mut from_project);
-                }
+                diagnostics.extend(reported.fresh(&project, from_project));
                 projects.insert(folder, Arc::clone(&project));
                 project
             }

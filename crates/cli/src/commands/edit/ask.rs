@@ -118,8 +118,7 @@ fn target(project: &Project) -> Result<Target, Stop> {
     if let Some(endpoint) = &model.endpoint {
         target = target.with_endpoint(endpoint.as_str());
     }
-    let name = Secrets::provider_key_name(provider.as_str());
-    if let Some(key) = project.secret(&name) {
+    if let Some(key) = services::provider_key(project, provider, model.endpoint.as_deref()) {
         target = target.with_key(key);
     }
     Ok(target)

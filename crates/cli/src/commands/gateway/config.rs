@@ -17,7 +17,7 @@ use crate::services;
 /// The project of a folder.
 pub(super) fn project(folder: &Path) -> Result<Project, Stop> {
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-    let project = Project::of(&folder.join(FILE), &mut sources, &mut diagnostics)?;
+    let project = Project::at(folder, &mut sources, &mut diagnostics)?;
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Stop::invalid(format!("{FILE}: {}", render::summary(&diagnostics)))
             .help("`stave check stave.toml` says what is wrong"));

@@ -1,6 +1,6 @@
 //! The prompts that a command was given, each with the text it was read from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stave_diag::{Diagnostic, SourceId, Sources};
@@ -45,16 +45,6 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Documents, Stop> {
             .help("name a .json or .jsonl file, or write to stdin"));
     }
     Ok(out)
-}
-
-/// The folder that decides which project the prompts belong to.
-pub(super) fn place(paths: &[PathBuf], project: Option<&Path>) -> PathBuf {
-    match (project, paths.first()) {
-        // The project of a folder is that of any file in it.
-        (Some(folder), _) => folder.join("stave.toml"),
-        (None, Some(path)) if path.as_os_str() != "-" => path.clone(),
-        _ => PathBuf::from("./stave.toml"),
-    }
 }
 
 impl Documents {

@@ -13,6 +13,8 @@ mod report;
 
 pub(crate) use arguments::Prompt;
 
+use std::path::Path;
+
 use stave_canon::{Value, pretty_insertion_utf8};
 use stave_diag::{Sources, render};
 use stave_prompt::Pipeline;
@@ -45,10 +47,10 @@ struct Task {
 impl Task {
     fn read(selected: &Selected, terminal: Terminal) -> Result<Task, Stop> {
         let documents = input::read(&selected.files)?;
-        let place = input::place(&selected.files, selected.project.as_deref());
+        let folder = selected.project.as_deref().unwrap_or(Path::new("."));
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
-        let project = Project::of(&place, &mut sources, &mut diagnostics)?;
+        let project = Project::at(folder, &mut sources, &mut diagnostics)?;
         if diagnostics.iter().any(stave_diag::Diagnostic::is_error) {
             terminal::error(render::terminal::render(&diagnostics, &sources, terminal.stderr).trim_end());
             return Err(Stop::invalid("the project file can not be used"));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stave_canon::Value;
+use stave_diag::codes::project::UNLISTED_VARIABLE;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
 use stave_runtime::journal::Runs;
@@ -13,12 +14,13 @@ use stave_server::{Archive, Catalog, Model, Unserved};
 
 use super::engines::{ProjectEngines, ServedProjects, python};
 use super::rooms::Rooms;
-use super::{context, readiness};
+use super::{context, readiness, tenants};
+use crate::admission::{Entrant, admit};
 use crate::args::{EngineChoice, Serve};
 use crate::commands::run;
 use crate::exit::Stop;
 use crate::files;
-use crate::project::Project;
+use crate::project::{Environment, Project};
 use crate::services::Models;
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
@@ -46,6 +48,10 @@ pub(super) struct Flows {
     served: BTreeMap<PathBuf, Arc<Model>>,
     /// The files that are not served as they are.
     unserved: Vec<Unserved>,
+    /// The environment of this process, as far as projects may read it.
+    environment: Environment,
+    /// Project files that are not used and were reported.
+    ignored: HashSet<PathBuf>,
 }
 
 /// What came of reading the files.
@@ -92,7 +98,34 @@ impl Flows {
             archives: BTreeMap::new(),
             served: BTreeMap::new(),
             unserved: Vec::new(),
+            environment: Environment::default(),
+            ignored: HashSet::new(),
         })
+    }
+
+    /// The environment of this process, as far as projects may read it.
+    pub(super) fn environment(&self) -> Environment {
+        self.environment.clone()
+    }
+
+    /// Divides what is read from outside among the tenants of these files.
+    fn divide(&mut self, files: &[PathBuf]) -> Result<(), Stop> {
+        let mut projects: Vec<Project> = Vec::new();
+        for file in files {
+            // What is wrong with a project file is reported with its flows.
+            let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else { continue };
+            for ignored in project.ignored.iter().filter(|file| !self.ignored.contains(*file)) {
+                terminal::error(&format!("warning: {} is not used", files::shown(ignored).display()));
+            }
+            self.ignored.extend(project.ignored.iter().cloned());
+            projects.push(project);
+        }
+        tenants::separate_secrets(&projects)?;
+        if tenants::close_environment(&projects, &self.environment) {
+            // What was taken from the environment before belongs to nobody now.
+            self.served.clear();
+        }
+        Ok(())
     }
 
     /// The projects that are served.
@@ -103,6 +136,7 @@ impl Flows {
     /// Reads every file. A flow that has mistakes is served as it was before it had them.
     pub(super) fn load(&mut self, before: Option<&Catalog>, terminal: Terminal) -> Result<Loaded, Stop> {
         let files = documents(&self.paths)?;
+        self.divide(&files)?;
         let mut served: BTreeMap<PathBuf, Arc<Model>> = BTreeMap::new();
         let mut unserved = Vec::new();
         let (mut is_whole, mut is_changed) = (true, before.is_none());
@@ -175,6 +209,7 @@ impl Flows {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = self.project(file, &mut sources, &mut diagnostics)?;
+        admit(&project, &Entrant::Text { file, text })?;
         let source = sources.add(file.display().to_string(), text);
         let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
         diagnostics.retain(Diagnostic::is_error);
@@ -194,6 +229,7 @@ impl Flows {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Project, Stop> {
         let mut project = Project::of(file, sources, diagnostics)?;
+        project.environment = self.environment.clone();
         if !project.has_file {
             project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
         }
@@ -207,13 +243,17 @@ impl Flows {
         document: Document,
         about: Option<String>,
     ) -> Result<Arc<Model>, Stop> {
-        let context = context::sources(&project, &document);
+        let (context, refused) = match context::sources(&project, &document) {
+            Ok(context) => (context, None),
+            Err(unlisted) => (Vec::new(), Some((UNLISTED_VARIABLE.0, unlisted.to_string()))),
+        };
         let unready = readiness::lacks(&project, &document, &self.models(&project));
+        let unready = unready.or_else(|| refused.as_ref().map(|(_, reason)| reason.clone()));
         let archive = self.archive(project)?;
         let name = document.flow.name.clone();
         let alias = service_name(&document);
         let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
-        Ok(Arc::new(model.alias(alias).about(about).unready(unready)))
+        Ok(Arc::new(model.alias(alias).about(about).unready(unready).refused(refused)))
     }
 
     /// The files that the paths stand for.

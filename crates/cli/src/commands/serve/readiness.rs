@@ -6,13 +6,14 @@ use stave_canon::Value;
 use stave_exec::Document;
 use stave_llm::Provider;
 use stave_runtime::{Secrets, add_secret_names};
+use stave_script::allow_list::unlisted_secret;
 
 use crate::project::Project;
 use crate::services::Models;
 
 /// What a document lacks here, in words; `None` when nothing is known to be missing.
 pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> Option<String> {
-    let mut secrets = BTreeSet::new();
+    let (mut secrets, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let mut reasons = Vec::new();
     for node in &document.graph.nodes {
         if node.kind.starts_with("opcua.") && cfg!(not(feature = "opcua")) {
@@ -28,12 +29,17 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
                 reasons.push(format!("the model of `{}` has no endpoint", node.id));
             }
             (Models::Live, Some(provider)) if provider.needs_key() => {
-                secrets.insert(Secrets::provider_key_name(provider.as_str()));
+                keys.insert(Secrets::provider_key_name(provider.as_str()));
             }
             _ => {}
         }
     }
-    let missing = secrets.into_iter().filter(|name| project.secret(name).is_none());
+    let listed = &project.settings.secrets.listed;
+    reasons.extend(
+        secrets.iter().filter_map(|name| unlisted_secret(listed, name, None)).map(|found| found.to_string()),
+    );
+    secrets.retain(|name| listed.contains_key(name));
+    let missing = secrets.into_iter().chain(keys).filter(|name| project.secret(name).is_none());
     reasons.extend(missing.map(|name| format!("the secret `{name}` is not set")));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }

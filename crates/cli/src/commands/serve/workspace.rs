@@ -22,7 +22,7 @@ use crate::commands::compile::preview::preview;
 use crate::commands::edit::ask;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, ReadError};
-use crate::project::Project;
+use crate::project::{Environment, Project};
 use crate::source_kind::SourceKind;
 use crate::terminal::Terminal;
 
@@ -58,6 +58,8 @@ pub(super) struct ProjectWorkspace {
     /// The tenant of flows that lie in no project.
     tenant: Option<String>,
     replay: Option<PathBuf>,
+    /// The environment of this process, as far as projects may read it.
+    environment: Environment,
     /// Where runs are kept and gateways record, when it is named.
     state_dir: Option<PathBuf>,
     /// One writer at a time compares and replaces.
@@ -99,11 +101,13 @@ impl ProjectWorkspace {
             }
         }
         let (writing, server) = (Mutex::default(), OnceLock::new());
+        let environment = flows.lock().unwrap_or_else(PoisonError::into_inner).environment();
         ProjectWorkspace {
             roots,
             flows,
             tenant: arguments.tenant.clone(),
             replay: arguments.replay.clone(),
+            environment,
             state_dir: arguments.state_dir.clone(),
             writing,
             server,
@@ -148,6 +152,7 @@ impl ProjectWorkspace {
     fn project(&self, file: &Path) -> Result<Project, WorkspaceError> {
         let project = Project::of(file, &mut Sources::new(), &mut Vec::new());
         let mut project = project.map_err(|stop| failed(&stop))?;
+        project.environment = self.environment.clone();
         if !project.has_file {
             project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
         }

@@ -1,13 +1,13 @@
 //! What is wrong with documents and bundles, gathered under the project's policies and printed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use stave_diag::{Diagnostic, Sources, render, sort};
 use stave_system::policy::{Check, CheckPolicies, Level};
 
 use crate::args::{self, PolicyFlags};
 use crate::exit::{Exit, Stop};
-use crate::project::Project;
+use crate::project::{Project, Reported};
 use crate::terminal::{self, Terminal};
 
 #[derive(Debug, Default)]
@@ -15,8 +15,7 @@ pub(crate) struct Findings {
     pub(crate) sources: Sources,
     pub(crate) diagnostics: Vec<Diagnostic>,
     files: usize,
-    /// Projects whose own mistakes were reported.
-    roots: Vec<PathBuf>,
+    reported: Reported,
 }
 
 impl Findings {
@@ -25,10 +24,7 @@ impl Findings {
         self.files += 1;
         let mut found = Vec::new();
         let project = Project::of(file, &mut self.sources, &mut found)?;
-        if !self.roots.contains(&project.root) {
-            self.roots.push(project.root.clone());
-            self.diagnostics.append(&mut found);
-        }
+        self.diagnostics.extend(self.reported.fresh(&project, found));
         Ok(project)
     }
 

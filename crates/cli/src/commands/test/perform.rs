@@ -125,7 +125,7 @@ fn build(
     let (mut services, recorder) = services::build(&tested.project, &tested.document, storage, &models)?;
     // A test reads the project's rows and writes none that outlive it, whatever server the project names.
     services.features = Arc::new(features::embedded(&tested.project, None)?);
-    let secrets = services::secrets(&tested.project, &tested.document);
+    let secrets = services::secret_values(&tested.project, &tested.document);
     let hosts = if record && recording.is_some() {
         let listening =
             Arc::new(Listening::new(Redactor::new(secrets.into_iter().map(|(_, secret)| secret))));
@@ -133,7 +133,7 @@ fn build(
         Answering::Listening(listening)
     } else {
         // A test needs no key: whoever would look at it is not asked.
-        services.secrets = services::placeholder_secrets(&tested.document).into_iter().collect();
+        services.secrets = services::placeholder_secrets(&tested.project, &tested.document);
         let mut all = match own_exchanges(test) {
             Ok(exchanges) => Recording { exchanges },
             Err(reason) => return Ok(Err(reason)),

@@ -32,8 +32,8 @@ pub(super) struct Model {
     pub(super) provider: Provider,
     pub(super) name: String,
     pub(super) endpoint: Option<String>,
-    /// Whether a secret is a part of the endpoint, which then is not told.
-    pub(super) has_secret_endpoint: bool,
+    /// The secrets that are a part of the endpoint, which then is not shown.
+    pub(super) endpoint_secrets: BTreeSet<String>,
     /// The label of what the endpoint was filled with.
     pub(super) address_label: SensitivityLabel,
 }
@@ -120,7 +120,7 @@ impl Model {
         let mut secrets = BTreeSet::new();
         model.get("endpoint").iter().for_each(|endpoint| add_secret_names(endpoint, &mut secrets));
         Ok(Model {
-            has_secret_endpoint: !secrets.is_empty(),
+            endpoint_secrets: secrets,
             address_label: labels::of_texts(call, model.get("endpoint"))?,
             provider,
             name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
+use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_llm::prices::Cost;
 use stave_llm::{
@@ -12,6 +13,7 @@ use stave_llm::{
     ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
+use stave_script::address::host_of;
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::evidence::Kept;
@@ -352,21 +354,28 @@ impl From<Failure> for ToolFault {
 
 fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
     let endpoint = model.endpoint.as_deref();
-    if let Some(reason) =
+    if let Some(mut reason) =
         endpoint.and_then(|endpoint| call.services.model_hosts.refusal(model.provider, endpoint))
     {
-        let reason = if model.has_secret_endpoint {
-            "the model's endpoint, of which a secret is a part, is at no host that the project names"
-                .to_owned()
-        } else {
-            reason
-        };
-        let message = format!("{reason}; list it under `[models] hosts` in stave.toml");
-        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, message));
+        if !model.endpoint_secrets.is_empty() {
+            reason.message =
+                "the model's endpoint, of which a secret is a part, is at no host that the project names"
+                    .to_owned();
+        }
+        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason.to_string()));
+    }
+    let host = endpoint.and_then(host_of);
+    for name in &model.endpoint_secrets {
+        if call.services.secrets.refusal(name, host.as_deref()).is_some() {
+            // The host may be the secret itself.
+            let refusal = call.services.secrets.refusal(name, None);
+            let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
+            return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, reason));
+        }
     }
     let mut target = Target::new(model.provider, &model.name);
     target.endpoint.clone_from(&model.endpoint);
-    target.api_key = call.services.secrets.provider_key(model.provider.as_str()).cloned();
+    target.api_key = call.services.secrets.provider_key(model.provider, endpoint).cloned();
     Ok(target)
 }
 

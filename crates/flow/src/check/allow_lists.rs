@@ -1,0 +1,98 @@
+//! Secrets, variables and hosts that the project lists. The run refuses the rest, so a flow that names it is not wrong but
+//! can not work here: findings are warnings.
+
+use std::collections::BTreeSet;
+
+use stave_diag::codes::project as codes;
+use stave_diag::codes::run::HOST_NOT_ALLOWED;
+use stave_diag::{Code, Diagnostic, Severity, Span};
+use stave_script::address::written_host;
+use stave_script::allow_list::{
+    AllowLists, Unlisted, model_host_refusal, secret_refusal, unlisted_secret, variable_refusal,
+};
+use stave_script::interpolation::{self, PathStep};
+
+use super::subject::Subject;
+use crate::model::{ContextSource, Model, Operation, Text, Transform};
+use crate::yaml::Tree;
+
+pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(lists) = &subject.options.allow else { return };
+    for node in subject.nodes() {
+        if let Some(operation) = node.transform.as_ref().and_then(Transform::operation) {
+            arguments(lists, operation, diagnostics);
+        }
+        let Some(prompt) = &node.prompt else { continue };
+        let fallback = prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
+        for model in prompt.model.iter().chain(fallback) {
+            endpoint(lists, model, diagnostics);
+        }
+    }
+    let context = subject.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
+    for source in context.iter().flat_map(|context| context.fields.values()) {
+        if let ContextSource::Environment(name) = &source.value {
+            let refusal = variable_refusal(&lists.variables, name);
+            diagnostics.extend(refusal.map(|found| warn(codes::UNLISTED_VARIABLE, source.span, found)));
+        }
+    }
+}
+
+/// The arguments of an operation: where its request goes, and the secrets that go along.
+fn arguments(lists: &AllowLists, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(args) = &operation.args else { return };
+    let is_request = operation.op.as_ref().is_some_and(|op| op.as_str().starts_with("http."));
+    let url = args.get("url").and_then(Tree::text).filter(|_| is_request);
+    let host = url.and_then(|url| written_host(url.as_str()));
+    if let (Some(url), Some(host), Some(listed)) = (url, &host, &lists.http_hosts)
+        && !listed.contains(host)
+    {
+        let refusal = Unlisted {
+            message: format!("host `{host}` is not in `http.allow`"),
+            help: format!("add \"{host}\" to `allow` in `[http]` of stave.toml"),
+        };
+        diagnostics.push(warn(HOST_NOT_ALLOWED, url.span, refusal));
+    }
+    let mut texts = Vec::new();
+    args.each_text(&mut |text| texts.push(text));
+    let mut told = BTreeSet::new();
+    for (name, span) in texts.into_iter().flat_map(secrets) {
+        diagnostics.extend(secret(lists, &name, host.as_deref(), span).filter(|_| told.insert(name)));
+    }
+}
+
+fn endpoint(lists: &AllowLists, model: &Model, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(endpoint) = &model.endpoint else { return };
+    let host = written_host(endpoint.as_str());
+    let own = model.provider.as_ref().and_then(|provider| lists.provider_hosts.get(provider.as_str()));
+    let refusal = host
+        .as_deref()
+        .and_then(|host| model_host_refusal(&lists.model_hosts, own.map(String::as_str), host));
+    diagnostics.extend(refusal.map(|found| warn(HOST_NOT_ALLOWED, endpoint.span, found)));
+    for (name, span) in secrets(endpoint) {
+        diagnostics.extend(secret(lists, &name, host.as_deref(), span));
+    }
+}
+
+/// What is wrong with a secret. Where only the run decides the host, only the run can refuse it.
+fn secret(lists: &AllowLists, name: &str, host: Option<&str>, span: Span) -> Option<Diagnostic> {
+    let refusal = match host {
+        Some(host) => secret_refusal(&lists.secrets, name, Some(host)),
+        None => unlisted_secret(&lists.secrets, name, None),
+    };
+    refusal.map(|found| warn(codes::UNLISTED_SECRET, span, found))
+}
+
+/// The names of `${secrets.NAME}` in a text, each with its place.
+fn secrets(text: &Text) -> Vec<(String, Span)> {
+    let Ok(parsed) = interpolation::parse(text.as_str()) else { return Vec::new() };
+    let named = parsed.placeholders().filter(|placeholder| placeholder.path.root == "secrets");
+    let named = named.filter_map(|placeholder| match placeholder.path.steps.as_slice() {
+        [(PathStep::Key(name), _)] => Some((name.clone(), text.at(placeholder.range.clone()))),
+        _ => None,
+    });
+    named.collect()
+}
+
+fn warn(code: Code, span: Span, found: Unlisted) -> Diagnostic {
+    Diagnostic::new(code, span, found.message).severity(Severity::Warning).help(found.help)
+}
