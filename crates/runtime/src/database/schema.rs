@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use stave_sqlite::Unprepared;
 
-use super::DatabaseError;
+use super::{DatabaseError, segments};
 
 const TABLES: &str = "
 CREATE TABLE document (
@@ -86,12 +86,24 @@ CREATE TABLE writable (probes INTEGER NOT NULL) STRICT;
 INSERT INTO writable VALUES (0);
 ";
 
+/// What version 4 added: what a run was asked for, so that the same request is known again; and how many commits the
+/// database has had and has lost.
+const STARTS_AND_COMMITS: &str = "
+ALTER TABLE run ADD COLUMN request_digest TEXT;
+CREATE TABLE commits (number INTEGER NOT NULL, lost INTEGER NOT NULL) STRICT;
+INSERT INTO commits VALUES (0, 0);
+";
+
+/// Version 5 added lists and texts that records refer to.
+const SCRIPTS: [&str; 5] = [TABLES, CACHED_RESULTS, DRIVERS, STARTS_AND_COMMITS, segments::TABLES];
+
+/// The version of this program's tables.
+pub(super) const VERSION: i64 = SCRIPTS.len() as i64;
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
-    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS, DRIVERS]).map_err(|unprepared| {
-        match unprepared {
-            Unprepared::Sqlite(error) => error.into(),
-            Unprepared::Version { found, known } => DatabaseError::Version { found, known },
-        }
+    stave_sqlite::prepare(connection, &SCRIPTS).map_err(|unprepared| match unprepared {
+        Unprepared::Sqlite(error) => error.into(),
+        Unprepared::Version { found, known } => DatabaseError::Version { found, known },
     })
 }

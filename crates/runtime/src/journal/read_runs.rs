@@ -13,7 +13,7 @@ use stave_exec::{Acceptance, Document};
 use super::{
     CallRecord, Decision, JournalError, Question, RunFilter, RunStatus, RunSummary, StoredRun, codec,
 };
-use crate::database::{Database, Liveness};
+use crate::database::{Database, Liveness, segments};
 
 const SUMMARY: &str =
     "SELECT run.id, run.flow, run.status, run.started_at, run.ended_at, run.replay_of, run.owner,
@@ -121,32 +121,44 @@ pub(super) fn stored(
     database: &Database,
 ) -> Result<StoredRun, JournalError> {
     let summary = summary_of(connection, run, database)?;
-    type Columns = (String, String, String, bool, Option<String>, Option<String>, i64);
-    let (hash, text, request, had_auth, result, idle, used): Columns = connection
+    type Columns =
+        (String, String, String, bool, Option<String>, Option<String>, i64, Option<String>, Option<String>);
+    let (hash, text, request, had_auth, result, idle, used, digest, parts): Columns = connection
         .prepare_cached(
             "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle,
-                 run.used
+                 run.used, run.request_digest, run.result_segments
              FROM run JOIN document ON document.hash = run.document WHERE run.id = ?1",
         )?
         .query_row(params![run], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            let (hash, text, request, had_auth) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            let (result, idle, used) = (row.get(4)?, row.get(5)?, row.get(6)?);
+            Ok((hash, text, request, had_auth, result, idle, used, row.get(7)?, row.get(8)?))
         })?;
-    let mut statement =
-        connection.prepare_cached("SELECT node, record FROM step WHERE run = ?1 ORDER BY number")?;
+    let mut statement = connection
+        .prepare_cached("SELECT node, record, segments FROM step WHERE run = ?1 ORDER BY number")?;
     let mut rows = statement.query(params![run])?;
     let mut steps = Vec::new();
     while let Some(row) = rows.next()? {
         let node: String = row.get(0)?;
-        steps.push(codec::decode_step(&node, &row.get::<_, String>(1)?)?);
+        let (text, references): (String, Option<String>) = (row.get(1)?, row.get(2)?);
+        let record = segments::unfold(connection, &text, references.as_deref())?;
+        steps.push(codec::step_of(&node, &record)?);
     }
     let (calls, decisions) = (calls(connection, run, None)?, decisions(connection, run)?);
     let questions = calls.iter().filter_map(Question::of_call).collect();
     Ok(StoredRun {
-        ending: result.map(|result| codec::decode_ending(summary.status, &result)).transpose()?.flatten(),
+        ending: match result {
+            Some(text) => {
+                let result = segments::unfold(connection, &text, parts.as_deref())?;
+                codec::ending_of(summary.status, result)?
+            }
+            None => None,
+        },
         summary,
         document: Arc::new(document(&text)?),
         document_hash: hash,
         request: parse(&request)?,
+        digest,
         had_auth,
         steps,
         calls,
