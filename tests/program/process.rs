@@ -132,12 +132,25 @@ impl Stave {
         self
     }
 
+    /// The same call in a process that permissions hold for, also when the tests run as root.
+    #[cfg(unix)]
+    pub(crate) fn without_overrides(self) -> Self {
+        let script = "[ \"$(id -u)\" = 0 ] || exec \"$0\" \"$@\"; \
+            exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"";
+        self.through(script)
+    }
+
     /// The same call in a process that may write no file beyond this many bytes, as on a disk that is full.
     #[cfg(unix)]
-    pub(crate) fn with_largest_file(mut self, bytes: usize) -> Self {
-        let call = self.command.as_std();
+    pub(crate) fn with_largest_file(self, bytes: usize) -> Self {
         // A shell counts blocks of 512 bytes.
-        let script = format!("ulimit -f {} && exec \"$0\" \"$@\"", bytes / 512);
+        self.through(&format!("ulimit -f {} && exec \"$0\" \"$@\"", bytes / 512))
+    }
+
+    /// The same call by a shell.
+    #[cfg(unix)]
+    fn through(mut self, script: &str) -> Self {
+        let call = self.command.as_std();
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script).arg(call.get_program()).args(call.get_args());
         command.env_clear().kill_on_drop(true).stdout(Stdio::piped()).stderr(Stdio::piped());

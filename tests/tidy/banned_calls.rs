@@ -121,6 +121,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "the last sending is given up after a bound, so nothing may wait for its thread",
     },
     Exception {
+        path: "crates/runtime/src/database/mark.rs",
+        what: &[Ambient::Files],
+        reason: "a count of commits beside the database shows that its log was lost",
+    },
+    Exception {
         path: "crates/runtime/src/database/lease.rs",
         what: &[Ambient::Files, Ambient::Spawning],
         reason: "a lock file beside the database tells other processes which runs are being worked on, and a thread that its owner joins puts it back",

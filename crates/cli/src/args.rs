@@ -144,6 +144,7 @@ Examples:
   stave run flows/support.yaml --input request.json --record recordings/support.yaml
 
 A run whose process dies can be resumed: `stave runs resume RUN`.
+A command that may be repeated takes --idempotency-key, so that it runs once.
 Secrets such as OPENAI_API_KEY come from the environment.")]
 pub(crate) struct Run {
     /// The flow (.yaml), the workflow (.wdl), or an exec document (.json)
@@ -163,6 +164,12 @@ pub(crate) struct Run {
     /// Keep nothing of the run, so that it can not be resumed
     #[arg(long)]
     pub(crate) ephemeral: bool,
+    /// The id of the run: the same request again shows that run, another request is refused
+    #[arg(long, value_name = "ID", conflicts_with = "ephemeral")]
+    pub(crate) run_id: Option<String>,
+    /// A name for this request and its flow: the same request again shows its runs, another one is refused
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["run_id", "ephemeral"])]
+    pub(crate) idempotency_key: Option<String>,
     /// Answer model calls from this recording instead of asking a model
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,

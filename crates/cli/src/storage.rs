@@ -11,6 +11,7 @@ use stave_runtime::database::Database;
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::{MemoryStore, SqliteStore, StateStore, StateStores};
 use stave_stores::{AddressError, Mysql, MysqlState, RedisState};
+use tempfile::TempDir;
 
 use crate::exit::Stop;
 use crate::files;
@@ -111,8 +112,55 @@ pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
     })?;
     let path = folder.join(DATABASE);
     files::prepare_database(&path)?;
-    Database::open(&path, &RandomIds.uuid())
-        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
+    let database = Database::open(&path, &RandomIds.uuid())
+        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))?;
+    warn_of_loss(&path, &database);
+    Ok(database)
+}
+
+/// The database in a folder for those who only look, with the copy that it was read from if there is one. On a disk or
+/// in a folder that can't be written, nothing is made there: a database whose log is empty is read as it is, any
+/// other one is copied to the folder for temporary files first.
+pub(crate) fn database_to_read(folder: &Path) -> Result<(Arc<Database>, Option<TempDir>), Stop> {
+    let path = folder.join(DATABASE);
+    if files::is_writable(folder) && files::is_writable(&path) {
+        return Ok((database(folder)?, None));
+    }
+    let fail =
+        |error: &dyn std::fmt::Display| Stop::internal(format!("{} can't be read: {error}", path.display()));
+    let log = folder.join(format!("{DATABASE}-wal"));
+    let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
+    if log_bytes == 0
+        && let Ok(database) = Database::open_immutable(&path, &RandomIds.uuid())
+    {
+        warn_of_loss(&path, &database);
+        return Ok((database, None));
+    }
+    let copy = tempfile::tempdir().map_err(|error| fail(&error))?;
+    for file in [&path, &log] {
+        if let Some(name) = file.file_name().filter(|_| file.is_file()) {
+            let copied = copy.path().join(name);
+            std::fs::copy(file, &copied)
+                .and_then(|_| files::make_writable(&copied))
+                .map_err(|error| fail(&error))?;
+        }
+    }
+    let copied = copy.path().join(DATABASE);
+    let database = Database::open_copy(&copied, &path, &RandomIds.uuid()).map_err(|error| fail(&error))?;
+    warn_of_loss(&path, &database);
+    Ok((database, Some(copy)))
+}
+
+/// Says that commits are missing from a database.
+fn warn_of_loss(path: &Path, database: &Database) {
+    let lost = database.lost_commits();
+    if lost > 0 {
+        terminal::warn_once(&format!(
+            "{lost} commits are missing from {}: its log (-wal) was deleted or cut off, or an older copy was put in its \
+             place; runs and steps may be missing. `stave runs gc --accept-loss` ends this warning",
+            path.display()
+        ));
+    }
 }
 
 /// The stores that the sessions of a document need, around the project's own.

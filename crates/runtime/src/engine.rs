@@ -23,6 +23,7 @@ use crate::plan::Plan;
 use crate::report::RunReport;
 use crate::request;
 use crate::run::{Decisions, Run};
+use crate::run_identity::RunIdentity;
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
@@ -46,9 +47,12 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
 
     /// Begins a run, which is written down when this returns. What is handed back has to be awaited: an
     /// engine may drive the run there.
+    ///
+    /// A run that is there already is an error: [`JournalError::Started`] when it was asked for by the same request,
+    /// [`JournalError::Exists`] otherwise.
     async fn begin(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError>;
@@ -57,11 +61,11 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
     /// awaited. An engine that has no queue begins the run.
     async fn enqueue(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        self.begin(run_id, document, request).await
+        self.begin(run, document, request).await
     }
 
     /// Goes on with a run that was interrupted or waited. Steps that have a result are not repeated.
@@ -102,7 +106,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         document: Arc<Document>,
         request: &Value,
     ) -> Result<RunReport, JournalError> {
-        self.begin(run_id, document, request).await?.await
+        self.begin(run_id.into(), document, request).await?.await
     }
 
     /// Goes on with a run until its end, or until it waits for a person.
@@ -340,7 +344,7 @@ impl EmbeddedEngine {
     /// Writes a run down that starts with this request.
     async fn write_down(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: &Arc<Document>,
         request: &Value,
         is_queued: bool,
@@ -348,7 +352,8 @@ impl EmbeddedEngine {
         let times = Times::now(self.services.clock.now());
         let (stored, had_auth) = request::without_auth(request);
         let run = NewRun {
-            id: run_id.to_owned(),
+            id: run.id.to_owned(),
+            digest: run.digest.map(str::to_owned),
             document: Arc::clone(document),
             request: stored,
             had_auth,
@@ -372,25 +377,25 @@ impl Engine for EmbeddedEngine {
 
     async fn begin(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        let (driver, times) = self.write_down(run_id, &document, request, false).await?;
+        let (driver, times) = self.write_down(run, &document, request, false).await?;
         let known = self.foreseen();
-        Ok(self.begun(driver, run_id, document, request.clone(), times, known))
+        Ok(self.begun(driver, run.id, document, request.clone(), times, known))
     }
 
     async fn enqueue(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
-        let (driver, times) = self.write_down(run_id, &document, request, true).await?;
+        let (driver, times) = self.write_down(run, &document, request, true).await?;
         let known = self.foreseen();
-        let (services, id) = (self.services.clone(), run_id.to_owned());
-        let driven = self.begun(driver, run_id, document, request.clone(), times, known);
+        let (services, id) = (self.services.clone(), run.id.to_owned());
+        let driven = self.begun(driver, run.id, document, request.clone(), times, known);
         Ok(Box::pin(async move {
             services.journal.start(&id, services.clock.now()).await?;
             driven.await
@@ -429,6 +434,7 @@ impl Engine for EmbeddedEngine {
         let steps = kept_steps(&plan, &original, stored.steps, from)?;
         let run = NewRun {
             id: run_id.to_owned(),
+            digest: None,
             document: Arc::clone(&stored.document),
             request: stored.request,
             had_auth: stored.had_auth,

@@ -23,6 +23,8 @@ const SHORT: Duration = Duration::from_secs(60);
 /// How long one try of a call may take that waits for a run. The run goes on whatever becomes of the call.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 const QUERY: &str = "/query";
+/// What Restate answers to a call that it has already.
+const KNOWN: &str = "PreviouslyAccepted";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Where Restate is. Several addresses are those of the nodes of one cluster.
@@ -30,6 +32,14 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub struct Addresses {
     pub admin: Vec<String>,
     pub ingress: Vec<String>,
+}
+
+/// A call that Restate has.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) invocation: String,
+    /// Whether Restate had it before.
+    pub(crate) is_known: bool,
 }
 
 /// Calls Restate.
@@ -130,7 +140,7 @@ impl Client {
         json(&self.call_bytes(service, key, handler, Bytes::new()).await?)
     }
 
-    /// Hands a call over, which is durable when this returns. Gives the id of its invocation. Calls with the same
+    /// Hands a call over, which is durable when this returns. Calls with the same
     /// key for what is done once are one call.
     pub(crate) async fn send(
         &self,
@@ -139,15 +149,17 @@ impl Client {
         handler: &str,
         body: &Value,
         once: Option<&str>,
-    ) -> Result<String, ScaleError> {
+    ) -> Result<Sent, ScaleError> {
         let path = format!("/{service}/{}/{handler}/send", in_path(key));
         let mut asked = Asked::json(Method::POST, &path, body);
         if let Some(once) = once.and_then(|once| HeaderValue::from_str(once).ok()) {
             asked.headers.insert(IDEMPOTENCY_KEY, once);
         }
         let answer = json(&self.ask(asked).await?)?;
-        let id = answer.get("invocationId").and_then(Value::as_str);
-        id.map(str::to_owned).ok_or_else(|| ScaleError::Damaged("a call has no id".to_owned()))
+        let text = |member: &str| answer.get(member).and_then(Value::as_str);
+        let invocation = text("invocationId").map(str::to_owned);
+        let invocation = invocation.ok_or_else(|| ScaleError::Damaged("a call has no id".to_owned()))?;
+        Ok(Sent { invocation, is_known: text("status") == Some(KNOWN) })
     }
 
     /// Waits for the end of a workflow and gives what it came to.

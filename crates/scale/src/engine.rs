@@ -10,7 +10,7 @@ use stave_exec::dataflow::NodeData;
 use stave_runtime::interpreter::kept_steps;
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StepRecord, StoredRun, Times, codec};
 use stave_runtime::state::StateStore;
-use stave_runtime::{Begun, Engine, Limits, RunReport, without_auth};
+use stave_runtime::{Begun, Engine, Limits, RunIdentity, RunReport, without_auth};
 
 use crate::client::Client;
 use crate::error::ScaleError;
@@ -39,6 +39,7 @@ struct Beginning {
     /// Those of a run that began elsewhere; it begins now when absent.
     times: Option<Times>,
     replay_of: Option<String>,
+    digest: Option<String>,
     known: Vec<StepRecord>,
     decisions: HashMap<String, Decision>,
 }
@@ -63,10 +64,12 @@ impl RestateEngine {
         let beginning = Beginning {
             times: Some(stored.times()),
             replay_of: stored.summary.replay_of,
+            digest: stored.digest,
             known: stored.steps,
             decisions: stored.decisions.into_iter().collect(),
         };
-        self.hand_over(&stored.summary.id, &stored.document, &stored.request, beginning).await
+        self.hand_over(&stored.summary.id, &stored.document, &stored.request, beginning).await?;
+        Ok(())
     }
 
     /// Where runs of the project remember things.
@@ -76,16 +79,16 @@ impl RestateEngine {
     }
 
     /// Hands a run to Restate, which has it when this returns. Handing the same run over twice is handing it over
-    /// once.
+    /// once; `true` says that Restate had it before.
     async fn hand_over(
         &self,
         run_id: &str,
         document: &Arc<Document>,
         request: &Value,
         beginning: Beginning,
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         let (client, store, project) = (self.client(), self.store(), &self.runs.project);
-        let Beginning { times, replay_of, known, decisions } = beginning;
+        let Beginning { times, replay_of, digest, known, decisions } = beginning;
         let known = if known.is_empty() { None } else { Some(records_text(&known)) };
         let known = match known {
             Some(known) => Some(store.pack(project, run_id, known).await?),
@@ -97,18 +100,26 @@ impl RestateEngine {
             request: store.pack(project, run_id, request.to_string()).await?,
             times: times.unwrap_or_else(|| Times::now(self.clock.now())),
             replay_of,
+            digest,
             known,
             decisions,
             parallel_steps: self.limits.parallel_steps,
         };
         let key = project.run(run_id);
         let sent = client.send(RUN, &key, "run", &start.to_value(), None).await?;
+        // Restate has one workflow per id. What started it decides whether this is the same request.
+        if sent.is_known && start.digest.is_some() {
+            let (stored, _) = self.runs.stored(run_id).await?;
+            if stored.digest != start.digest {
+                return Err(JournalError::Exists(run_id.to_owned()));
+            }
+        }
         if let Some(session) = session(document, request) {
-            let asked = Value::from_iter([("run", key.as_str()), ("invocation", &sent)]);
+            let asked = Value::from_iter([("run", key.as_str()), ("invocation", &sent.invocation)]);
             let session = project.session(&document.flow.name, session);
             client.send(SESSION, &session, "turn", &asked, Some(run_id)).await?;
         }
-        Ok(())
+        Ok(sent.is_known)
     }
 
     /// The future of a run's next rest: its end, or a wait for a person.
@@ -151,16 +162,21 @@ impl Engine for RestateEngine {
 
     async fn begin(
         &self,
-        run_id: &str,
+        run: RunIdentity<'_>,
         document: Arc<Document>,
         request: &Value,
     ) -> Result<Begun, JournalError> {
+        let run_id = run.id;
         let (request, had_auth) = without_auth(request);
         if had_auth {
             return Err(JournalError::AuthRefused(run_id.to_owned()));
         }
-        let beginning = Beginning { decisions: self.decided.clone(), ..Beginning::default() };
-        self.hand_over(run_id, &document, &request, beginning).await?;
+        let digest = run.digest.map(str::to_owned);
+        let beginning = Beginning { digest, decisions: self.decided.clone(), ..Beginning::default() };
+        let is_known = self.hand_over(run_id, &document, &request, beginning).await?;
+        if is_known && run.digest.is_some() {
+            return Err(JournalError::Started(run_id.to_owned()));
+        }
         Ok(self.rest(run_id, &document, 0))
     }
 
@@ -189,8 +205,13 @@ impl Engine for RestateEngine {
         let times = Times { started_at: self.clock.now(), ..stored.times() };
         let original = stored.summary.id;
         let known = kept_steps(&stored.document, &original, stored.steps, from)?;
-        let beginning =
-            Beginning { times: Some(times), replay_of: Some(original), known, decisions: HashMap::new() };
+        let beginning = Beginning {
+            times: Some(times),
+            replay_of: Some(original),
+            digest: None,
+            known,
+            decisions: HashMap::new(),
+        };
         self.hand_over(run_id, &stored.document, &stored.request, beginning).await?;
         Ok(self.rest(run_id, &stored.document, 0))
     }

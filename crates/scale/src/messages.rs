@@ -21,6 +21,8 @@ pub(crate) struct Start {
     pub(crate) request: Packed,
     pub(crate) times: Times,
     pub(crate) replay_of: Option<String>,
+    /// What was asked, when the same run may be asked for again.
+    pub(crate) digest: Option<String>,
     /// The results that it begins with: a list of records.
     pub(crate) known: Option<Packed>,
     pub(crate) decisions: HashMap<String, Decision>,
@@ -70,6 +72,7 @@ impl Start {
             ("started_at", self.times.started_at.to_string().into()),
             ("arrived_at", self.times.arrived_at.to_string().into()),
             ("replay_of", self.replay_of.clone().into()),
+            ("digest", self.digest.clone().into()),
             ("known", self.known.as_ref().map_or(Value::Null, Packed::to_value)),
             ("decisions", decisions_value(&self.decisions)),
             ("parallel_steps", self.parallel_steps.into()),
@@ -83,6 +86,7 @@ impl Start {
             request: packed(value, "request")?,
             times: times(value)?,
             replay_of: value.get("replay_of").and_then(Value::as_str).map(str::to_owned),
+            digest: value.get("digest").and_then(Value::as_str).map(str::to_owned),
             known: value.get("known").and_then(Packed::of_value),
             decisions: decisions_of(value.get("decisions"))?,
             parallel_steps: count(value, "parallel_steps")?.try_into().unwrap_or(usize::MAX),

@@ -138,6 +138,7 @@ impl RestateRuns {
             document_hash: document.fingerprint(),
             document: Arc::new(document),
             request,
+            digest: head.digest,
             had_auth: false,
             arrived_at: head.times.arrived_at,
             steps,
@@ -221,7 +222,8 @@ impl Runs for RestateRuns {
         let key = key.trim_end_matches("\"]");
         let query = format!(
             "SELECT DISTINCT target_service_key FROM sys_invocation WHERE target_service_name = '{RUN}' \
-             AND target_handler_name = 'run' AND starts_with(target_service_key, '{}') LIMIT 2",
+             AND target_handler_name = 'run' AND starts_with(target_service_key, '{}') \
+             ORDER BY target_service_key LIMIT 2",
             in_query(key)
         );
         let rows = self.client.query(&query).await?;
@@ -230,6 +232,8 @@ impl Runs for RestateRuns {
             .filter_map(|row| self.project.run_of(row.get("target_service_key")?.as_str()?))
             .collect();
         match found.as_slice() {
+            // An id that a client chose may be the beginning of another one, and comes before it.
+            [found, ..] if found == beginning => Ok(found.clone()),
             [sole] => Ok(sole.clone()),
             _ => Err(JournalError::UnknownRun(beginning.to_owned())),
         }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream;
 use hyper::StatusCode;
 use stave_canon::Value;
+use stave_runtime::run_identity::StartName;
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Kind, RunReport};
 
 use crate::catalog::Model;
 use crate::problem::Problem;
 use crate::server::Shared;
+use crate::start::{Once, once_each};
 
 /// How many requests of one batch run side by side, so that one client leaves room for the others.
 const SIDE_BY_SIDE: usize = 16;
@@ -23,8 +26,9 @@ impl Shared {
         model: &Arc<Model>,
         request: Value,
         parent: Option<TraceParent>,
+        once: Option<Once>,
     ) -> Result<RunReport, Problem> {
-        let started = self.start(model, request, parent).await?;
+        let started = self.start_once(model, request, parent, once).await?;
         self.wait(&model.archive, started).await
     }
 
@@ -34,6 +38,7 @@ impl Shared {
         model: &Arc<Model>,
         requests: Vec<Value>,
         parent: Option<TraceParent>,
+        name: Option<&StartName>,
     ) -> Result<Vec<Result<RunReport, Problem>>, Problem> {
         let most = self.limits().batch;
         if requests.len() > most {
@@ -41,7 +46,19 @@ impl Shared {
                 format!("{} requests are more than the {most} that a batch may have", requests.len());
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", detail));
         }
-        let runs = requests.into_iter().map(|request| self.run(model, request, parent));
+        let mut starts = requests.iter().cloned().zip(once_each(name, model, &requests)?);
+        let mut runs: Vec<BoxFuture<'_, Result<RunReport, Problem>>> = Vec::with_capacity(requests.len());
+        // The first start of a named batch says whether the batch is new, known or another one. Until then nothing of
+        // it begins.
+        if name.is_some()
+            && let Some((request, once)) = starts.next()
+        {
+            let started = self.start_once(model, request, parent, once).await?;
+            runs.push(Box::pin(self.wait(&model.archive, started)));
+        }
+        for (request, once) in starts {
+            runs.push(Box::pin(self.run(model, request, parent, once)));
+        }
         Ok(stream::iter(runs).buffered(SIDE_BY_SIDE).collect().await)
     }
 }

@@ -29,6 +29,7 @@ mod roles;
 mod route;
 mod runs;
 mod server;
+mod start;
 mod studio;
 mod tensor;
 

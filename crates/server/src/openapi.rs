@@ -96,7 +96,8 @@ const SCHEMAS: &str = r##"{
   "Object": {"type": "object"},
   "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {"type": "string"}}}},
   "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"type": "object"}}}},
-  "StartRun": {"type": "object", "required": ["flow"], "properties": {"flow": {"type": "string"}, "input": {"type": "object"}}},
+  "StartRun": {"type": "object", "required": ["flow"], "properties": {"flow": {"type": "string"}, "input": {"type": "object"}, "id": false,
+    "run_id": {"type": "string", "pattern": "^(?!key_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "description": "the id of the run: the same request again is the same run"}}},
   "Resume": {"type": "object", "properties": {"auth": {"type": "object"}, "force": {"type": "boolean"}}},
   "Replay": {"type": "object", "properties": {"node": {"type": ["string", "null"]}, "auth": {"type": "object"}}},
   "Decision": {"type": "object", "required": ["approved"], "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "digest": {"type": "string", "description": "the digest of the question that is decided, as the run's `asks` has it"}, "auth": {"type": "object"}}},
@@ -139,12 +140,13 @@ pub(crate) fn document(call: &Call<'_>) -> Value {
         add(&format!("/v1/models/{name}"), "get", show("v1Model"));
         add(&format!("/v2/models/{name}"), "get", show("v2Model"));
         add(&format!("/v2/models/{name}/ready"), "get", show("v2ModelReady"));
-        let predict = operation(&each("predict"), &about("Runs"), Vec::new(), Some(body), "Any", false);
+        let key = vec![idempotency_key()];
+        let predict = operation(&each("predict"), &about("Runs"), key.clone(), Some(body), "Any", false);
         add(&format!("/v1/models/{name}:predict"), "post", predict);
         let infer = operation(
             &each("infer"),
             &about("Runs"),
-            Vec::new(),
+            key,
             Some(reference("InferRequest")),
             "InferResponse",
             false,
@@ -221,15 +223,21 @@ fn content(media: &str, schema: Option<Value>) -> Value {
     Value::from_iter([(media, described)])
 }
 
+fn parameter(name: &str, place: &str, schema: &str) -> Value {
+    Value::from_iter([
+        ("name", Value::from(name)),
+        ("in", place.into()),
+        ("required", (place == "path").into()),
+        ("schema", stave_canon::parse(schema).unwrap_or_default()),
+    ])
+}
+
+/// The key that lets a request be sent again.
+fn idempotency_key() -> Value {
+    parameter("idempotency-key", "header", r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#)
+}
+
 fn parameters(operation: &Operation) -> Vec<Value> {
-    let parameter = |name: &str, place: &str, schema: &str| {
-        Value::from_iter([
-            ("name", Value::from(name)),
-            ("in", place.into()),
-            ("required", (place == "path").into()),
-            ("schema", stave_canon::parse(schema).unwrap_or_default()),
-        ])
-    };
     let mut parameters = Vec::new();
     for name in ["run", "node"] {
         if operation.path.contains(&format!("{{{name}}}")) {
@@ -247,7 +255,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
                 r#"{"type": "integer", "minimum": 1, "maximum": 1000}"#,
             ));
         }
-        "startRun" => parameters.push(parameter("wait", "query", r#"{"type": "boolean"}"#)),
+        "startRun" => {
+            parameters.push(parameter("wait", "query", r#"{"type": "boolean"}"#));
+            parameters.push(idempotency_key());
+        }
         "events" => parameters.push(parameter("last-event-id", "header", r#"{"type": "string"}"#)),
         _ => {}
     }

@@ -76,7 +76,7 @@ impl Problem {
             JournalError::NoSuchNode { .. } => (StatusCode::NOT_FOUND, "not-found"),
             JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
             JournalError::Busy(_) | JournalError::Lost(_) => (StatusCode::CONFLICT, "run-busy"),
-            JournalError::Exists(_) => (StatusCode::CONFLICT, "run-exists"),
+            JournalError::Exists(_) | JournalError::Started(_) => (StatusCode::CONFLICT, "run-exists"),
             JournalError::Quarantined(_) => (StatusCode::CONFLICT, "run-quarantined"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
             JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),

@@ -5,14 +5,15 @@ use std::sync::{Arc, PoisonError};
 use hyper::StatusCode;
 use stave_canon::Value;
 use stave_listen::{Asked, Turn};
-use stave_runtime::journal::{JournalError, StoredRun};
+use stave_runtime::journal::{JournalError, RunStatus, StoredRun};
 use stave_runtime::trace::TraceParent;
-use stave_runtime::{Begun, Engine, Kind, RunReport};
+use stave_runtime::{Begun, Engine, Kind, RunIdentity, RunReport};
 use tokio::sync::{oneshot, watch};
 
 use crate::catalog::{Archive, Model};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
+use crate::start::Once;
 
 /// What goes with a run until it ends.
 struct Task {
@@ -26,8 +27,26 @@ struct Task {
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) run_id: String,
+    pub(crate) done: Done,
+}
+
+/// How the end of a run is learned.
+#[derive(Debug)]
+pub(crate) enum Done {
     /// Comes when the run ends or waits; never, when this process ends first.
-    pub(crate) done: oneshot::Receiver<Result<RunReport, JournalError>>,
+    Here(oneshot::Receiver<Result<RunReport, JournalError>>),
+    /// Another request began it, perhaps in another process. How it stood when it was looked for.
+    Elsewhere(RunStatus),
+}
+
+impl Started {
+    /// Where the run stands, in one word.
+    pub(crate) fn word(&self) -> &'static str {
+        match &self.done {
+            Done::Here(_) => "running",
+            Done::Elsewhere(status) => status.word(),
+        }
+    }
 }
 
 impl Shared {
@@ -39,21 +58,39 @@ impl Shared {
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
+        self.begin(model, request, parent, None).await
+    }
+
+    /// The same for a start that has a name; an error when there is a run of that name.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        model: &Arc<Model>,
+        request: Value,
+        parent: Option<TraceParent>,
+        once: Option<Once>,
+    ) -> Result<Started, Problem> {
         if let Some((code, reason)) = &model.refused {
             return Err(Problem::new(StatusCode::FORBIDDEN, code, reason));
         }
         let turn = self.turn_or_place(&model.archive.tenant)?;
-        let run_id = model.engine.new_run_id();
+        let run_id = match &once {
+            Some(once) => once.identity().id.to_owned(),
+            None => model.engine.new_run_id(),
+        };
         let traced = parent.and_then(|parent| model.engine.below(parent));
         let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
         let document = Arc::clone(&model.document);
         let id = run_id.clone();
         let is_queued = matches!(turn, Asked::Place(_));
         let begin = async move {
+            let run = match &once {
+                Some(once) => once.identity(),
+                None => RunIdentity::from(id.as_str()),
+            };
             if is_queued {
-                engine.enqueue(&id, document, &request).await
+                engine.enqueue(run, document, &request).await
             } else {
-                engine.begin(&id, document, &request).await
+                engine.begin(run, document, &request).await
             }
         };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
@@ -134,8 +171,13 @@ impl Shared {
         let running = async move {
             match begin.await {
                 Err(error) => {
+                    // The events of the run that is there are not this task's to close.
+                    let is_other = matches!(error, JournalError::Started(_) | JournalError::Exists(_));
                     // Whoever asked may be gone.
                     let _ = begun.send(Err(error));
+                    if is_other {
+                        return;
+                    }
                 }
                 Ok(mut work) => {
                     let _ = begun.send(Ok(()));
@@ -166,7 +208,7 @@ impl Shared {
             runs.spawn(running);
         }
         match has_begun.await {
-            Ok(Ok(())) => Ok(Started { run_id, done }),
+            Ok(Ok(())) => Ok(Started { run_id, done: Done::Here(done) }),
             Ok(Err(error)) => Err(Problem::journal(&error).of_run(&run_id)),
             Err(_) => {
                 let detail = "the server ended before the run began";
@@ -190,7 +232,11 @@ impl Shared {
     /// to end.
     pub(crate) async fn wait(&self, archive: &Archive, started: Started) -> Result<RunReport, Problem> {
         let limit = self.limits().request;
-        match tokio::time::timeout(limit, started.done).await {
+        let done = match started.done {
+            Done::Here(done) => done,
+            Done::Elsewhere(_) => return self.wait_elsewhere(archive, &started.run_id).await,
+        };
+        match tokio::time::timeout(limit, done).await {
             Ok(Ok(Ok(report))) => Ok(report),
             Ok(Ok(Err(error))) => Err(Problem::journal(&error).of_run(&started.run_id)),
             Ok(Err(_)) => {

@@ -151,6 +151,12 @@ impl Server {
         runs.spawn(async move { shared.resume_interrupted().await });
     }
 
+    /// How many runs go on or wait for their turn.
+    #[must_use]
+    pub fn in_progress(&self) -> usize {
+        self.0.in_progress()
+    }
+
     /// Answers on a socket until `end` comes. Then no connection and no run is taken any more, and those that
     /// are there are waited for within their bound. Gives the number of runs that were left; the journal has
     /// them, and they can be resumed.

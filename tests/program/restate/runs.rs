@@ -183,6 +183,37 @@ async fn people_decide_and_runs_are_watched_cancelled_and_replayed_as_on_the_emb
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_starts_under_one_name_are_one_workflow_and_another_request_is_a_conflict() {
+    let folder = project();
+    let page = r#"{"method": "GET", "path": "/slow", "delay_ms": 300, "json": {"ok": true}, "times": 99}"#;
+    let host = HostScript::new(&[stave_canon::parse(page).unwrap()]);
+    let server = host.serve().await;
+    folder.write("flows/caller.yaml", caller(server.port));
+    let world = World::start(folder).await;
+    let port = world.served.port;
+    let headers = [("content-type", "application/json"), ("idempotency-key", "k")];
+    let body = r#"{"flow": "caller", "input": {"page": "slow"}}"#;
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        asked.spawn(async move { ask(port, "POST", "/runs?wait=true", &headers, None, Some(body)).await });
+    }
+    let answers = asked.join_all().await;
+    let runs: std::collections::BTreeSet<String> = answers
+        .into_iter()
+        .map(|answer| text(&answer.is(200).json(), "run_id").unwrap().to_owned())
+        .collect();
+    assert_eq!((runs.len(), host.log.lock().calls.len()), (1, 1));
+    let other = body.replace("slow", "other");
+    ask(port, "POST", "/runs", &headers, None, Some(&other)).await.problem(409, "idempotency-conflict");
+    let named = r#"{"run_id": "order-1", "flow": "caller", "input": {"page": "slow"}}"#;
+    for _ in 0..2 {
+        world.served.post("/runs?wait=true", named).await.is(200);
+    }
+    world.served.post("/runs", &named.replace("slow", "other")).await.problem(409, "run-exists");
+    assert_eq!(host.log.lock().calls.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_of_a_session_come_in_order_and_large_values_are_kept_once() {
     let folder = Folder::new();
     folder.write("stave.toml", "[project]\nrepo = \"turns\"\n");

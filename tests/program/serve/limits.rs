@@ -72,6 +72,28 @@ async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_second_signal_ends_the_server_at_once_and_its_runs_are_recorded_as_interrupted() {
+    let folder = project();
+    let (server, script) = slow_host(60_000).await;
+    folder.write("flows/caller.yaml", caller(server.port).replace("timeout_ms: 3000", "timeout_ms: 60000"));
+    let mut served = Served::start(&folder, &[]).await;
+    let begun = served.post("/runs", r#"{"flow": "caller", "input": {"page": "slow"}}"#).await.is(202).json();
+    let run = text(&begun, "run_id").unwrap().to_owned();
+    called(&script).await;
+    served.process.terminate();
+    served.process.wait_for_stderr("ending").await;
+    let ended = served.end().await.exits(1);
+    assert!(ended.stderr.contains("asked to end again"), "{}", ended.stderr);
+    // Given back by the server itself, so that the run is not taken for one that brought it down.
+    let database = rusqlite::Connection::open(folder.path().join(".stave/stave.sqlite")).unwrap();
+    let row = database.query_row("SELECT status, crashes FROM run WHERE id = ?1", [&run], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+    });
+    assert_eq!(row.unwrap(), ("interrupted".to_owned(), 0));
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_run_that_takes_too_long_at_the_end_is_left_to_be_resumed() {
     let folder = project();
     let (server, _script) = slow_host(2500).await;

@@ -14,7 +14,9 @@ mod roles;
 mod runs;
 pub(crate) mod sample;
 mod schemathesis;
+mod sessions;
 mod shares;
+mod starts;
 
 pub(crate) use client::{Answer, Served};
 pub(crate) use sample::{careful, echo, project};

@@ -1,5 +1,7 @@
 //! `stave run`: a flow on one or several requests.
 
+mod once;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use stave_lower::{ExecSettings, flow_to_exec, hold_to_contracts};
 use stave_runtime::journal::JournalError;
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
+use self::once::Once;
 use super::check::is_exec_document;
 use super::system::documents;
 use crate::admission::{Entrant, admit};
@@ -186,8 +189,11 @@ async fn run_all(
 ) -> Result<Exit, Stop> {
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     let models = models(arguments, project);
+    let name = once::name(arguments, requests.len())?;
     let storage = storage::storage(project, &document, &state_dir, arguments.ephemeral)?;
     retain(project, &state_dir, arguments.ephemeral).await?;
+    let kept = storage.database.as_ref().map(|database| storage::journal(project, database));
+    let once = name.zip(kept).map(|(name, journal)| Once::new(name, project, &document, requests, journal));
     let (mut services, recorder) = services::build(project, &document, storage, &models)?;
     let tracing = Tracing::of(project);
     services.tracer = tracing.tracer();
@@ -205,13 +211,18 @@ async fn run_all(
     let quiet = arguments.json || arguments.events;
     let mut exit = Exit::Fine;
     let mut reports = Vec::with_capacity(requests.len());
-    for request in requests {
-        let run_id = engine.new_run_id();
+    for (index, request) in requests.iter().enumerate() {
+        let run_id = once.as_ref().map_or_else(|| engine.new_run_id(), |once| once.id(index));
         if !quiet && !arguments.ephemeral {
             terminal::error(&format!("run {run_id}"));
         }
-        let report = engine.start(&run_id, Arc::clone(&document), request).await;
-        let report = report.map_err(|error| unwritten(&run_id, &error))?;
+        let report = match &once {
+            Some(once) => once.run(&engine, &run_id, Arc::clone(&document), request).await?,
+            None => {
+                let report = engine.start(&run_id, Arc::clone(&document), request).await;
+                report.map_err(|error| unwritten(&run_id, &error))?
+            }
+        };
         exit = exit.max(exit_of(&report));
         if !quiet {
             print(&report, terminal);
@@ -264,9 +275,33 @@ pub(super) async fn asked_to_end() {
     }
 }
 
+/// Waits for the second request to end since this was first awaited.
+#[cfg(unix)]
+pub(super) async fn asked_to_end_twice() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    for _ in 0..2 {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+}
+
 #[cfg(not(unix))]
 pub(super) async fn asked_to_end() {
     let _ = tokio::signal::ctrl_c().await;
+}
+
+#[cfg(not(unix))]
+pub(super) async fn asked_to_end_twice() {
+    for _ in 0..2 {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }
 
 /// Takes away ended runs that the project does not keep.

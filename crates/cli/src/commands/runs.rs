@@ -15,6 +15,7 @@ use stave_diag::Sources;
 use stave_runtime::database::Database;
 use stave_runtime::journal::{JournalError, Runs as Kept, SqliteJournal, StoredRun};
 use stave_scale::Client;
+use tempfile::TempDir;
 
 pub(crate) use arguments::{Place, Runs};
 
@@ -54,7 +55,12 @@ pub(in crate::commands) struct Archive {
 
 /// Who keeps the runs.
 pub(super) enum Keeper {
-    Embedded { database: Arc<Database>, journal: SqliteJournal },
+    Embedded {
+        database: Arc<Database>,
+        journal: SqliteJournal,
+        /// The files that the database is read from, when they are copies.
+        _copy: Option<TempDir>,
+    },
     Restate(Arc<Client>),
 }
 
@@ -62,38 +68,52 @@ impl Archive {
     /// Opens the runs of the project that the current folder belongs to; `None` when nothing was ever kept
     /// there.
     pub(super) fn open(place: &Place) -> Result<Option<Archive>, Stop> {
+        Archive::open_as(place, false)
+    }
+
+    /// The same for commands that change nothing, also where nothing can be written.
+    pub(super) fn open_to_read(place: &Place) -> Result<Option<Archive>, Stop> {
+        Archive::open_as(place, true)
+    }
+
+    fn open_as(place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
         if let Some(client) = restate::client(&place.engine, &project)? {
             let runs = Arc::new(restate::runs(&client, &project));
             return Ok(Some(Archive { project, runs, keeper: Keeper::Restate(client) }));
         }
-        Archive::embedded(project, place)
+        Archive::embedded(project, place, reads)
     }
 
     /// The same for the runs that the project's own file keeps, whichever engine the project has.
     pub(super) fn open_embedded(place: &Place) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-        Archive::embedded(project, place)
+        Archive::embedded(project, place, false)
     }
 
-    fn embedded(project: Project, place: &Place) -> Result<Option<Archive>, Stop> {
+    fn embedded(project: Project, place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
         let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
         if !folder.join(storage::DATABASE).is_file() {
             return Ok(None);
         }
-        let database = storage::database(&folder)?;
+        let (database, copy) =
+            if reads { storage::database_to_read(&folder)? } else { (storage::database(&folder)?, None) };
         let journal = storage::journal(&project, &database);
         let runs = Arc::new(journal.clone());
-        Ok(Some(Archive { project, runs, keeper: Keeper::Embedded { database, journal } }))
+        let keeper = Keeper::Embedded { database, journal, _copy: copy };
+        Ok(Some(Archive { project, runs, keeper }))
     }
 
     /// The same, when there is no answer without it.
     pub(super) fn existing(place: &Place) -> Result<Archive, Stop> {
-        Archive::open(place)?.ok_or_else(|| {
-            Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
-        })
+        Archive::open(place)?.ok_or_else(nothing_kept)
+    }
+
+    /// The same for commands that change nothing.
+    pub(super) fn existing_to_read(place: &Place) -> Result<Archive, Stop> {
+        Archive::open_to_read(place)?.ok_or_else(nothing_kept)
     }
 
     /// A run by its id or the beginning of it.
@@ -101,6 +121,10 @@ impl Archive {
         let id = self.runs.find(id).await.map_err(|error| stop(&error))?;
         self.runs.show(&id).await.map_err(|error| stop(&error))
     }
+}
+
+fn nothing_kept() -> Stop {
+    Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
 }
 
 /// Why something can not be done with a run.
@@ -118,7 +142,7 @@ pub(super) fn stop(error: &JournalError) -> Stop {
         JournalError::Lost(run) => {
             Stop::invalid(message).help(format!("`stave runs show {run}` says where it stands"))
         }
-        JournalError::Exists(_) => Stop::invalid(message),
+        JournalError::Exists(_) | JournalError::Started(_) => Stop::invalid(message),
         JournalError::Quarantined(run) => {
             Stop::refused(message).help(format!("`stave runs resume {run} --force` resumes it anyway"))
         }

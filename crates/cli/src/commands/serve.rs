@@ -20,7 +20,7 @@ use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 use self::flows::Flows;
 use self::worker::Working;
 use self::workspace::ProjectWorkspace;
-use super::run::asked_to_end;
+use super::run::{asked_to_end, asked_to_end_twice};
 use crate::args::Serve;
 use crate::changes::Changes;
 use crate::exit::{Exit, Stop};
@@ -161,12 +161,19 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
     let working = work(arguments, &prepared.paths, &prepared.flows).await?;
     let server = prepared.begin(arguments, terminal)?;
     terminal::error(&format!("serving {names} on http://{address}"));
-    let left = server
-        .serve(listener, async {
-            asked_to_end().await;
-            terminal::error("ending: nothing new is taken, and runs are waited for");
-        })
-        .await;
+    let serving = server.serve(listener, async {
+        asked_to_end().await;
+        terminal::error("ending: nothing new is taken, and runs are waited for");
+    });
+    let left = tokio::select! {
+        left = serving => left,
+        // Runs are given back as interrupted when the runtime ends.
+        () = asked_to_end_twice() => {
+            let left = server.in_progress();
+            terminal::error(&format!("asked to end again: {left} runs are interrupted; `stave runs resume` goes on with them"));
+            return Ok(Exit::Failed);
+        }
+    };
     if let Some(working) = working {
         working.end().await;
     }

@@ -43,7 +43,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
-    let archive = Archive::existing(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place)?;
     let run = runtime.block_on(archive.run(&arguments.run))?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
     let source = Source::of(&run, &archive.project.root);

@@ -59,6 +59,27 @@ pub(crate) fn check_keys_file(path: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Whether this process may write a file, or make files in a folder.
+#[cfg(unix)]
+pub(crate) fn is_writable(path: &Path) -> bool {
+    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_writable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+/// Lets the owner, and nobody else, write a copy of a file that could not be written.
+pub(crate) fn make_writable(path: &Path) -> std::io::Result<()> {
+    let mut permissions = std::fs::metadata(path)?.permissions();
+    #[cfg(unix)]
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+    #[cfg(not(unix))]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(path, permissions)
+}
+
 const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
 const ENTER: u32 = 0o001;

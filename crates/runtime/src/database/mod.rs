@@ -7,14 +7,16 @@
 mod driving;
 mod lease;
 mod log;
+mod mark;
 mod schema;
+pub(crate) mod segments;
 mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 pub(crate) use self::driving::Deferred;
 pub use self::driving::Driver;
@@ -22,6 +24,7 @@ use self::driving::Driving;
 use self::lease::Lease;
 pub(crate) use self::lease::{GRACE, Liveness};
 use self::log::Log;
+use self::mark::Mark;
 use self::writer::{Condition, Writer};
 use crate::turns::RecordTurns;
 
@@ -38,6 +41,7 @@ pub struct Database {
     driving: Arc<Driving>,
     condition: Arc<Condition>,
     record_turns: RecordTurns,
+    lost: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,20 +66,75 @@ impl Database {
     /// Opens the file at a path that the caller chose, creating it when it is not there. `owner` names
     /// this process among those that use the file; no two may have the same name.
     pub fn open(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        let mark = Mark::of(path);
+        mark.forget_if_new(path);
+        // The mark is read before the database: others may commit in between, and the mark must not be ahead then.
+        let marked = mark.read();
         let writing = connect(path)?;
         schema::prepare(&writing)?;
-        let reading = connect(path)?;
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let lost = mark::lost(&writing, marked)?;
+        if lost > 0 {
+            mark::record(&writing, marked)?;
+        }
+        Database::of(path, path, owner, [writing, connect(path)?], mark, lost)
+    }
+
+    /// Opens a file that nobody writes, on a disk that may be read-only. Its log must be empty: SQLite does not read
+    /// it here. A file of an older version is refused, since its tables can not be brought up to date.
+    pub fn open_immutable(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        let mark = Mark::of(path);
+        let marked = mark.read();
+        let reading = connect_immutable(path)?;
+        let found: i64 = reading.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if found != schema::VERSION {
+            return Err(DatabaseError::Version { found, known: schema::VERSION });
+        }
+        let lost = mark::lost(&reading, marked)?;
+        Database::of(path, path, owner, [reading, connect_immutable(path)?], mark, lost)
+    }
+
+    /// Opens a copy of a file and of its log, to read what is in them. What is written to the copy is lost. `original`
+    /// says where the processes are known that use the file.
+    pub fn open_copy(copy: &Path, original: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        let marked = Mark::of(original).read();
+        let writing = connect(copy)?;
+        schema::prepare(&writing)?;
+        let lost = mark::lost(&writing, marked)?;
+        Database::of(copy, original, owner, [writing, connect(copy)?], Mark::of(copy), lost)
+    }
+
+    fn of(
+        path: &Path,
+        original: &Path,
+        owner: &str,
+        [writing, reading]: [Connection; 2],
+        mark: Mark,
+        lost: u64,
+    ) -> Result<Arc<Database>, DatabaseError> {
+        let folder = original.parent().unwrap_or(Path::new("."));
         let condition = Arc::new(Condition::default());
         Ok(Arc::new(Database {
             path: path.to_path_buf(),
-            writer: Writer::start(writing, Log::of(path), Arc::clone(&condition))?,
+            writer: Writer::start(writing, Log::of(path), mark, Arc::clone(&condition))?,
             reader: Arc::new(Mutex::new(reading)),
             lease: Lease::new(folder.join("owners"), owner),
             driving: Arc::default(),
             condition,
             record_turns: RecordTurns::default(),
+            lost,
         }))
+    }
+
+    /// How many commits are known to be lost: the database's log was deleted or cut off, or an older copy of the
+    /// database was put in its place.
+    #[must_use]
+    pub fn lost_commits(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whoever opens the database from now on hears nothing of the commits that are lost.
+    pub async fn accept_loss(&self) -> Result<(), DatabaseError> {
+        self.write(|connection| Ok(mark::accept(connection)?)).await
     }
 
     /// Why the database can not be written at the moment; `None` while it can be.
@@ -113,6 +172,23 @@ impl Database {
         E: From<DatabaseError> + Send + 'static,
     {
         self.writer.write(work).await
+    }
+
+    /// Reads in several statements that see one state of the database.
+    pub(crate) async fn read_snapshot<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        self.read(move |connection| {
+            let failed = |error: rusqlite::Error| E::from(DatabaseError::from(error));
+            let snapshot = connection.unchecked_transaction().map_err(failed)?;
+            work(&snapshot)
+        })
+        .await
     }
 
     /// Reads what has been committed.
@@ -154,6 +230,25 @@ fn connect(path: &Path) -> Result<Connection, DatabaseError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", log::CHECKPOINT_PAGES)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// A connection that takes no locks and makes no files.
+fn connect_immutable(path: &Path) -> Result<Connection, DatabaseError> {
+    let mut address = "file:".to_owned();
+    for letter in path.to_string_lossy().chars() {
+        match letter {
+            '%' => address.push_str("%25"),
+            '?' => address.push_str("%3f"),
+            '#' => address.push_str("%23"),
+            letter => address.push(letter),
+        }
+    }
+    address.push_str("?immutable=1");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(address, flags)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use stave_sqlite::Unprepared;
 
-use super::DatabaseError;
+use super::{DatabaseError, segments};
 
 const TABLES: &str = "
 CREATE TABLE document (
@@ -91,12 +91,24 @@ const ARRIVALS: &str = "
 ALTER TABLE run ADD COLUMN arrived_at INTEGER;
 ";
 
+/// What version 5 added: what a run was asked for, so that the same request is known again; and how many commits the
+/// database has had and has lost.
+const STARTS_AND_COMMITS: &str = "
+ALTER TABLE run ADD COLUMN request_digest TEXT;
+CREATE TABLE commits (number INTEGER NOT NULL, lost INTEGER NOT NULL) STRICT;
+INSERT INTO commits VALUES (0, 0);
+";
+
+/// Version 6 added lists and texts that records refer to.
+const SCRIPTS: [&str; 6] = [TABLES, CACHED_RESULTS, DRIVERS, ARRIVALS, STARTS_AND_COMMITS, segments::TABLES];
+
+/// The version of this program's tables.
+pub(super) const VERSION: i64 = SCRIPTS.len() as i64;
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
-    stave_sqlite::prepare(connection, &[TABLES, CACHED_RESULTS, DRIVERS, ARRIVALS]).map_err(|unprepared| {
-        match unprepared {
-            Unprepared::Sqlite(error) => error.into(),
-            Unprepared::Version { found, known } => DatabaseError::Version { found, known },
-        }
+    stave_sqlite::prepare(connection, &SCRIPTS).map_err(|unprepared| match unprepared {
+        Unprepared::Sqlite(error) => error.into(),
+        Unprepared::Version { found, known } => DatabaseError::Version { found, known },
     })
 }

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::DatabaseError;
 use super::driving::Deferred;
 use super::log::Log;
+use super::mark::{self, Mark};
 
 /// How many writes may share one transaction, so that the first of them does not wait for ever.
 const LARGEST_GROUP: usize = 512;
@@ -75,10 +76,11 @@ impl Writer {
     pub(super) fn start(
         connection: Connection,
         log: Log,
+        mark: Mark,
         condition: Arc<Condition>,
     ) -> Result<Writer, DatabaseError> {
         let (messages, waiting) = channel();
-        let mut work = Work { connection, log, condition: Arc::clone(&condition) };
+        let mut work = Work { connection, log, mark, condition: Arc::clone(&condition) };
         let thread = std::thread::Builder::new()
             .name("stave-journal".to_owned())
             .spawn(move || work.serve(&waiting))
@@ -148,6 +150,7 @@ impl Drop for Writer {
 struct Work {
     connection: Connection,
     log: Log,
+    mark: Mark,
     condition: Arc<Condition>,
 }
 
@@ -223,13 +226,17 @@ impl Work {
         }
     }
 
-    fn commit(&self) -> Result<(), DatabaseError> {
-        let committed = quick(&self.connection, "COMMIT").map_err(DatabaseError::from);
-        if committed.is_err() && !self.connection.is_autocommit() {
+    fn commit(&mut self) -> Result<(), DatabaseError> {
+        let counted = mark::count(&self.connection).and_then(|count| {
+            quick(&self.connection, "COMMIT")?;
+            Ok(count)
+        });
+        if counted.is_err() && !self.connection.is_autocommit() {
             // What could not be committed must not stay open.
             let _ = quick(&self.connection, "ROLLBACK");
         }
-        committed
+        self.mark.write(counted?);
+        Ok(())
     }
 
     /// Writes what was deferred, and finds out whether a database can be written again.
@@ -247,7 +254,7 @@ impl Work {
         }
     }
 
-    fn try_repair(&self, deferred: &[Deferred]) -> Result<(), DatabaseError> {
+    fn try_repair(&mut self, deferred: &[Deferred]) -> Result<(), DatabaseError> {
         quick(&self.connection, "BEGIN IMMEDIATE")?;
         let work = || {
             for write in deferred {

@@ -17,9 +17,14 @@ use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, Status};
 use crate::state::{Commit, RecordKey, Write};
 
-/// A step as text. An edge that carries an output as it is names the output.
+/// A step as text.
 #[must_use]
 pub fn encode_step(record: &StepRecord) -> String {
+    step_value(record).to_string()
+}
+
+/// A step as a value. An edge that carries an output as it is names the output.
+pub(crate) fn step_value(record: &StepRecord) -> Value {
     let mut object = Object::new();
     match &record.outputs {
         Ok(outputs) => object.insert("outputs".into(), outputs.clone().into()),
@@ -45,18 +50,21 @@ pub fn encode_step(record: &StepRecord) -> String {
     }
     object.insert("attempts".into(), record.attempts.into());
     object.insert("reports".into(), record.reports.iter().map(report_value).collect::<Vec<_>>().into());
-    Value::Object(object).to_string()
+    Value::Object(object)
 }
 
 pub fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalError> {
-    let value = parse(text)?;
+    step_of(node, &parse(text)?)
+}
+
+pub(crate) fn step_of(node: &str, value: &Value) -> Result<StepRecord, JournalError> {
     let outputs = match (value.get("outputs"), value.get("failure")) {
         (Some(Value::Object(outputs)), None) => Ok(outputs.clone()),
         (None, Some(failure)) => Err(failure_of(failure)?),
         _ => return Err(damaged("a result is neither outputs nor a failure")),
     };
     let mut signals = Vec::new();
-    for signal in list(&value, "signals")? {
+    for signal in list(value, "signals")? {
         let edge = count(signal, "edge")?;
         let edge = usize::try_from(edge).map_err(|_| damaged("an edge's index is too large"))?;
         let carried = if let Some(reason) = signal.get("reason") {
@@ -76,28 +84,35 @@ pub fn decode_step(node: &str, text: &str) -> Result<StepRecord, JournalError> {
         outputs,
         signals,
         unhandled: value.get("unhandled").map(failure_of).transpose()?,
-        attempts: small(&value, "attempts")?,
-        reports: list(&value, "reports")?.iter().map(report_of).collect::<Result<_, _>>()?,
+        attempts: small(value, "attempts")?,
+        reports: list(value, "reports")?.iter().map(report_of).collect::<Result<_, _>>()?,
     })
 }
 
 #[must_use]
 pub fn encode_ending(ending: &Ending) -> String {
+    ending_value(ending).to_string()
+}
+
+pub(crate) fn ending_value(ending: &Ending) -> Value {
     match ending {
-        Ending::Ok(output) => output.to_string(),
+        Ending::Ok(output) => output.clone(),
         Ending::Failed(failed) => {
             let mut object = Object::new();
             object.insert("failure".into(), failure_value(&failed.failure));
             object.insert("node".into(), failed.node.clone().into());
             object.insert("attempts".into(), failed.attempts.into());
-            Value::Object(object).to_string()
+            Value::Object(object)
         }
-        Ending::Cancelled => Value::Null.to_string(),
+        Ending::Cancelled => Value::Null,
     }
 }
 
 pub fn decode_ending(status: RunStatus, text: &str) -> Result<Option<Ending>, JournalError> {
-    let value = parse(text)?;
+    ending_of(status, parse(text)?)
+}
+
+pub(crate) fn ending_of(status: RunStatus, value: Value) -> Result<Option<Ending>, JournalError> {
     Ok(match status {
         RunStatus::Ok => Some(Ending::Ok(value)),
         RunStatus::Cancelled => Some(Ending::Cancelled),

@@ -27,6 +27,7 @@ use stave_exec::dataflow::Origin;
 
 use crate::database::DatabaseError;
 pub use crate::database::Driver;
+use crate::database::segments::Unfoldable;
 use crate::edges::Signal;
 use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, RunReport};
@@ -43,6 +44,8 @@ pub use sqlite::SqliteJournal;
 #[derive(Debug, Clone)]
 pub struct NewRun {
     pub id: String,
+    /// What was asked, when the same run may be asked for again; see [`crate::run_identity`].
+    pub digest: Option<String>,
     /// The run keeps this document, whatever becomes of the flow's file.
     pub document: Arc<Document>,
     /// The request without its `auth`.
@@ -183,6 +186,8 @@ pub struct StoredRun {
     pub document: Arc<Document>,
     pub document_hash: String,
     pub request: Value,
+    /// What was asked, when the same run may be asked for again.
+    pub digest: Option<String>,
     pub had_auth: bool,
     /// When the request arrived: at this run, or at the first of the runs that replay each other.
     pub arrived_at: Timestamp,
@@ -218,6 +223,9 @@ pub enum JournalError {
     Busy(String),
     #[error("there is a run `{0}` already")]
     Exists(String),
+    /// The request that asks for it is the one that started it.
+    #[error("run `{0}` was started by the same request")]
+    Started(String),
     #[error("run `{0}` was taken over by another process")]
     Lost(String),
     #[error("run `{0}` is quarantined: processes that drove it died again and again")]
@@ -398,6 +406,18 @@ impl StoredRun {
         Times { arrived_at: self.arrived_at, started_at: self.summary.started_at }
     }
 
+    /// The report of a run that has ended or waits, as whoever started it got it.
+    #[must_use]
+    pub fn answer(&self) -> RunReport {
+        let mut report = self.report();
+        if let Err(failed) = &mut report.result
+            && failed.failure.kind == Kind::Waiting
+        {
+            failed.node = self.open_questions().next().map(Question::address);
+        }
+        report
+    }
+
     /// The questions that nobody has decided.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         let is_decided = |question: &Question| {
@@ -424,6 +444,15 @@ impl Ending {
 impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
         JournalError::Database(error.into())
+    }
+}
+
+impl From<Unfoldable> for JournalError {
+    fn from(error: Unfoldable) -> Self {
+        match error {
+            Unfoldable::Sqlite(error) => error.into(),
+            Unfoldable::Damaged(reason) => JournalError::Damaged(reason),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use stave_exec::{Acceptance, Document};
 use super::{
     CallRecord, Decision, JournalError, Question, RunFilter, RunStatus, RunSummary, StoredRun, codec,
 };
-use crate::database::{Database, Liveness};
+use crate::database::{Database, Liveness, segments};
 
 const SUMMARY: &str =
     "SELECT run.id, run.flow, run.status, run.started_at, run.ended_at, run.replay_of, run.owner,
@@ -114,6 +114,20 @@ fn summary(row: &Row<'_>, owners: &mut Owners<'_>) -> Result<RunSummary, Journal
     })
 }
 
+/// The row of a run, beside its summary.
+struct RunRow {
+    hash: String,
+    text: String,
+    request: String,
+    had_auth: bool,
+    result: Option<String>,
+    idle: Option<String>,
+    used: i64,
+    digest: Option<String>,
+    parts: Option<String>,
+    arrived_at: i64,
+}
+
 /// Everything that is known of a run.
 pub(super) fn stored(
     connection: &Connection,
@@ -121,41 +135,59 @@ pub(super) fn stored(
     database: &Database,
 ) -> Result<StoredRun, JournalError> {
     let summary = summary_of(connection, run, database)?;
-    type Columns = (String, String, String, bool, Option<String>, Option<String>, i64, i64);
-    let (hash, text, request, had_auth, result, idle, used, arrived_at): Columns = connection
+    let row = connection
         .prepare_cached(
             "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle,
-                 run.used, coalesce(run.arrived_at, run.started_at)
+                 run.used, run.request_digest, run.result_segments, coalesce(run.arrived_at, run.started_at)
              FROM run JOIN document ON document.hash = run.document WHERE run.id = ?1",
         )?
         .query_row(params![run], |row| {
-            let (result, idle, used, arrived_at) = (row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?);
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, result, idle, used, arrived_at))
+            Ok(RunRow {
+                hash: row.get(0)?,
+                text: row.get(1)?,
+                request: row.get(2)?,
+                had_auth: row.get(3)?,
+                result: row.get(4)?,
+                idle: row.get(5)?,
+                used: row.get(6)?,
+                digest: row.get(7)?,
+                parts: row.get(8)?,
+                arrived_at: row.get(9)?,
+            })
         })?;
-    let mut statement =
-        connection.prepare_cached("SELECT node, record FROM step WHERE run = ?1 ORDER BY number")?;
+    let mut statement = connection
+        .prepare_cached("SELECT node, record, segments FROM step WHERE run = ?1 ORDER BY number")?;
     let mut rows = statement.query(params![run])?;
     let mut steps = Vec::new();
     while let Some(row) = rows.next()? {
         let node: String = row.get(0)?;
-        steps.push(codec::decode_step(&node, &row.get::<_, String>(1)?)?);
+        let (text, references): (String, Option<String>) = (row.get(1)?, row.get(2)?);
+        let record = segments::unfold(connection, &text, references.as_deref())?;
+        steps.push(codec::step_of(&node, &record)?);
     }
     let (calls, decisions) = (calls(connection, run, None)?, decisions(connection, run)?);
     let questions = calls.iter().filter_map(Question::of_call).collect();
     Ok(StoredRun {
-        ending: result.map(|result| codec::decode_ending(summary.status, &result)).transpose()?.flatten(),
+        ending: match row.result {
+            Some(text) => {
+                let result = segments::unfold(connection, &text, row.parts.as_deref())?;
+                codec::ending_of(summary.status, result)?
+            }
+            None => None,
+        },
         summary,
-        document: Arc::new(document(&text)?),
-        document_hash: hash,
-        request: parse(&request)?,
-        had_auth,
-        arrived_at: timestamp(arrived_at)?,
+        document: Arc::new(document(&row.text)?),
+        document_hash: row.hash,
+        request: parse(&row.request)?,
+        digest: row.digest,
+        had_auth: row.had_auth,
+        arrived_at: timestamp(row.arrived_at)?,
         steps,
         calls,
         decisions,
         questions,
-        used: Duration::from_nanos(used.try_into().unwrap_or_default()),
-        idle: idle.map_or_else(|| Ok(Vec::new()), |idle| codec::decode_reports(&idle))?,
+        used: Duration::from_nanos(row.used.try_into().unwrap_or_default()),
+        idle: row.idle.map_or_else(|| Ok(Vec::new()), |idle| codec::decode_reports(&idle))?,
     })
 }
 

@@ -9,7 +9,7 @@ use stave_canon::Timestamp;
 use super::read_runs::nanoseconds;
 use super::sqlite::SqliteJournal;
 use super::{JournalError, RunStatus};
-use crate::database::DatabaseError;
+use crate::database::{DatabaseError, segments};
 
 /// How many runs are taken away in one transaction, so that others can write in between.
 const AT_ONCE: usize = 200;
@@ -162,6 +162,7 @@ fn remove(
     let documents = if ids.is_empty() {
         0
     } else {
+        segments::sweep(connection)?;
         connection
             .prepare_cached("DELETE FROM document WHERE hash NOT IN (SELECT document FROM run)")?
             .execute([])?

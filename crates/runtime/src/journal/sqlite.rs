@@ -13,6 +13,7 @@ use super::{
     CallRecord, Decision, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, Question, Recovered,
     RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, questions,
 };
+use crate::database::segments::{self, Folded, Shape};
 use crate::database::{Database, DatabaseError, Deferred};
 use crate::report::NodeReport;
 use crate::state::{self, Commit, RecordKey};
@@ -26,6 +27,10 @@ const WRITE_ATTEMPTS: u32 = 20;
 /// The same while another process holds the lock, for which each attempt waits long by itself.
 const LOCKED_ATTEMPTS: u32 = 2;
 const WRITE_PAUSE: Duration = Duration::from_millis(500);
+
+/// How often and how long is looked for a run that this process has just begun.
+const BEGIN_LOOKS: u32 = 100;
+const BEGIN_PAUSE: Duration = Duration::from_millis(20);
 
 /// The journal's view of a database.
 #[derive(Debug, Clone)]
@@ -46,9 +51,28 @@ impl SqliteJournal {
         SqliteJournal { record_bytes, ..self }
     }
 
+    /// Why a run can not begin that this process drives already. That run may be about to be written down.
+    async fn driven(&self, run: &NewRun) -> JournalError {
+        for _ in 0..BEGIN_LOOKS {
+            let new = run.clone();
+            match self.database.read(move |connection| taken(connection, &new)).await {
+                Ok(Some(error)) | Err(error) => return error,
+                Ok(None) => tokio::time::sleep(BEGIN_PAUSE).await,
+            }
+        }
+        JournalError::Busy(run.id.clone())
+    }
+
     fn bounded(&self, text: String) -> Result<String, JournalError> {
         let (bytes, limit) = (text.len(), self.record_bytes);
         if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(text) }
+    }
+
+    /// A step's result within its bound, with its long lists and texts apart.
+    fn folded(&self, step: &StepRecord) -> Result<Folded, JournalError> {
+        let folded = segments::fold(codec::step_value(step), Shape::Step);
+        let (bytes, limit) = (folded.bytes(), self.record_bytes);
+        if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(folded) }
     }
 
     /// Writes what a driver has done. While the database can not be written it is tried again for a while.
@@ -86,18 +110,21 @@ impl Runs for SqliteJournal {
 
     async fn show(&self, run: &str) -> Result<StoredRun, JournalError> {
         let (run, database) = (run.to_owned(), Arc::clone(&self.database));
-        self.database.read(move |connection| stored(connection, &run, &database)).await
+        self.database.read_snapshot(move |connection| stored(connection, &run, &database)).await
     }
 
     async fn find(&self, beginning: &str) -> Result<String, JournalError> {
         let beginning = beginning.to_owned();
         self.database
             .read(move |connection| {
-                let mut statement = connection
-                    .prepare_cached("SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2")?;
+                let mut statement = connection.prepare_cached(
+                    "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2",
+                )?;
                 let found: Vec<String> =
                     statement.query_map(params![beginning], |row| row.get(0))?.collect::<Result<_, _>>()?;
                 match found.as_slice() {
+                    // An id that a client chose may be the beginning of another one.
+                    [whole, ..] if *whole == beginning => Ok(beginning),
                     [sole] => Ok(sole.clone()),
                     _ => Err(JournalError::UnknownRun(beginning)),
                 }
@@ -191,7 +218,11 @@ impl Journal for SqliteJournal {
         let document = stave_exec::to_value(&run.document).to_string();
         let hash = run.document.fingerprint();
         let request = self.bounded(run.request.to_string())?;
-        let mut driver = self.reserve(&run.id)?;
+        let mut driver = match self.reserve(&run.id) {
+            // The first driver of a run is in the journal or about to be, and its request decides.
+            Err(JournalError::Busy(_)) => return Err(self.driven(run).await),
+            reserved => reserved?,
+        };
         let owner = self.database.lease().owner().to_owned();
         let (run, flow) = (run.clone(), run.document.flow.name.clone());
         let begun = self
@@ -204,8 +235,9 @@ impl Journal for SqliteJournal {
                 let begun = connection
                     .prepare_cached(
                         "INSERT INTO run (id, flow, document, request, had_auth, replay_of, started_at, owner,
-                             status, claims, claimed_at, arrived_at)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?7, ?10) ON CONFLICT (id) DO NOTHING",
+                             status, claims, claimed_at, arrived_at, request_digest)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?7, ?10, ?11)
+                         ON CONFLICT (id) DO NOTHING",
                     )?
                     .execute(params![
                         run.id,
@@ -217,9 +249,10 @@ impl Journal for SqliteJournal {
                         nanoseconds(run.times.started_at),
                         owner,
                         status.word(),
-                        nanoseconds(run.times.arrived_at)
+                        nanoseconds(run.times.arrived_at),
+                        run.digest
                     ])?;
-                if begun == 1 { Ok(()) } else { Err(JournalError::Exists(run.id)) }
+                if begun == 1 { Ok(()) } else { Err(taken(connection, &run)?.unwrap_or(JournalError::Exists(run.id))) }
             })
             .await;
         match begun {
@@ -263,9 +296,9 @@ impl Journal for SqliteJournal {
         step: &StepRecord,
         state: Option<Commit>,
     ) -> Result<Going, JournalError> {
-        let record = match self.bounded(codec::encode_step(step)) {
+        let record = match self.folded(step) {
             // What is kept for people only must not be the reason why a result can not be kept.
-            Err(_) => self.bounded(codec::encode_step(&without_questions(step)))?,
+            Err(_) => self.folded(&without_questions(step))?,
             Ok(record) => record,
         };
         let (database, fence) = (Arc::clone(&self.database), self.fence(run));
@@ -279,10 +312,11 @@ impl Journal for SqliteJournal {
             // An attempt that seemed to fail may have been written.
             connection
                 .prepare_cached(
-                    "INSERT INTO step (run, node, record) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (run, node) DO UPDATE SET record = excluded.record",
+                    "INSERT INTO step (run, node, record, segments) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (run, node) DO UPDATE
+                     SET record = excluded.record, segments = excluded.segments",
                 )?
-                .execute(params![run, node, record])?;
+                .execute(params![run, node, record.text(), record.store(connection)?])?;
             // The answers on the way are of no use once the result is known.
             connection
                 .prepare_cached(
@@ -380,6 +414,20 @@ impl Journal for SqliteJournal {
     }
 }
 
+/// Why a run can not begin whose id is taken: whether the run there was started by the same request.
+///
+/// `None` when there is no such run.
+fn taken(connection: &Connection, run: &NewRun) -> Result<Option<JournalError>, JournalError> {
+    let digest: Option<Option<String>> = connection
+        .prepare_cached("SELECT request_digest FROM run WHERE id = ?1")?
+        .query_row(params![run.id], |row| row.get(0))
+        .optional()?;
+    Ok(digest.map(|digest| {
+        let is_same = digest.is_some() && digest == run.digest;
+        if is_same { JournalError::Started(run.id.clone()) } else { JournalError::Exists(run.id.clone()) }
+    }))
+}
+
 /// The step without what its models were asked.
 fn without_questions(step: &StepRecord) -> StepRecord {
     let mut step = step.clone();
@@ -396,12 +444,18 @@ fn end(
     idle: &str,
     at: Timestamp,
 ) -> Result<bool, JournalError> {
+    let result = segments::fold(codec::ending_value(ending), Shape::Fields);
     let written = connection
         .prepare_cached(
             "UPDATE run SET status = ?2, result = ?3, idle = ?4, ended_at = ?5
              WHERE id = ?1 AND ended_at IS NULL",
         )?
-        .execute(params![run, ending.status().word(), codec::encode_ending(ending), idle, nanoseconds(at)])?;
+        .execute(params![run, ending.status().word(), result.text(), idle, nanoseconds(at)])?;
+    if written == 1 {
+        connection
+            .prepare_cached("UPDATE run SET result_segments = ?2 WHERE id = ?1")?
+            .execute(params![run, result.store(connection)?])?;
+    }
     connection.prepare_cached("DELETE FROM call WHERE run = ?1")?.execute(params![run])?;
     let flow: Option<String> = connection
         .prepare_cached("SELECT flow FROM run WHERE id = ?1")?
@@ -412,6 +466,7 @@ fn end(
         connection
             .prepare_cached("DELETE FROM state_record WHERE key >= ?1 AND key < ?1 || char(1114111)")?
             .execute(params![beginning])?;
+        segments::sweep(connection)?;
     }
     Ok(written == 1)
 }

@@ -90,7 +90,7 @@ async fn begin<'h>(
         // Peers count their runs afresh in each process; the journal keeps the runs of all of them.
         let is_known = journal.knows(run.id()).await?;
         let kept_as = if is_known { engine.new_run_id() } else { run.id().to_owned() };
-        let begun = engine.begin(&kept_as, document, &inputs).await?;
+        let begun = engine.begin(kept_as.as_str().into(), document, &inputs).await?;
         Ok::<_, JournalError>((kept_as, begun))
     };
     match begun.await {

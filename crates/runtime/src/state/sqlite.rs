@@ -9,6 +9,7 @@ use stave_canon::{Timestamp, Value};
 
 use super::{Commit, Record, RecordKey, StateError, StateStore, apply, next_version};
 use crate::database::Database;
+use crate::database::segments::{self, Shape, Unfoldable};
 use crate::turns::RecordTurns;
 
 /// The state's view of a database.
@@ -27,7 +28,7 @@ impl SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<(RecordKey, Record, Option<Timestamp>)>, StateError> {
         self.0
-            .read(move |connection| {
+            .read_snapshot(move |connection| {
                 let mut statement = connection.prepare_cached(
                     "SELECT key, expires_at FROM state_record WHERE expires_at IS NULL OR expires_at > ?1 ORDER BY key",
                 )?;
@@ -59,7 +60,9 @@ impl StateStore for SqliteStore {
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {
         let key = key.clone();
-        self.0.read(move |connection| Ok(kept(connection, &key, now)?.unwrap_or_default().record)).await
+        self.0
+            .read_snapshot(move |connection| Ok(kept(connection, &key, now)?.unwrap_or_default().record))
+            .await
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StateError> {
@@ -86,37 +89,43 @@ pub(crate) fn commit_in(connection: &Connection, commit: Commit) -> Result<(), S
     connection
         .prepare_cached("DELETE FROM state_record WHERE expires_at <= ?1")?
         .execute(params![commit.at.as_millisecond()])?;
+    // A history that has grown adds what is new; the rest of it is there.
+    let folded = segments::fold(Value::Object(record.fields), Shape::Fields);
     connection
         .prepare_cached(
-            "INSERT INTO state_record (key, fields, version, written_by, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+            "INSERT INTO state_record (key, fields, version, written_by, expires_at, segments)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (key) DO UPDATE SET fields = excluded.fields, version = excluded.version,
-                 written_by = excluded.written_by, expires_at = excluded.expires_at",
+                 written_by = excluded.written_by, expires_at = excluded.expires_at, segments = excluded.segments",
         )?
         .execute(params![
             commit.key.as_str(),
-            Value::Object(record.fields).to_string(),
+            folded.text(),
             next_version(record.version, commit.at),
             commit.by,
-            commit.expires_at.map(Timestamp::as_millisecond)
+            commit.expires_at.map(Timestamp::as_millisecond),
+            folded.store(connection)?
         ])?;
+    segments::sweep(connection)?;
     Ok(())
 }
 
 fn kept(connection: &Connection, key: &RecordKey, now: Timestamp) -> Result<Option<Kept>, StateError> {
-    let row: Option<(String, i64, String)> = connection
+    let row: Option<(String, i64, String, Option<String>)> = connection
         .prepare_cached(
-            "SELECT fields, version, written_by FROM state_record
+            "SELECT fields, version, written_by, segments FROM state_record
              WHERE key = ?1 AND (expires_at IS NULL OR expires_at > ?2)",
         )?
         .query_row(params![key.as_str(), now.as_millisecond()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .optional()?;
-    let Some((text, version, written_by)) = row else { return Ok(None) };
-    match stave_canon::parse(&text) {
+    let Some((text, version, written_by, references)) = row else { return Ok(None) };
+    match segments::unfold(connection, &text, references.as_deref()) {
         Ok(Value::Object(fields)) => Ok(Some(Kept { record: Record { fields, version }, written_by })),
         Ok(_) => Err(StateError::Damaged("it is not an object".to_owned())),
-        Err(error) => Err(StateError::Damaged(error.to_string())),
+        Err(Unfoldable::Damaged(reason)) => Err(StateError::Damaged(reason)),
+        Err(Unfoldable::Sqlite(error)) => Err(error.into()),
     }
 }
 

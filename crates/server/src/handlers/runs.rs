@@ -16,6 +16,7 @@ use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
 use crate::runs::word;
 use crate::server::Shared;
+use crate::start::{once_each, start_name};
 use crate::studio::asked;
 
 /// The most runs that one list shows.
@@ -38,7 +39,12 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
         return Err(Problem::bad_request("`input` must be an object"));
     }
     let request = fill(input, &model.context, &headers);
-    let started = shared.start(&model, request, trace_parent(&headers)).await?;
+    if body.get("id").is_some() {
+        return Err(Problem::bad_request("a run's id is chosen as `run_id`, not as `id`"));
+    }
+    let name = start_name(&headers, body.get("run_id"))?;
+    let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
+    let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
         let mut value = report.to_value();
@@ -48,7 +54,7 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let mut members = Object::new();
     members.insert("run_id".into(), started.run_id.as_str().into());
     members.insert("flow".into(), flow.into());
-    members.insert("status".into(), "running".into());
+    members.insert("status".into(), started.word().into());
     let mut reply = json_of_run(StatusCode::ACCEPTED, &members.into(), &started.run_id);
     if let Ok(place) = format!("/runs/{}", started.run_id).parse() {
         reply.headers_mut().insert(hyper::header::LOCATION, place);

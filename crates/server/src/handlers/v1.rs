@@ -10,6 +10,7 @@ use crate::catalog::{Model, Unserved};
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
+use crate::start::{once_each, start_name};
 
 const INSTANCES: &str = "instances";
 
@@ -47,14 +48,17 @@ pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem
     let shared = call.shared;
     let model = shared.catalog().find(&call.principal, name)?;
     let (headers, body) = call.json().await?;
+    let name = start_name(&headers, None)?;
     let filled = |request| fill(request, &model.context, &headers);
     if let Some(instances) = instances(&model, &body) {
         let requests = instances.iter().cloned().map(filled).collect();
-        let outcomes = shared.run_all(&model, requests, trace_parent(&headers)).await?;
+        let outcomes = shared.run_all(&model, requests, trace_parent(&headers), name.as_ref()).await?;
         let predictions: Vec<Value> = outcomes.iter().map(prediction).collect();
         return Ok(json(StatusCode::OK, &Value::from_iter([("predictions", predictions)])));
     }
-    let report = shared.run(&model, filled(body), trace_parent(&headers)).await?;
+    let request = filled(body);
+    let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
+    let report = shared.run(&model, request, trace_parent(&headers), once).await?;
     match waits_at(&report) {
         Some(node) => Ok(waiting(&report, node)),
         None => Ok(json_of_run(StatusCode::OK, output(&report)?, &report.run_id)),

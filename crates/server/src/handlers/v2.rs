@@ -11,6 +11,7 @@ use crate::catalog::Model;
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
+use crate::start::start_name;
 use crate::tensor;
 
 pub(super) fn list(call: &Call<'_>) -> Reply {
@@ -51,11 +52,12 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
     let shared = call.shared;
     let model = shared.catalog().find(&call.principal, name)?;
     let (headers, body) = call.json().await?;
+    let name = start_name(&headers, None)?;
     let fields: Vec<&str> = model.fields().collect();
     let requests = tensor::requests(&body, &fields, shared.limits().batch)?;
     let requests: Vec<Value> =
         requests.into_iter().map(|request| fill(request, &model.context, &headers)).collect();
-    let outcomes = shared.run_all(&model, requests, trace_parent(&headers)).await?;
+    let outcomes = shared.run_all(&model, requests, trace_parent(&headers), name.as_ref()).await?;
     // A sole request that failed is answered with its own status.
     if let [outcome] = outcomes.as_slice() {
         let report = outcome.as_ref().map_err(Clone::clone)?;

@@ -37,6 +37,7 @@ pub(crate) async fn holds(store: Arc<dyn StateStore>) {
     a_record_that_changed_is_a_conflict(&*store).await;
     a_record_ends_with_its_time(&*store).await;
     keys_that_differ_in_case_are_two_records(&*store).await;
+    a_history_that_grows_and_shrinks_is_read_back(&*store).await;
     parallel_writers_lose_nothing(&store).await;
     parallel_readers_that_write_lose_nothing(&store).await;
 }
@@ -87,6 +88,30 @@ async fn a_record_ends_with_its_time(store: &dyn StateStore) {
     second.at = at(11);
     store.commit(second).await.unwrap();
     assert_eq!(fields(store, "ends", at(1000)).await, object(r#"{"m":2}"#));
+}
+
+async fn a_history_that_grows_and_shrinks_is_read_back(store: &dyn StateStore) {
+    let turn = |number: usize| Value::from(format!("{number} {}", "ü€ \\\" ".repeat(40)));
+    let mut history: Vec<Value> = Vec::new();
+    for step in 0..40_usize {
+        if step == 20 {
+            history.drain(..12);
+        }
+        if step == 30 {
+            history.truncate(6);
+        }
+        history.push(turn(step));
+        let transcript: String = history.iter().filter_map(Value::as_str).collect();
+        let writes = vec![set("history", history.clone()), set("transcript", transcript)];
+        let version = store.load(&key("grows"), at(0)).await.unwrap().version;
+        store.commit(commit("grows", &format!("r{step}/a"), Some(version), writes)).await.unwrap();
+        let read = fields(store, "grows", at(0)).await;
+        assert_eq!(read.get("history"), Some(&Value::Array(history.clone())), "step {step}");
+        assert_eq!(
+            read.get("transcript").and_then(Value::as_str).map(str::len),
+            Some(history.iter().filter_map(Value::as_str).map(str::len).sum())
+        );
+    }
 }
 
 async fn keys_that_differ_in_case_are_two_records(store: &dyn StateStore) {

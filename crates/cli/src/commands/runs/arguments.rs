@@ -190,6 +190,9 @@ pub(super) struct Gc {
     /// Keep this many of the newest runs whatever their age; `journal.keep_runs` of stave.toml, else none
     #[arg(long, value_name = "COUNT")]
     pub(super) keep: Option<usize>,
+    /// Stop reporting that commits are missing because the database's log was deleted or cut off
+    #[arg(long)]
+    pub(super) accept_loss: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -33,9 +33,9 @@ pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
 
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let mut removed = Removed::default();
-    let (mut before, mut after) = (0, 0);
+    let (mut before, mut after, mut lost) = (0, 0, 0);
     if let Some(archive) = Archive::open(&arguments.place)? {
-        let Keeper::Embedded { journal, .. } = &archive.keeper else {
+        let Keeper::Embedded { journal, database, .. } = &archive.keeper else {
             return Err(Stop::invalid("Restate takes runs away by itself")
                 .help("`journal.keep_days` of stave.toml says how long after their end"));
         };
@@ -51,6 +51,10 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
         removed = journal.retain(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
         journal.shrink().await.map_err(|error| stop(&error))?;
         after = journal.file_bytes().await.map_err(|error| stop(&error))?;
+        lost = database.lost_commits();
+        if arguments.accept_loss {
+            database.accept_loss().await.map_err(|error| stop(&error.into()))?;
+        }
     }
     if arguments.place.json {
         let value = Value::from_iter([
@@ -58,6 +62,7 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
             ("documents", removed.documents.into()),
             ("bytes_before", before.into()),
             ("bytes_after", after.into()),
+            ("lost_commits", lost.into()),
         ]);
         terminal::out(&value.to_string());
     } else {

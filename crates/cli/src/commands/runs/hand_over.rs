@@ -22,7 +22,7 @@ const BY: &str = "handover";
 
 /// Writes runs as one JSON object on each line.
 pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place)?;
     let mut ids = arguments.runs.clone();
     if arguments.all {
         let all = archive.runs.list(RunFilter::default()).await.map_err(|error| stop(&error))?;
@@ -82,7 +82,7 @@ pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
     let archive = Archive::open_embedded(&arguments.place)?.ok_or_else(|| {
         Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
     })?;
-    let Keeper::Embedded { database, journal } = &archive.keeper else {
+    let Keeper::Embedded { database, journal, .. } = &archive.keeper else {
         return Err(Stop::internal("the embedded journal is not there"));
     };
     let mut choice = arguments.place.engine.clone();

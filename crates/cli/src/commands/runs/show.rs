@@ -11,7 +11,7 @@ use crate::exit::{Exit, Stop};
 use crate::terminal::{self, Terminal};
 
 pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place)?;
     let run = archive.run(&arguments.run).await?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
     if arguments.place.json {
