@@ -13,7 +13,8 @@ use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use stave_canon::{
-    Items, Object, ParseOptions, Value, compact_utf8, parse_each, pretty_sorted_utf8, sha256_hex,
+    DuplicateKeys, Items, Object, ParseOptions, Value, compact_utf8, parse_each, pretty_sorted_utf8,
+    sha256_hex,
 };
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -116,7 +117,7 @@ impl Claim {
     /// What there is to say about an artefact's text; `None` when it is nothing that is signed.
     #[must_use]
     pub fn of(text: &str) -> Option<Claim> {
-        let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
         let artefact = parse_each(text, options, "nodes", &mut Passing).ok()?;
         let member = |key: &str| {
             let text = artefact.get(key).and_then(Value::as_str).map(strip)?;
