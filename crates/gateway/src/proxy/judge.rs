@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    Destination, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel, SensitivityPolicy,
-    WirePrompt,
+    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
+    SensitivityPolicy, WirePrompt,
 };
 use stave_canon::{Clock, Ids};
-use stave_lower::{Splice, gate_body, outside_texts, position_texts};
+use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
 use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
 use stave_prompt::{BuildError, PromptIrBuilder};
 
@@ -21,6 +22,10 @@ use super::seen::CleanPrefixes;
 use super::upstream::Upstream;
 use crate::config::{Enforcement, RequestPolicy};
 use crate::records::GateDecision;
+
+/// How long the gate may look at one request. The time is linear in the body, so that only a machine without time to
+/// spare comes to this.
+const LONGEST_JUDGING: Duration = Duration::from_secs(1);
 
 /// What was decided about a request that may be sent.
 #[derive(Debug, Default)]
@@ -163,7 +168,14 @@ impl Judge<'_> {
             SensitivityLabel::Private => Destination::External,
             SensitivityLabel::Public => Destination::Shared,
         };
-        let gated = gate_body(body, wire, known, policy, &origin, destination);
+        let gate = Gate::new(policy, &origin, destination);
+        let began = self.clock.elapsed();
+        let is_late = || self.clock.elapsed().saturating_sub(began) > LONGEST_JUDGING;
+        let gated = gate_body_until(body, wire, known, policy, gate, &is_late).map_err(|JudgedTooLong| {
+            let message = "judging the request took too long; make it smaller or try again";
+            let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "judging_timeout", message);
+            Denied { fault: fault.after(Some(Duration::from_secs(1))), decisions: Vec::new() }
+        })?;
         judged.decisions = decisions(&gated.records);
         match gated.verdict {
             GateVerdict::Send => judged.splices = gated.splices,
