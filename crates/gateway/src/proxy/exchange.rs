@@ -254,6 +254,7 @@ fn ready(
         tenant: &tenant,
         ids: &*core.ids,
         clock: &*core.clock,
+        began,
     };
     let now = core.seconds();
     let prepared = |candidate: &Candidate| {
