@@ -3,30 +3,10 @@
 //! Every choice is drawn from the stream, so the same bytes give the same template. A fuzz target and a test
 //! share this file.
 
-/// Draws choices from bytes; an empty stream draws zeroes.
-pub(crate) struct Choices<'b> {
-    bytes: &'b [u8],
-}
+#[path = "choices.rs"]
+mod choices;
 
-impl<'b> Choices<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Choices { bytes }
-    }
-
-    fn byte(&mut self) -> usize {
-        match self.bytes.split_first() {
-            Some((first, rest)) => {
-                self.bytes = rest;
-                usize::from(*first)
-            }
-            None => 0,
-        }
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices.get(self.byte() % choices.len().max(1)).copied().unwrap_or_default()
-    }
-}
+pub(crate) use choices::Choices;
 
 /// Values that every template is given.
 pub(crate) const CONTEXT: &str = r#"{"q": "line one\nline \"two\" <b>", "n": 7, "xs": [1, 2, 3, 4, 5, 6, 7, 8],

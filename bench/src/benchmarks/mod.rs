@@ -5,6 +5,7 @@ mod canonical;
 mod check;
 mod compile;
 mod conditions;
+mod gate;
 mod gateway;
 mod prompt;
 mod runs;
@@ -30,6 +31,7 @@ pub(crate) static BENCHMARKS: &[Benchmark] = &[
     conditions::BENCHMARK,
     prompt::BENCHMARK,
     runs::BENCHMARK,
+    gate::BENCHMARK,
     gateway::BENCHMARK,
     system::BENCHMARK,
 ];

@@ -101,6 +101,20 @@ impl<'g> Gate<'g> {
         Some(self.record(block, rule, label, action))
     }
 
+    /// The same about text that nothing can be taken out of: what would be redacted is refused.
+    pub fn sealed_stretch(
+        &mut self,
+        block: usize,
+        rule: &'static str,
+        label: SensitivityLabel,
+    ) -> Option<GateAction> {
+        let action = match self.policy.action(label, self.origin, self.destination)? {
+            GateAction::Redact => GateAction::Refuse,
+            other => other.clone(),
+        };
+        Some(self.record(block, rule, label, action))
+    }
+
     #[must_use]
     pub fn finished(self) -> (GateVerdict, Vec<GateRecord>) {
         (self.verdict, self.records)

@@ -93,34 +93,66 @@ struct Rules {
     each: Vec<Rule>,
 }
 
-static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    let table: Table = crate::rules::embedded(include_str!("../data/sensitivity.toml"), "sensitivity");
-    let set = RegexSet::new(table.rule.iter().map(|row| &row.regex));
-    let each = table.rule.into_iter().map(|row| {
-        Some(Rule {
-            label: SensitivityLabel::from_word(&row.label)?,
-            regex: Regex::new(&row.regex).ok()?,
-            holds: match row.check.as_deref() {
-                None => |_| true,
-                Some("luhn") => luhn,
-                Some("iban") => iban,
-                Some(_) => return None,
-            },
-            name: row.name,
-        })
-    });
-    let each: Option<Vec<Rule>> = each.collect();
-    debug_assert!(each.is_some() && set.is_ok(), "the embedded rules are valid");
-    Rules { set: set.unwrap_or_default(), each: each.unwrap_or_default() }
-});
+/// The edge of a word, as the rules write it.
+const EDGE: &str = r"(?-u:\b)";
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(str::to_owned));
+
+/// The rules without the edges of words, for texts that were joined: what stood before and after a text was another one.
+static EDGELESS: LazyLock<Rules> = LazyLock::new(|| Rules::read(|regex| regex.replace(EDGE, "")));
+
+impl Rules {
+    fn read(written: impl Fn(&str) -> String) -> Rules {
+        let table: Table = crate::rules::embedded(include_str!("../data/sensitivity.toml"), "sensitivity");
+        let set = RegexSet::new(table.rule.iter().map(|row| written(&row.regex)));
+        let each = table.rule.into_iter().map(|row| {
+            Some(Rule {
+                label: SensitivityLabel::from_word(&row.label)?,
+                regex: Regex::new(&written(&row.regex)).ok()?,
+                holds: match row.check.as_deref() {
+                    None => |_| true,
+                    Some("luhn") => luhn,
+                    Some("iban") => iban,
+                    Some(_) => return None,
+                },
+                name: row.name,
+            })
+        });
+        let each: Option<Vec<Rule>> = each.collect();
+        debug_assert!(each.is_some() && set.is_ok(), "the embedded rules are valid");
+        Rules { set: set.unwrap_or_default(), each: each.unwrap_or_default() }
+    }
+}
 
 /// The sensitive stretches of a text, in order and without overlap; the more closed label wins, then the
 /// earlier stretch.
 #[must_use]
 pub fn find_sensitive(text: &str) -> Vec<Finding> {
-    let rules = &*RULES;
+    find_sensitive_until(text, &|| false).unwrap_or_default()
+}
+
+/// The same for a caller that has no time to lose; `None` once `is_late` says so, which each rule asks.
+#[must_use]
+pub fn find_sensitive_until(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
+    find_by(&RULES, text, is_late)
+}
+
+/// The same in a text that was joined from several, where no letter beside a stretch is known to belong to it. For
+/// stretches that are in two of the texts or more: inside one text, edges of words count.
+#[must_use]
+pub fn find_sensitive_joined(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
+    find_by(&EDGELESS, text, is_late)
+}
+
+fn find_by(rules: &'static Rules, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
     let mut found: Vec<Finding> = Vec::new();
+    if is_late() {
+        return None;
+    }
     for index in rules.set.matches(text) {
+        if is_late() {
+            return None;
+        }
         let Some(rule) = rules.each.get(index) else { continue };
         found.extend(
             rule.regex
@@ -142,7 +174,7 @@ pub fn find_sensitive(text: &str) -> Vec<Finding> {
             kept.insert(start, finding);
         }
     }
-    kept.into_values().collect()
+    Some(kept.into_values().collect())
 }
 
 impl SensitivityPolicy {
@@ -243,6 +275,19 @@ mod tests {
             let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
             assert_eq!(rules, [rule], "{text}");
         }
+    }
+
+    #[test]
+    fn letters_of_another_script_hide_nothing() {
+        for text in ["ключAKIAIOSFODNN7EXAMPLE", "é4111 1111 1111 1111", "鍵sk-proj-a1B2a1B2a1B2a1B2a1B2"]
+        {
+            assert_eq!(find_sensitive(text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_caller_without_time_is_told_nothing() {
+        assert_eq!(find_sensitive_until("AKIAIOSFODNN7EXAMPLE", &|| true), None);
     }
 
     #[test]

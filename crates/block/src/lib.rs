@@ -32,7 +32,10 @@ pub use codec::{Fault, InvalidBlocks, from_value, to_value};
 pub use difference::{Difference, first_difference};
 pub use economics::CachePricing;
 pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
-pub use labels::{Finding, GateAction, GateRecord, SensitivityPolicy, find_sensitive};
+pub use labels::{
+    Finding, GateAction, GateRecord, SensitivityPolicy, find_sensitive, find_sensitive_joined,
+    find_sensitive_until,
+};
 pub use marked_cache::{Entries, Entry, Measured, Served, serve};
 pub use model::{
     BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanId,

@@ -30,7 +30,8 @@ pub use hash::{Sha256, prefixed_sha256, sha256, sha256_hex, sha256_of};
 pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
 pub use number::Number;
 pub use parse::{
-    DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each, parse_with,
+    DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each,
+    parse_untrusted, parse_untrusted_bytes, parse_with,
 };
 pub use pointer::{Locator, Pointer, locate, locate_key};
 pub use value::{Object, Value};

@@ -41,12 +41,24 @@ pub fn parse(text: &str) -> Result<Value, ParseError> {
     parse_with(text, ParseOptions::default())
 }
 
+/// [`parse`] for texts that somebody else wrote: an object that names a key twice is refused. One reader would judge
+/// the first value and another obey the last.
+pub fn parse_untrusted(text: &str) -> Result<Value, ParseError> {
+    parse_with(text, ParseOptions { duplicate_keys: DuplicateKeys::Refuse, ..ParseOptions::default() })
+}
+
 /// [`parse`] for bytes that may not be UTF-8.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ParseError> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => parse(text),
-        Err(error) => Err(place(bytes, error.valid_up_to(), "invalid UTF-8")),
-    }
+    parse(utf8(bytes)?)
+}
+
+/// [`parse_untrusted`] for bytes that may not be UTF-8.
+pub fn parse_untrusted_bytes(bytes: &[u8]) -> Result<Value, ParseError> {
+    parse_untrusted(utf8(bytes)?)
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
+    std::str::from_utf8(bytes).map_err(|error| place(bytes, error.valid_up_to(), "invalid UTF-8"))
 }
 
 pub fn parse_with(text: &str, options: ParseOptions) -> Result<Value, ParseError> {

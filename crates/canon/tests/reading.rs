@@ -3,7 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test stops at a surprise")]
 
 use stave_canon::{
-    DuplicateKeys, MAX_DEPTH, Number, ParseOptions, Value, compact_utf8, parse, parse_bytes, parse_with,
+    DuplicateKeys, MAX_DEPTH, Number, ParseOptions, Value, compact_utf8, parse, parse_bytes, parse_untrusted,
+    parse_untrusted_bytes, parse_with,
 };
 
 fn number(text: &str) -> Number {
@@ -83,6 +84,10 @@ fn of_duplicate_keys_the_last_wins_unless_they_are_refused() {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, ..ParseOptions::default() };
     let error = parse_with(text, options).unwrap_err();
     assert_eq!(error.to_string(), "duplicate key \"a\" at line 1 column 18");
+    assert_eq!(parse_untrusted(text).unwrap_err(), error);
+    assert_eq!(parse_untrusted_bytes(text.as_bytes()).unwrap_err(), error);
+    let nested = r#"{"a": [{"b": {"c": 1, "c": 1}}]}"#;
+    assert!(parse(nested).is_ok() && parse_untrusted(nested).is_err());
 }
 
 #[test]

@@ -175,6 +175,35 @@ fn state_keeps_the_label_of_what_was_written() {
 }
 
 #[test]
+fn a_state_server_and_the_cache_take_what_the_project_says() {
+    let mut inside = Scopes::default();
+    inside.providers.insert("openai".to_owned(), Sensitivity::Restricted);
+    assert!(leaks_with(&remembering(""), inside.clone()).is_empty(), "a store beside the journal takes all");
+    let mut server = inside.clone();
+    server.servers.insert("state".to_owned());
+    let found = leaks_with(&remembering(""), server.clone());
+    assert!(found.iter().all(|one| one.message.contains("the state store")) && found.len() == 1, "{found:?}");
+    server.stores.insert("state".to_owned(), Sensitivity::Restricted);
+    assert!(leaks_with(&remembering(""), server).is_empty());
+    let redis = remembering(", backend: redis");
+    let mut named = inside.clone();
+    named.servers.insert("redis".to_owned());
+    assert_eq!(leaks_with(&redis, named.clone()).len(), 1);
+    named.stores.insert("redis".to_owned(), Sensitivity::Restricted);
+    assert!(leaks_with(&redis, named.clone()).is_empty());
+    let keyed = redis.replace("c_{context.session_id}", "c_{session_id}_{secret}");
+    let keyed = keyed.replace("from: _input.secret, to: write.text", "from: _input.plain, to: write.text");
+    named.stores.insert("redis".to_owned(), Sensitivity::Private);
+    assert_eq!(leaks_with(&keyed, named).len(), 2, "the key of a record is kept with it");
+    let cached = COPY.replace("transform: {mode", "runtime: {cache: {ttl_seconds: 60}}, transform: {mode");
+    let cached =
+        flow(&cached, "  - {from: _input.secret, to: copy.text}\n  - {from: copy.text, to: _output}");
+    assert_eq!(leaks(&cached), 0);
+    inside.stores.insert("cache".to_owned(), Sensitivity::Private);
+    assert_eq!(leaks_with(&cached, inside).len(), 1);
+}
+
+#[test]
 fn tools_carry_labels_both_ways() {
     let caller = "  ask: {type: transform, inputs: [{name: text, type: string}], outputs: [{name: reply, type: string}], \
                   prompt: {template: \"{{ text }}\", model: {provider: openai, name: m}, tools: [{name: look, description: d, \

@@ -7,6 +7,7 @@ mod edits;
 mod flows;
 mod format;
 mod golden;
+mod label_attacks;
 mod label_leaks;
 mod labels;
 mod one_mistake;

@@ -4,6 +4,7 @@
 mod escaped;
 mod govern;
 mod rewrite;
+mod sealed;
 mod splice;
 mod texts;
 
@@ -11,7 +12,10 @@ use stave_block::{PromptIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
-pub use govern::{GatedBody, Governed, gate_body, govern_body, outside_texts, position_texts};
+pub use govern::{
+    GatedBody, Governed, JudgedTooLong, gate_body, gate_body_until, govern_body, outside_texts,
+    position_texts,
+};
 pub use rewrite::{RewritePolicy, rewrite_body};
 pub use splice::{Splice, Spliced, plan_splices, splice_plan};
 

@@ -20,8 +20,9 @@ mod prompt_to_block;
 mod request_to_block;
 
 pub use block_to_request::{
-    GatedBody, Governed, RequestShape, RewritePolicy, Splice, Spliced, block_to_request, gate_body,
-    govern_body, outside_texts, plan_splices, position_texts, rewrite_body, splice_plan,
+    GatedBody, Governed, JudgedTooLong, RequestShape, RewritePolicy, Splice, Spliced, block_to_request,
+    gate_body, gate_body_until, govern_body, outside_texts, plan_splices, position_texts, rewrite_body,
+    splice_plan,
 };
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{

@@ -14,7 +14,7 @@ pub fn parse(
     ids: &dyn Ids,
     clock: &dyn Clock,
 ) -> Result<PromptIr, Vec<Diagnostic>> {
-    let value = stave_canon::parse(text).map_err(|error| {
+    let value = stave_canon::parse_untrusted(text).map_err(|error| {
         let start = text.floor_char_boundary(error.offset);
         let end = text.ceil_char_boundary(start.saturating_add(1).min(text.len()));
         vec![Diagnostic::new(codes::PROMPT_NOT_JSON, Span::new(source, start, end), error.message)]

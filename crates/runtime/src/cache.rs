@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::{OptionalExtension, params};
+use stave_block::SensitivityLabel;
 use stave_canon::{Object, Timestamp, Value};
 
 use crate::Failure;
 use crate::database::{Database, DatabaseError};
+use crate::labels;
 use crate::plan::Node;
 use crate::run::Run;
 
@@ -96,6 +98,10 @@ impl Run<'_> {
     pub(crate) fn cache_key(&self, node: &Node, inputs: &Object) -> Result<Option<String>, Failure> {
         let Some(cache) = &node.cache else { return Ok(None) };
         let mut parts = vec![Value::from(node.fingerprint.as_str())];
+        let read = labels::of_reads(&self.plan.document, &node.id)?;
+        if read > SensitivityLabel::Public {
+            parts.push(read.word().into());
+        }
         match &cache.key {
             Some(template) => parts.push(self.fill_key(node, inputs, template, "cache")?.into()),
             None => {

@@ -9,7 +9,6 @@ use futures_util::future::BoxFuture;
 use stave_canon::Value;
 use stave_exec::Document;
 
-use crate::Failure;
 use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::failure::Kind;
@@ -29,6 +28,7 @@ use crate::steps::{Step, StepKinds};
 use crate::task::Stop;
 use crate::trace::{End, RunWork, TraceParent, Traced};
 use crate::turns::Turns;
+use crate::{Failure, labels};
 
 /// How many plans an engine keeps.
 const KEPT_PLANS: usize = 32;
@@ -228,7 +228,12 @@ impl EmbeddedEngine {
             let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
             let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
             let report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
-            span.end(&End::Run(&report));
+            let failed = report.result.as_ref().err().map(|failed| failed.node.as_deref());
+            let hides = failed.is_some_and(|node| match node {
+                Some(node) => labels::is_hidden_from_traces(&document, node),
+                None => labels::is_any_field_hidden_from_traces(&document),
+            });
+            span.hiding(hides).end(&End::Run(&report));
             let now = self.services.clock.now();
             if report.waits() {
                 let is_decided = journal

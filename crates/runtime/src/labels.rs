@@ -4,16 +4,20 @@
 //! `sensitivity`. What a text reads is answered by `stave_script::reads`, as it is for the checker. A receiver that the
 //! project does not name takes private data at most.
 //!
-//! Invariant: every step that sends its arguments to a host, a tool, a plant or a store asks [`admit`] first, with
-//! the receiver that the run decided on. A level that is not understood stops the step.
+//! Invariants: every step that sends its arguments to a host, a tool, a plant or a store asks [`admit`] first, with
+//! the receiver that the run decided on. State records carry their label, which a read compares with what the flow is
+//! checked for. A level that is not understood stops the step.
 
 use stave_block::SensitivityLabel;
 use stave_canon::Value;
 use stave_diag::codes::flow::SENSITIVE_DATA_LEAK;
 use stave_diag::codes::run as codes;
+use stave_exec::Document;
 use stave_script::{Read, reads};
 
-use crate::run::Call;
+use crate::plan::Node;
+use crate::run::{Call, Run};
+use crate::state::StateBuffer;
 use crate::{Failure, failure::Kind};
 
 /// Someone outside the run.
@@ -52,8 +56,11 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
     if label <= takes {
         return Ok(());
     }
-    let message = format!("{label} data may not go to {name}, which takes {takes} data at most");
-    Err(Failure::new(SENSITIVE_DATA_LEAK, Kind::Refused, message))
+    Err(refusal(format!("{label} data may not go to {name}, which takes {takes} data at most")))
+}
+
+fn refusal(message: String) -> Failure {
+    Failure::new(SENSITIVE_DATA_LEAK, Kind::Refused, message)
 }
 
 /// What the project says about a receiver.
@@ -62,9 +69,105 @@ pub(crate) fn accepted(
     table: &str,
     name: &str,
 ) -> Result<Option<SensitivityLabel>, Failure> {
-    let level = rules(call).and_then(|rules| rules.get("accepts")?.get(table)?.get(name));
+    accepted_by(&call.run.plan.document, table, name)
+}
+
+fn accepted_by(document: &Document, table: &str, name: &str) -> Result<Option<SensitivityLabel>, Failure> {
+    let level = rules_of(document).and_then(|rules| rules.get("accepts")?.get(table)?.get(name));
     level.map(read).transpose()
 }
+
+/// The label of a node in one of the document's tables.
+fn of_node(document: &Document, table: &str, node: &str) -> Result<SensitivityLabel, Failure> {
+    rules_of(document).and_then(|rules| rules.get(table)?.get(node)).map_or(PUBLIC, read)
+}
+
+/// What the state record of a node may hold. A record is written with this label, and a step that finds a higher one
+/// in the store is refused: an earlier version of the flow kept more there than this one is checked for.
+pub(crate) fn of_state(document: &Document, node: &str) -> Result<SensitivityLabel, Failure> {
+    of_node(document, "state", node)
+}
+
+/// Refuses a step that asked for a record beyond what its flow is checked for, whatever it made of the answer, and one
+/// that wrote more than the record's store takes.
+pub(crate) fn hold_state(run: &Run<'_>, node: &Node, state: &StateBuffer<'_>) -> Result<(), Failure> {
+    let document = &run.plan.document;
+    let label = of_state(document, &node.id)?;
+    if let Some(holds) = state.beyond_check() {
+        return Err(beyond_check(holds, label));
+    }
+    if !state.has_writes() {
+        return Ok(());
+    }
+    let is_server = run.services.state.is_server(state.key());
+    admit_state(document, label, state.key().backend(), is_server)
+}
+
+/// Refuses to write a record that is more sensitive than its store takes. A store that is no server is beside the
+/// journal, which holds every value already.
+fn admit_state(
+    document: &Document,
+    label: SensitivityLabel,
+    backend: Option<&str>,
+    is_server: bool,
+) -> Result<(), Failure> {
+    let own = || accepted_by(document, "stores", STATE);
+    let named = backend.map(|name| accepted_by(document, "stores", name)).transpose()?.flatten();
+    let unnamed = if is_server { SensitivityLabel::Private } else { SensitivityLabel::Restricted };
+    let takes = match named {
+        Some(named) => named,
+        None => own()?.unwrap_or(unnamed),
+    };
+    if label <= takes {
+        return Ok(());
+    }
+    let store =
+        backend.map_or_else(|| "the state store".to_owned(), |name| format!("the state store `{name}`"));
+    Err(refusal(format!("{label} data may not go to {store}, which takes {takes} data at most")))
+}
+
+/// Refuses to read a record that holds more than the flow is checked for.
+fn beyond_check(holds: SensitivityLabel, label: SensitivityLabel) -> Failure {
+    let message = format!(
+        "the state record holds {holds} data, and this flow is checked for {label} data there; label the state \
+         `{holds}`, or delete the record"
+    );
+    refusal(message)
+}
+
+/// Whether results of a node may be kept for later runs.
+pub(crate) fn may_cache(document: &Document, node: &str) -> Result<bool, Failure> {
+    let takes = accepted_by(document, "stores", "cache")?.unwrap_or(SensitivityLabel::Restricted);
+    Ok(of_node(document, "outputs", node)? <= takes)
+}
+
+/// What a cached result was made of, for its key: a result of restricted data is no result for a flow that takes the
+/// same node's inputs for public ones.
+pub(crate) fn of_reads(document: &Document, node: &str) -> Result<SensitivityLabel, Failure> {
+    of_node(document, "reads", node)
+}
+
+/// Whether traces must not have what people, models, tools and failures of a node said. A level that is not
+/// understood hides it. A node that runs inside another one is named by its path.
+pub(crate) fn is_hidden_from_traces(document: &Document, node: &str) -> bool {
+    node.split('/').any(|node| exceeds_traces(document, of_node(document, "reads", node)))
+}
+
+/// The same about a failure that belongs to no node.
+pub(crate) fn is_any_field_hidden_from_traces(document: &Document) -> bool {
+    exceeds_traces(document, most(rules_of(document).and_then(|rules| rules.get("context"))))
+}
+
+fn exceeds_traces(document: &Document, label: Result<SensitivityLabel, Failure>) -> bool {
+    let takes = accepted_by(document, "stores", "telemetry");
+    match (label, takes) {
+        (Ok(label), Ok(takes)) => label > takes.unwrap_or(SensitivityLabel::Private),
+        _ => true,
+    }
+}
+
+/// The project's own state store, among the stores.
+const STATE: &str = "state";
 
 /// The most sensitive of what the `${…}` in these values read.
 pub(crate) fn of_texts<'v>(
@@ -116,7 +219,11 @@ fn most(table: Option<&Value>) -> Result<SensitivityLabel, Failure> {
 
 /// The part of the baked policy that is about labels.
 pub(crate) fn rules<'c>(call: &'c Call<'_>) -> Option<&'c Value> {
-    call.run.plan.document.constants.policy.get("sensitivity")
+    rules_of(&call.run.plan.document)
+}
+
+fn rules_of(document: &Document) -> Option<&Value> {
+    document.constants.policy.get("sensitivity")
 }
 
 /// A word that is not understood could be one that closes content off.

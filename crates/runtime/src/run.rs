@@ -28,7 +28,7 @@ use crate::steps::Produced;
 use crate::trace::{End, Traced, Work};
 use crate::transitions::RESULT;
 use crate::turns::Turns;
-use crate::{Failure, port};
+use crate::{Failure, labels, port};
 
 /// The backend of nodes that name none: whatever the project keeps its state in.
 const PROJECTS_OWN: &str = "memory";
@@ -142,7 +142,8 @@ impl Run<'_> {
             // Waiting for a turn counts for the run's time, not for the step's.
             let _turn = self.turns.take(&self.plan.document.flow.name, node).await;
             self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
-            let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind });
+            let hides = parent.is_watched() && labels::is_hidden_from_traces(&self.plan.document, &node.id);
+            let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind }).hiding(hides);
             let started = self.services.clock.elapsed();
             let offset = self.services.clock.now().duration_since(self.started_at);
             let mut attempts = 0;
@@ -239,7 +240,7 @@ impl Run<'_> {
             reports.get(index).is_some_and(|report| report.degraded)
         };
         // Effects must happen every time, and a stand-in's answer must not outlive the trouble.
-        if !node.effects && !is_degraded {
+        if !node.effects && !is_degraded && labels::may_cache(&self.plan.document, &node.id)? {
             cache.put(&key, &outputs, self.services.clock.now(), Duration::from_secs(ttl.into())).await;
         }
         Ok((outputs, commit))
@@ -335,11 +336,11 @@ impl Run<'_> {
     ) -> Result<(Object, Option<Commit>), Failure> {
         let Execution { index, node, inputs, tool_inputs, path, span } = execution;
         let state = match &node.state {
-            Some(_) => Some(StateBuffer::new(
-                self.services.state.as_ref(),
-                self.record_key(node, inputs)?,
-                self.services.clock.now(),
-            )),
+            Some(_) => {
+                let key = self.record_key(node, inputs)?;
+                let buffer = StateBuffer::new(self.services.state.as_ref(), key, self.services.clock.now());
+                Some(buffer.labelled(labels::of_state(&self.plan.document, &node.id)?))
+            }
             None => None,
         };
         let (counter, written) = (AtomicU32::new(0), AtomicU64::new(0));
@@ -360,7 +361,11 @@ impl Run<'_> {
             tool_inputs,
             span,
         };
-        let produced = node.step.execute(&call).await?;
+        let produced = node.step.execute(&call).await;
+        if let Some(state) = &state {
+            labels::hold_state(self, node, state)?;
+        }
+        let produced = produced?;
         let outputs = self.lay_out(index, node, produced)?;
         let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
         let by = || format!("{}/{path}", self.id);

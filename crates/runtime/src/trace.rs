@@ -12,6 +12,7 @@ use stave_llm::prices::Cost;
 use stave_llm::{Request, Response, Target};
 
 use crate::Failure;
+use crate::journal::hide;
 use crate::report::{NodeReport, RunReport};
 
 /// Someone who traces runs. It must not block.
@@ -108,39 +109,71 @@ impl Tracer for () {
 
 /// A span, or nothing where nobody traces.
 #[derive(Debug, Default)]
-pub struct Traced(Option<Box<dyn Span>>);
+pub struct Traced {
+    span: Option<Box<dyn Span>>,
+    /// Whether what was said, and the words of failures, must not be traced.
+    hides: bool,
+}
 
 impl Traced {
     pub(crate) fn new(span: Option<Box<dyn Span>>) -> Traced {
-        Traced(span)
+        Traced { span, hides: false }
     }
 
     pub(crate) fn child(&self, work: &Work<'_>) -> Traced {
-        Traced(self.0.as_ref().map(|span| span.child(work)))
+        Traced { span: self.span.as_ref().map(|span| span.child(work)), hides: self.hides }
+    }
+
+    /// The same, for work on data that the collector may not have. What is part of it hides the same.
+    pub(crate) fn hiding(mut self, hides: bool) -> Traced {
+        self.hides |= hides;
+        self
     }
 
     pub(crate) fn is_watched(&self) -> bool {
-        self.0.is_some()
+        self.span.is_some()
     }
 
     pub(crate) fn wants_content(&self) -> bool {
-        self.0.as_ref().is_some_and(|span| span.wants_content())
+        !self.hides && self.span.as_ref().is_some_and(|span| span.wants_content())
     }
 
     pub(crate) fn retried(&self, error: &str, wait: Option<Duration>) {
-        if let Some(span) = &self.0 {
+        if let Some(span) = &self.span {
             span.retried(error, wait);
         }
     }
 
     pub(crate) fn end(self, end: &End<'_>) {
-        if let Some(span) = self.0 {
-            span.end(end);
+        let Some(span) = self.span else { return };
+        if !self.hides {
+            return span.end(end);
+        }
+        match end {
+            End::Run(report) => {
+                let mut report = (*report).clone();
+                if let Err(failed) = &mut report.result {
+                    hide(&mut failed.failure);
+                }
+                span.end(&End::Run(&report));
+            }
+            End::Step(report) => {
+                let mut report = (*report).clone();
+                report.failure.iter_mut().for_each(hide);
+                span.end(&End::Step(&report));
+            }
+            End::Attempt(Err(failure)) => {
+                let mut failure = (*failure).clone();
+                hide(&mut failure);
+                span.end(&End::Attempt(Err(&failure)));
+            }
+            // They have content only for someone who wants it.
+            End::Attempt(Ok(())) | End::Model { .. } | End::Tool { .. } => span.end(end),
         }
     }
 
     pub(crate) fn trace_parent(&self) -> Option<TraceParent> {
-        self.0.as_ref().map(|span| span.trace_parent())
+        self.span.as_ref().map(|span| span.trace_parent())
     }
 }
 

@@ -28,6 +28,10 @@ impl RestateState {
 
 #[async_trait]
 impl StateStore for RestateState {
+    fn is_server(&self, _: &RecordKey) -> bool {
+        false
+    }
+
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {
         let asked = Value::from_iter([("key", key.as_str()), ("now", &now.to_string())]);
         let found = self.client.call(STATE, &self.object(key)?, "load", &asked).await;

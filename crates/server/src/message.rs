@@ -77,7 +77,7 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value, Problem> {
     if bytes.is_empty() {
         return Ok(Value::Object(Default::default()));
     }
-    stave_canon::parse_bytes(bytes)
+    stave_canon::parse_untrusted_bytes(bytes)
         .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))
 }
 

@@ -12,7 +12,7 @@ mod emit;
 mod envelope;
 mod select;
 
-use stave_canon::{ParseOptions, Pointer, Value, parse_with, pretty_sorted_utf8};
+use stave_canon::{DuplicateKeys, ParseOptions, Pointer, Value, parse_with, pretty_sorted_utf8};
 
 use crate::codec::Reader;
 use crate::{LoadError, codes, stable_json_fingerprint};
@@ -65,7 +65,7 @@ impl BundleVersion {
 impl Bundle {
     /// Reads a bundle's text. Only what a runtime relies on is demanded; the rest is kept as it is.
     pub fn from_text(text: &str) -> Result<Bundle, LoadError> {
-        let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
         Bundle::from_value(parse_with(text, options)?)
     }
 

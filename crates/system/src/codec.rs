@@ -16,7 +16,8 @@ pub use writer::{contract_value, node_value};
 
 impl Document {
     /// Reads a document from its file's text. As in the specification's own implementation, `NaN` and the
-    /// infinities inside free-form values are kept, and the last of duplicate keys wins.
+    /// infinities inside free-form values are kept. An object that names a key twice is refused: two readers could
+    /// take two tenants from one document.
     pub fn from_text(text: &str) -> Result<Document, LoadError> {
         let mut reader = Reader::new();
         let document = document::read_text(&mut reader, text)?;

@@ -80,3 +80,18 @@ fn chains_of_dependencies_may_be_long() {
     ]);
     assert_eq!(verify(&Document::from_value(&document).unwrap()), []);
 }
+
+#[test]
+fn a_document_or_bundle_that_names_a_key_twice_is_refused() {
+    for text in [
+        r#"{"tenant_id": "a", "tenant_id": "b", "nodes": []}"#,
+        r#"{"nodes": [{"id": "x", "type": "intent", "type": "policy"}]}"#,
+    ] {
+        let document = Document::from_text(text);
+        assert!(
+            matches!(&document, Err(LoadError::Syntax(error)) if error.message.contains("duplicate key")),
+            "{document:?}"
+        );
+        assert!(stave_system::sign::Claim::of(text).is_none());
+    }
+}

@@ -111,3 +111,77 @@ async fn a_prompt_that_prints_the_whole_context_is_refused() {
         assert_eq!(sent, Vec::<String>::new(), "{template}");
     }
 }
+
+/// A flow that keeps a note of the request, and one of the same name that sends what it finds to a host.
+const KEEPS: &str = r#"version: "1.0"
+metadata: {name: notes}
+context: {requires: [note, session_id], sensitivity: {note: restricted}}
+nodes:
+  keep:
+    type: transform
+    inputs: [{name: note, type: string}]
+    outputs: [{name: done, type: boolean}]
+    state: {scope: session, key: "n_{session_id}"}
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            await state.set('note', inputs['note'])
+            return {'done': True}
+edges:
+  - {from: _input.note, to: keep.note}
+  - {from: keep.done, to: _output.done}
+"#;
+
+const READS: &str = r#"version: "1.0"
+metadata: {name: notes}
+context: {requires: [session_id]}
+nodes:
+  find:
+    type: transform
+    inputs: []
+    outputs: [{name: note, type: string}]
+    state: {scope: session, key: "n_{session_id}"}
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            try:
+                return {'note': await state.get('note', '')}
+            except Exception as e:
+                return {'note': str(e)}
+edges:
+  - {from: find.note, to: _output.note}
+"#;
+
+#[tokio::test]
+async fn a_state_record_keeps_its_label_for_a_later_version_of_the_flow() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", KEEPS);
+    let run = ["run", "flow.yaml", "--input", "-", "--json"];
+    let request = format!(r#"{{"note": "{SECRET}", "session_id": "s"}}"#);
+    stave(&folder, run).input(&request).finish().await.exits(0);
+    folder.write("flow.yaml", READS);
+    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+    let refused = stave(&folder, run).input(r#"{"session_id": "s"}"#).finish().await.exits(3);
+    let error = refused.json().get("error").map(Value::to_string).unwrap_or_default();
+    assert!(error.contains("sensitive-data-leak") && error.contains("restricted"), "{error}");
+    assert!(!format!("{}{}", refused.stdout, refused.stderr).contains(SECRET));
+    // Another session has no such record.
+    stave(&folder, run).input(r#"{"session_id": "t"}"#).finish().await.exits(0);
+    folder.write("flow.yaml", READS.replace("scope: session,", "scope: session, sensitivity: restricted,"));
+    let read = stave(&folder, run).input(r#"{"session_id": "s"}"#).finish().await.exits(0);
+    assert!(read.stdout.contains(SECRET), "a flow that is checked for it gets it: {}", read.stdout);
+}
+
+#[tokio::test]
+async fn a_request_with_two_equal_keys_is_refused() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", KEEPS);
+    let run = ["run", "flow.yaml", "--input", "-", "--json"];
+    let request = r#"{"note": "a", "session_id": "s", "note": "b"}"#;
+    let refused = stave(&folder, run).input(request).finish().await.exits(2);
+    assert!(refused.stderr.contains("duplicate key"), "{}", refused.stderr);
+}

@@ -259,3 +259,52 @@ async fn a_list_of_keys_that_says_too_little_is_refused() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_key_that_can_only_observe_sees_no_restricted_values() {
+    const SECRET: &str = "DE89370400440532013000";
+    let folder = project();
+    with_keys(&folder);
+    folder.write(
+        "flows/payer.yaml",
+        r#"version: "1.0"
+metadata: {name: payer}
+context: {requires: [iban], sensitivity: {iban: restricted}}
+nodes:
+  pay:
+    type: transform
+    inputs: [{name: iban, type: string}]
+    outputs: [{name: line, type: string}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            raise ValueError('not payable: ' + inputs['iban'])
+    runtime: {retries: 0}
+edges:
+  - {from: _input.iban, to: pay.iban}
+  - {from: pay.line, to: _output.line}
+"#,
+    );
+    let mut served = Served::start(&folder, &["--api-keys", "keys.txt"]).await;
+    served.with_key(Some(&key("run")));
+    let body = format!(r#"{{"flow": "payer", "input": {{"iban": "{SECRET}"}}}}"#);
+    let begun = served.post("/runs?wait=true", &body).await.is(200);
+    assert!(begun.body.contains(SECRET), "who starts a run gets what it asked for: {}", begun.body);
+    let run = text(&begun.json(), "run_id").unwrap().to_owned();
+    let views = [
+        format!("/runs/{run}"),
+        format!("/runs/{run}/events"),
+        format!("/studio/runs/{run}"),
+        format!("/studio/runs/{run}/nodes/pay"),
+        format!("/studio/compare?a={run}&b={run}"),
+    ];
+    for view in &views {
+        served.with_key(Some(&key("observe")));
+        let hidden = served.get(view).await.is(200);
+        assert!(!hidden.body.contains(SECRET), "{view}: {}", hidden.body);
+    }
+    served.with_key(Some(&key("default")));
+    let shown = served.get(&views[0]).await.is(200);
+    assert!(shown.body.contains(SECRET), "{}", shown.body);
+}

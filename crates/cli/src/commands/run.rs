@@ -171,10 +171,10 @@ fn requests(inputs: &[PathBuf]) -> Result<Vec<Value>, Stop> {
         };
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-                requests.push(stave_canon::parse(line).map_err(|error| fail(index, &error))?);
+                requests.push(stave_canon::parse_untrusted(line).map_err(|error| fail(index, &error))?);
             }
         } else {
-            requests.push(stave_canon::parse(&text).map_err(|error| fail(0, &error))?);
+            requests.push(stave_canon::parse_untrusted(&text).map_err(|error| fail(0, &error))?);
         }
     }
     Ok(requests)

@@ -9,11 +9,16 @@ use stave_flow::{Options, Scopes};
 
 use super::Settings;
 use super::read::{Reader, Table};
+use super::stores::StateBackend;
 
 impl Reader<'_> {
     pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
         let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
         self.known(accepts, "accepts.", &["providers", "hosts", "tools", "stores", "restricted"]);
+        if let Some(stores) = self.table(accepts, "stores") {
+            let known = ["features", "state", "redis", "hopsworks", "cache", "telemetry"];
+            self.known(stores, "accepts.stores.", &known);
+        }
         Scopes {
             providers: self.levels(accepts, "providers"),
             hosts: self.levels(accepts, "hosts"),
@@ -108,7 +113,15 @@ impl Settings {
     /// How the flows of the project are judged.
     pub(crate) fn check_options(&self, strict: bool) -> Options {
         let model = self.default_model.as_ref();
+        let is_server = |backend| self.stores.state == Some(backend);
+        let servers = [
+            ("state", is_server(StateBackend::Redis) || is_server(StateBackend::Hopsworks)),
+            ("redis", self.stores.redis.is_some()),
+            ("hopsworks", self.stores.hopsworks.is_some()),
+        ];
+        let servers = servers.into_iter().filter(|(_, is_server)| *is_server);
         let scopes = Scopes {
+            servers: servers.map(|(name, _)| name.to_owned()).collect(),
             default_model: model.map(|model| (model.provider.clone(), model.endpoint.clone())),
             ..self.accepts.clone()
         };

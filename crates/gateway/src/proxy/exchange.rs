@@ -20,6 +20,7 @@ use super::cost_bound::CostBound;
 use super::entry::Entry;
 use super::gateway::Core;
 use super::headers::{REQUEST_ID, outgoing_headers};
+use super::heavy_work::on_body;
 use super::interface::{Endpoint, Fault};
 use super::judge::{Denied, Judge};
 use super::origin;
@@ -79,10 +80,11 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     let body = read_body(&parts.headers, body, &setup.config.limits).await?;
     let began = core.clock.elapsed();
     entry.record.request_bytes = body.len() as u64;
-    entry.record.request_hash = Some(Digest::of(&body));
+    entry.record.request_hash = Some(on_body(body.len(), || Digest::of(&body)));
     let query = parts.uri.query().map(str::to_owned);
     let tenant = key.as_deref().map(|key| &*key.tenant);
-    let received = Received::read(entry.endpoint, parts.headers, query, &body, tenant)?;
+    let read = || Received::read(entry.endpoint, parts.headers, query, &body, tenant);
+    let received = on_body(body.len(), read)?;
     entry.record.model_asked.clone_from(&received.model);
     entry.record.streamed = received.is_stream;
     entry.record.session = received.session.as_deref().map(session_name);
@@ -142,7 +144,8 @@ async fn ask(
     let count = candidates.list.len();
     for (index, candidate) in candidates.list.into_iter().enumerate() {
         let is_last = index + 1 == count;
-        let (candidate, prepared) = match ready(core, entry, received, candidate) {
+        let bytes = received.body.len();
+        let (candidate, prepared) = match on_body(bytes, || ready(core, entry, received, candidate)) {
             Ok(ready) => ready,
             // What this upstream may not have, an earlier one could have.
             Err(_) if failure.is_some() => break,
@@ -251,6 +254,7 @@ fn ready(
         tenant: &tenant,
         ids: &*core.ids,
         clock: &*core.clock,
+        began,
     };
     let now = core.seconds();
     let prepared = |candidate: &Candidate| {

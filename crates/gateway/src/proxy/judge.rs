@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    Destination, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel, SensitivityPolicy,
-    WirePrompt,
+    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
+    SensitivityPolicy, WirePrompt,
 };
 use stave_canon::{Clock, Ids};
-use stave_lower::{Splice, gate_body, outside_texts, position_texts};
+use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
 use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
 use stave_prompt::{BuildError, PromptIrBuilder};
 
@@ -21,6 +22,10 @@ use super::seen::CleanPrefixes;
 use super::upstream::Upstream;
 use crate::config::{Enforcement, RequestPolicy};
 use crate::records::GateDecision;
+
+/// How long gate and policies may look at one request. The time is linear in the body, so that only a machine without time to
+/// spare comes to this.
+const LONGEST_JUDGING: Duration = Duration::from_secs(1);
 
 /// What was decided about a request that may be sent.
 #[derive(Debug, Default)]
@@ -68,6 +73,8 @@ pub(crate) struct Judge<'j> {
     pub(crate) tenant: &'j str,
     pub(crate) ids: &'j dyn Ids,
     pub(crate) clock: &'j dyn Clock,
+    /// When judging began, by the clock.
+    pub(crate) began: Duration,
 }
 
 impl Judge<'_> {
@@ -92,6 +99,11 @@ impl Judge<'_> {
                 Err(Denied { fault, decisions: Vec::new() })
             }
         }
+    }
+
+    /// Whether judging has taken longer than it may.
+    fn is_late(&self) -> bool {
+        self.clock.elapsed().saturating_sub(self.began) > LONGEST_JUDGING
     }
 
     fn decide(
@@ -163,7 +175,9 @@ impl Judge<'_> {
             SensitivityLabel::Private => Destination::External,
             SensitivityLabel::Public => Destination::Shared,
         };
-        let gated = gate_body(body, wire, known, policy, &origin, destination);
+        let gate = Gate::new(policy, &origin, destination);
+        let gated = gate_body_until(body, wire, known, policy, gate, &|| self.is_late())
+            .map_err(|JudgedTooLong| too_long())?;
         judged.decisions = decisions(&gated.records);
         match gated.verdict {
             GateVerdict::Send => judged.splices = gated.splices,
@@ -187,7 +201,7 @@ impl Judge<'_> {
         known: usize,
         upstream: &Upstream,
         model: &str,
-    ) -> Result<Verdict, BuildError> {
+    ) -> Result<Verdict, Verdictless> {
         let policies = &self.policy.governance;
         let mut texts: Vec<(String, String)> = Vec::new();
         for position in wire.positions.iter().skip(known).filter(|position| is_content(position)) {
@@ -199,7 +213,13 @@ impl Judge<'_> {
         texts.extend(outside.into_iter().map(|text| ("request".to_owned(), text)));
         let contents: Vec<Content<'_>> =
             texts.iter().map(|(reference, text)| Content { reference, path: None, text }).collect();
-        let mut verdict = policies.check_content(&contents);
+        let mut verdict = Verdict { violations: Vec::new() };
+        for some in chunks(&contents) {
+            if self.is_late() {
+                return Err(too_long().into());
+            }
+            verdict.violations.extend(policies.check_content(some).violations);
+        }
         let is_new = wire.positions.iter().skip(known).any(is_instruction);
         if is_new {
             verdict.violations.extend(self.intent(policies, body, wire, upstream, model)?.violations);
@@ -241,6 +261,33 @@ impl Judge<'_> {
         let fault = Fault::new(StatusCode::FORBIDDEN, "prompt_refused", message);
         Err(Denied { fault, decisions: std::mem::take(decisions) })
     }
+}
+
+/// A request that nobody has time to judge is not sent, whatever is done with those that could not be judged.
+fn too_long() -> Denied {
+    let message = "judging the request took too long; make it smaller or try again";
+    let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "judging_timeout", message);
+    Denied { fault: fault.after(Some(Duration::from_secs(1))), decisions: Vec::new() }
+}
+
+/// How much text is judged before the clock is looked at.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The texts in groups of about that much.
+fn chunks<'c, 't>(mut contents: &'c [Content<'t>]) -> Vec<&'c [Content<'t>]> {
+    let mut chunks = Vec::new();
+    while !contents.is_empty() {
+        let mut bytes = 0;
+        let count = contents.iter().take_while(|content| {
+            let fits = bytes < CHUNK_BYTES;
+            bytes += content.text.len();
+            fits
+        });
+        let (chunk, rest) = contents.split_at(count.count());
+        chunks.push(chunk);
+        contents = rest;
+    }
+    chunks
 }
 
 /// Whether the marks say nothing but that they are marks: what else stands in them is not part of the prefix's hash.

@@ -8,6 +8,7 @@ mod entry;
 mod exchange;
 mod gateway;
 mod headers;
+mod heavy_work;
 mod interface;
 mod judge;
 mod listener;

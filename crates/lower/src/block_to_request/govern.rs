@@ -1,18 +1,22 @@
 //! The gate before the wire: what a body holds that may not go where it is sent is redacted, refused or
 //! routed, and always recorded.
 //!
-//! Invariant: every text of a body is judged, wherever it stands: values, keys and numbers, inside the positions and
-//! outside of them, on their own and joined with the texts that a reader sees after them.
+//! Invariants: every text of a body is judged, wherever it stands: values, keys and numbers, inside the positions and
+//! outside of them, on their own and joined with the texts that a reader sees after them. Signed text, ciphertext and
+//! bytes of files are never edited; what would be taken out of them refuses the request.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_block::{
-    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
-    SensitivityPolicy, WirePrompt, find_sensitive, redaction,
+    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
+    SensitivityPolicy, WirePrompt, find_sensitive, find_sensitive_joined, find_sensitive_until, redaction,
 };
 
+use super::escaped::Escaped;
+use super::sealed::is_chance;
 use super::splice::{Splice, Spliced};
-use super::texts::{BodyText, TextKind, body_texts};
+use super::texts::{BodyText, Joined, TextKind, body_texts};
 
 /// A request after the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,11 @@ pub struct GatedBody {
     pub records: Vec<GateRecord>,
 }
 
+/// Judging took longer than the caller had time for. Nothing was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("judging the request took too long")]
+pub struct JudgedTooLong;
+
 /// Labels every text of a body and decides what may go out.
 #[must_use]
 pub fn govern_body(
@@ -47,7 +56,9 @@ pub fn govern_body(
 
 /// The same without the positions before `first`, for a caller that knows what was decided about those: a
 /// conversation grows at its end, and what a prefix holds does not change. What stands outside of all positions is
-/// part of no prefix and is judged every time.
+/// part of no prefix and is judged every time, and so is what a prefix and the rest say together.
+///
+/// The time is linear in the body and in what is found in it.
 #[must_use]
 pub fn gate_body(
     body: &str,
@@ -57,14 +68,35 @@ pub fn gate_body(
     origin: &Scope,
     destination: Destination<'_>,
 ) -> GatedBody {
-    let mut gate = Gate::new(policy, origin, destination);
+    let gate = Gate::new(policy, origin, destination);
+    // Nobody is in a hurry; what was not judged would not be sent.
+    gate_body_until(body, wire, first, policy, gate, &|| false).unwrap_or_else(|JudgedTooLong| GatedBody {
+        verdict: GateVerdict::Refuse,
+        splices: Vec::new(),
+        records: Vec::new(),
+    })
+}
+
+/// The same, until `is_late` says that there is no more time.
+pub fn gate_body_until(
+    body: &str,
+    wire: &WirePrompt,
+    first: usize,
+    policy: &SensitivityPolicy,
+    mut gate: Gate<'_>,
+    is_late: &dyn Fn() -> bool,
+) -> Result<GatedBody, JudgedTooLong> {
     let mut splices: Vec<Splice> = Vec::new();
+    let before = end_of_known(body, wire, first);
     let mut texts: Vec<(usize, BodyText<'_>)> = Vec::new();
     for (block, place) in places(body, wire, first) {
         let found = body_texts(body, &place);
         if let Some(position) = wire.positions.get(block) {
             let label = policy.label(SensitivityLabel::Public, position.provenance, &[]);
             if gate.whole(block, "provenance", label) == Some(GateAction::Redact) {
+                if found.iter().any(|text| text.seal.is_some()) {
+                    gate.sealed_stretch(block, "provenance", label);
+                }
                 let shown = found.iter().filter(|text| text.is_shown() && !text.string.text.is_empty());
                 splices.extend(shown.map(|text| text.redacted(&(0..text.string.text.len()), "[redacted]")));
                 continue;
@@ -73,60 +105,132 @@ pub fn gate_body(
         texts.extend(found.into_iter().map(|text| (block, text)));
     }
     for (block, text) in &texts {
-        for finding in find_sensitive(&text.string.text) {
-            if gate.stretch(*block, finding.rule, finding.label) == Some(GateAction::Redact) {
-                splices.push(text.redacted(&finding.range, &redaction(finding.rule)));
-                if text.kind == TextKind::Number {
-                    break;
-                }
-            }
-        }
+        judge_text(*block, text, &mut gate, &mut splices, is_late)?;
     }
-    joined(&texts, &mut gate, &mut splices);
+    let all = || before.iter().chain(&texts).map(|(block, text)| (*block, text));
+    let shown: Vec<(usize, &BodyText<'_>)> =
+        all().filter(|(_, text)| text.kind == TextKind::Value && text.is_shown()).collect();
+    judge_joined(&shown, &mut gate, &mut splices, is_late)?;
+    // Settings that stand between two parts are nothing that a reader sees there.
+    let prose: Vec<(usize, &BodyText<'_>)> = all().filter(|(_, text)| text.is_prose()).collect();
+    if prose.len() < shown.len() {
+        judge_joined(&prose, &mut gate, &mut splices, is_late)?;
+    }
     let (verdict, records) = gate.finished();
-    GatedBody { verdict, splices, records }
+    Ok(GatedBody { verdict, splices: apart(splices), records })
 }
 
-/// Judges what the texts say one after the other: a secret in two parts is one to whoever reads both. A rule may ask
-/// for the edge of a word, which the text before a pair would hide, so each pair is also judged on its own.
-fn joined(texts: &[(usize, BodyText<'_>)], gate: &mut Gate<'_>, splices: &mut Vec<Splice>) {
-    let is_value = |text: &BodyText<'_>| text.kind == TextKind::Value && text.is_shown();
-    let shown: Vec<&(usize, BodyText<'_>)> = texts.iter().filter(|(_, text)| is_value(text)).collect();
-    if shown.len() < 2 {
-        return;
+/// Splices that touch become one: what a text says in one place is found on its own and with its neighbours.
+fn apart(mut splices: Vec<Splice>) -> Vec<Splice> {
+    splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+    let mut apart: Vec<Splice> = Vec::with_capacity(splices.len());
+    for splice in splices {
+        match apart.last_mut() {
+            Some(last) if splice.range.start < last.range.end => {
+                last.range.end = last.range.end.max(splice.range.end);
+            }
+            _ => apart.push(splice),
+        }
     }
-    let no_edge: fn(usize) -> bool = |_| false;
-    for has_edge in [no_edge, |index: usize| index.is_multiple_of(2), |index: usize| !index.is_multiple_of(2)]
+    apart
+}
+
+fn judge_text(
+    block: usize,
+    text: &BodyText<'_>,
+    gate: &mut Gate<'_>,
+    splices: &mut Vec<Splice>,
+    is_late: &dyn Fn() -> bool,
+) -> Result<(), JudgedTooLong> {
+    let content = &*text.string.text;
+    if let Some(number) = text.as_whole_number()
+        && let Some(finding) = find_sensitive(&number).first()
     {
+        if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
+            splices.push(text.redacted(&(0..content.len()), &redaction(finding.rule)));
+        }
+        return Ok(());
+    }
+    let found = find_sensitive_until(content, is_late).ok_or(JudgedTooLong)?;
+    hidden_by_escapes(block, content, &found, gate, is_late)?;
+    for finding in found {
+        if let Some(seal) = text.seal {
+            if !is_chance(seal, &finding, content) {
+                gate.sealed_stretch(block, finding.rule, finding.label);
+            }
+        } else if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
+            splices.push(text.redacted(&finding.range, &redaction(finding.rule)));
+            if text.kind == TextKind::Number {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A text can be JSON itself, as the arguments of a call are. What its own escapes hide cannot be taken out of it.
+fn hidden_by_escapes(
+    block: usize,
+    content: &str,
+    plain: &[Finding],
+    gate: &mut Gate<'_>,
+    is_late: &dyn Fn() -> bool,
+) -> Result<(), JudgedTooLong> {
+    if memchr::memmem::find(content.as_bytes(), b"\\u").is_none() {
+        return Ok(());
+    }
+    let read = Escaped::read(content, 0).text;
+    let known: HashSet<&str> =
+        plain.iter().filter_map(|finding| content.get(finding.range.clone())).collect();
+    for finding in find_sensitive_until(&read, is_late).ok_or(JudgedTooLong)? {
+        if read.get(finding.range.clone()).is_some_and(|found| !known.contains(found)) {
+            gate.sealed_stretch(block, finding.rule, finding.label);
+        }
+    }
+    Ok(())
+}
+
+/// Judges what the texts say one after the other: a secret in several parts is one to whoever reads them. A rule may
+/// ask for the edge of a word, which a neighbour of the parts hides, so all texts together are judged without edges,
+/// and each pair of neighbours on its own.
+fn judge_joined(
+    parts: &[(usize, &BodyText<'_>)],
+    gate: &mut Gate<'_>,
+    splices: &mut Vec<Splice>,
+    is_late: &dyn Fn() -> bool,
+) -> Result<(), JudgedTooLong> {
+    if parts.len() < 2 {
+        return Ok(());
+    }
+    type Edges = fn(usize) -> bool;
+    type Find = fn(&str, &dyn Fn() -> bool) -> Option<Vec<Finding>>;
+    let ways: [(Edges, Find); 3] = [
+        (|_| false, find_sensitive_joined),
+        (|index| index.is_multiple_of(2), find_sensitive_until),
+        (|index| !index.is_multiple_of(2), find_sensitive_until),
+    ];
+    for (has_edge, find) in ways {
         let mut taken: Vec<Range<usize>> = splices.iter().map(|splice| splice.range.clone()).collect();
         taken.sort_by_key(|range| range.start);
-        let mut all = String::new();
-        let mut starts = Vec::with_capacity(shown.len());
-        for (index, (_, text)) in shown.iter().enumerate() {
-            if has_edge(index) {
-                all.push('\n');
-            }
-            starts.push(all.len());
-            all.push_str(&text.string.text);
-        }
-        for finding in find_sensitive(&all) {
-            let first = starts.partition_point(|start| *start <= finding.range.start).saturating_sub(1);
-            let last = starts.partition_point(|start| *start < finding.range.end).saturating_sub(1);
-            if first == last {
+        let joined = Joined::new(parts, has_edge);
+        for finding in find(&joined.text, is_late).ok_or(JudgedTooLong)? {
+            let of = joined.parts_of(&finding.range);
+            if of.len() < 2 {
                 continue;
             }
             let mut is_redacted = false;
-            for (index, (block, text)) in shown.iter().enumerate().take(last + 1).skip(first) {
-                let from = finding.range.start.saturating_sub(starts[index]);
-                let to = (finding.range.end - starts[index]).min(text.string.text.len());
-                if from >= to {
-                    continue;
-                }
-                let splice = text.redacted(&(from..to), &redaction(finding.rule));
+            for index in of {
+                let Some((block, text)) = parts.get(index) else { continue };
+                let Some(range) = joined.within(index, &finding.range) else { continue };
+                let splice = text.redacted(&range, &redaction(finding.rule));
                 let after = taken.partition_point(|range| range.end <= splice.range.start);
                 // What is taken out already is gone.
                 if taken.get(after).is_some_and(|range| range.start < splice.range.end) {
                     continue;
+                }
+                if text.seal.is_some() {
+                    gate.sealed_stretch(*block, finding.rule, finding.label);
+                    break;
                 }
                 if !is_redacted
                     && gate.stretch(*block, finding.rule, finding.label) != Some(GateAction::Redact)
@@ -138,6 +242,28 @@ fn joined(texts: &[(usize, BodyText<'_>)], gate: &mut Gate<'_>, splices: &mut Ve
             }
         }
     }
+    Ok(())
+}
+
+/// How much of what was judged before is read together with what comes after it.
+const KNOWN_BYTES: usize = 4096;
+
+/// The last texts of the positions before `first`. What follows them can end a secret that they begin.
+fn end_of_known<'b>(body: &'b str, wire: &WirePrompt, first: usize) -> Vec<(usize, BodyText<'b>)> {
+    let mut texts: Vec<(usize, BodyText<'b>)> = Vec::new();
+    let mut bytes = 0;
+    let known = wire.positions.iter().enumerate().take(first);
+    for (block, position) in known.rev() {
+        let found = body_texts(body, &position.range);
+        bytes +=
+            found.iter().filter(|text| text.is_shown()).map(|text| text.string.text.len()).sum::<usize>();
+        texts.extend(found.into_iter().rev().map(|text| (block, text)));
+        if bytes >= KNOWN_BYTES {
+            break;
+        }
+    }
+    texts.reverse();
+    texts
 }
 
 /// Where the texts to judge stand: positions from `first` on by their number, and everything outside of all positions
@@ -260,5 +386,82 @@ mod tests {
             let sent = sent(Surface::AnthropicMessages, split);
             assert!(!sent.contains("ODNN7") && stave_canon::parse(&sent).is_ok(), "{sent}");
         }
+    }
+
+    fn verdict(surface: Surface, body: &str) -> (GateVerdict, String) {
+        let wire = read_wire(body, Some(surface)).unwrap();
+        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let governed = govern_body(body, &wire, &policy, &scope, Destination::External);
+        (governed.verdict, governed.spliced.body)
+    }
+
+    #[test]
+    fn signed_text_and_ciphertext_are_refused_and_never_edited() {
+        for template in [
+            r#"{"model":"m","messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"so S is","signature":"abc"}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"assistant","content":[{"signature":"S","thinking":"x","type":"thinking"}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"assistant","content":[{"type":"redacted_thinking","data":"S"}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBOR/S/AAAA"}}]}]}"#,
+            r#"{"model":"m","input":[{"type":"reasoning","id":"r","summary":[],"encrypted_content":"S"}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,S"}}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"format":"wav","data":"S"}}]}]}"#,
+            r#"{"model":"m","contents":[{"parts":[{"text":"x","thought_signature":"S"}]}]}"#,
+        ] {
+            let body = template.replace('S', SECRET);
+            for surface in [Surface::OpenAiChat, Surface::OpenAiResponses, Surface::AnthropicMessages] {
+                assert_eq!(verdict(surface, &body), (GateVerdict::Refuse, body.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_argument_of_the_same_name_is_redacted() {
+        for template in [
+            r#"{"model":"m","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"f","input":{"data":"S","signature":"S","thinking":"S"}}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a note: S."}}]}]}"#,
+        ] {
+            let (verdict, sent) = verdict(Surface::AnthropicMessages, &template.replace('S', SECRET));
+            assert!(verdict == GateVerdict::Send && !sent.contains(SECRET), "{verdict:?} {sent}");
+        }
+    }
+
+    #[test]
+    fn ciphertext_that_looks_like_a_key_by_chance_is_sent() {
+        let ciphertext = format!("gAAAAABm{}-sk-{}", "Qx7_".repeat(20), "aB3_".repeat(20));
+        let body =
+            format!(r#"{{"model":"m","input":[{{"type":"reasoning","encrypted_content":"{ciphertext}"}}]}}"#);
+        assert_eq!(verdict(Surface::OpenAiResponses, &body), (GateVerdict::Send, body));
+    }
+
+    #[test]
+    fn settings_between_two_parts_do_not_hide_what_the_parts_say() {
+        for split in [
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"AKIAIOSF","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"ODNN7EXAMPLE"}]}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","name":"bob","content":"AKIAIOSF"},{"name":"bob","role":"user","content":"ODNN7EXAMPLE"}]}"#,
+            r#"{"model":"m","messages":[{"role":"user","content":"AKIAIOSF"},{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"text","text":"ODNN7EXAMPLE"}]}]}"#,
+        ] {
+            let (_, sent) = verdict(Surface::AnthropicMessages, split);
+            assert!(!sent.contains("ODNN7") && stave_canon::parse(&sent).is_ok(), "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_known_prefix_and_what_follows_it_are_read_together() {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"key AKIAIOSF"},{"role":"user","content":"ODNN7EXAMPLE"}]}"#;
+        let wire = read_wire(body, Some(Surface::AnthropicMessages)).unwrap();
+        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let gated = gate_body(body, &wire, 1, &policy, &scope, Destination::External);
+        assert!(!Spliced::new(body, gated.splices).body.contains("ODNN7"));
+    }
+
+    #[test]
+    fn escapes_inside_of_arguments_and_exponents_hide_nothing() {
+        let arguments = r#"{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"i","type":"function","function":{"name":"f","arguments":"{\"k\":\"\\u0041KIAIOSFODNN7EXAMPLE\"}"}}]}]}"#;
+        assert_eq!(verdict(Surface::OpenAiChat, arguments).0, GateVerdict::Refuse);
+        let (_, sent) = verdict(
+            Surface::OpenAiChat,
+            r#"{"model":"m","messages":[],"metadata":{"a":4.111111111111111e15,"b":4111111111111111.0}}"#,
+        );
+        assert!(!sent.contains("11111"), "{sent}");
     }
 }

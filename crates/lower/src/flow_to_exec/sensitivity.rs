@@ -15,7 +15,7 @@ const KEY: &str = "sensitivity";
 /// Adds the labels of a flow to the policy that is baked into its document.
 pub(super) fn with_labels(mut policy: Object, flow: &Flow) -> Object {
     let scopes = scopes(&policy);
-    let Levels { context, inputs, outputs, replies, reads } = levels(flow, &scopes);
+    let Levels { context, inputs, outputs, replies, reads, state } = levels(flow, &scopes);
     let inputs = inputs.into_iter().map(|(node, ports)| (node, Value::Object(written(ports)))).collect();
     let parts = [
         ("context", written(context)),
@@ -23,6 +23,7 @@ pub(super) fn with_labels(mut policy: Object, flow: &Flow) -> Object {
         ("outputs", written(outputs)),
         ("replies", written(replies)),
         ("reads", written(reads)),
+        ("state", written(state)),
     ];
     for (key, part) in parts.into_iter().filter(|(_, part): &(_, Object)| !part.is_empty()) {
         let sensitivity = policy.entry(KEY.to_owned()).or_insert_with(|| Object::new().into());

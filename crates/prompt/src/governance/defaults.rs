@@ -33,13 +33,15 @@ const MORE_PATHS: [&str; 19] = [
 const MORE_SENSITIVE: [&str; 5] = ["ignore policies", "overriding", "overridden", "overrode", "circumvent"];
 
 /// Instructions to get around rules, in constraints and in text that only brings information: a verb of evasion and, near it, the rule it evades.
+/// The edge of a word is that of ASCII: the engine is many times slower where edges follow all of Unicode, and all words
+/// here are ASCII.
 const INJECTED: [&str; 6] = [
-    r"\b(bypass|circumvent|override|overrid|evade|subvert|defeat|sidestep)(s|es|d|ed|den|ing)?\b(\W+\w+){0,4}?\W+(polic(y|ies)|governance|guard ?rails?|safeguards?|safety|restrictions?|constraints?|moderation|instructions?|security|auth|authentication|authorization|approvals?|access controls?|checks|filters?|rules)\b",
-    r"\b(ignore|disregard|forget|skip|neglect)(s|d|ing)?\b\W+(all\W+|any\W+|of\W+|the\W+|your\W+|these\W+|those\W+|my\W+|its\W+|every\W+|previous\W+|prior\W+|above\W+|earlier\W+|preceding\W+|system\W+|safety\W+|existing\W+|other\W+)+(instructions?|polic(y|ies)|governance|guard ?rails?|constraints?|guidelines?|restrictions?|prompts?|directives?|orders)\b",
-    r"\b(ignore|disregard)\W+(polic(y|ies)|governance|instructions|constraints)\b",
-    r"\b(reveal|print|repeat|show|output|leak|disclose)\W+(me\W+)?(your|the)\W+(system|hidden|initial|secret|original)\W+(prompt|instructions?|message)\b",
-    r"\b(do anything now|developer mode (is )?(enabled|on|active)|jailbroken|you are now (unrestricted|unfiltered|dan\b|free of))",
-    r"\b(without|no longer have|act as if (there (are|were)|you have) no)\W+(any\W+)?(restrictions|rules|policies|governance|guard ?rails|safeguards|limitations)\b",
+    r"(?-u:\b)(bypass|circumvent|override|overrid|evade|subvert|defeat|sidestep)(s|es|d|ed|den|ing)?(?-u:\b)(\W+\w+){0,4}?\W+(polic(y|ies)|governance|guard ?rails?|safeguards?|safety|restrictions?|constraints?|moderation|instructions?|security|auth|authentication|authorization|approvals?|access controls?|checks|filters?|rules)(?-u:\b)",
+    r"(?-u:\b)(ignore|disregard|forget|skip|neglect)(s|d|ing)?(?-u:\b)\W+(all\W+|any\W+|of\W+|the\W+|your\W+|these\W+|those\W+|my\W+|its\W+|every\W+|previous\W+|prior\W+|above\W+|earlier\W+|preceding\W+|system\W+|safety\W+|existing\W+|other\W+)+(instructions?|polic(y|ies)|governance|guard ?rails?|constraints?|guidelines?|restrictions?|prompts?|directives?|orders)(?-u:\b)",
+    r"(?-u:\b)(ignore|disregard)\W+(polic(y|ies)|governance|instructions|constraints)(?-u:\b)",
+    r"(?-u:\b)(reveal|print|repeat|show|output|leak|disclose)\W+(me\W+)?(your|the)\W+(system|hidden|initial|secret|original)\W+(prompt|instructions?|message)(?-u:\b)",
+    r"(?-u:\b)(do anything now|developer mode (is )?(enabled|on|active)|jailbroken|you are now (unrestricted|unfiltered|dan(?-u:\b)|free of))",
+    r"(?-u:\b)(without|no longer have|act as if (there (are|were)|you have) no)\W+(any\W+)?(restrictions|rules|policies|governance|guard ?rails|safeguards|limitations)(?-u:\b)",
 ];
 
 /// Of which every match of [`INJECTED`] holds one.

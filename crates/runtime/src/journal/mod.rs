@@ -36,6 +36,7 @@ use crate::state::{Commit, StateError};
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
 pub use questions::Question;
+pub(crate) use redact::hide;
 pub use retention::{Removed, Retention};
 pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
@@ -463,6 +464,8 @@ impl From<StateError> for JournalError {
             StateError::Database(error) => JournalError::Database(error),
             StateError::Store(reason) => JournalError::Database(DatabaseError::Sqlite(reason)),
             StateError::Damaged(reason) => JournalError::Damaged(reason),
+            // Reads are compared with labels; what is written never is.
+            StateError::BeyondCheck(_) => JournalError::Database(DatabaseError::Sqlite(error.to_string())),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Ending, StoredRun};
 use crate::Failure;
 use crate::edges::Signal;
 use crate::plan::{INPUT, OUTPUT};
-use crate::report::NodeReport;
+use crate::report::{NodeReport, Status};
 
 /// What stands in the place of a value.
 const HIDDEN: &str = "[restricted]";
@@ -71,6 +71,10 @@ impl StoredRun {
             if rules.reads(&node) {
                 call.result = HIDDEN.into();
             }
+        }
+        for question in self.questions.iter_mut().filter(|question| rules.reads(&question.node)) {
+            question.text = question.text.as_ref().map(|_| HIDDEN.to_owned());
+            hide_all(&mut question.values);
         }
         let mut into_output = document.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == OUTPUT);
         match &mut self.ending {
@@ -145,12 +149,16 @@ impl Rules<'_> {
             }
             report.logs = report.logs.iter().map(|_| HIDDEN.to_owned()).collect();
             report.questions.clear();
+            // The reason of a node that waits is its question.
+            if report.status == Status::Waiting {
+                report.reason = report.reason.as_ref().map(|_| HIDDEN.to_owned());
+            }
         }
     }
 }
 
 /// The code and the place stay; a message may quote the value that it is about.
-fn hide(failure: &mut Failure) {
+pub(crate) fn hide(failure: &mut Failure) {
     failure.message = format!("{HIDDEN} the message may quote restricted data");
     failure.details = Value::Null;
 }

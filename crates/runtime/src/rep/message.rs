@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0: one object a line. A reply without an error has no `error` at all, because peers look for
 //! the key and not for its value.
 
-use stave_canon::{Object, Value, compact_ascii, parse_bytes};
+use stave_canon::{Object, Value, compact_ascii, parse_untrusted_bytes};
 
 use super::fault::Fault;
 use super::lines::{Incoming, MAX_LINE_BYTES};
@@ -32,7 +32,7 @@ pub(super) fn read(incoming: Incoming) -> Message {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Message::Nothing;
     }
-    let mut object = match parse_bytes(&line) {
+    let mut object = match parse_untrusted_bytes(&line) {
         Ok(Value::Object(object)) => object,
         Ok(other) => return malformed(format!("a request is an object, and this is {}", other.kind())),
         Err(error) => return malformed(format!("a line is not JSON: {error}")),

@@ -2,15 +2,18 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use stave_block::SensitivityLabel;
 use stave_canon::{Object, Timestamp, Value};
 
-use super::{Commit, RecordKey, StateError, StateStore, Write, apply};
+use super::{Commit, LABEL_FIELD, RecordKey, StateError, StateStore, Write, apply, label_of};
 
 /// Reads through to the store once, then keeps reads and writes to itself until it is committed.
 #[derive(Debug)]
 pub struct StateBuffer<'s> {
     store: &'s dyn StateStore,
     key: RecordKey,
+    /// What the flow is checked for in this record.
+    label: SensitivityLabel,
     now: Timestamp,
     inner: Mutex<Inner>,
 }
@@ -20,13 +23,39 @@ struct Inner {
     /// The record as this attempt sees it, once it has been read.
     fields: Option<Object>,
     version: Option<i64>,
+    /// The label of the record, when it holds more than the flow is checked for.
+    beyond: Option<SensitivityLabel>,
     writes: Vec<Write>,
 }
 
 impl<'s> StateBuffer<'s> {
     #[must_use]
     pub fn new(store: &'s dyn StateStore, key: RecordKey, now: Timestamp) -> Self {
-        StateBuffer { store, key, now, inner: Mutex::default() }
+        StateBuffer { store, key, label: SensitivityLabel::Public, now, inner: Mutex::default() }
+    }
+
+    /// The same for a record that may hold data of this label.
+    #[must_use]
+    pub fn labelled(mut self, label: SensitivityLabel) -> Self {
+        self.label = label;
+        self
+    }
+
+    /// The label of the record, when a step has asked for a record that holds more than the flow is checked for.
+    #[must_use]
+    pub fn beyond_check(&self) -> Option<SensitivityLabel> {
+        self.lock().beyond
+    }
+
+    /// Whether a step has written.
+    #[must_use]
+    pub fn has_writes(&self) -> bool {
+        !self.lock().writes.is_empty()
+    }
+
+    #[must_use]
+    pub fn key(&self) -> &RecordKey {
+        &self.key
     }
 
     /// A copy of a field, so that changing it changes nothing until it is set.
@@ -36,6 +65,12 @@ impl<'s> StateBuffer<'s> {
         }
         let mut loaded = self.store.load(&self.key, self.now).await?;
         let mut inner = self.lock();
+        let holds = label_of(&loaded.fields);
+        if holds > self.label {
+            inner.beyond = Some(holds);
+            return Err(StateError::BeyondCheck(holds));
+        }
+        loaded.fields.shift_remove(LABEL_FIELD);
         if inner.fields.is_none() {
             apply(&mut loaded.fields, inner.writes.clone());
             inner.fields = Some(loaded.fields);
@@ -55,9 +90,13 @@ impl<'s> StateBuffer<'s> {
     /// The writes as a commit of the step that is named `by`; `None` when there are none.
     #[must_use]
     pub fn into_commit(self, ttl_seconds: Option<u32>, by: String) -> Option<Commit> {
-        let Inner { version, writes, .. } = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Inner { version, mut writes, .. } =
+            self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         if writes.is_empty() {
             return None;
+        }
+        if self.label > SensitivityLabel::Public {
+            writes.push(Write::Set(LABEL_FIELD.to_owned(), self.label.word().into()));
         }
         let ttl = ttl_seconds.map(|seconds| std::time::Duration::from_secs(seconds.into()));
         let expires_at = ttl.and_then(|ttl| self.now.checked_add(ttl).ok());

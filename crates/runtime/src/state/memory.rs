@@ -27,6 +27,10 @@ impl MemoryStore {
 
 #[async_trait]
 impl StateStore for MemoryStore {
+    fn is_server(&self, _: &RecordKey) -> bool {
+        false
+    }
+
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let live = records.get(key).filter(|kept| kept.expires_at.is_none_or(|end| now < end));

@@ -12,6 +12,7 @@ mod stores;
 use std::path::Path;
 
 use async_trait::async_trait;
+use stave_block::SensitivityLabel;
 use stave_canon::{Object, Timestamp, Value};
 
 use crate::database::DatabaseError;
@@ -117,6 +118,8 @@ pub enum StateError {
     Store(String),
     #[error("a state record is damaged: {0}")]
     Damaged(String),
+    #[error("the record holds {0} data, which the flow is not checked for")]
+    BeyondCheck(SensitivityLabel),
     #[error("another run changed the state record in the meantime")]
     Conflict,
     #[error(transparent)]
@@ -130,6 +133,12 @@ pub trait StateStore: Send + Sync + std::fmt::Debug {
     fn file(&self, key: &RecordKey) -> Option<&Path> {
         let _ = key;
         None
+    }
+
+    /// Whether the record is kept by a server, and not beside the journal.
+    fn is_server(&self, key: &RecordKey) -> bool {
+        let _ = key;
+        true
     }
 
     /// The turns of steps that work on a record, when the store keeps them for all engines of this process.
@@ -152,16 +161,39 @@ pub fn next_version(version: i64, at: Timestamp) -> i64 {
     i64::try_from(at.as_nanosecond()).unwrap_or_default().max(version.saturating_add(1))
 }
 
-/// Applies writes to a record's fields.
+/// The field of a record that has its label. Steps neither see it nor lower it.
+pub const LABEL_FIELD: &str = "$sensitivity";
+
+/// Applies writes to a record's fields. The label of a record only rises, and ends with its last field.
 pub fn apply(fields: &mut Object, writes: Vec<Write>) {
     for write in writes {
         match write {
+            Write::Set(field, value) if field == LABEL_FIELD => {
+                let label = label_of(fields).join(read_label(Some(&value)));
+                fields.insert(field, label.word().into());
+            }
             Write::Set(field, value) => {
                 fields.insert(field, value);
             }
+            Write::Delete(field) if field == LABEL_FIELD => {}
             Write::Delete(field) => {
                 fields.shift_remove(&field);
             }
         }
     }
+    if fields.len() == 1 {
+        fields.shift_remove(LABEL_FIELD);
+    }
+}
+
+/// The label that a record carries.
+#[must_use]
+pub fn label_of(fields: &Object) -> SensitivityLabel {
+    read_label(fields.get(LABEL_FIELD))
+}
+
+/// A word that is not understood could be one that closes content off.
+fn read_label(value: Option<&Value>) -> SensitivityLabel {
+    let read = |value: &Value| value.as_str().and_then(SensitivityLabel::from_word);
+    value.map_or(SensitivityLabel::Public, |value| read(value).unwrap_or(SensitivityLabel::Restricted))
 }

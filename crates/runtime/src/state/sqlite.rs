@@ -50,6 +50,10 @@ impl SqliteStore {
 
 #[async_trait]
 impl StateStore for SqliteStore {
+    fn is_server(&self, _: &RecordKey) -> bool {
+        false
+    }
+
     fn file(&self, _: &RecordKey) -> Option<&Path> {
         Some(self.0.path())
     }

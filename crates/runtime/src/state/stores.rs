@@ -41,6 +41,10 @@ impl StateStore for StateStores {
         self.of(key).file(key)
     }
 
+    fn is_server(&self, key: &RecordKey) -> bool {
+        self.of(key).is_server(key)
+    }
+
     fn turns(&self, key: &RecordKey) -> Option<&RecordTurns> {
         self.of(key).turns(key)
     }

@@ -113,6 +113,10 @@ pub(crate) async fn answer(
         let asker = principal.clone();
         let call = Call { shared, principal, headers, query, body, held: Arc::clone(&held) };
         let (_, bytes) = call.bytes().await?;
+        // What is no JSON at all, the protocol answers in its own words.
+        if stave_canon::parse_bytes(&bytes).is_ok() {
+            message::value(&bytes)?;
+        }
         return mcp::answer(shared, asker, held, Request::from_parts(parts, Full::new(bytes))).await;
     }
     let call = Call { shared, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };

@@ -14,6 +14,7 @@ use crate::catalog::Archive;
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run};
 use crate::problem::Problem;
+use crate::roles::Role;
 use crate::runs::word;
 use crate::server::Shared;
 use crate::start::{once_each, start_name};
@@ -134,8 +135,22 @@ pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, St
     Err(Problem::not_found("run", run))
 }
 
+/// The same for people to look at. A key that can only observe sees no restricted values; who starts runs or decides
+/// about them gets what it works on.
+pub(crate) async fn find_shown(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+    let (archive, stored) = find(call, run).await?;
+    let hides = hides_restricted(call, &stored.summary.flow);
+    Ok((archive, if hides { stored.redacted() } else { stored }))
+}
+
+/// Whether restricted values of a flow's runs are hidden from whoever asks.
+pub(super) fn hides_restricted(call: &Call<'_>, flow: &str) -> bool {
+    let may = |role| call.principal.needs(role, flow).is_ok();
+    !may(Role::Run) && !may(Role::Decide)
+}
+
 pub(super) async fn show(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
-    let (_, stored) = find(call, run).await?;
+    let (_, stored) = find_shown(call, run).await?;
     Ok(json_of_run(StatusCode::OK, &shown(&stored), run))
 }
 

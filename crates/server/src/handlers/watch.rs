@@ -15,7 +15,7 @@ use stave_runtime::journal::{RunStatus, StoredRun};
 use tokio::sync::watch;
 
 use super::Call;
-use super::runs::find;
+use super::runs::{find, hides_restricted};
 use crate::catalog::Archive;
 use crate::events::{Event, Progress, RunLog, grown};
 use crate::message::{RUN_ID, Reply};
@@ -36,8 +36,10 @@ pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
     })?;
     let after = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let next = after.and_then(|id| id.parse::<usize>().ok()).map_or(0, |id| id.saturating_add(1));
+    let hides = hides_restricted(call, &stored.summary.flow);
     let watching = Watching {
-        place: Place::of(&archive, &stored),
+        place: Place::of(&archive, stored, hides),
+        hides,
         archive,
         run: run.to_owned(),
         next,
@@ -68,13 +70,17 @@ enum Place {
 }
 
 impl Place {
-    fn of(archive: &Archive, stored: &StoredRun) -> Place {
+    /// The log has what failures say, so that who may not see restricted values reads the journal.
+    fn of(archive: &Archive, stored: StoredRun, hides: bool) -> Place {
+        if hides {
+            return Place::journal(&stored.redacted());
+        }
         match archive.hub.log(&stored.summary.id) {
             Some(log) => {
                 let seen = log.watch();
                 Place::Log(log, seen)
             }
-            None => Place::journal(stored),
+            None => Place::journal(&stored),
         }
     }
 
@@ -95,6 +101,8 @@ impl Place {
 struct Watching {
     place: Place,
     archive: Arc<Archive>,
+    /// Whether restricted values are hidden.
+    hides: bool,
     run: String,
     /// The id of the event that comes next.
     next: usize,
@@ -126,7 +134,7 @@ impl Watching {
                 Waited::Quiet => return Some((": still here\n\n".to_owned(), Some(self))),
                 Waited::Over => return None,
                 Waited::Look => match self.archive.runs.show(&self.run).await {
-                    Ok(stored) => self.place = Place::of(&self.archive, &stored),
+                    Ok(stored) => self.place = Place::of(&self.archive, stored, self.hides),
                     Err(_) => return None,
                 },
             }

@@ -9,7 +9,7 @@ use stave_runtime::{Cost, NodeReport};
 use super::object;
 use super::run_view::{RunView, place, usage};
 use crate::handlers::Call;
-use crate::handlers::runs::find;
+use crate::handlers::runs::find_shown;
 use crate::problem::Problem;
 
 /// The most differences that one comparison lists.
@@ -20,8 +20,8 @@ pub(super) async fn compare(call: &Call<'_>) -> Result<Value, Problem> {
         let missing = || Problem::bad_request(format!("`{name}` must name a run"));
         call.parameter(name).map(str::to_owned).ok_or_else(missing)
     };
-    let (_, first) = find(call, &wanted("a")?).await?;
-    let (_, second) = find(call, &wanted("b")?).await?;
+    let (_, first) = find_shown(call, &wanted("a")?).await?;
+    let (_, second) = find_shown(call, &wanted("b")?).await?;
     Ok(compared(&first, &second))
 }
 

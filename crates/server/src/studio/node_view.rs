@@ -6,11 +6,11 @@ use stave_runtime::journal::StoredRun;
 
 use super::run_view::{RunView, place};
 use crate::handlers::Call;
-use crate::handlers::runs::find;
+use crate::handlers::runs::find_shown;
 use crate::problem::Problem;
 
 pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<Value, Problem> {
-    let (_, stored) = find(call, run).await?;
+    let (_, stored) = find_shown(call, run).await?;
     let view = RunView::new(&stored);
     let report = view.nodes().find(|report| report.id == node);
     let report = report.ok_or_else(|| Problem::not_found("node", node).of_run(run))?;

@@ -12,7 +12,7 @@ use stave_runtime::{Cost, NodeReport, Signal, Status};
 use super::request::{TEXT_TIME, is_seen};
 use super::{Studio, object};
 use crate::handlers::Call;
-use crate::handlers::runs::find;
+use crate::handlers::runs::find_shown;
 use crate::problem::Problem;
 
 /// The longest value that a whole run shows; a node on its own shows all of it.
@@ -28,7 +28,7 @@ const ASKS: &str = "asks";
 const SOURCE_HASH: &str = "source_sha256";
 
 pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<Value, Problem> {
-    let (_, stored) = find(call, run).await?;
+    let (_, stored) = find_shown(call, run).await?;
     let file = stored.document.metadata.source_file.clone();
     let workspace = Arc::clone(&studio.workspace);
     let read = studio.work(&call.principal, TEXT_TIME, move || {

@@ -1,7 +1,7 @@
 //! The document object. Its nodes are read one at a time, so that a text of any length is never held as
 //! a second tree of values.
 
-use stave_canon::{Items, ParseError, ParseOptions, Pointer, Value, parse_each};
+use stave_canon::{DuplicateKeys, Items, ParseError, ParseOptions, Pointer, Value, parse_each};
 
 use super::node;
 use super::reader::{Members, Reader};
@@ -13,7 +13,7 @@ use crate::{Document, Node, Version, codes};
 pub(super) fn read_text(reader: &mut Reader, text: &str) -> Result<Option<Document>, ParseError> {
     let mut nodes =
         Nodes { reader, root: Pointer::root().key("nodes"), read: Vec::new(), places: Vec::new(), next: 0 };
-    let options = ParseOptions { non_finite: true, ..ParseOptions::default() };
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
     let rest = parse_each(text, options, "nodes", &mut nodes)?;
     let Nodes { read, places, .. } = nodes;
     Ok(document(reader, &rest, read, &places))

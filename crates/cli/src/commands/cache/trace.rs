@@ -79,7 +79,7 @@ impl Iterator for Lines {
 }
 
 fn line(text: &str, number: usize) -> Result<Line, String> {
-    let value = stave_canon::parse(text).map_err(|error| format!("no JSON: {error}"))?;
+    let value = stave_canon::parse_untrusted(text).map_err(|error| format!("no JSON: {error}"))?;
     let part = |pointer: &str| {
         locate_key(text, pointer)?;
         locate(text, pointer).map(|range| text[range].to_owned())

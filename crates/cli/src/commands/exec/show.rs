@@ -45,7 +45,7 @@ pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
 /// The entries of a manifest, when the file is one.
 fn manifest(arguments: &Show) -> Result<Option<Vec<manifest::Entry>>, Stop> {
     let bytes = files::read_bytes(&arguments.file)?;
-    let Ok(Value::Array(entries)) = stave_canon::parse_bytes(&bytes) else { return Ok(None) };
+    let Ok(Value::Array(entries)) = stave_canon::parse_untrusted_bytes(&bytes) else { return Ok(None) };
     let read: Option<Vec<manifest::Entry>> = entries.iter().map(manifest::Entry::read).collect();
     read.map(Some).ok_or_else(|| Stop::invalid(format!("{} is not a manifest", arguments.file.display())))
 }

@@ -128,7 +128,7 @@ where
 {
     let auth = with.auth.as_ref().map(|path| {
         let text = files::read_text(path)?;
-        stave_canon::parse(&text)
+        stave_canon::parse_untrusted(&text)
             .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))
     });
     let auth = auth.transpose()?;

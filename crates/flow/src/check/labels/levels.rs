@@ -21,6 +21,8 @@ pub struct Levels {
     pub replies: BTreeMap<String, Sensitivity>,
     /// By node, the most sensitive of what it reads: what its failures and its log may tell.
     pub reads: BTreeMap<String, Sensitivity>,
+    /// By node with state, what its record may hold.
+    pub state: BTreeMap<String, Sensitivity>,
 }
 
 /// The levels of a flow in a project with these scopes.
@@ -53,6 +55,10 @@ pub fn levels(flow: &Flow, scopes: &Scopes) -> Levels {
         put(&mut levels.replies, asked);
         let read = [asked, level(labels.made.get(id)), inputs.values().copied().max()];
         put(&mut levels.reads, read.into_iter().max().flatten());
+        if let Some(state) = &node.state {
+            let own = state.sensitivity.map(|own| own.value).filter(|own| *own > Sensitivity::Public);
+            put(&mut levels.state, own.max(level(labels.kept.get(id))));
+        }
         if !inputs.is_empty() {
             levels.inputs.insert(id.to_owned(), inputs);
         }

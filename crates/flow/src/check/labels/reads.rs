@@ -2,9 +2,10 @@
 
 use stave_diag::Span;
 use stave_script::Read;
+use stave_script::state_key::KeySegment;
 
 use crate::check::subject::Subject;
-use crate::model::{Node, Prompt, Text, Transform};
+use crate::model::{Node, Prompt, State, Text, Transform};
 use crate::ops;
 use crate::yaml::Tree;
 
@@ -50,6 +51,25 @@ pub(super) fn of_transform(subject: &Subject<'_>, node: &Node) -> Vec<Read> {
         Some(code) => code.facts.reads.values.iter().cloned().collect(),
         None => vec![Read::EveryInput, Read::EveryContextField, Read::Reply],
     }
+}
+
+/// What the key of a node's state record is made of.
+pub(super) fn of_key(node: &Node, state: &State) -> Vec<Read> {
+    let segments = stave_script::state_key::parse(state.key_template()).unwrap_or_default();
+    let read = |names: &[String]| match names {
+        [first, field, ..] if first == "context" => Some(Read::Context(field.clone())),
+        [first, second] if (first == "node" && second == "id") || (first == "flow" && second == "name") => {
+            None
+        }
+        [name, ..] if node.input(name).is_some() => Some(Read::Input(name.clone())),
+        [name, ..] => Some(Read::Context(name.clone())),
+        [] => None,
+    };
+    let paths = segments.iter().filter_map(|segment| match segment {
+        KeySegment::Path { names, .. } => read(names),
+        KeySegment::Literal(_) => None,
+    });
+    paths.collect()
 }
 
 /// Whether the code of a node may read its state, and whether it may write it.

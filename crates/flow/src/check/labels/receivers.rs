@@ -7,10 +7,10 @@ use stave_script::address::written_host;
 use super::leak;
 use super::path::Label;
 use super::reads;
-use super::scopes::FEATURES;
+use super::scopes::{FEATURES, STATE};
 use super::travel::Labels;
 use crate::check::subject::{Subject, tools};
-use crate::model::{Model, Node, Prompt, Sensitivity, Text};
+use crate::model::{Backend, Model, Node, Prompt, Scope, Sensitivity, Text};
 use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -20,7 +20,8 @@ pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mu
             outside_tools(subject, labels, node, diagnostics);
         }
         outside(subject, labels, node, diagnostics);
-        state(labels, node, diagnostics);
+        state(subject, labels, node, diagnostics);
+        cache(subject, labels, node, diagnostics);
     }
     ports(subject, labels, diagnostics);
 }
@@ -165,16 +166,49 @@ fn tool_receiver(subject: &Subject<'_>, name: &str) -> Receiver {
     }
 }
 
-/// A record that is said to hold less is not written with more.
-fn state(labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(sensitivity) = node.state.as_ref().and_then(|state| state.sensitivity) else { return };
-    let Some(label) = labels.written.get(node.id.as_str()) else { return };
-    let receiver = Receiver {
-        name: format!("the state of node `{}`", node.id.value),
-        takes: sensitivity.value,
-        help: format!("label the state `{}`, or keep less in it", label.level.word()),
+/// A record that is said to hold less is not written with more, and neither is a store that takes less. The key of a
+/// record is kept with it.
+fn state(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(state) = &node.state else { return };
+    let id = node.id.as_str();
+    let written = labels.written.get(id);
+    if let (Some(sensitivity), Some(label)) = (state.sensitivity, written) {
+        let receiver = Receiver {
+            name: format!("the state of node `{id}`"),
+            takes: sensitivity.value,
+            help: format!("label the state `{}`, or keep less in it", label.level.word()),
+        };
+        diagnostics.extend(judge(label, &receiver, sensitivity.span));
+    }
+    let is_session = state.scope.is_some_and(|scope| scope.value == Scope::Session);
+    let backend = match state.backend() {
+        Backend::Redis if is_session => Some("redis"),
+        Backend::Hopsworks if is_session => Some("hopsworks"),
+        _ => None,
     };
-    diagnostics.extend(judge(label, &receiver, sensitivity.span));
+    let name = backend.unwrap_or(STATE);
+    let receiver = Receiver {
+        name: backend
+            .map_or_else(|| "the state store".to_owned(), |name| format!("the state store `{name}`")),
+        takes: subject.options.scopes.state(backend),
+        help: format!("keep less in the state, or write `{name} = …` under `[accepts.stores]` in stave.toml"),
+    };
+    let key = super::path::join_all(reads::of_key(node, state).iter().map(|read| labels.read(node, read)));
+    let label = super::path::join(written.cloned(), key);
+    diagnostics.extend(label.and_then(|label| judge(&label, &receiver, state.key_span)));
+}
+
+/// Results that are kept for later runs.
+fn cache(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(cache) = &node.runtime.cache else { return };
+    let receiver = Receiver {
+        name: "the cache of results".to_owned(),
+        takes: subject.options.scopes.cache(),
+        help: "remove `cache`, or write `cache = …` under `[accepts.stores]` in stave.toml".to_owned(),
+    };
+    let outputs = node.outputs.iter().map(|port| (node.id.as_str(), port.name.as_str()));
+    let label = super::path::join_all(outputs.map(|port| labels.outputs.get(&port).cloned()));
+    diagnostics.extend(label.and_then(|label| judge(&label, &receiver, cache.key_span)));
 }
 
 /// An input that says what it accepts gets nothing more sensitive.

@@ -26,7 +26,7 @@ pub(super) struct Labels<'flow> {
     /// What a node writes into its state.
     pub(super) written: HashMap<&'flow str, Label>,
     /// By node, what may be found in its state.
-    kept: HashMap<&'flow str, Label>,
+    pub(super) kept: HashMap<&'flow str, Label>,
     /// The most sensitive of what a node reads.
     pub(super) made: HashMap<&'flow str, Label>,
 }

@@ -1,0 +1,64 @@
+//! Texts of a body that must stay as they are: reasoning that its provider signed, ciphertext, and bytes of files.
+//!
+//! The gate never edits one of these in place, because the provider would reject the request. Where it would take
+//! something out of one, it refuses the request instead.
+
+use stave_block::Finding;
+
+/// Why a text must stay as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seal {
+    /// Readable text with a signature over it.
+    Signed,
+    /// Bytes in base64: signatures, ciphertext, images, documents and sound.
+    Bytes,
+}
+
+/// What decides whether a member of an object is sealed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ObjectFacts<'b> {
+    /// The value of `type`.
+    pub(super) kind: &'b str,
+    pub(super) has_media_type: bool,
+}
+
+/// Whether a key says what the bytes beside it are.
+pub(super) fn is_media_type(key: &str) -> bool {
+    matches!(key, "media_type" | "mimeType" | "mime_type" | "format")
+}
+
+/// The seal of a value by its own object. A tool's input that has a member `data` is no file.
+pub(super) fn seal(key: &str, text: &str, object: ObjectFacts<'_>) -> Option<Seal> {
+    match (key, object.kind) {
+        ("thinking", "thinking") => Some(Seal::Signed),
+        ("signature", "thinking") | ("data", "redacted_thinking") => Some(Seal::Bytes),
+        ("data", kind) if (kind == "base64" || object.has_media_type) && is_base64(text) => Some(Seal::Bytes),
+        ("thoughtSignature" | "thought_signature", _) => Some(Seal::Bytes),
+        (key, _) if key.starts_with("encrypted_") => Some(Seal::Bytes),
+        _ if is_data_url(text) => Some(Seal::Bytes),
+        _ => None,
+    }
+}
+
+/// How far into a text the head of a data URL can reach.
+const LONGEST_HEAD: usize = 128;
+
+fn is_data_url(text: &str) -> bool {
+    let head = text.get(..text.floor_char_boundary(LONGEST_HEAD)).unwrap_or_default();
+    head.starts_with("data:") && head.contains(";base64,")
+}
+
+fn is_base64(text: &str) -> bool {
+    let is_digit =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
+}
+
+/// Whether random bytes in base64 look like this often enough to refuse a good request: `sk-` and word characters are
+/// in one of twenty ciphertexts of a megabyte. Every other rule needs more than chance.
+pub(super) fn is_chance(seal: Seal, finding: &Finding, text: &str) -> bool {
+    let found = text.get(finding.range.clone()).unwrap_or_default();
+    let is_marked = ["sk-proj-", "sk-ant-", "sk-svcacct-"].iter().any(|mark| found.starts_with(mark));
+    let is_ciphertext = seal == Seal::Bytes && is_base64(text) && found.len() < text.len();
+    is_ciphertext && finding.rule == "openai_key" && !is_marked
+}
