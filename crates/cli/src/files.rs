@@ -13,7 +13,7 @@ use crate::exit::Stop;
 use crate::project;
 use crate::source_kind::SourceKind;
 
-pub(crate) use private::{check_keys_file, prepare_database};
+pub(crate) use private::{check_keys_file, make_all_private, prepare_database, report_looser_mode};
 pub(crate) use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
 pub(crate) use write::{create_private_folder, write_atomic, write_private};
 
