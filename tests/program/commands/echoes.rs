@@ -168,7 +168,7 @@ async fn a_redirect_to_another_port_carries_no_secret() {
     let headers = r#"{Authorization: "Bearer ${secrets.ITEMS_TOKEN}", X-Api-Key: "${secrets.ITEMS_TOKEN}", Cookie: "a=${id}", Accept: application/json}"#;
     folder.write("flow.yaml", fetcher(&format!("http://127.0.0.1:{}/first", server.port), headers));
     run(&folder, "a").await.exits(0);
-    let calls = calls.lock().unwrap();
+    let calls = calls.lock().unwrap().clone();
     let [call] = calls.as_slice() else { panic!("{calls:?}") };
     assert_eq!(call.headers["accept"], "application/json");
     for name in ["authorization", "x-api-key", "cookie", "referer"] {
