@@ -11,6 +11,7 @@
 
 mod banned_calls;
 mod code_text;
+mod command_line;
 mod crate_table;
 mod dependency_reasons;
 mod file_form;

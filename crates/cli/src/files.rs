@@ -13,7 +13,9 @@ use crate::exit::Stop;
 use crate::project;
 use crate::source_kind::SourceKind;
 
-pub(crate) use private::{check_keys_file, is_writable, make_writable, prepare_database};
+pub(crate) use private::{
+    check_keys_file, is_writable, make_all_private, make_writable, prepare_database, report_looser_mode,
+};
 pub(crate) use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
 pub(crate) use write::{create_private_folder, write_atomic, write_private};
 

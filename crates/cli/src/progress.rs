@@ -2,10 +2,10 @@
 //! events as lines of JSON.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use stave_diag::render::visible;
 use stave_exec::Document;
 use stave_runtime::{Event, NodeReport, Observer, Status};
 
@@ -156,26 +156,15 @@ impl Tree {
             return;
         }
         let lines = self.lines(Instant::now());
-        let mut text = self.back();
-        for line in &lines {
-            text.push_str(line);
-            text.push_str("\u{1b}[K\n");
-        }
+        terminal::redraw(self.drawn, &lines);
         self.drawn = lines.len();
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
     fn erase(&mut self) {
         if self.drawn > 0 {
-            let text = format!("{}\u{1b}[J", self.back());
+            terminal::redraw(self.drawn, &[]);
             self.drawn = 0;
-            let _ = std::io::stderr().lock().write_all(text.as_bytes());
         }
-    }
-
-    /// Back to where the tree begins.
-    fn back(&self) -> String {
-        if self.drawn == 0 { String::new() } else { format!("\u{1b}[{}A\r", self.drawn) }
     }
 
     fn lines(&self, now: Instant) -> Vec<String> {
@@ -202,10 +191,10 @@ impl Tree {
 impl Line {
     fn text(&self, wheel: &str, now: Instant) -> String {
         match &self.state {
-            State::Waiting => format!("· {}", self.id),
+            State::Waiting => format!("· {}", visible(&self.id)),
             State::Working(since) => {
                 let seconds = now.saturating_duration_since(*since).as_secs_f64();
-                format!("{wheel} {}  {seconds:.1} s", self.id)
+                format!("{wheel} {}  {seconds:.1} s", visible(&self.id))
             }
             State::Ended(node) => {
                 let mark = match node.status {
@@ -214,7 +203,8 @@ impl Line {
                     Status::Skipped | Status::Cancelled => "\u{1b}[33m-\u{1b}[0m",
                     Status::Waiting => "?",
                 };
-                let mut text = format!("{mark} {}  {:.1} ms", self.id, node.duration.as_secs_f64() * 1000.0);
+                let mut text =
+                    format!("{mark} {}  {:.1} ms", visible(&self.id), node.duration.as_secs_f64() * 1000.0);
                 if let Some(usage) = &node.usage {
                     text.push_str(&format!("  {} tokens", usage.input + usage.output));
                 }

@@ -123,6 +123,10 @@ pub(crate) fn limits(project: &Project) -> Limits {
         parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        state_bytes: settings.state_bytes.unwrap_or(defaults.state_bytes),
+        result_bytes: settings.result_bytes.unwrap_or(defaults.result_bytes),
+        log_bytes: settings.log_bytes.unwrap_or(defaults.log_bytes),
+        output_bytes: settings.output_bytes.unwrap_or(defaults.output_bytes),
         kept_prompt_bytes: match project.settings.journal.prompts {
             Some(false) => 0,
             _ => defaults.kept_prompt_bytes,
@@ -188,7 +192,7 @@ fn secrets(project: &Project, values: Vec<(String, Secret)>) -> Secrets {
 /// The same names with values that mean nothing, for runs that reach nobody. What the project lists holds as ever.
 pub(crate) fn placeholder_secrets(project: &Project, document: &Document) -> Secrets {
     let names = secret_names(project, document).into_iter();
-    let values = names.map(|name| (name, Secret::new("placeholder".to_owned())));
+    let values = names.map(|name| (name, Secret::new("the-placeholder-of-a-secret".to_owned())));
     secrets(project, values.collect())
 }
 

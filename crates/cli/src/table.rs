@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{Cell, CellAlignment, Color, Table};
-use stave_diag::render::Colour;
+use stave_diag::render::{Colour, visible};
 use stave_runtime::journal::{RunStatus, RunSummary};
 use stave_runtime::{NodeReport, RunReport, Status};
 
@@ -17,7 +17,7 @@ pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
     let cost = report.cost().map(stave_llm::prices::Cost::micros).filter(|cost| *cost > 0);
     let cost = cost.map(|cost| format!("{} $", money(cost)));
     table.add_row([
-        Cell::new(&report.flow),
+        cell(&report.flow),
         Cell::new("total"),
         status(if report.result.is_ok() { Status::Ok } else { Status::Error }),
         Cell::new(""),
@@ -36,8 +36,8 @@ pub(crate) fn runs(runs: &[RunSummary], colour: Colour) -> String {
     for run in runs {
         let took = run.ended_at.map(|end| end.duration_since(run.started_at).unsigned_abs());
         table.add_row([
-            Cell::new(&run.id),
-            Cell::new(&run.flow),
+            cell(&run.id),
+            cell(&run.flow),
             Cell::new(run.status.word()).fg(match run.status {
                 RunStatus::Ok => Color::Green,
                 RunStatus::Error => Color::Red,
@@ -65,14 +65,14 @@ pub(crate) fn empty(colour: Colour) -> Table {
 fn row(node: &NodeReport) -> Vec<Cell> {
     let (input, output) = node.usage.map_or((0, 0), |usage| (usage.input, usage.output));
     vec![
-        Cell::new(&node.id),
-        Cell::new(&node.kind),
+        cell(&node.id),
+        cell(&node.kind),
         status(node.status),
         number(if node.attempts == 0 { String::new() } else { node.attempts.to_string() }),
         number(format!("{:.1}", node.duration.as_secs_f64() * 1000.0)),
         number(tokens(input)),
         number(tokens(output)),
-        Cell::new(note(node)),
+        cell(&note(node)),
     ]
 }
 
@@ -99,6 +99,11 @@ fn status(status: Status) -> Cell {
         Status::Skipped | Status::Cancelled | Status::Waiting => Color::Yellow,
     };
     Cell::new(status.word()).fg(colour)
+}
+
+/// A cell with a text of somebody else's, which must not steer the terminal.
+pub(crate) fn cell(text: &str) -> Cell {
+    Cell::new(visible(text))
 }
 
 fn number(text: String) -> Cell {

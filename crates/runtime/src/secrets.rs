@@ -4,11 +4,12 @@
 //! for it. A provider's key goes to the provider's own host and to hosts that the project names for models; a project
 //! that lists the key decides with that list alone.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stave_llm::recording::Redactor;
-use stave_llm::{Provider, Secret};
+use stave_llm::{Provider, Secret, SecretSearch};
 use stave_script::address::host_of;
 use stave_script::allow_list::{SecretHosts, Unlisted, secret_refusal, unlisted_secret};
 
@@ -19,7 +20,12 @@ pub struct Secrets {
     listed: Arc<SecretHosts>,
     /// The hosts that receive providers' keys besides the providers' own.
     key_hosts: Arc<BTreeSet<String>>,
+    /// Made when somebody first answers.
+    search: Arc<OnceLock<SecretSearch>>,
 }
+
+/// A secret of fewer bytes could be an ordinary word. It is looked for only in answers to a request that carried it.
+const SHORTEST_SECRET: usize = 8;
 
 impl Secrets {
     /// These values. `listed` has the secrets that flows may name; `key_hosts` the hosts besides the providers' own
@@ -31,7 +37,12 @@ impl Secrets {
         key_hosts: BTreeSet<String>,
     ) -> Secrets {
         let values = values.into_iter().collect();
-        Secrets { values, listed: Arc::new(listed), key_hosts: Arc::new(key_hosts) }
+        Secrets {
+            values,
+            listed: Arc::new(listed),
+            key_hosts: Arc::new(key_hosts),
+            search: Arc::default(),
+        }
     }
 
     /// Why flows may not use a secret, whoever would receive it.
@@ -86,6 +97,22 @@ impl Secrets {
     #[must_use]
     pub fn redactor(&self) -> Redactor {
         Redactor::new(self.values.values().cloned())
+    }
+
+    /// What finds these secrets in the answer of a host, a tool or a model: it may repeat what it was sent, in this
+    /// request or in another one. `carried` names the secrets that were part of the request.
+    #[must_use]
+    pub fn in_answers(&self, carried: &BTreeSet<String>) -> Cow<'_, SecretSearch> {
+        let is_long = |secret: &Secret| secret.expose().len() >= SHORTEST_SECRET;
+        let is_short = |name: &String| self.values.get(name).is_some_and(|secret| !is_long(secret));
+        if carried.iter().any(is_short) {
+            let wanted =
+                self.values.iter().filter(|(name, secret)| is_long(secret) || carried.contains(*name));
+            return Cow::Owned(SecretSearch::new(wanted.map(|(_, secret)| secret.clone())));
+        }
+        Cow::Borrowed(self.search.get_or_init(|| {
+            SecretSearch::new(self.values.values().filter(|secret| is_long(secret)).cloned())
+        }))
     }
 }
 

@@ -61,6 +61,14 @@ pub struct Limits {
     pub http_body_bytes: usize,
     /// How much of what models are asked is kept for each node of a run; 0 keeps nothing.
     pub kept_prompt_bytes: usize,
+    /// The bytes that a run may write to state records, counted over resumes.
+    pub state_bytes: u64,
+    /// The bytes of all results of steps, values of edges and answers of models that a run may have.
+    pub result_bytes: u64,
+    /// The bytes that the code of a run may print.
+    pub log_bytes: u64,
+    /// The largest output of a run.
+    pub output_bytes: u64,
 }
 
 impl Default for Limits {
@@ -71,6 +79,10 @@ impl Default for Limits {
             tool_rounds: 8,
             http_body_bytes: 16 * 1024 * 1024,
             kept_prompt_bytes: 256 * 1024,
+            state_bytes: 64 * 1024 * 1024,
+            result_bytes: 256 * 1024 * 1024,
+            log_bytes: 8 * 1024 * 1024,
+            output_bytes: 16 * 1024 * 1024,
         }
     }
 }

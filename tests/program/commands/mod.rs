@@ -7,8 +7,10 @@ mod check;
 mod colour;
 mod contracts;
 mod deploy;
+mod echoes;
 mod edit;
 mod entry_points;
+mod escapes;
 mod exec;
 mod explain;
 mod fmt;
@@ -21,6 +23,10 @@ mod journal_files;
 mod keys;
 mod lsp;
 mod new;
+#[cfg(unix)]
+mod pipes;
+#[cfg(unix)]
+mod private_files;
 mod process_survives;
 mod prompt;
 mod prompt_diff;
@@ -41,6 +47,7 @@ mod stores;
 mod system;
 mod template_bounds;
 mod test;
+mod volumes;
 mod workflows;
 
 pub(crate) use admission::signed;

@@ -176,7 +176,7 @@ fn fix(subject: &mut Checked, format: Format) -> Result<usize, Stop> {
     }
     let count = fix::apply(subject)?;
     if subject.from_stdin {
-        terminal::out(subject.text.trim_end_matches('\n'));
+        terminal::out_file(subject.text.trim_end_matches('\n'));
     } else if count > 0 {
         files::write_atomic(&subject.file, &subject.text)?;
     }
@@ -209,7 +209,7 @@ fn print(
         Format::Human => {
             let text = render::terminal::render(diagnostics, sources, terminal.stderr);
             if !text.is_empty() {
-                terminal::error(text.trim_end());
+                terminal::error_styled(text.trim_end());
                 terminal::error("");
             }
             let counted = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };

@@ -122,7 +122,7 @@ fn flows(arguments: &Diff, old: &str, new: &str, terminal: Terminal) -> Result<E
         }
         terminal::out(&object.to_string());
     } else {
-        terminal::out(show(&diff, terminal.stdout).to_string().trim_end());
+        terminal::out_styled(show(&diff, terminal.stdout).to_string().trim_end());
     }
     Ok(if diff.is_empty() { Exit::Fine } else { Exit::Failed })
 }

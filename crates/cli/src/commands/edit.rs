@@ -153,7 +153,9 @@ fn refused(error: &EditError, name: &str, terminal: Terminal, json: bool) -> Sto
             let mut sources = Sources::new();
             sources.add(format!("{name} (as it would be)"), text.as_str());
             if !json {
-                terminal::error(render::terminal::render(diagnostics, &sources, terminal.stderr).trim_end());
+                terminal::error_styled(
+                    render::terminal::render(diagnostics, &sources, terminal.stderr).trim_end(),
+                );
                 terminal::error("");
             }
             Some(render::short::render(diagnostics, &sources).trim_end().to_owned()).filter(|_| json)
@@ -184,7 +186,7 @@ fn report(arguments: &Edit, file: &Path, proposal: &Proposal, edited: &Edited, t
         terminal::out(&object.to_string());
         return;
     }
-    terminal::out(show(&edited.diff, terminal.stdout).to_string().trim_end());
+    terminal::out_styled(show(&edited.diff, terminal.stdout).to_string().trim_end());
     let verb = if is_written { "edited" } else { "would edit" };
     terminal::error(&format!("{verb} {}: {}", file.display(), render::summary(&edited.diagnostics)));
 }

@@ -71,7 +71,7 @@ fn load(file: &Path, terminal: Terminal, json: bool) -> Result<Option<Document>,
         ];
         terminal::out(&Value::from_iter(report).to_string());
     } else {
-        terminal::error(render::terminal::render(&found, &sources, terminal.stderr).trim_end());
+        terminal::error_styled(render::terminal::render(&found, &sources, terminal.stderr).trim_end());
         terminal::error("");
         terminal.stop(&Stop::invalid(message));
     }

@@ -27,7 +27,7 @@ pub(crate) fn explain(arguments: &Explain, terminal: Terminal) -> Result<Exit, S
         }
         terminal::out(&row.to_string());
     } else {
-        terminal::out(page::to_terminal(info.page, terminal.stdout).trim_end());
+        terminal::out_styled(page::to_terminal(info.page, terminal.stdout).trim_end());
     }
     Ok(Exit::Fine)
 }

@@ -62,7 +62,7 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
         }
         if writes && from_stdin && !arguments.json {
             // What can not be laid out goes through as it is, so that an editor loses nothing.
-            terminal::out(outcome.result.as_deref().unwrap_or(&outcome.before).trim_end_matches('\n'));
+            terminal::out_file(outcome.result.as_deref().unwrap_or(&outcome.before).trim_end_matches('\n'));
         }
     }
     report(arguments, &outcomes, &sources, terminal);
@@ -95,7 +95,7 @@ fn report(arguments: &Fmt, outcomes: &[Outcome], sources: &Sources, terminal: Te
         return;
     }
     if !errors.is_empty() {
-        terminal::error(render::terminal::render(&errors, sources, terminal.stderr).trim_end());
+        terminal::error_styled(render::terminal::render(&errors, sources, terminal.stderr).trim_end());
         terminal::error("");
     }
     let would = if arguments.check || arguments.diff { "would change" } else { "changed" };

@@ -21,7 +21,7 @@ pub(crate) fn graph(arguments: &Graph, terminal: Terminal) -> Result<Exit, Stop>
         if arguments.json {
             terminal::out(render::json::render(&errors, &sources).trim_end());
         } else {
-            terminal::error(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
+            terminal::error_styled(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
         }
         return Ok(Exit::Invalid);
     };

@@ -58,7 +58,7 @@ pub(crate) fn merge(arguments: &Merge, terminal: Terminal) -> Result<Exit, Stop>
         terminal::out(&object.to_string());
     } else {
         if arguments.output.is_none() {
-            terminal::out(merged.text.trim_end_matches('\n'));
+            terminal::out_file(merged.text.trim_end_matches('\n'));
         }
         for conflict in &merged.conflicts {
             let side = |value: &Option<Value>| {

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     if !arguments.json && !diagnostics.is_empty() {
         let shown: Vec<Diagnostic> =
             diagnostics.iter().filter(|found| found.is_error() == is_invalid).cloned().collect();
-        terminal::error(render::terminal::render(&shown, &sources, terminal.stderr).trim_end());
+        terminal::error_styled(render::terminal::render(&shown, &sources, terminal.stderr).trim_end());
         terminal::error("");
     }
     let document = match document {
@@ -353,7 +353,7 @@ fn json(reports: &[RunReport], exit: Exit) -> Value {
 
 /// The answer on stdout; the table of nodes, and what went wrong where, on stderr.
 pub(super) fn print(report: &RunReport, terminal: Terminal) {
-    terminal::error(&table::nodes(report, terminal.stderr));
+    terminal::error_styled(&table::nodes(report, terminal.stderr));
     match &report.result {
         Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
         Err(failed) => {

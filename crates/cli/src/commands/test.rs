@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stave_canon::Value;
-use stave_diag::render::Colour;
+use stave_diag::render::{Colour, visible};
 use stave_diag::{Diagnostic, Edit, Sources, render};
 use stave_exec::Document;
 use stave_flow::model::{Flow, FlowTest, Text};
@@ -128,7 +128,7 @@ fn invalid(arguments: &Test, errors: &[Diagnostic], sources: &Sources, terminal:
         ]);
         terminal::out(&object.to_string());
     } else {
-        terminal::error(render::terminal::render(errors, sources, terminal.stderr).trim_end());
+        terminal::error_styled(render::terminal::render(errors, sources, terminal.stderr).trim_end());
         terminal::error(&format!("nothing was tested: {}", render::summary(errors)));
     }
     Exit::Invalid
@@ -162,11 +162,8 @@ async fn suite(
                 (true, _) => "ok  ",
                 (false, _) => "FAIL",
             };
-            terminal::error(&format!(
-                "{mark} {name}:{line} {} ({} ms)",
-                result.name,
-                result.took.as_millis()
-            ));
+            let test = visible(&format!("{name}:{line} {} ({} ms)", result.name, result.took.as_millis()));
+            terminal::error_styled(&format!("{mark} {test}"));
             for problem in &result.problems {
                 terminal::error(&format!("     {}", problem.replace('\n', "\n     ")));
             }

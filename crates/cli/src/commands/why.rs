@@ -90,7 +90,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         terminal::error("every node is ok; name one to see what came to it");
     }
     for answer in &answers {
-        terminal::out(answer.text(&source, terminal).trim_end());
+        terminal::out_styled(answer.text(&source, terminal).trim_end());
     }
     Ok(Exit::Fine)
 }
@@ -188,19 +188,19 @@ impl<'r> Answer<'r> {
             stave_diag::Colour::Always => ("\u{1b}[1m", "\u{1b}[0m"),
             stave_diag::Colour::Never => ("", ""),
         };
-        let mut text = format!("{bold}{}{plain} {}", self.node.id, self.node.status.word());
+        let mut text = format!("{bold}{}{plain} {}", visible(&self.node.id), self.node.status.word());
         if self.node.reused {
             text.push_str(" (reused from the replayed run)");
         } else if self.node.cached {
             text.push_str(" (cached)");
         }
         if let Some(failure) = &self.node.failure {
-            text.push_str(&format!(": {failure}"));
+            text.push_str(&visible(&format!(": {failure}")));
         } else if let Some(reason) = &self.node.reason {
-            text.push_str(&format!(": {reason}"));
+            text.push_str(&visible(&format!(": {reason}")));
         }
         text.push('\n');
-        text.push_str(&place(source, self.origin(), "  "));
+        text.push_str(&visible(&place(source, self.origin(), "  ")));
         for edge in &self.edges {
             let target = edge.to_port.as_deref().map_or_else(String::new, |port| format!(" to {port}"));
             let brought = match &edge.brought {
@@ -209,8 +209,8 @@ impl<'r> Answer<'r> {
                 Ok(value) => format!("brought {}", shortened(&value.to_string())),
                 Err(reason) => format!("brought nothing: {reason}"),
             };
-            text.push_str(&format!("  {}{target} {brought}\n", edge.from));
-            text.push_str(&place(source, edge.origin, "    "));
+            text.push_str(&visible(&format!("  {}{target} {brought}\n", edge.from)));
+            text.push_str(&visible(&place(source, edge.origin, "    ")));
         }
         text
     }

@@ -30,32 +30,55 @@ pub(crate) fn prepare_database(path: &Path) -> Result<(), Stop> {
         return Err(Stop::refused(format!("{} is not a regular file", path.display()))
             .help("move it away, or name another folder with --state-dir"));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if others(path) & READ != 0 && others(folder) & ENTER != 0 {
-        terminal::warn_once(&format!(
-            "{} can be read by others; chmod 700 {}",
-            path.display(),
-            folder.display()
-        ));
+    report_looser_mode(path);
+    // The log and the index have the mode that the database had when they were made.
+    for part in ["-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(part);
+        report_looser_mode(Path::new(&name));
     }
     Ok(())
+}
+
+/// Reports that a file with values of runs, records or keys can be read by somebody else than its owner.
+pub(crate) fn report_looser_mode(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (file, above) = (mode(path), mode(folder));
+    let is_open = |read: u32, enter: u32| file & read != 0 && above & enter != 0;
+    let whom = if is_open(READ, ENTER) {
+        "everybody"
+    } else if is_open(READ << GROUP, ENTER << GROUP) {
+        "its group"
+    } else {
+        return;
+    };
+    terminal::warn_once(&format!("{} can be read by {whom}; chmod 600 {}", path.display(), path.display()));
+}
+
+/// Lets every file that this process makes from now on be its owner's alone. For a process that writes nothing to share.
+pub(crate) fn make_all_private() {
+    #[cfg(unix)]
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
 }
 
 /// Checks the mode of a file with keys, as ssh does: one that others can write to is refused, and one that
 /// others can read is reported. Containers mount such files readable, so reading alone is no reason to refuse.
 pub(crate) fn check_keys_file(path: &Path) -> Result<(), Stop> {
-    let others = others(path);
-    if others & WRITE != 0 {
+    let mode = mode(path);
+    if mode & WRITE != 0 {
         return Err(Stop::refused(format!("{} can be written by others", path.display()))
             .help(format!("chmod 600 {}", path.display())));
     }
-    if others & READ != 0 {
-        terminal::warn_once(&format!(
-            "the keys in {} can be read by others; chmod 600 {}",
-            path.display(),
-            path.display()
-        ));
-    }
+    let whom = match (mode & READ != 0, mode & (READ << GROUP) != 0) {
+        (true, _) => "others",
+        (false, true) => "its group",
+        (false, false) => return Ok(()),
+    };
+    terminal::warn_once(&format!(
+        "the keys in {} can be read by {whom}; chmod 600 {}",
+        path.display(),
+        path.display()
+    ));
     Ok(())
 }
 
@@ -84,14 +107,17 @@ const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
 const ENTER: u32 = 0o001;
 
-/// What everybody may do with a file or a folder.
+/// How far the bits of the group are from those of everybody.
+const GROUP: u32 = 3;
+
+/// What everybody and the group may do with a file or a folder.
 #[cfg(unix)]
-fn others(path: &Path) -> u32 {
+fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
+    std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o077)
 }
 
 #[cfg(not(unix))]
-fn others(_: &Path) -> u32 {
+fn mode(_: &Path) -> u32 {
     0
 }

@@ -8,6 +8,7 @@ use std::fs::Metadata;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::report_looser_mode;
 use crate::exit::Stop;
 use crate::project;
 
@@ -39,6 +40,9 @@ fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), Stop> {
     file.write_all(bytes).map_err(|error| fail(&error))?;
     if let Ok(metadata) = std::fs::symlink_metadata(&target) {
         file.as_file().set_permissions(metadata.permissions()).map_err(|error| fail(&error))?;
+        if readers == Readers::Owner {
+            report_looser_mode(&target);
+        }
     } else if readers == Readers::Everybody {
         relax_permissions(file.as_file());
     }

@@ -3,6 +3,7 @@
 use similar::{ChangeTag, TextDiff};
 use stave_canon::Value;
 use stave_diag::Colour;
+use stave_diag::render::visible;
 
 use super::{Change, ChangeKind, Diff, Part};
 
@@ -50,7 +51,7 @@ impl Shown<'_> {
             (_, '-') => ("\u{1b}[31m", "\u{1b}[0m"),
             (_, _) => ("\u{1b}[33m", "\u{1b}[0m"),
         };
-        format!("{code}{sign} {text}{end}")
+        format!("{code}{sign} {}{end}", visible(text))
     }
 
     fn change(

@@ -85,7 +85,12 @@ impl Lease {
             return Liveness::Alive;
         }
         // A lock needs no right to write, and the disk may be read-only.
-        let Ok(file) = OpenOptions::new().read(true).open(self.path(owner)) else { return Liveness::Missing };
+        let path = self.path(owner);
+        // Opening a pipe would wait for somebody who writes to it.
+        if !path.is_file() {
+            return Liveness::Missing;
+        }
+        let Ok(file) = OpenOptions::new().read(true).open(path) else { return Liveness::Missing };
         match file.try_lock_shared() {
             Ok(()) => Liveness::Dead,
             Err(TryLockError::WouldBlock) => Liveness::Alive,
@@ -140,7 +145,11 @@ impl Lease {
 /// A lock file that this process holds.
 fn locked(path: &Path) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
     }
     // A file that is there and not locked would say that this process is dead.
     let new = path.with_extension("new");

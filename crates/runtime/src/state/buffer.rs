@@ -4,8 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 use stave_block::SensitivityLabel;
 use stave_canon::{Object, Timestamp, Value};
+use stave_script::StateHost;
 
 use super::{Commit, LABEL_FIELD, RecordKey, StateError, StateStore, Write, apply, label_of};
+use crate::volume::write_bytes;
 
 /// Reads through to the store once, then keeps reads and writes to itself until it is committed.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub struct StateBuffer<'s> {
     /// What the flow is checked for in this record.
     label: SensitivityLabel,
     now: Timestamp,
+    /// The most that the attempt may write; a buffer is memory of everybody's process.
+    limit: u64,
     inner: Mutex<Inner>,
 }
 
@@ -26,12 +30,14 @@ struct Inner {
     /// The label of the record, when it holds more than the flow is checked for.
     beyond: Option<SensitivityLabel>,
     writes: Vec<Write>,
+    bytes: u64,
 }
 
 impl<'s> StateBuffer<'s> {
     #[must_use]
     pub fn new(store: &'s dyn StateStore, key: RecordKey, now: Timestamp) -> Self {
-        StateBuffer { store, key, label: SensitivityLabel::Public, now, inner: Mutex::default() }
+        let label = SensitivityLabel::Public;
+        StateBuffer { store, key, label, now, limit: u64::MAX, inner: Mutex::default() }
     }
 
     /// The same for a record that may hold data of this label.
@@ -56,6 +62,18 @@ impl<'s> StateBuffer<'s> {
     #[must_use]
     pub fn key(&self) -> &RecordKey {
         &self.key
+    }
+
+    /// The same with a bound on what may be written.
+    #[must_use]
+    pub fn within(self, limit: u64) -> Self {
+        StateBuffer { limit, ..self }
+    }
+
+    /// Whether more was to be written than the bound allows. What did not fit is not kept, so the attempt has to fail.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.lock().bytes > self.limit
     }
 
     /// A copy of a field, so that changing it changes nothing until it is set.
@@ -105,6 +123,10 @@ impl<'s> StateBuffer<'s> {
 
     fn write(&self, write: Write) {
         let mut inner = self.lock();
+        inner.bytes = inner.bytes.saturating_add(write_bytes(&write));
+        if inner.bytes > self.limit {
+            return;
+        }
         if let Some(fields) = &mut inner.fields {
             apply(fields, vec![write.clone()]);
         }
@@ -113,5 +135,25 @@ impl<'s> StateBuffer<'s> {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait::async_trait]
+impl StateHost for StateBuffer<'_> {
+    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateError> {
+        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateError(error.to_string()))
+    }
+
+    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateError> {
+        StateBuffer::set(self, key.to_owned(), value);
+        if self.is_over() {
+            return Err(stave_script::StateError("more is written than `state_bytes` allows".to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), stave_script::StateError> {
+        StateBuffer::delete(self, key.to_owned());
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use stave_canon::Value;
 use super::arguments::Analyze;
 use super::{picture, simulate, trace};
 use crate::exit::{Exit, Stop};
-use crate::files::write_atomic;
+use crate::files::{write_atomic, write_private};
 use crate::terminal::{self, Terminal};
 
 pub(super) fn analyze(arguments: &Analyze, _: Terminal) -> Result<Exit, Stop> {
@@ -23,7 +23,7 @@ pub(super) fn analyze(arguments: &Analyze, _: Terminal) -> Result<Exit, Stop> {
     }
     if let Some(path) = &arguments.html {
         let tables = [simulate::table(&trace, &replays).to_string(), share_table(&shares).to_string()];
-        write_atomic(path, &picture::html(&trace, &replays, &tables, &findings))?;
+        write_private(path, &picture::html(&trace, &replays, &tables, &findings))?;
     }
     if arguments.trace.json {
         terminal::out(&value(&shares, &findings, &replays).to_string());

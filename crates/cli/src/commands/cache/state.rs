@@ -5,6 +5,7 @@ use stave_block::{
 };
 
 use crate::exit::Stop;
+use crate::files;
 
 /// How many requests are stored at a time. What a killed process has learned since is lost, and nothing else.
 const BATCH: u32 = 64;
@@ -26,6 +27,7 @@ impl State {
                 Some(Box::new(RedisPlannerStore::open(url, "stave").map_err(|error| fault(&error))?))
             }
             Some(path) => {
+                files::prepare_database(path.as_ref())?;
                 Some(Box::new(SqlitePlannerStore::open(path.as_ref()).map_err(|error| fault(&error))?))
             }
         };

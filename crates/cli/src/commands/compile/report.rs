@@ -1,6 +1,6 @@
 //! What a compile tells: progress while it works, then a summary for people or machines.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,7 +81,7 @@ impl Report {
         }
         let text = render::terminal::render(&self.diagnostics, &self.sources, terminal.stderr);
         if !text.is_empty() {
-            terminal::error(text.trim_end());
+            terminal::error_styled(text.trim_end());
             terminal::error("");
         }
         if self.is_invalid() {
@@ -143,13 +143,13 @@ impl Progress {
         }
         let percent = done * 100 / all;
         if self.shown.fetch_max(percent, Ordering::Relaxed) < percent {
-            let _ = write!(std::io::stderr().lock(), "\rcompiling {done} of {all} ({percent} %)");
+            terminal::overwrite_line(&format!("compiling {done} of {all} ({percent} %)"));
         }
     }
 
     pub(super) fn end(&self) {
         if self.shown.load(Ordering::Relaxed) > 0 {
-            let _ = write!(std::io::stderr().lock(), "\r{:60}\r", "");
+            terminal::overwrite_line("");
         }
     }
 }

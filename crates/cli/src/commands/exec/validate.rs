@@ -59,7 +59,7 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
     } else {
         let text = render::terminal::render(&diagnostics, &sources, terminal.stderr);
         if !text.is_empty() {
-            terminal::error(text.trim_end());
+            terminal::error_styled(text.trim_end());
             terminal::error("");
         }
         for stop in &unreadable {

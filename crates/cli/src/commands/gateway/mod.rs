@@ -33,6 +33,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     let project = config::project(&arguments.project)?;
     let config = config::read(&project)?;
     let folder = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    files::make_all_private();
     files::create_private_folder(&folder)
         .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -20,7 +20,7 @@ use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{self, Project};
-use crate::table;
+use crate::table::{self, cell};
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn keys(arguments: &Keys, terminal: Terminal) -> Result<Exit, Stop> {
@@ -92,7 +92,7 @@ fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
     for key in &keys {
         table.add_row(row(key, now));
     }
-    terminal::out(&table.to_string());
+    terminal::out_styled(&table.to_string());
     Ok(Exit::Fine)
 }
 
@@ -190,10 +190,10 @@ fn row(key: &ListedKey, now: Timestamp) -> Vec<Cell> {
     };
     let name = if key.is_admin { format!("{} (admin)", key.name) } else { key.name.clone() };
     vec![
-        Cell::new(&key.id),
-        Cell::new(name),
-        Cell::new(&key.tenant),
-        Cell::new(if models.is_empty() { "all".to_owned() } else { models.join(" ") }),
+        cell(&key.id),
+        cell(&name),
+        cell(&key.tenant),
+        cell(&if models.is_empty() { "all".to_owned() } else { models.join(" ") }),
         Cell::new(rates.join(", ")),
         of(key.spent_today, key.limits.day_budget),
         of(key.spent_this_month, key.limits.month_budget),

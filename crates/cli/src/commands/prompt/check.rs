@@ -27,7 +27,7 @@ pub(super) fn check(selected: &Selected, terminal: Terminal) -> Result<Exit, Sto
     } else {
         let text = render::terminal::render(&diagnostics, sources, terminal.stderr);
         if !text.is_empty() {
-            terminal::error(text.trim_end());
+            terminal::error_styled(text.trim_end());
             terminal::error("");
         }
         let count = task.documents.documents.len();

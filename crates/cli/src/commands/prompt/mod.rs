@@ -52,7 +52,9 @@ impl Task {
         let mut diagnostics = Vec::new();
         let project = Project::at(folder, &mut sources, &mut diagnostics)?;
         if diagnostics.iter().any(stave_diag::Diagnostic::is_error) {
-            terminal::error(render::terminal::render(&diagnostics, &sources, terminal.stderr).trim_end());
+            terminal::error_styled(
+                render::terminal::render(&diagnostics, &sources, terminal.stderr).trim_end(),
+            );
             return Err(Stop::invalid("the project file can not be used"));
         }
         let policies = governance::policies(&project)?;
@@ -73,7 +75,7 @@ impl Task {
         let faults = self.documents.faults();
         if !faults.is_empty() {
             let text = render::terminal::render(&faults, &self.documents.sources, terminal.stderr);
-            terminal::error(text.trim_end());
+            terminal::error_styled(text.trim_end());
         }
     }
 }

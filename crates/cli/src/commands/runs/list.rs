@@ -26,7 +26,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
     } else if runs.is_empty() {
         terminal::error("no runs");
     } else {
-        terminal::out(&table::runs(&runs, terminal.stdout));
+        terminal::out_styled(&table::runs(&runs, terminal.stdout));
     }
     Ok(Exit::Fine)
 }

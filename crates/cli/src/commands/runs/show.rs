@@ -35,7 +35,7 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         | RunStatus::Queued
         | RunStatus::Quarantined
         | RunStatus::Waiting => {
-            terminal::error(&crate::table::nodes(&run.report(), terminal.stderr));
+            terminal::error_styled(&crate::table::nodes(&run.report(), terminal.stderr));
             for question in run.open_questions() {
                 print_question(&summary.id, question);
             }

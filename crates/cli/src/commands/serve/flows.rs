@@ -274,7 +274,7 @@ impl Flows {
         let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
-            terminal::error(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
+            terminal::error_styled(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
             terminal::error("");
             return Err(Stop::invalid(format!("{}: {}", file.display(), render::summary(&errors))));
         };

@@ -43,7 +43,7 @@ impl Findings {
         } else {
             let text = render::terminal::render(&self.diagnostics, &self.sources, terminal.stderr);
             if !text.is_empty() {
-                terminal::error(text.trim_end());
+                terminal::error_styled(text.trim_end());
                 terminal::error("");
             }
             let counted = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
