@@ -171,7 +171,7 @@ async fn a_replay_has_its_own_start_and_cost_and_marks_what_it_took_over() {
     let table = stave(&folder, ["runs", "show", &replay]).finish().await.exits(0);
     assert!(format!("{}{}", table.stdout, table.stderr).contains("reused"), "{table}");
     let why = stave(&folder, ["why", &replay, "ask", "--json"]).finish().await.exits(0).json();
-    assert_eq!(why.get("reused"), Some(&true.into()), "{why}");
+    assert_eq!(why.pointer("/nodes/0/reused"), Some(&true.into()), "{why}");
     let page = stave(&folder, ["runs", "report", &replay]).finish().await.exits(0);
     assert!(page.stdout.contains("reused from the replayed run"), "{page}");
 }

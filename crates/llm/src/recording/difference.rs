@@ -51,7 +51,10 @@ pub(super) fn explain<'e>(request: &Request, exchanges: impl Iterator<Item = &'e
         }
     }
     if !patterns.is_empty() {
-        text.push_str("\nthe rules are:");
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str("the rules are:");
         for pattern in patterns.iter().take(MOST_RULES) {
             let _ = write!(text, "\n- match: {}", shown(Some(pattern)));
         }

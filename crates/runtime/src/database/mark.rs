@@ -36,7 +36,7 @@ impl Mark {
 
     /// The count that the file has. To be read before the database is: commits of others may come in between.
     pub(super) fn read(&self) -> Option<i64> {
-        let mut file = File::open(&self.path).ok()?;
+        let mut file = OpenOptions::new().read(true).open(&self.path).ok()?;
         read(&mut file)
     }
 

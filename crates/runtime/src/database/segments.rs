@@ -187,7 +187,7 @@ impl Part {
         let count = self.items.len();
         let (mut last, mut kept) = (None, 0);
         for end in (count.saturating_sub(LOOK_BACK).max(1)..=count).rev() {
-            let hash = self.ends.get(end - 1).map(|hash| hash.as_slice());
+            let hash = self.ends.get(end - 1).map(<[u8; 32]>::as_slice);
             let found: Option<i64> = connection
                 .prepare_cached("SELECT id FROM segment WHERE hash = ?1")?
                 .query_row(params![hash], |row| row.get(0))
@@ -204,7 +204,7 @@ impl Part {
                 continue;
             }
             let items = self.items.get(kept..end).unwrap_or_default().join(",");
-            let hash = self.ends.get(end - 1).map(|hash| hash.as_slice());
+            let hash = self.ends.get(end - 1).map(<[u8; 32]>::as_slice);
             let id: i64 = connection
                 .prepare_cached(
                     "INSERT INTO segment (hash, previous, items, uses) VALUES (?1, ?2, ?3, 0) RETURNING id",

@@ -35,7 +35,9 @@ async fn a_run_whose_work_panics_is_quarantined_at_once() {
     let engine = EmbeddedEngine::new(services).with_step(SCRIPTED, Arc::new(Panicking));
     let (driving, run_id) = (engine.clone(), engine.new_run_id());
     let (id, document) = (run_id.clone(), node(Some(None)));
-    let ended = tokio::spawn(async move { driving.start(&id, document, &request(4)).await.map(drop) }).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move { driving.start(&id, document, &request(4)).await.map(drop) });
+    let ended = tasks.join_next().await.expect("the task is there");
     assert!(ended.is_err_and(|error| error.is_panic()));
     // The driver's last word is written behind it.
     let mut status = RunStatus::Running;
