@@ -126,6 +126,10 @@ pub(crate) fn limits(project: &Project) -> Limits {
         parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        state_bytes: settings.state_bytes.unwrap_or(defaults.state_bytes),
+        result_bytes: settings.result_bytes.unwrap_or(defaults.result_bytes),
+        log_bytes: settings.log_bytes.unwrap_or(defaults.log_bytes),
+        output_bytes: settings.output_bytes.unwrap_or(defaults.output_bytes),
         kept_prompt_bytes: match project.settings.journal.prompts {
             Some(false) => 0,
             _ => defaults.kept_prompt_bytes,
@@ -178,7 +182,7 @@ pub(crate) fn secrets(project: &Project, document: &Document) -> Vec<(String, Se
 /// The same names with values that mean nothing, for runs that reach nobody.
 pub(crate) fn placeholder_secrets(document: &Document) -> Vec<(String, Secret)> {
     let names = secret_names(document).into_iter();
-    names.map(|name| (name, Secret::new("placeholder".to_owned()))).collect()
+    names.map(|name| (name, Secret::new("the-placeholder-of-a-secret".to_owned()))).collect()
 }
 
 /// A client that refuses no host, for runs whose requests do not go out.

@@ -14,6 +14,7 @@ mod model;
 pub mod prices;
 pub mod recording;
 mod secret;
+mod secret_search;
 mod target;
 pub mod tokens;
 mod transport;
@@ -26,5 +27,6 @@ pub use model::{
     Usage,
 };
 pub use secret::Secret;
+pub use secret_search::{REPLACEMENT, SecretSearch};
 pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
 pub use transport::{Attempt, CallOptions, Observer, Reply, RetryPolicy, Timeouts, Transport};

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use reqwest::redirect::Policy;
 use rmcp::service::{RoleClient, RunningService, ServiceExt};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
-use stave_llm::Secret;
+use stave_llm::{Secret, SecretSearch};
 use tokio::process::Command;
 
 /// Where a server is.
@@ -25,6 +26,40 @@ pub enum Server {
         url: String,
         bearer: Option<Secret>,
     },
+}
+
+impl Server {
+    /// What finds this server's secrets in its answers: a server may repeat what it was given.
+    pub(crate) fn secrets(&self) -> SecretSearch {
+        match self {
+            Server::Command { environment, .. } => {
+                let secrets = environment.iter().filter(|(name, value)| is_secret(name, value));
+                SecretSearch::new(secrets.map(|(_, value)| Secret::new(value.as_str())))
+            }
+            Server::Http { bearer, .. } => SecretSearch::new(bearer.clone()),
+        }
+    }
+}
+
+/// Variables are listed by name alone. A path, a name of a region or a switch is no secret and is part of many answers.
+fn is_secret(name: &str, value: &str) -> bool {
+    const SHORTEST: usize = 8;
+    !matches!(name, "PATH" | "HOME") && value.len() >= SHORTEST && !value.starts_with('/')
+}
+
+/// A redirect leads to another path of the same server at most: the bearer and the session are for nobody else.
+fn same_origin() -> Policy {
+    const MOST: usize = 5;
+    Policy::custom(|attempt| {
+        let stays = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
+        if !stays {
+            attempt.stop()
+        } else if attempt.previous().len() > MOST {
+            attempt.error("too many redirects")
+        } else {
+            attempt.follow()
+        }
+    })
 }
 
 pub(crate) type Connection = RunningService<RoleClient, ()>;
@@ -46,7 +81,8 @@ pub(crate) async fn connect(server: &Server) -> Result<Connection, String> {
             if let Some(bearer) = bearer {
                 config = config.auth_header(bearer.expose());
             }
-            let made = stave_llm::http_client(|builder| builder).map_err(|error| error.to_string())?;
+            let made = stave_llm::http_client(|builder| builder.redirect(same_origin()))
+                .map_err(|error| error.to_string())?;
             let transport = StreamableHttpClientTransport::with_client(made.client, config);
             ().serve(transport).await.map_err(|error| error.to_string())
         }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::ServiceError;
 use stave_canon::Value;
+use stave_llm::SecretSearch;
 use stave_runtime::tool_servers::{ToolServerCall, ToolServerFault, ToolServers};
 use tokio::sync::Mutex;
 
@@ -22,6 +23,7 @@ pub struct McpServers {
 #[derive(Debug)]
 struct Place {
     server: Server,
+    secrets: SecretSearch,
     /// The lock is held while a connection is made, so that one server is started once.
     connection: Mutex<Option<Arc<Connection>>>,
 }
@@ -30,7 +32,9 @@ impl McpServers {
     pub fn new(servers: impl IntoIterator<Item = (String, Server)>) -> Self {
         let servers = servers
             .into_iter()
-            .map(|(name, server)| (name, Place { server, connection: Mutex::new(None) }))
+            .map(|(name, server)| {
+                (name, Place { secrets: server.secrets(), server, connection: Mutex::new(None) })
+            })
             .collect();
         McpServers { servers }
     }
@@ -55,8 +59,11 @@ impl ToolServers for McpServers {
             name: call.server.clone(),
             known: self.servers.keys().cloned().collect(),
         })?;
-        let unreachable =
-            |message: String| ToolServerFault::Unreachable { server: call.server.clone(), message };
+        let hide = |message: String| place.secrets.hide(&message).into_owned();
+        let unreachable = |message: String| ToolServerFault::Unreachable {
+            server: call.server.clone(),
+            message: hide(message),
+        };
         let connection = place.connection().await.map_err(unreachable)?;
         let arguments: serde_json::Map<String, serde_json::Value> =
             call.arguments.iter().map(|(name, value)| (name.clone(), value.to_serde())).collect();
@@ -64,10 +71,16 @@ impl ToolServers for McpServers {
         let (server, tool) = (call.server.clone(), call.tool.clone());
         match connection.call_tool(request).await {
             Ok(answer) => {
-                result::value(answer).map_err(|message| ToolServerFault::Failed { server, tool, message })
+                let mut value = result::value(answer).map_err(|message| ToolServerFault::Failed {
+                    server,
+                    tool,
+                    message: hide(message),
+                })?;
+                place.secrets.hide_in(&mut value);
+                Ok(value)
             }
             Err(ServiceError::McpError(error)) => {
-                Err(ToolServerFault::Refused { server, tool, message: error.message.into_owned() })
+                Err(ToolServerFault::Refused { server, tool, message: hide(error.message.into_owned()) })
             }
             Err(error) => Err(unreachable(error.to_string())),
         }

@@ -13,6 +13,7 @@ use stave_llm::prices::Cost;
 
 use crate::failure::{Failure, Kind};
 use crate::report::NodeReport;
+use crate::volume::Volume;
 
 /// Bounds on a whole run; what is absent is not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +36,8 @@ pub struct Spent {
     pub cost: Cost,
     pub calls: u64,
     pub steps: u64,
+    /// The bytes that were written.
+    pub volume: Volume,
 }
 
 /// A budget and what is left of it.
@@ -92,7 +95,8 @@ impl Budget {
 
 impl Spending {
     pub(crate) fn new(budget: Budget, started: Duration) -> Self {
-        let spent = Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0, steps: 0 };
+        let spent =
+            Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0, steps: 0, volume: Volume::default() };
         Spending { budget, started, before: Duration::ZERO, spent: Mutex::new(spent) }
     }
 
@@ -109,6 +113,7 @@ impl Spending {
         let steps = reports.iter().filter(|report| !report.is_idle() && !report.id.starts_with('_')).count();
         let mut spent = self.lock();
         spent.steps = spent.steps.saturating_add(steps as u64);
+        spent.volume = reports.iter().fold(spent.volume, |sum, report| sum.plus(report.volume));
     }
 
     pub(crate) fn spent(&self) -> Spent {
@@ -232,7 +237,7 @@ impl Spending {
         Value::from_iter([("used", Value::Object(used)), ("allowed", Value::Object(allowed))])
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
+    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

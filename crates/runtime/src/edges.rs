@@ -6,6 +6,7 @@ use stave_diag::codes::run as codes;
 use crate::conditions::Names;
 use crate::plan::{Edge, Node};
 use crate::run::{Run, script_failure};
+use crate::volume::{Volume, value_bytes};
 use crate::{Failure, failure::Kind, port};
 
 /// What an edge came to once its source was done.
@@ -54,6 +55,10 @@ impl Run<'_> {
         }
         if let Some(transform) = &edge.transform {
             value = self.evaluate(edge, transform, port, &value, outputs).await?;
+            if let Some(index) = self.plan.index(&source.id) {
+                let results = value_bytes(&value);
+                self.keep(index, Volume { results, ..Volume::default() })?;
+            }
         } else if let Some(cast) = edge.cast {
             value = port::cast(cast, value).map_err(|failure| failure.at(edge.origin))?;
         }

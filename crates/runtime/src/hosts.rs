@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Request, RequestBuilder, Response};
 use stave_diag::codes::run as codes;
+use stave_llm::SecretSearch;
 use url::Url;
 
 use crate::failure::{Failure, Kind};
 use crate::http::HttpClient;
+use crate::redirects;
 
 /// Someone who answers in the place of hosts, or listens to what they answer.
 pub trait Hosts: Send + Sync + std::fmt::Debug {
@@ -56,19 +58,25 @@ impl HostReply {
 }
 
 impl HttpClient {
-    /// Sends a request and reads the reply, of which at most `limit` bytes.
-    pub(crate) async fn exchange(&self, request: RequestBuilder, limit: usize) -> Result<HostReply, Failure> {
+    /// Sends a request and reads the reply, of which at most `limit` bytes. `secrets` are those that the request may
+    /// carry.
+    pub(crate) async fn exchange(
+        &self,
+        request: RequestBuilder,
+        limit: usize,
+        secrets: &SecretSearch,
+    ) -> Result<HostReply, Failure> {
+        let mut request = request.build().map_err(|error| transport_failure(&error))?;
+        // One time for all redirects and the body.
+        let timeout = request.timeout_mut().take();
         let Some(hosts) = self.hosts() else {
-            let response = request.send().await.map_err(|error| transport_failure(&error))?;
-            return read(response, limit).await;
+            return within(timeout, self.reply(request, limit, secrets)).await;
         };
-        let request = request.build().map_err(|error| transport_failure(&error))?;
         let asked = Asked {
             method: request.method().as_str().to_owned(),
             url: request.url().clone(),
             body: request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec(),
         };
-        let timeout = request.timeout().copied();
         if let Some(reply) = hosts.answer(&asked) {
             if let Some(limit) = timeout.filter(|limit| *limit < reply.delay) {
                 tokio::time::sleep(limit).await;
@@ -77,10 +85,28 @@ impl HttpClient {
             tokio::time::sleep(reply.delay).await;
             return Ok(reply);
         }
-        let response = self.client().execute(request).await.map_err(|error| transport_failure(&error))?;
-        let reply = read(response, limit).await?;
+        let reply = within(timeout, self.reply(request, limit, secrets)).await?;
         hosts.heard(&asked, &reply);
         Ok(reply)
+    }
+
+    async fn reply(
+        &self,
+        request: Request,
+        limit: usize,
+        secrets: &SecretSearch,
+    ) -> Result<HostReply, Failure> {
+        read(redirects::send(self, request, secrets).await?, limit).await
+    }
+}
+
+async fn within<T>(
+    limit: Option<Duration>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(no_answer())),
+        None => work.await,
     }
 }
 
@@ -100,7 +126,7 @@ async fn read(response: Response, limit: usize) -> Result<HostReply, Failure> {
 }
 
 /// The address is left out, since its path or query may hold a secret.
-fn transport_failure(error: &reqwest::Error) -> Failure {
+pub(crate) fn transport_failure(error: &reqwest::Error) -> Failure {
     if error.is_timeout() {
         return no_answer();
     }

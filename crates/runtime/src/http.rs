@@ -16,7 +16,6 @@ use url::{Host, Url};
 use crate::hosts::Hosts;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_REDIRECTS: usize = 5;
 
 /// Which hosts flows may call.
 #[derive(Debug, Clone, Default)]
@@ -102,22 +101,11 @@ impl AllowList {
 impl HttpClient {
     pub fn new(allow: AllowList) -> Result<HttpClient, HttpSetupError> {
         let guarded = stave_llm::http_client(|builder| {
-            let on_redirect = allow.clone();
+            // Redirects are followed by `exchange`, which knows what a request carries.
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .dns_resolver(Arc::new(GuardedResolver(allow.clone())))
-                .redirect(redirect::Policy::custom(move |attempt| {
-                    let from = attempt.previous().last();
-                    let same_host = from.is_some_and(|from| from.host() == attempt.url().host());
-                    // A redirect to another host would carry the caller's headers there, so it is handed back.
-                    if !same_host || on_redirect.refusal(attempt.url()).is_some() {
-                        attempt.stop()
-                    } else if attempt.previous().len() > MAX_REDIRECTS {
-                        attempt.error("too many redirects")
-                    } else {
-                        attempt.follow()
-                    }
-                }))
+                .redirect(redirect::Policy::none())
         })?;
         let client = guarded.client;
         Ok(HttpClient { client, allow, hosts: None })

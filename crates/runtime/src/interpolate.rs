@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
+use stave_script::url_template::{self, AddressError};
 
 use crate::failure::Kind;
 use crate::services::Secrets;
@@ -48,6 +49,15 @@ impl<'s> Scope<'s> {
             }
             other => Ok(Some(other.clone())),
         }
+    }
+
+    /// Fills an address: each value is encoded for its place, so that it changes nothing but that place.
+    pub fn fill_address(&self, address: &str) -> Result<Option<String>, Failure> {
+        url_template::fill(address, |placeholder| {
+            let Some(value) = self.lookup(placeholder)? else { return Ok(None) };
+            let text = port::text(&value);
+            text.map(Some).map_err(|failure| fail(format!("`{}`: {}", placeholder.path, failure.message)))
+        })
     }
 
     fn fill_text(&self, text: &str) -> Result<Option<Value>, Failure> {
@@ -127,6 +137,12 @@ impl<'s> Scope<'s> {
             Failure::new(codes::SECRET_MISSING, Kind::Configuration, message)
         })?;
         Ok(secret.expose().into())
+    }
+}
+
+impl From<AddressError> for Failure {
+    fn from(error: AddressError) -> Failure {
+        Failure::new(codes::BAD_ARGUMENT, Kind::Value, format!("the address {error}"))
     }
 }
 

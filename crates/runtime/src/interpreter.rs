@@ -145,6 +145,7 @@ impl Interpreter {
         let decisions = Decisions { made: decisions, ..Decisions::default() };
         let run = Run { calls: Calls::new(calls), decisions, ..run };
         run.restore_spending();
+        run.restore_volume();
         let Some(node) = self.plan.nodes.get(index) else { return Err(self.unknown(&call.node)) };
         let tool_inputs: Vec<(usize, Object)> = call
             .tool_inputs

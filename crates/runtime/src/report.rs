@@ -9,6 +9,7 @@ use stave_llm::prices::Cost;
 
 use crate::Failure;
 use crate::failure::Kind;
+use crate::volume::Volume;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunReport {
@@ -49,6 +50,8 @@ pub struct NodeReport {
     pub cost: Option<Cost>,
     /// The calls to models and hosts that it made, every attempt counted.
     pub calls: u32,
+    /// The bytes that it wrote.
+    pub volume: Volume,
     /// Whether the result was taken from the cache.
     pub cached: bool,
     /// Whether a fallback answered instead of the model that was asked.
@@ -112,6 +115,7 @@ impl NodeReport {
             model: None,
             cost: None,
             calls: 0,
+            volume: Volume::default(),
             cached: false,
             degraded: false,
             dropped_outputs: Vec::new(),
@@ -122,14 +126,16 @@ impl NodeReport {
         }
     }
 
-    /// Adds what the node's code printed, within bounds; what does not fit is counted.
-    pub(crate) fn log(&mut self, printed: &str) {
+    /// Adds what the node's code printed, within bounds, and gives the bytes that were kept. That something does not
+    /// fit is said once.
+    pub(crate) fn log(&mut self, printed: &str) -> u64 {
+        let mut kept = 0;
         for line in printed.lines() {
             if self.logs.len() == LOG_LINES {
                 self.logs.push("… more was printed".to_owned());
             }
             if self.logs.len() > LOG_LINES {
-                return;
+                break;
             }
             let mut end = line.len().min(LOG_LINE_BYTES);
             while !line.is_char_boundary(end) {
@@ -137,7 +143,9 @@ impl NodeReport {
             }
             let cut = if end < line.len() { "…" } else { "" };
             self.logs.push(format!("{}{cut}", &line[..end]));
+            kept += end as u64;
         }
+        kept
     }
 
     /// Whether the node did nothing.

@@ -10,7 +10,7 @@ use stave_canon::{Object, Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
 use stave_llm::{Jitter, RetryPolicy};
-use stave_script::{ScriptError, StateHost, state_key};
+use stave_script::{ScriptError, state_key};
 
 use crate::budget::Spending;
 use crate::calls::Calls;
@@ -28,7 +28,7 @@ use crate::steps::Produced;
 use crate::trace::{End, Traced, Work};
 use crate::transitions::RESULT;
 use crate::turns::Turns;
-use crate::{Failure, port};
+use crate::{Failure, port, volume};
 
 /// The backend of nodes that name none: whatever the project keeps its state in.
 const PROJECTS_OWN: &str = "memory";
@@ -147,7 +147,7 @@ impl Run<'_> {
             let offset = self.services.clock.now().duration_since(self.arrived_at);
             let mut attempts = 0;
             let execution = Execution { index, node, inputs, tool_inputs, path, span: &span };
-            let result = self.cached(execution, &mut attempts).await;
+            let result = self.cached(execution, &mut attempts).await.map_err(volume::bounded);
             let took = self.services.clock.elapsed().saturating_sub(started);
             self.report(index, |report| {
                 let waits = matches!(&result, Err(failure) if failure.is_pause());
@@ -333,11 +333,11 @@ impl Run<'_> {
     ) -> Result<(Object, Option<Commit>), Failure> {
         let Execution { index, node, inputs, tool_inputs, path, span } = execution;
         let state = match &node.state {
-            Some(_) => Some(StateBuffer::new(
-                self.services.state.as_ref(),
-                self.record_key(node, inputs)?,
-                self.services.clock.now(),
-            )),
+            Some(_) => {
+                let (key, now) = (self.record_key(node, inputs)?, self.services.clock.now());
+                let buffer = StateBuffer::new(self.services.state.as_ref(), key, now);
+                Some(buffer.within(self.services.limits.state_bytes))
+            }
             None => None,
         };
         let (counter, written) = (AtomicU32::new(0), AtomicU64::new(0));
@@ -358,11 +358,17 @@ impl Run<'_> {
             tool_inputs,
             span,
         };
-        let produced = node.step.execute(&call).await?;
+        let produced = node.step.execute(&call).await;
+        if state.as_ref().is_some_and(StateBuffer::is_over) {
+            return Err(volume::run_too_large("state_bytes", self.services.limits.state_bytes));
+        }
+        let produced = produced?;
         let outputs = self.lay_out(index, node, produced)?;
         let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
         let by = || format!("{}/{path}", self.id);
-        Ok((outputs, state.and_then(|state| state.into_commit(ttl, by()))))
+        let commit = state.and_then(|state| state.into_commit(ttl, by()));
+        self.keep_result(index, &node.id, &outputs, commit.as_ref())?;
+        Ok((outputs, commit))
     }
 
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
@@ -574,21 +580,4 @@ pub(crate) fn timeout(limit_ms: u32) -> Failure {
 
 fn state_failure(message: String) -> Failure {
     Failure::new(codes::STATE_FAILED, Kind::Upstream, message)
-}
-
-#[async_trait::async_trait]
-impl StateHost for StateBuffer<'_> {
-    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateError> {
-        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateError(error.to_string()))
-    }
-
-    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateError> {
-        StateBuffer::set(self, key.to_owned(), value);
-        Ok(())
-    }
-
-    async fn delete(&self, key: &str) -> Result<(), stave_script::StateError> {
-        StateBuffer::delete(self, key.to_owned());
-        Ok(())
-    }
 }

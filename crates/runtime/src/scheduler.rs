@@ -111,6 +111,7 @@ impl Run<'_> {
         let mut progress = Progress::new(plan);
         self.restore(known, &mut progress);
         self.restore_spending();
+        self.restore_volume();
         let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
         cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         cancellation.reset();
@@ -206,7 +207,7 @@ impl Run<'_> {
         }
         Ok(match progress.failed.take() {
             Some(failed) => Err(failed),
-            None => self.response(progress),
+            None => self.response(progress).and_then(|output| self.bounded_output(output)),
         })
     }
 

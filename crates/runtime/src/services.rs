@@ -1,13 +1,14 @@
 //! Everything a run needs from outside, as ports that the caller fills.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use stave_canon::{Clock, Ids};
 use stave_llm::prices::Prices;
 use stave_llm::recording::Redactor;
-use stave_llm::{Secret, Transport};
+use stave_llm::{Secret, SecretSearch, Transport};
 use stave_prompt::plugins::Plugin;
 use stave_script::{PythonPool, Templates};
 
@@ -51,12 +52,19 @@ pub struct Services {
 
 /// Named secrets, resolved before the run. They are used in headers and addresses only.
 #[derive(Debug, Clone, Default)]
-pub struct Secrets(HashMap<String, Secret>);
+pub struct Secrets {
+    named: HashMap<String, Secret>,
+    /// Made when somebody first answers.
+    search: Arc<OnceLock<SecretSearch>>,
+}
+
+/// A secret of fewer bytes could be an ordinary word. It is looked for only in answers to a request that carried it.
+const SHORTEST_SECRET: usize = 8;
 
 impl Secrets {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Secret> {
-        self.0.get(name)
+        self.named.get(name)
     }
 
     /// The key of a provider: `OPENAI_API_KEY` and the like.
@@ -82,13 +90,31 @@ impl Secrets {
     /// Takes every secret out of what is told to others.
     #[must_use]
     pub fn redactor(&self) -> Redactor {
-        Redactor::new(self.0.values().cloned())
+        Redactor::new(self.named.values().cloned())
+    }
+
+    /// What finds these secrets in the answer of a host, a tool or a model: it may repeat what it was sent, in this
+    /// request or in another one. `carried` names the secrets that were part of the request.
+    #[must_use]
+    pub fn in_answers(&self, carried: &BTreeSet<String>) -> Cow<'_, SecretSearch> {
+        let is_long = |secret: &Secret| secret.expose().len() >= SHORTEST_SECRET;
+        let is_short = |name: &String| self.get(name).is_some_and(|secret| !is_long(secret));
+        if carried.iter().any(is_short) {
+            let wanted =
+                self.named.iter().filter(|(name, secret)| is_long(secret) || carried.contains(*name));
+            return Cow::Owned(SecretSearch::new(wanted.map(|(_, secret)| secret.clone())));
+        }
+        Cow::Borrowed(
+            self.search.get_or_init(|| {
+                SecretSearch::new(self.named.values().filter(|secret| is_long(secret)).cloned())
+            }),
+        )
     }
 }
 
 impl FromIterator<(String, Secret)> for Secrets {
     fn from_iter<I: IntoIterator<Item = (String, Secret)>>(secrets: I) -> Self {
-        Secrets(secrets.into_iter().collect())
+        Secrets { named: secrets.into_iter().collect(), search: Arc::default() }
     }
 }
 
@@ -105,6 +131,14 @@ pub struct Limits {
     pub http_body_bytes: usize,
     /// How much of what models are asked is kept for each node of a run; 0 keeps nothing.
     pub kept_prompt_bytes: usize,
+    /// The bytes that a run may write to state records, counted over resumes.
+    pub state_bytes: u64,
+    /// The bytes of all results of steps, values of edges and answers of models that a run may have.
+    pub result_bytes: u64,
+    /// The bytes that the code of a run may print.
+    pub log_bytes: u64,
+    /// The largest output of a run.
+    pub output_bytes: u64,
 }
 
 impl Default for Limits {
@@ -115,6 +149,10 @@ impl Default for Limits {
             tool_rounds: 8,
             http_body_bytes: 16 * 1024 * 1024,
             kept_prompt_bytes: 256 * 1024,
+            state_bytes: 64 * 1024 * 1024,
+            result_bytes: 256 * 1024 * 1024,
+            log_bytes: 8 * 1024 * 1024,
+            output_bytes: 16 * 1024 * 1024,
         }
     }
 }

@@ -7,7 +7,7 @@ use stave_canon::{Object, Timestamp, Value};
 use stave_llm::prices::Cost;
 use stave_runtime::interpreter::StepCall;
 use stave_runtime::journal::{Decision, Ending, Question, RunStatus, StepRecord, codec};
-use stave_runtime::{RunReport, Spent};
+use stave_runtime::{RunReport, Spent, Volume};
 
 use crate::error::ScaleError;
 use crate::store::Packed;
@@ -104,6 +104,9 @@ impl Job {
             ("cost_picodollars", self.spent.cost.picodollars().to_string().into()),
             ("calls", self.spent.calls.into()),
             ("steps", self.spent.steps.into()),
+            ("state_bytes", self.spent.volume.state.into()),
+            ("result_bytes", self.spent.volume.results.into()),
+            ("log_bytes", self.spent.volume.logs.into()),
             ("effects", self.effects.into()),
             ("decisions", decisions_value(&self.decisions)),
         ])
@@ -125,6 +128,11 @@ impl Job {
                 cost: Cost::from_picodollars(cost),
                 calls: count(value, "calls")?,
                 steps: count(value, "steps")?,
+                volume: Volume {
+                    state: count(value, "state_bytes").unwrap_or_default(),
+                    results: count(value, "result_bytes").unwrap_or_default(),
+                    logs: count(value, "log_bytes").unwrap_or_default(),
+                },
             },
             effects: value.get("effects").and_then(Value::as_bool).unwrap_or_default(),
             decisions: decisions_of(value.get("decisions"))?,

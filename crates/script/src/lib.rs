@@ -13,6 +13,7 @@ pub mod address;
 mod chain;
 mod error;
 pub mod expression;
+pub mod header_names;
 pub mod interpolation;
 pub mod jinja;
 mod limits;
@@ -23,6 +24,7 @@ pub mod reads;
 pub mod state_key;
 mod suggest;
 pub mod templates;
+pub mod url_template;
 mod used;
 
 pub use error::{CodePlace, CodeRange, Limit, ScriptError};

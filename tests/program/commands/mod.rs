@@ -7,7 +7,9 @@ mod check;
 mod colour;
 mod contracts;
 mod deploy;
+mod echoes;
 mod edit;
+mod escapes;
 mod exec;
 mod explain;
 mod fmt;
@@ -19,6 +21,10 @@ mod help;
 mod keys;
 mod lsp;
 mod new;
+#[cfg(unix)]
+mod pipes;
+#[cfg(unix)]
+mod private_files;
 mod prompt;
 mod prompt_diff;
 mod record;
@@ -37,6 +43,7 @@ mod stores;
 mod system;
 mod template_bounds;
 mod test;
+mod volumes;
 mod workflows;
 
 pub(crate) use admission::signed;

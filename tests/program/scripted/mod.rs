@@ -41,16 +41,29 @@ pub(crate) struct Reply {
     pub(crate) status: u64,
     pub(crate) content_type: &'static str,
     pub(crate) retry_after: Option<u64>,
+    /// Further headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: String,
 }
 
 impl Reply {
     pub(crate) fn json(status: u64, body: impl Into<String>) -> Self {
-        Reply { status, content_type: "application/json", retry_after: None, body: body.into() }
+        Reply {
+            status,
+            content_type: "application/json",
+            retry_after: None,
+            headers: Vec::new(),
+            body: body.into(),
+        }
     }
 
     pub(crate) fn text(status: u64, content_type: &'static str, body: impl Into<String>) -> Self {
-        Reply { status, content_type, retry_after: None, body: body.into() }
+        Reply { status, content_type, retry_after: None, headers: Vec::new(), body: body.into() }
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
     }
 
     /// With the `Retry-After` that the script's entry asks for.
@@ -66,6 +79,9 @@ impl Reply {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type.parse().expect("a content type is a header value"));
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER, seconds.into())));
+        for (name, value) in self.headers {
+            headers.append(name, value.parse().expect("a script names headers that can be sent"));
+        }
         response
     }
 }

@@ -47,8 +47,28 @@ async fn bodies_times_and_numbers_are_bounded() {
     let late = slow.await.unwrap();
     let problem = late.problem(504, "request-timeout");
     assert!(text(&problem, "trace_id").is_some(), "{problem}");
+    // Tools over HTTP are behind the same bounds.
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
+    let call = |flow: &str, arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{flow}","arguments":{arguments}}}}}"#
+        )
+    };
+    let answer = served.ask("POST", "/mcp", &headers, Some(&call("echo", &large))).await;
+    answer.problem(413, "body-too-large");
+    let refused = served.ask("POST", "/mcp", &headers, Some(&call("echo", r#"{"query": "a"}"#))).await;
+    assert!(refused.body.contains("too-many-runs"), "{refused:?}");
     // The health of a server that is full is fine.
     served.get("/v2/health/ready").await.is(200);
+    let folder = project();
+    folder.write("flows/caller.yaml", caller(server.port));
+    let served = Served::start(&folder, &["--request-seconds", "1"]).await;
+    let late = served.ask("POST", "/mcp", &headers, Some(&call("caller", r#"{"page": "slow"}"#))).await;
+    assert!(late.body.contains("request-timeout"), "{late:?}");
 }
 
 #[cfg(unix)]

@@ -92,6 +92,10 @@ pub(crate) struct LimitSettings {
     pub(crate) run_seconds: Option<u64>,
     pub(crate) tool_rounds: Option<u64>,
     pub(crate) prompt_tokens: Option<u64>,
+    pub(crate) state_bytes: Option<u64>,
+    pub(crate) result_bytes: Option<u64>,
+    pub(crate) log_bytes: Option<u64>,
+    pub(crate) output_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone)]

@@ -98,12 +98,26 @@ impl Reader<'_> {
             settings.replay = self.text(recordings, "replay");
         }
         if let Some(limits) = self.table(root, "limits") {
-            self.known(limits, "limits.", &["parallel_steps", "run_seconds", "tool_rounds", "prompt_tokens"]);
+            let known = [
+                "parallel_steps",
+                "run_seconds",
+                "tool_rounds",
+                "prompt_tokens",
+                "state_bytes",
+                "result_bytes",
+                "log_bytes",
+                "output_bytes",
+            ];
+            self.known(limits, "limits.", &known);
             settings.limits = LimitSettings {
                 parallel_steps: self.positive(limits, "parallel_steps"),
                 run_seconds: self.positive(limits, "run_seconds"),
                 tool_rounds: self.positive(limits, "tool_rounds"),
                 prompt_tokens: self.positive(limits, "prompt_tokens"),
+                state_bytes: self.positive(limits, "state_bytes"),
+                result_bytes: self.positive(limits, "result_bytes"),
+                log_bytes: self.positive(limits, "log_bytes"),
+                output_bytes: self.positive(limits, "output_bytes"),
             };
         }
         settings.budget = self.budget(root);

@@ -41,6 +41,8 @@ codes! { Flow:
     UNKNOWN_PROPERTY = "unknown-property", Warning, "A path goes through a property that the schema does not name.";
     UNPROVEN_SCHEMA = "unproven-schema", Warning, "What leaves a port may not fit the schema where it arrives.";
     // Context, placeholders and operations.
+    BAD_ADDRESS = "bad-address", Error, "The address of a request does not say where it leads.";
+    BAD_HEADER = "bad-header", Error, "A flow sets a header that it cannot set.";
     BAD_PLACEHOLDER = "bad-placeholder", Error, "A `${…}` is not a path.";
     CONFLICTING_ARGUMENTS = "conflicting-arguments", Warning, "An operation has two arguments that exclude each other.";
     EMBEDDED_CONTAINER = "embedded-container", Error, "A `${…}` puts an object or a list inside a text.";

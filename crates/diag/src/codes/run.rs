@@ -28,6 +28,7 @@ codes! { Run:
     BAD_ARGUMENT = "bad-argument", Error, "An argument of an operation has the wrong kind of value at run time.";
     STATE_FAILED = "state-failed", Error, "State or features could not be read or written.";
     TOOL_SERVER_FAILED = "tool-server-failed", Error, "A tool on an MCP server gave no result.";
+    RUN_TOO_LARGE = "run-too-large", Error, "A run writes more bytes than it may.";
     RESULT_TOO_LARGE = "result-too-large", Error, "The result of a node is larger than the journal keeps.";
     BUDGET_EXCEEDED = "budget-exceeded", Error, "A run has used up its budget.";
     RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not let it go on yet.";

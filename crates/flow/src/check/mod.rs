@@ -35,6 +35,7 @@ mod properties;
 mod repeated_effects;
 mod replicas;
 mod request_types;
+mod requests;
 mod schema_overlap;
 mod schema_proof;
 mod schemas;
@@ -102,6 +103,7 @@ const RULES: &[Rule] = &[
     operations::check,
     op_results::check,
     placeholders::check,
+    requests::check,
     literal_secrets::check,
     conditions::check,
     templates::check,

@@ -1,6 +1,7 @@
 //! One request from its arrival to the head of its answer: who asks, whether they may, who is asked, and what
 //! is done when that fails.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use hyper::{Response, StatusCode};
 use stave_block::Surface;
 use stave_llm::codec::Envelope;
 use stave_llm::prices::Cost;
-use stave_llm::{Secret, Usage, retry_after, tokens};
+use stave_llm::{Usage, retry_after, tokens};
 
 use super::answer::{Answered, Kind, reply, silent};
 use super::cost_bound::CostBound;
@@ -382,11 +383,11 @@ async fn tell(
 
 /// A provider may repeat the key that it refuses.
 fn without_key(body: Bytes, candidate: &Candidate) -> Bytes {
-    let Some(key) = candidate.upstream.config.key.as_ref().map(Secret::expose) else { return body };
-    if key.is_empty() || memchr::memmem::find(&body, key.as_bytes()).is_none() {
-        return body;
+    let text = String::from_utf8_lossy(&body);
+    match candidate.upstream.key_search.hide(&text) {
+        Cow::Borrowed(_) => body,
+        Cow::Owned(hidden) => hidden.into(),
     }
-    String::from_utf8_lossy(&body).replace(key, "[secret]").into()
 }
 
 /// What decides between upstreams that share a model. A conversation stays where its cache is.

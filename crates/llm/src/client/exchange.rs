@@ -16,7 +16,7 @@ use super::Client;
 use super::retry::retry_after;
 use crate::codec::stream::frames;
 use crate::codec::{Codec, Framing, Progress};
-use crate::{Accumulator, ErrorKind, Observer, Phase, Response, Secret, StreamEvent, Timeouts};
+use crate::{Accumulator, ErrorKind, Observer, Phase, Response, Secret, SecretSearch, StreamEvent, Timeouts};
 
 /// How much of an error's body is read.
 const LONGEST_ERROR_BODY: usize = 64 << 10;
@@ -174,14 +174,16 @@ impl Exchange<'_> {
 
     /// A provider may repeat the key that it refuses.
     fn without_key(&self, kind: ErrorKind) -> ErrorKind {
-        match (kind, self.api_key) {
-            (ErrorKind::Status { status, message, code, retry_after }, Some(key))
-                if !key.expose().is_empty() =>
-            {
-                let message = message.replace(key.expose(), "[secret]");
-                ErrorKind::Status { status, message, code, retry_after }
+        let Some(key) = self.api_key else { return kind };
+        let search = SecretSearch::new([key.clone()]);
+        let hide = |text: String| search.hide(&text).into_owned();
+        match kind {
+            ErrorKind::Status { status, message, code, retry_after } => {
+                ErrorKind::Status { status, message: hide(message), code: code.map(hide), retry_after }
             }
-            (kind, _) => kind,
+            ErrorKind::Transport(text) => ErrorKind::Transport(hide(text)),
+            ErrorKind::Decode(text) => ErrorKind::Decode(hide(text)),
+            other => other,
         }
     }
 }

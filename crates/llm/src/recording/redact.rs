@@ -2,13 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use crate::{Part, PartKind, Request, Response, Secret, Source, Tool};
-
-/// What stands where a secret was.
-const REPLACEMENT: &str = "[secret]";
-
-/// A secret shorter than this is not looked for inside texts, since it would be found everywhere.
-const SHORTEST: usize = 4;
+use crate::{Part, PartKind, REPLACEMENT, Request, Response, Secret, SecretSearch, Source, Tool};
 
 /// Fields whose value is a secret whatever it is.
 const SECRET_FIELDS: &[&str] = &[
@@ -25,32 +19,27 @@ const SECRET_FIELDS: &[&str] = &[
 /// Replaces the given secrets wherever they occur, and the values of fields that are named like one.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    needles: Vec<Secret>,
+    search: SecretSearch,
+    /// Whether the values of fields that are named like a secret stay as they are.
+    keeps_fields: bool,
 }
 
 impl Redactor {
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let mut needles = Vec::new();
-        for secret in secrets.into_iter().filter(|secret| secret.expose().len() >= SHORTEST) {
-            // Inside JSON text, such as a tool's arguments, the secret may stand escaped.
-            let quoted = Value::from(secret.expose()).to_string();
-            let escaped = quoted.trim_matches('"');
-            if escaped != secret.expose() {
-                needles.push(Secret::new(escaped));
-            }
-            needles.push(secret);
-        }
-        // A secret that contains another one goes first, or its rest would stay behind.
-        needles.sort_by_key(|needle| std::cmp::Reverse(needle.expose().len()));
-        Redactor { needles }
+        Redactor { search: SecretSearch::new(secrets), keeps_fields: false }
+    }
+
+    /// One that replaces nothing but these secrets, for what a run works with: a field that is named like a secret
+    /// may be what a host was asked for.
+    #[must_use]
+    pub fn of_secrets(search: SecretSearch) -> Self {
+        Redactor { search, keeps_fields: true }
     }
 
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        self.needles.iter().fold(text.to_owned(), |text, needle| {
-            if text.contains(needle.expose()) { text.replace(needle.expose(), REPLACEMENT) } else { text }
-        })
+        self.search.hide(text).into_owned()
     }
 
     #[must_use]
@@ -65,7 +54,8 @@ impl Redactor {
 
     fn object(&self, members: &Object) -> Object {
         let clean = |(key, value): (&String, &Value)| {
-            let secret = SECRET_FIELDS.iter().any(|name| name.eq_ignore_ascii_case(key));
+            let secret =
+                !self.keeps_fields && SECRET_FIELDS.iter().any(|name| name.eq_ignore_ascii_case(key));
             let value = match value {
                 // A schema may describe a field of that name; only a text can be the secret itself.
                 Value::String(_) if secret => REPLACEMENT.into(),
@@ -108,6 +98,7 @@ impl Redactor {
     pub fn response(&self, response: &Response) -> Response {
         let mut clean = response.clone();
         self.in_option(&mut clean.id);
+        self.in_option(&mut clean.model);
         self.in_parts(&mut clean.content);
         clean.extra = self.object(&clean.extra);
         clean
@@ -129,7 +120,10 @@ impl Redactor {
                         }
                     }
                 }
-                PartKind::ToolUse(call) => self.in_text(&mut call.arguments),
+                PartKind::ToolUse(call) => {
+                    self.in_text(&mut call.name);
+                    self.in_text(&mut call.arguments);
+                }
                 PartKind::ToolResult(result) => self.in_parts(&mut result.content),
                 PartKind::Thinking(thinking) => self.in_text(&mut thinking.text),
                 PartKind::Other(value) => *value = self.value(value),

@@ -16,6 +16,7 @@ use crate::edges::Signal;
 use crate::failure::{Failure, Kind};
 use crate::report::{NodeReport, RunFailure, Status};
 use crate::state::{Commit, RecordKey, Write};
+use crate::volume::Volume;
 
 /// A step as text. An edge that carries an output as it is names the output.
 #[must_use]
@@ -280,6 +281,12 @@ fn report_value(report: &NodeReport) -> Value {
     if report.calls > 0 {
         object.insert("calls".into(), report.calls.into());
     }
+    if !report.volume.is_empty() {
+        let Volume { state, results, logs } = report.volume;
+        let bytes = [("state", state), ("results", results), ("logs", logs)];
+        let bytes: Object = bytes.into_iter().map(|(name, bytes)| (name.to_owned(), bytes.into())).collect();
+        object.insert("bytes".into(), Value::Object(bytes));
+    }
     if report.cached {
         object.insert("cached".into(), true.into());
     }
@@ -323,6 +330,14 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
             .and_then(|cost| cost.parse().ok())
             .map(Cost::from_picodollars),
         calls: value.get("calls").and_then(as_count).and_then(|calls| u32::try_from(calls).ok()).unwrap_or(0),
+        volume: {
+            let bytes = |name: &str| value.get("bytes").and_then(|bytes| bytes.get(name)).and_then(as_count);
+            Volume {
+                state: bytes("state").unwrap_or(0),
+                results: bytes("results").unwrap_or(0),
+                logs: bytes("logs").unwrap_or(0),
+            }
+        },
         cached: flag(value, "cached"),
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),

@@ -3,8 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use stave_canon::{Object, Timestamp, Value};
+use stave_script::StateHost;
 
 use super::{Commit, RecordKey, StateError, StateStore, Write, apply};
+use crate::volume::write_bytes;
 
 /// Reads through to the store once, then keeps reads and writes to itself until it is committed.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub struct StateBuffer<'s> {
     store: &'s dyn StateStore,
     key: RecordKey,
     now: Timestamp,
+    /// The most that the attempt may write; a buffer is memory of everybody's process.
+    limit: u64,
     inner: Mutex<Inner>,
 }
 
@@ -21,12 +25,25 @@ struct Inner {
     fields: Option<Object>,
     version: Option<i64>,
     writes: Vec<Write>,
+    bytes: u64,
 }
 
 impl<'s> StateBuffer<'s> {
     #[must_use]
     pub fn new(store: &'s dyn StateStore, key: RecordKey, now: Timestamp) -> Self {
-        StateBuffer { store, key, now, inner: Mutex::default() }
+        StateBuffer { store, key, now, limit: u64::MAX, inner: Mutex::default() }
+    }
+
+    /// The same with a bound on what may be written.
+    #[must_use]
+    pub fn within(self, limit: u64) -> Self {
+        StateBuffer { limit, ..self }
+    }
+
+    /// Whether more was to be written than the bound allows. What did not fit is not kept, so the attempt has to fail.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.lock().bytes > self.limit
     }
 
     /// A copy of a field, so that changing it changes nothing until it is set.
@@ -66,6 +83,10 @@ impl<'s> StateBuffer<'s> {
 
     fn write(&self, write: Write) {
         let mut inner = self.lock();
+        inner.bytes = inner.bytes.saturating_add(write_bytes(&write));
+        if inner.bytes > self.limit {
+            return;
+        }
         if let Some(fields) = &mut inner.fields {
             apply(fields, vec![write.clone()]);
         }
@@ -74,5 +95,25 @@ impl<'s> StateBuffer<'s> {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait::async_trait]
+impl StateHost for StateBuffer<'_> {
+    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateError> {
+        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateError(error.to_string()))
+    }
+
+    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateError> {
+        StateBuffer::set(self, key.to_owned(), value);
+        if self.is_over() {
+            return Err(stave_script::StateError("more is written than `state_bytes` allows".to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), stave_script::StateError> {
+        StateBuffer::delete(self, key.to_owned());
+        Ok(())
     }
 }

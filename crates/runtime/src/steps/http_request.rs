@@ -8,10 +8,12 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_llm::SecretSearch;
 use stave_script::address::host_name;
+use stave_script::header_names::is_of_the_client;
 use url::Url;
 
-use super::{Produced, Step, argument, bad_argument, optional_argument};
+use super::{Produced, Step, address_argument, bad_argument, optional_argument};
 use crate::hosts::HostReply;
 use crate::interpolate::add_secret_names;
 use crate::labels::{self, Receiver};
@@ -39,14 +41,17 @@ impl Step for HttpRequest {
         let request = self.request(call)?;
         call.count().await?;
         let limit = call.services.limits.http_body_bytes;
-        let HostReply { status, headers, body, .. } = call.services.http.exchange(request, limit).await?;
+        let secrets = call.services.secrets.in_answers(&secrets(call, &WITH_SECRETS));
+        let HostReply { status, headers, body, .. } =
+            call.services.http.exchange(request, limit, &secrets).await?;
         let expected = expected_statuses(call)?;
         let accepted =
             if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
         let retry_after = stave_llm::retry_after(&headers, call.services.clock.as_ref());
         let is_json = content_type(&headers).is_some_and(|kind| kind.contains("json"));
         if !accepted {
-            let said = call.services.secrets.hide(&String::from_utf8_lossy(&body));
+            let said = String::from_utf8_lossy(&body);
+            let said = secrets.hide(&said);
             let shown: String = said.chars().take(SHOWN_BODY).collect();
             let message = format!("the host answered {status}");
             let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, message);
@@ -58,34 +63,33 @@ impl Step for HttpRequest {
         }
         // A port for text takes the reply as it came, whatever the host says it is.
         let wants_text = matches!(call.node.outputs.as_slice(), [sole] if sole.is_text());
-        let body = parse_body(&body, is_json && !wants_text)?;
+        let mut body = parse_body(&body, is_json && !wants_text)?;
+        secrets.hide_in(&mut body);
         if call.node.outputs.len() == 1 {
             return Ok(Produced::Whole(body));
         }
         let mut result = Object::new();
         result.insert("status".into(), u32::from(status).into());
-        result.insert("headers".into(), response_headers(&headers).into());
+        result.insert("headers".into(), response_headers(&headers, &secrets).into());
         result.insert("body".into(), body);
         Ok(Produced::Ports(result))
     }
 }
 
-/// A secret that these arguments have, if they have any.
-fn secret(call: &Call<'_>, arguments: &[&str]) -> Option<String> {
+/// The names of the secrets that these arguments have.
+fn secrets(call: &Call<'_>, arguments: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for argument in arguments.iter().filter_map(|name| call.with.get(*name)) {
         add_secret_names(argument, &mut names);
     }
-    names.pop_first()
+    names
 }
 
 impl HttpRequest {
     fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Failure> {
         let scope = call.scope();
         let with_secrets = scope.with_secrets(&call.services.secrets);
-        let Value::String(address) = argument(call, &with_secrets, "url")? else {
-            return Err(bad_argument("url", "a text"));
-        };
+        let address = address_argument(call, &with_secrets, "url")?;
         let mut url =
             Url::parse(&address).map_err(|error| bad_argument("url", &format!("a URL ({error})")))?;
         if let Some(Value::Object(query)) = optional_argument(call, &with_secrets, "query")? {
@@ -96,11 +100,11 @@ impl HttpRequest {
         }
         let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
         // The host may be the secret itself, so an address that has one is not told.
-        let host = match secret(call, &["url"]) {
+        let host = match secrets(call, &["url"]).first() {
             Some(_) => "the host of the address".to_owned(),
             None => format!("host `{}`", url.host_str().unwrap_or_default()),
         };
-        if let Some(name) = secret(call, &WITH_SECRETS)
+        if let Some(name) = secrets(call, &WITH_SECRETS).first()
             && !call.services.http.may_know_secrets(&url)
         {
             return refuse(format!(
@@ -162,6 +166,10 @@ fn expected_statuses(call: &Call<'_>) -> Result<Vec<u16>, Failure> {
 }
 
 fn header_name(name: &str) -> Result<HeaderName, Failure> {
+    if is_of_the_client(name) {
+        let wanted = format!("without `{name}`, which only the client itself sets");
+        return Err(bad_argument("headers", &wanted));
+    }
     name.parse()
         .map_err(|_| bad_argument("headers", &format!("made of valid names, and `{name}` is not one")))
 }
@@ -174,9 +182,14 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, Failure> {
     Ok(value)
 }
 
-fn response_headers(headers: &HeaderMap) -> Object {
-    let text = |value: &HeaderValue| Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned());
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+/// A header that repeats a secret keeps its name and loses that part of its value.
+fn response_headers(headers: &HeaderMap, secrets: &SecretSearch) -> Object {
+    let text = |value: &HeaderValue| {
+        let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        Value::from(secrets.hide(&text).into_owned())
+    };
+    let name = |name: &HeaderName| secrets.hide(name.as_str()).into_owned();
+    headers.iter().map(|(header, value)| (name(header), text(value))).collect()
 }
 
 fn content_type(headers: &HeaderMap) -> Option<&str> {

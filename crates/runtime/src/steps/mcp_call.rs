@@ -1,5 +1,7 @@
 //! `mcp.call`: a tool on a server that the project names.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
@@ -29,7 +31,9 @@ impl Step for McpCall {
         };
         labels::admit(call, Receiver::Tool { server: &asked.server, tool: &asked.tool })?;
         let result = call.services.tool_servers.call(&asked).await;
-        result.map(Produced::Whole).map_err(|fault| failure(call, &fault))
+        let mut answer = result.map_err(|fault| failure(call, &fault))?;
+        call.services.secrets.in_answers(&BTreeSet::new()).hide_in(&mut answer);
+        Ok(Produced::Whole(answer))
     }
 }
 

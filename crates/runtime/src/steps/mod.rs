@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
+use stave_script::url_template;
 
 use crate::opcua::Opcua;
 use crate::run::Call;
@@ -225,6 +226,25 @@ fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<O
         None => Ok(None),
         Some(value) if call.run.plan.is_workflow => references::fill(value, call.inputs.get(name), scope),
         Some(value) => scope.fill(value),
+    }
+}
+
+/// An argument that is an address, filled. A value in it is encoded for its place; one that is the whole address is used
+/// as it came.
+fn address_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<String, Failure> {
+    let written = call.with.get(name).and_then(Value::as_str);
+    let is_reference = |text: &str| call.run.plan.is_workflow && references::Reference::read(text).is_some();
+    let address = match written {
+        Some(text) if !is_reference(text) => scope.fill_address(text)?.map(Value::String),
+        _ => optional_argument(call, scope, name)?,
+    };
+    match address {
+        Some(Value::String(address)) => {
+            url_template::plain(&address)?;
+            Ok(address)
+        }
+        Some(_) => Err(bad_argument(name, "a text")),
+        None => Err(bad_argument(name, "there")),
     }
 }
 

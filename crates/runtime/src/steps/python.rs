@@ -6,6 +6,7 @@ use stave_diag::codes::run as codes;
 use stave_script::{StateHost, TransformJob};
 
 use super::{Produced, Step, literal_text};
+use crate::volume::Volume;
 use crate::{Failure, failure::Kind, run::Call};
 
 /// The name under which a node's code sees the model's result.
@@ -32,7 +33,9 @@ impl Step for Python {
         let output = output.map_err(|error| call.script_failure(&error, "code"))?;
         if !output.printed.is_empty() {
             let printed = call.services.secrets.hide(&output.printed);
-            call.run.report(call.index, |report| report.log(&printed));
+            let mut logs = 0;
+            call.run.report(call.index, |report| logs = report.log(&printed));
+            call.run.keep(call.index, Volume { logs, ..Volume::default() })?;
         }
         match output.value {
             Value::Object(ports) => Ok(Produced::Ports(ports)),

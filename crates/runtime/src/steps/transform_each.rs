@@ -19,6 +19,7 @@ use crate::report::Status;
 use crate::run::Call;
 use crate::state::StateError;
 use crate::task::STATE_CONFLICTS;
+use crate::volume::{commit_bytes, with_state_bytes};
 use crate::{Failure, failure::Kind};
 
 /// How many items are worked on at once when the node does not say.
@@ -259,6 +260,7 @@ impl<'c> Target<'c> {
                     Err((failure, error))
                 }
             };
+            let state_bytes = outcome.commit.as_ref().map_or(0, commit_bytes);
             let commit = match call.run.commit_apart(outcome.commit.take()).await {
                 Ok(commit) => commit,
                 Err(StateError::Conflict) => continue,
@@ -270,6 +272,7 @@ impl<'c> Target<'c> {
                 Ok(value) => Value::from_iter([("value", value.clone())]),
                 Err((_, error)) => Value::from_iter([("error", error.clone())]),
             };
+            let answer = with_state_bytes(answer, state_bytes);
             match call.write_answer(number, fingerprint.clone(), answer, commit).await {
                 Ok(()) => return Ok(item),
                 Err(JournalError::StateConflict) => {}

@@ -17,7 +17,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use stave_block::Surface;
 use stave_canon::Clock;
-use stave_llm::{Provider, Target};
+use stave_llm::{Provider, SecretSearch, Target};
 use thiserror::Error;
 
 use self::breaker::{Breaker, Breakers};
@@ -44,6 +44,8 @@ pub(crate) struct Upstream {
     /// What is asked of it for each interface: path and query.
     paths: Vec<(Surface, String)>,
     credential: Option<(HeaderName, HeaderValue)>,
+    /// Finds the key in what the upstream says.
+    pub(crate) key_search: SecretSearch,
     pool: Arc<Pool>,
     pub(crate) breakers: Breakers,
     pub(crate) retry_budget: RetryBudget,
@@ -53,6 +55,9 @@ pub(crate) struct Upstream {
     /// What earlier requests looked like, for those who ask why the cache missed.
     pub(crate) seen: SeenPrompts,
 }
+
+/// Shorter keys are not looked for in replies: they would be found in ordinary words.
+const SHORTEST_KEY: usize = 8;
 
 /// An upstream that can not be asked as it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -146,6 +151,9 @@ impl Upstream {
             host,
             paths,
             credential,
+            key_search: SecretSearch::new(
+                config.key.clone().filter(|key| key.expose().len() >= SHORTEST_KEY),
+            ),
             pool: Arc::new(Pool::new(Arc::clone(clock))),
             breakers: Breakers::new(gateway.breaker),
             retry_budget: RetryBudget::new(&gateway.retries),

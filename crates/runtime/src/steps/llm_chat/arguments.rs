@@ -124,10 +124,10 @@ impl Model {
             address_label: labels::of_texts(call, model.get("endpoint"))?,
             provider,
             name: text(model, "name")?.ok_or_else(|| bad("`model.name` is missing"))?,
-            endpoint: match model.get("endpoint").map(|endpoint| scope.fill(endpoint)).transpose()?.flatten()
-            {
+            endpoint: match model.get("endpoint") {
                 None => None,
-                Some(Value::String(endpoint)) => Some(endpoint),
+                Some(Value::String(endpoint)) if endpoint.contains("${") => scope.fill_address(endpoint)?,
+                Some(Value::String(endpoint)) => Some(endpoint.clone()),
                 Some(_) => return Err(bad("`endpoint` is not a text")),
             },
         })

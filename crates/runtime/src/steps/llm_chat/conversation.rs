@@ -1,12 +1,13 @@
 //! One model asked until it answers: tool rounds and the repair turn.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::prices::Cost;
+use stave_llm::recording::Redactor;
 use stave_llm::{
     CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target, Timeouts,
     ToolUse, Usage, tokens,
@@ -23,6 +24,7 @@ use crate::spend::{self, Spend};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
 use crate::trace::Traced;
+use crate::volume::{Volume, commit_bytes, value_bytes, with_state_bytes};
 use crate::{Failure, failure::Kind};
 
 /// How often the very same call may be made before it counts as a loop.
@@ -188,7 +190,13 @@ impl Conversation<'_> {
         self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
         spans::end_model(self, span, &reply, cost);
         match reply {
-            Ok(reply) => Ok((reply.response, spend)),
+            // The model's host was sent a key, and its words go to ports, journal and tools.
+            Ok(reply) => {
+                let response = self.without_secrets(reply.response);
+                let results = turn::write(&response).map_or(0, |turn| value_bytes(&turn));
+                self.call.run.keep(self.call.index, Volume { results, ..Volume::default() })?;
+                Ok((response, spend))
+            }
             Err(error) => {
                 self.call.write_spend(number, spend).await?;
                 Err(self.failure(&error))
@@ -249,6 +257,7 @@ impl Conversation<'_> {
             let is_error = result.is_err();
             let text = result.unwrap_or_else(|message| message);
             spans::end_tool(self, span, &text, is_error);
+            let state_bytes = commit.as_ref().map_or(0, commit_bytes);
             let commit = match call.run.commit_apart(commit).await {
                 Ok(commit) => commit,
                 Err(StateError::Conflict) => continue,
@@ -256,6 +265,7 @@ impl Conversation<'_> {
             };
             let answer =
                 Value::from_iter([("text", Value::from(text.as_str())), ("is_error", is_error.into())]);
+            let answer = with_state_bytes(answer, state_bytes);
             match call.write_answer(number, fingerprint.clone(), answer, commit).await {
                 Ok(()) => return Ok((text, is_error)),
                 Err(JournalError::StateConflict) => {}
@@ -312,6 +322,15 @@ impl Conversation<'_> {
             _ => Value::Object(outputs).to_string(),
         };
         Ok((text, outcome.commit))
+    }
+
+    fn without_secrets(&self, response: Response) -> Response {
+        let search = self.call.services.secrets.in_answers(&BTreeSet::new());
+        if search.is_empty() {
+            response
+        } else {
+            Redactor::of_secrets(search.into_owned()).response(&response)
+        }
     }
 
     /// A host may repeat what it was sent, a secret in its address included.
