@@ -1,5 +1,7 @@
 //! Keys and signatures: what is signed is taken, everything else is refused for its own reason.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
+
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use stave_canon::Timestamp;

@@ -137,7 +137,7 @@ fn over(budget: &Budget, turns: &[RunReport], calls: u64, unmetered: usize) -> V
         let costs: Option<Vec<u64>> = turns.iter().map(|turn| Some(turn.cost()?.micros())).collect();
         match costs.map(|costs| costs.iter().sum::<u64>() as f64 / 1e6) {
             None => {
-                problems.push("budget: cost_usd not measured: a model has no price in `[prices]`".to_owned())
+                problems.push("budget: cost_usd not measured: a model has no price in `[prices]`".to_owned());
             }
             Some(cost) if cost > limit.value.as_f64() => {
                 problems.push(format!(
