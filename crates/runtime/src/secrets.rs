@@ -37,12 +37,7 @@ impl Secrets {
         key_hosts: BTreeSet<String>,
     ) -> Secrets {
         let values = values.into_iter().collect();
-        Secrets {
-            values,
-            listed: Arc::new(listed),
-            key_hosts: Arc::new(key_hosts),
-            search: Arc::default(),
-        }
+        Secrets { values, listed: Arc::new(listed), key_hosts: Arc::new(key_hosts), search: Arc::default() }
     }
 
     /// Why flows may not use a secret, whoever would receive it.
