@@ -1,6 +1,6 @@
 //! What people see: colour decisions, messages, tables.
 //!
-//! Invariant: nothing else writes to the terminal, and what is written here can not steer it. Texts of flows, models,
+//! Invariant: nothing else writes to the terminal, and what is written here cannot steer it. Texts of flows, models,
 //! hosts and files lose every control character but line feed and tab; colours are ours alone, and only
 //! [`out_styled`] and [`error_styled`] let them through.
 
@@ -117,8 +117,8 @@ enum Styles {
     Shown,
 }
 
-/// The text without anything that steers a terminal. Control characters become signs. What is no ASCII control
-/// character becomes `\u202e` and the like, which inside JSON means the character itself.
+/// The text without anything that steers a terminal. Control characters that JSON never holds raw become signs. Others
+/// become `\u202e` and the like, which inside JSON means the character itself.
 fn neutral(text: &str, styles: Styles) -> Cow<'_, str> {
     if !text.chars().any(steers) {
         return Cow::Borrowed(text);
@@ -134,7 +134,7 @@ fn neutral(text: &str, styles: Styles) -> Cow<'_, str> {
             }
             None => {
                 match next {
-                    '\0'..='\u{1f}' | '\u{7f}' if steers(next) => {
+                    '\0'..='\u{1f}' if steers(next) => {
                         shown.push_str(&visible(next.encode_utf8(&mut [0; 4])));
                     }
                     other if steers(other) => {
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn nothing_in_a_text_steers_the_terminal() {
         let shown = neutral(HOSTILE, Styles::Shown);
-        assert_eq!(shown, "a␛]0;title␇␛[2J␛[31mb␍␈␡\\u009b2J\\u202ec\\u2066\td\n");
+        assert_eq!(shown, "a␛]0;title␇␛[2J␛[31mb␍␈\\u007f\\u009b2J\\u202ec\\u2066\td\n");
         let styled = neutral(HOSTILE, Styles::Kept);
-        assert_eq!(styled, "a␛]0;title␇␛[2J\u{1b}[31mb␍␈␡\\u009b2J\\u202ec\\u2066\td\n");
+        assert_eq!(styled, "a␛]0;title␇␛[2J\u{1b}[31mb␍␈\\u007f\\u009b2J\\u202ec\\u2066\td\n");
     }
 
     #[test]
