@@ -180,7 +180,8 @@ async fn run(
     if page != WITHOUT_PROJECT_FILE || wanted == Wanted::Nothing {
         folder.write(
             "stave.toml",
-            "[http]\nallow = [\"127.0.0.1\"]\n[secrets.ABSENT_TOKEN]\nhosts = [\"127.0.0.1\"]\n",
+            "[http]\nallow = [\"127.0.0.1\"]\n[secrets.ABSENT_TOKEN]\nhosts = [\"127.0.0.1\"]\n\
+             [limits]\nstate_bytes = 1000000\n",
         );
     }
     folder.write(

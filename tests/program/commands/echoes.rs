@@ -2,12 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::sample::{LOOPBACK, asker};
+use super::sample::asker;
 use crate::folder::Folder;
 use crate::process::{Finished, stave};
 use crate::scripted::{Call, Reply, Server, serve};
 
 const KEY: &str = "tok-4711-zyxw-9876-abcd";
+
+/// A project that sends the secret and the provider's key to this machine.
+const PROJECT: &str = "[http]\nallow = [\"127.0.0.1\"]\n[models]\nhosts = [\"127.0.0.1\"]\n\
+    [secrets.ITEMS_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
 
 /// Sends a secret in two headers and hands everything on that the host says.
 fn fetcher(address: &str, headers: &str) -> String {
@@ -100,7 +104,7 @@ async fn a_host_that_repeats_a_secret_is_not_quoted() {
             })
             .await;
             let folder = Folder::new();
-            folder.write("stave.toml", LOOPBACK);
+            folder.write("stave.toml", PROJECT);
             folder
                 .write("flow.yaml", fetcher(&format!("http://127.0.0.1:{}/${{id}}", server.port), WITH_KEY));
             let finished = run(&folder, "a").await.exits(i32::from(status != 200));
@@ -123,7 +127,7 @@ async fn a_model_that_repeats_its_key_is_not_quoted() {
         })
         .await;
         let folder = Folder::new();
-        folder.write("stave.toml", LOOPBACK);
+        folder.write("stave.toml", PROJECT);
         folder.write("flow.yaml", asker(server.port));
         let arguments = ["run", "flow.yaml", "--input", "-", "--state-dir", "state"];
         let call = stave(&folder, arguments).env("OPENAI_API_KEY", KEY).input(r#"{"q": "Which key?"}"#);
@@ -164,7 +168,7 @@ async fn a_redirect_to_another_port_carries_no_secret() {
     let (other, calls) = listener().await;
     let server = redirecting(format!("http://127.0.0.1:{}/there", other.port)).await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", PROJECT);
     let headers = r#"{Authorization: "Bearer ${secrets.ITEMS_TOKEN}", X-Api-Key: "${secrets.ITEMS_TOKEN}", Cookie: "a=${id}", Accept: application/json}"#;
     folder.write("flow.yaml", fetcher(&format!("http://127.0.0.1:{}/first", server.port), headers));
     run(&folder, "a").await.exits(0);
@@ -187,14 +191,14 @@ async fn a_redirect_that_names_a_secret_or_another_host_is_not_followed() {
         let form = form.replace(' ', "%20");
         let server = redirecting(format!("http://127.0.0.1:{}/there?x={form}", other.port)).await;
         let folder = Folder::new();
-        folder.write("stave.toml", LOOPBACK);
+        folder.write("stave.toml", PROJECT);
         folder.write("flow.yaml", fetcher(&format!("http://127.0.0.1:{}/first", server.port), WITH_KEY));
         let finished = run(&folder, "a").await.exits(1);
         assert_nowhere(&folder, &finished, &form);
     }
     let server = redirecting(format!("http://localhost:{}/there", other.port)).await;
     let folder = Folder::new();
-    folder.write("stave.toml", "[http]\nallow = [\"127.0.0.1\", \"localhost\"]\n");
+    folder.write("stave.toml", PROJECT.replace("allow = [", "allow = [\"localhost\", "));
     folder.write("flow.yaml", fetcher(&format!("http://127.0.0.1:{}/first", server.port), WITH_KEY));
     run(&folder, "a").await.exits(1);
     assert!(calls.lock().unwrap().is_empty());
@@ -204,7 +208,7 @@ async fn a_redirect_that_names_a_secret_or_another_host_is_not_followed() {
 async fn a_value_in_an_address_is_one_segment_or_one_component() {
     let (server, calls) = listener().await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", PROJECT);
     let address = format!("http://127.0.0.1:{}/customers/${{id}}/orders?of=${{id}}&n=1", server.port);
     folder.write("flow.yaml", fetcher(&address, WITH_KEY));
     for (id, wanted) in [
@@ -230,7 +234,7 @@ async fn a_value_in_an_address_is_one_segment_or_one_component() {
 async fn headers_of_the_connection_are_the_clients() {
     let (server, calls) = listener().await;
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", PROJECT);
     let address = format!("http://127.0.0.1:{}/", server.port);
     for name in ["Host", "content-length", "Transfer-Encoding", "Connection", "TE", "Upgrade", "Expect"] {
         folder.write("flow.yaml", fetcher(&address, &format!("{{{name}: \"1\"}}")));
@@ -258,7 +262,7 @@ async fn headers_of_the_connection_are_the_clients() {
 #[tokio::test]
 async fn an_address_that_parsers_read_leniently_is_refused() {
     let folder = Folder::new();
-    folder.write("stave.toml", LOOPBACK);
+    folder.write("stave.toml", PROJECT);
     for address in ["http:/127.0.0.1:7801/echo?x=://localhost/", "http:127.0.0.1/", "127.0.0.1/x"] {
         folder.write("flow.yaml", fetcher(address, "{}"));
         let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
