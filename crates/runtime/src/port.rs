@@ -3,11 +3,10 @@
 //! Invariant: nothing is lost on the way through a port. A value that does not fit is a failure, never
 //! its first element, its string form or a default.
 
-use jsonschema::{Draft, Validator};
 use stave_canon::{Number, Value, js_float};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, Port, PortType};
-use stave_prompt::output::violations;
+use stave_schema::SchemaValidator;
 
 use crate::{Failure, failure::Kind};
 
@@ -15,7 +14,7 @@ use crate::{Failure, failure::Kind};
 #[derive(Debug)]
 pub struct CheckedPort {
     pub port: Port,
-    validator: Option<Validator>,
+    validator: Option<SchemaValidator>,
 }
 
 /// On which side of an edge a value is checked.
@@ -26,7 +25,7 @@ pub enum Side {
 }
 
 impl CheckedPort {
-    /// Compiles the port's schema: draft 7 unless it says otherwise, without remote references.
+    /// Admits and compiles the port's schema.
     pub fn new(port: Port) -> Result<CheckedPort, Failure> {
         let validator = port.schema.as_ref().map(compile_schema).transpose()?;
         Ok(CheckedPort { port, validator })
@@ -43,6 +42,11 @@ impl CheckedPort {
         matches!(self.port.port_type, PortType::String | PortType::Document)
     }
 
+    /// Whether a value is checked so quickly that it may be done on a thread that serves others.
+    pub(crate) fn is_quick(&self, value: &Value) -> bool {
+        self.validator.as_ref().is_none_or(|validator| validator.is_quick(value))
+    }
+
     /// Refuses a value that has the wrong type or violates the schema.
     pub fn check(&self, side: Side, value: &Value) -> Result<(), Failure> {
         let (code, word) = match side {
@@ -54,7 +58,7 @@ impl CheckedPort {
             return Err(Failure::new(code, Kind::Value, message));
         }
         let Some(validator) = &self.validator else { return Ok(()) };
-        let violations = violations(validator, value);
+        let violations = validator.violations(value);
         if violations.is_empty() {
             return Ok(());
         }
@@ -87,11 +91,11 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
+/// Admits and compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
 /// have been checked.
-pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
-    jsonschema::options().with_draft(Draft::Draft7).build(&schema.to_serde()).map_err(|error| {
-        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {error}"))
+pub(crate) fn compile_schema(schema: &Value) -> Result<SchemaValidator, Failure> {
+    SchemaValidator::new(schema).map_err(|fault| {
+        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {fault}"))
     })
 }
 
