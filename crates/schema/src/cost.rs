@@ -219,7 +219,9 @@ impl<'s> Meter<'s> {
             Value::Array(_) | Value::Object(_) => {
                 listed.iter().try_for_each(|item| self.charge_size(item, 1))
             }
-            Value::String(text) => self.charge((1 + count(listed.len() / 32)) * (1 + count(text.len() / 256))),
+            Value::String(text) => {
+                self.charge((1 + count(listed.len() / 32)) * (1 + count(text.len() / 256)))
+            }
             _ => self.charge(1 + count(listed.len() / 32)),
         }
     }

@@ -22,9 +22,7 @@ fn doubling(levels: usize, twice: impl Fn(&str) -> String) -> String {
         format!(r#""a{index}": {},"#, twice(&next))
     };
     let all: String = (0..levels).map(level).collect();
-    format!(
-        r##"{{"$ref": "#/definitions/a0", "definitions": {{{all} "a{levels}": {{"type": "object"}}}}}}"##
-    )
+    format!(r##"{{"$ref": "#/definitions/a0", "definitions": {{{all} "a{levels}": {{"type": "object"}}}}}}"##)
 }
 
 #[test]
@@ -80,7 +78,8 @@ fn references_stay_inside_and_mean_a_place_from_the_root() {
     let nested = r##"{"$ref": "#/definitions/a/definitions/b",
         "definitions": {"a": {"$id": "http://x/", "definitions": {"b": {"$ref": "#/definitions/c"}}}, "c": {}}}"##;
     assert!(matches!(refused(nested), SchemaFault::Unsupported(_)));
-    let encoded = compiled(r##"{"$ref": "#/definitions/a%20~1b", "definitions": {"a /b": {"type": "null"}}}"##);
+    let encoded =
+        compiled(r##"{"$ref": "#/definitions/a%20~1b", "definitions": {"a /b": {"type": "null"}}}"##);
     assert!(encoded.is_valid(&Value::Null) && !encoded.is_valid(&Value::Bool(true)));
 }
 
