@@ -89,6 +89,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         tracer: Arc::new(()),
         opcua: None,
         prompt_plugins: Vec::new(),
+        heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         secrets: Secrets::default(),
         tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),

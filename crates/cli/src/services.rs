@@ -103,6 +103,7 @@ pub(crate) fn build(
         tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets(project, values),
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
+        heavy_work: Arc::default(),
         limits,
     };
     Ok((services, recorder))

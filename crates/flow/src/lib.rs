@@ -38,7 +38,10 @@ pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
     if let Some(flow) = &parsed.flow {
         let mut found = check(flow, options);
         // A schema that is none is found by a rule and is as unreadable as what the parser reports.
-        let is_schema = |found: &Diagnostic| found.code == stave_diag::codes::flow::BAD_SCHEMA;
+        let is_schema = |found: &Diagnostic| {
+            use stave_diag::codes::flow::{BAD_SCHEMA, COSTLY_SCHEMA};
+            found.code == BAD_SCHEMA || found.code == COSTLY_SCHEMA
+        };
         let unread = parsed.diagnostics.iter().any(Diagnostic::is_error) || found.iter().any(is_schema);
         if let (true, Some(tree)) = (unread, &parsed.tree) {
             check::consequences::prune(tree, flow, &mut found);

@@ -3,19 +3,19 @@
 //! Invariant: nothing is lost on the way through a port. A value that does not fit is a failure, never
 //! its first element, its string form or a default.
 
-use jsonschema::{Draft, Validator};
-use stave_canon::{Number, Value, js_float};
+use stave_canon::{Number, Object, Value, js_float};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, Port, PortType};
-use stave_prompt::output::violations;
+use stave_schema::SchemaValidator;
 
+use crate::steps::Produced;
 use crate::{Failure, failure::Kind};
 
 /// A port with its schema compiled.
 #[derive(Debug)]
 pub struct CheckedPort {
     pub port: Port,
-    validator: Option<Validator>,
+    validator: Option<SchemaValidator>,
 }
 
 /// On which side of an edge a value is checked.
@@ -26,7 +26,7 @@ pub enum Side {
 }
 
 impl CheckedPort {
-    /// Compiles the port's schema: draft 7 unless it says otherwise, without remote references.
+    /// Admits and compiles the port's schema.
     pub fn new(port: Port) -> Result<CheckedPort, Failure> {
         let validator = port.schema.as_ref().map(compile_schema).transpose()?;
         Ok(CheckedPort { port, validator })
@@ -43,6 +43,11 @@ impl CheckedPort {
         matches!(self.port.port_type, PortType::String | PortType::Document)
     }
 
+    /// Whether a value is checked so quickly that it may be done on a thread that serves others.
+    pub(crate) fn is_quick(&self, value: &Value) -> bool {
+        self.validator.as_ref().is_none_or(|validator| validator.is_quick(value))
+    }
+
     /// Refuses a value that has the wrong type or violates the schema.
     pub fn check(&self, side: Side, value: &Value) -> Result<(), Failure> {
         let (code, word) = match side {
@@ -54,12 +59,39 @@ impl CheckedPort {
             return Err(Failure::new(code, Kind::Value, message));
         }
         let Some(validator) = &self.validator else { return Ok(()) };
-        let violations = violations(validator, value);
+        let violations = validator.violations(value);
         if violations.is_empty() {
             return Ok(());
         }
         let message = format!("{word} `{}` violates its schema: {}", self.port.name, violations.join("; "));
         Err(Failure::new(code, Kind::Value, message))
+    }
+}
+
+/// Checks the values of ports.
+pub(crate) fn check_all(side: Side, ports: &[CheckedPort], values: &Object) -> Result<(), Failure> {
+    let mut present = ports.iter().filter_map(|port| values.get(port.name()).map(|value| (port, value)));
+    present.try_for_each(|(port, value)| port.check(side, value))
+}
+
+/// Whether values that were kept still are what the ports give.
+pub(crate) fn all_fit(ports: &[CheckedPort], values: &Object) -> bool {
+    let is_there = |port: &CheckedPort| port.port.optional || values.contains_key(port.name());
+    ports.iter().all(is_there) && check_all(Side::Output, ports, values).is_ok()
+}
+
+/// Whether the values of ports are checked so quickly that it may be done on a thread that serves others.
+pub(crate) fn are_quick(ports: &[CheckedPort], values: &Object) -> bool {
+    ports.iter().all(|port| values.get(port.name()).is_none_or(|value| port.is_quick(value)))
+}
+
+/// [`are_quick`] for what a step produced.
+pub(crate) fn is_quick_result(ports: &[CheckedPort], produced: &Produced) -> bool {
+    match (produced, ports) {
+        (Produced::Ports(values), _) => are_quick(ports, values),
+        (Produced::Whole(value), [sole]) => sole.is_quick(value),
+        (Produced::Whole(Value::Object(members)), _) => are_quick(ports, members),
+        (Produced::Whole(_), _) => true,
     }
 }
 
@@ -87,11 +119,11 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
+/// Admits and compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
 /// have been checked.
-pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, Failure> {
-    jsonschema::options().with_draft(Draft::Draft7).build(&schema.to_serde()).map_err(|error| {
-        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {error}"))
+pub(crate) fn compile_schema(schema: &Value) -> Result<SchemaValidator, Failure> {
+    SchemaValidator::new(schema).map_err(|fault| {
+        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {fault}"))
     })
 }
 
@@ -125,7 +157,7 @@ fn fits(port_type: PortType, value: &Value) -> Result<(), String> {
 
 /// All rows of a table have the same columns, in any order.
 fn uniform(rows: &[Value]) -> Result<(), String> {
-    let columns = |row: &Value| row.as_object().map_or(0, stave_canon::Object::len);
+    let columns = |row: &Value| row.as_object().map_or(0, Object::len);
     let Some(first) = rows.first().and_then(Value::as_object) else { return Ok(()) };
     let differs = |row: &Value| columns(row) != first.len() || first.keys().any(|key| row.get(key).is_none());
     match rows.iter().position(differs) {

@@ -69,7 +69,7 @@ impl Request {
         let fields = object(body)?.clone();
         if inputs_schema.get("type").is_some_and(|word| word.as_str().is_some()) {
             let validator = port::compile_schema(&Value::Object(inputs_schema.clone()))?;
-            let violations = stave_prompt::output::violations(&validator, body);
+            let violations = validator.violations(body);
             if !violations.is_empty() {
                 let message = format!("the request violates the inputs schema: {}", violations.join("; "));
                 return Err(Failure::new(codes::INVALID_INPUT, Kind::Request, message));

@@ -224,12 +224,10 @@ impl Run<'_> {
             return self.attempt_in_time(execution, attempts).await;
         };
         let (cache, now) = (&self.services.cache, self.services.clock.now());
-        if let Some(outputs) = cache.get(&key, now).await
-            && node.outputs.iter().all(|port| match outputs.get(port.name()) {
-                Some(value) => port.check(Side::Output, value).is_ok(),
-                None => port.port.optional,
-            })
-        {
+        let cached = cache.get(&key, now).await;
+        let is_heavy = cached.as_ref().is_some_and(|outputs| !port::are_quick(&node.outputs, outputs));
+        let check = || cached.filter(|outputs| port::all_fit(&node.outputs, outputs));
+        if let Some(outputs) = self.services.heavy_work.run_if(is_heavy, check).await {
             self.report(index, |report| report.cached = true);
             return Ok((outputs, None));
         }
@@ -293,11 +291,8 @@ impl Run<'_> {
         attempts: &mut u32,
     ) -> Result<(Object, Option<Commit>), Failure> {
         let Execution { node, inputs, path, span, .. } = execution;
-        for port in &node.inputs {
-            if let Some(value) = inputs.get(port.name()) {
-                port.check(Side::Input, value)?;
-            }
-        }
+        let check = || port::check_all(Side::Input, &node.inputs, inputs);
+        self.services.heavy_work.run_if(!port::are_quick(&node.inputs, inputs), check).await?;
         let key = stave_canon::sha256_hex(format!("{}\n{path}", self.id));
         let mut jitter = Jitter::seeded(seed(&key));
         let policy = retry_policy(node);
@@ -371,7 +366,9 @@ impl Run<'_> {
             }
         }
         let produced = produced?;
-        let outputs = self.lay_out(index, node, produced)?;
+        let is_heavy = !port::is_quick_result(&node.outputs, &produced);
+        let outputs =
+            self.services.heavy_work.run_if(is_heavy, || self.lay_out(index, node, produced)).await?;
         let ttl = node.state.as_ref().and_then(|state| state.ttl_seconds);
         let by = || format!("{}/{path}", self.id);
         let commit = state.and_then(|state| state.into_commit(ttl, by()));

@@ -11,6 +11,7 @@ use stave_script::{PythonPool, Templates};
 
 use crate::cache::ResultCache;
 use crate::features::FeatureStore;
+use crate::heavy_work::HeavyWork;
 use crate::http::HttpClient;
 use crate::journal::Journal;
 use crate::model_hosts::ModelHosts;
@@ -45,6 +46,8 @@ pub struct Services {
     pub secrets: Secrets,
     /// The project's own plugins, which every prompt passes after the built-in one.
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,
+    /// What takes long on large values; the flows of a tenant share it.
+    pub heavy_work: Arc<HeavyWork>,
     pub limits: Limits,
 }
 

@@ -35,6 +35,7 @@ codes! { Flow:
     UNKNOWN_PORT = "unknown-port", Error, "A name is not a port of its node.";
     UNUSED_NODE = "unused-node", Warning, "Nothing uses what a node without effects makes.";
     // Schemas.
+    COSTLY_SCHEMA = "costly-schema", Error, "Values cost too much to check against a schema.";
     BAD_SCHEMA = "bad-schema", Error, "A schema is not valid JSON Schema.";
     SCHEMA_DRIFT = "schema-drift", Warning, "A prompt's `output_schema` and its port's schema say different things.";
     SCHEMA_TYPE_CONFLICT = "schema-type-conflict", Error, "A port's schema excludes the port's type.";

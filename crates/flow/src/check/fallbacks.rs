@@ -44,9 +44,7 @@ fn static_response(prompt: &Prompt, response: &Text) -> Option<Diagnostic> {
             );
         }
     };
-    let value = value.to_serde();
-    let error = validator.iter_errors(&value).next()?;
-    let path = error.instance_path().as_str().to_owned();
+    let (path, error) = validator.first_violation(&value)?;
     let at = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
     let message = format!("the static response breaks the output schema{at}: {error}");
     let span = stave_canon::locate(response.as_str(), &path)

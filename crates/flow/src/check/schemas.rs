@@ -1,10 +1,11 @@
 //! Schemas are valid JSON Schema (draft 7 unless they say otherwise), stand on their own, and allow the
 //! type of their port.
 
-use jsonschema::{Draft, Validator};
+use jsonschema::Draft;
 use stave_canon::Value;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span, did_you_mean};
+use stave_schema::{SchemaFault, SchemaValidator};
 
 use super::schema_overlap::is_of;
 use super::subject::{Subject, listed, tools};
@@ -38,12 +39,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// A compiled schema, when it is a valid one. References may only point into the schema itself.
-pub(super) fn compile(schema: &Tree) -> Option<Validator> {
+pub(super) fn compile(schema: &Tree) -> Option<SchemaValidator> {
     if remote_reference(schema).is_some() {
         return None;
     }
-    let value = schema.to_value().to_serde();
-    jsonschema::options().with_draft(draft(&value)).build(&value).ok()
+    let value = schema.to_value();
+    SchemaValidator::of_draft(&value, draft(&value.to_serde())).ok()
 }
 
 /// The draft that a schema names, and draft 7 when it names none.
@@ -68,7 +69,8 @@ fn faults(schema: &Tree, what: &str) -> Vec<Diagnostic> {
     if is_plain(schema) {
         return Vec::new();
     }
-    let value = schema.to_value().to_serde();
+    let own = schema.to_value();
+    let value = own.to_serde();
     let draft = draft(&value);
     let meta = match draft {
         Draft::Draft4 => jsonschema::draft4::meta::validator(),
@@ -84,13 +86,29 @@ fn faults(schema: &Tree, what: &str) -> Vec<Diagnostic> {
     if !invalid.is_empty() {
         return invalid;
     }
-    // What the meta schema can not say: a pattern that is no regular expression, a reference to nothing.
-    let error = jsonschema::options().with_draft(draft).build(&value).err();
-    let unusable = error.map(|error| {
-        let span = schema.locate(error.instance_path().as_str());
-        Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} can not be used: {error}"))
-    });
-    unusable.into_iter().collect()
+    // What the meta schema can not say: a pattern that is no regular expression, a reference to nothing, and what
+    // validation would cost.
+    let fault = SchemaValidator::of_draft(&own, draft).err();
+    fault.map(|fault| unusable(schema, what, &fault)).into_iter().collect()
+}
+
+fn unusable(schema: &Tree, what: &str, fault: &SchemaFault) -> Diagnostic {
+    if fault.is_costly() {
+        let help = "apply each definition once, and describe alternatives with fewer subschemas";
+        let message = format!("{what} costs too much to check values against: {fault}");
+        return Diagnostic::new(codes::COSTLY_SCHEMA, schema.span, message).help(help);
+    }
+    let span = match fault {
+        SchemaFault::Invalid { pointer, .. } => schema.locate(pointer),
+        _ => schema.span,
+    };
+    let diagnostic = Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} can not be used: {fault}"));
+    match fault {
+        SchemaFault::Invalid { pointer, .. } if pointer.contains("pattern") => {
+            diagnostic.help("patterns have no lookaround and no backreferences, and repeat no large groups")
+        }
+        _ => diagnostic,
+    }
 }
 
 /// Whether a schema is valid beyond doubt: it has only the everyday keywords, each with what it takes. Anything

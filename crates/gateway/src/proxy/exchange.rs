@@ -154,7 +154,8 @@ async fn ask(
         };
         let upstream = &candidate.upstream;
         if entry.endpoint == Endpoint::CountTokens && prepared.surface != Surface::AnthropicMessages {
-            return Ok(Answered { head: None, kind: Kind::Counted(count_tokens(&candidate, &prepared)) });
+            let counted = on_body(bytes, || count_tokens(&candidate, &prepared));
+            return Ok(Answered { head: None, kind: Kind::Counted(counted) });
         }
         let mut outgoing = Outgoing {
             surface: prepared.surface,

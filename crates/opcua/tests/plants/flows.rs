@@ -113,6 +113,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         tracer: Arc::new(()),
         opcua: Some(Arc::clone(plants) as Arc<dyn Opcua>),
         prompt_plugins: Vec::new(),
+        heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),

@@ -13,18 +13,15 @@ pub use schema::json_schema;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jsonschema::{Draft, Validator};
 use stave_canon::Value;
+use stave_schema::SchemaValidator;
 use thiserror::Error;
-
-/// How many violations an error lists.
-const LISTED_VIOLATIONS: usize = 5;
 
 /// Checks answers against one schema, and counts what came of them.
 #[derive(Debug)]
 pub struct OutputValidator {
     schema: Value,
-    validator: Validator,
+    validator: SchemaValidator,
     counters: Counters,
 }
 
@@ -71,10 +68,7 @@ impl OutputValidator {
     /// A validator of output requirements, in the short form or as JSON Schema.
     pub fn new(requirements: &Value) -> Result<Self, BadRequirements> {
         let schema = json_schema(requirements);
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft7)
-            .build(&schema.to_serde())
-            .map_err(|error| BadRequirements(error.to_string()))?;
+        let validator = SchemaValidator::new(&schema).map_err(|error| BadRequirements(error.to_string()))?;
         Ok(OutputValidator { schema, validator, counters: Counters::default() })
     }
 
@@ -87,7 +81,7 @@ impl OutputValidator {
     /// Reads and checks an answer.
     pub fn validate(&self, answer: &str) -> Result<Accepted, Rejected> {
         let result = read(answer).and_then(|accepted| {
-            let reasons = violations(&self.validator, &accepted.value);
+            let reasons = self.validator.violations(&accepted.value);
             if reasons.is_empty() { Ok(accepted) } else { Err(Rejected { reasons }) }
         });
         let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
@@ -116,27 +110,6 @@ impl OutputValidator {
             rejected,
         }
     }
-}
-
-/// The first few violations of a schema, each with the place in the value, and how many more there are.
-#[must_use]
-pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
-    let value = value.to_serde();
-    let mut found = validator.iter_errors(&value);
-    let mut listed: Vec<String> = found
-        .by_ref()
-        .take(LISTED_VIOLATIONS)
-        .map(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "the value".to_owned() } else { place };
-            format!("{place}: {error}")
-        })
-        .collect();
-    let more = found.count();
-    if more > 0 {
-        listed.push(format!("and {more} more"));
-    }
-    listed
 }
 
 /// The JSON of an answer, mended where nothing is lost by it.

@@ -54,6 +54,7 @@ pub(crate) fn services(
         tracer: Arc::new(()),
         opcua: None,
         prompt_plugins: Vec::new(),
+        heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),

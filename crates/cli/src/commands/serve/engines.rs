@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use stave_exec::Document;
 use stave_runtime::database::Database;
-use stave_runtime::{EmbeddedEngine, Engine, Services};
+use stave_runtime::{EmbeddedEngine, Engine, HeavyWork, Services};
 use stave_scale::{Client, Kept, ProjectKey, Projects};
 use stave_script::{PoolOptions, PythonPool, Templates};
 use stave_server::{Engines, Watched};
@@ -26,6 +26,7 @@ pub(super) struct ProjectEngines {
     pub(super) database: Arc<Database>,
     models: Models,
     python: Arc<PythonPool>,
+    heavy_work: Arc<HeavyWork>,
     /// The Restate that keeps and drives the runs; without one this process does.
     restate: Option<Arc<Client>>,
     tracing: Tracing,
@@ -45,16 +46,17 @@ impl ProjectEngines {
         project: Project,
         database: Arc<Database>,
         models: Models,
-        python: Arc<PythonPool>,
+        (python, heavy_work): (Arc<PythonPool>, Arc<HeavyWork>),
         restate: Option<Arc<Client>>,
         tracing: Tracing,
     ) -> Self {
-        ProjectEngines { project, database, models, python, restate, tracing }
+        ProjectEngines { project, database, models, python, heavy_work, restate, tracing }
     }
 
     fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
         let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
         services.python = Arc::clone(&self.python);
+        services.heavy_work = Arc::clone(&self.heavy_work);
         // One pool for the whole server, so that its bound on workers holds for templates too.
         services.templates = Arc::new(Templates::new(Arc::clone(&self.python)));
         services.tracer = self.tracing.tracer();

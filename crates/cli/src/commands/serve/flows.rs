@@ -8,6 +8,7 @@ use stave_canon::Value;
 use stave_diag::codes::project::UNLISTED_VARIABLE;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
+use stave_runtime::HeavyWork;
 use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, Model, Unserved};
@@ -39,6 +40,8 @@ pub(super) struct Flows {
     engine: EngineChoice,
     /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
     python: BTreeMap<String, Arc<PythonPool>>,
+    /// The work on large values, of each tenant for itself.
+    heavy_work: BTreeMap<String, Arc<HeavyWork>>,
     /// The projects whose runs Restate hands out.
     projects: Arc<ServedProjects>,
     tracing: Tracing,
@@ -93,6 +96,7 @@ impl Flows {
             is_tolerant,
             engine: arguments.engine.clone(),
             python: BTreeMap::new(),
+            heavy_work: BTreeMap::new(),
             projects: Arc::default(),
             tracing,
             archives: BTreeMap::new(),
@@ -311,8 +315,10 @@ impl Flows {
             Some(python) => Arc::clone(python),
             None => Arc::clone(self.python.entry(tenant.clone()).or_insert(python()?)),
         };
+        let heavy_work = Arc::clone(self.heavy_work.entry(tenant.clone()).or_default());
         let tracing = self.tracing.clone();
-        let engines = ProjectEngines::new(project, database, models, python, client, tracing);
+        let shared = (python, heavy_work);
+        let engines = ProjectEngines::new(project, database, models, shared, client, tracing);
         let engines = Arc::new(engines);
         self.projects.add(&engines);
         let archive = Archive::new(tenant, runs, engines);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use jsonschema::Validator;
 use stave_block::SensitivityLabel;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
+use stave_schema::SchemaValidator;
 
 use crate::interpolate::{Scope, add_secret_names};
 use crate::labels;
@@ -41,7 +41,7 @@ pub(super) struct Model {
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     pub(super) schema: Value,
-    pub(super) validator: Validator,
+    pub(super) validator: SchemaValidator,
 }
 
 #[derive(Debug)]

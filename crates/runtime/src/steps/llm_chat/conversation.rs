@@ -54,7 +54,8 @@ pub(super) async fn converse(
         }
         let text = response.text();
         let Some(schema) = &arguments.output_schema else { return Ok(Value::String(text)) };
-        match reply::validate(&text, schema) {
+        let validate = || reply::validate(&text, schema);
+        match conversation.call.services.heavy_work.run_if(true, validate).await {
             Ok(value) => return Ok(value),
             Err(reason) if !repaired => {
                 repaired = true;
@@ -157,7 +158,8 @@ impl Conversation<'_> {
         let bounded = self.bounded(request)?;
         let request = bounded.as_ref().unwrap_or(request);
         let (spending, services) = (&self.call.run.spending, self.call.services);
-        let planned = tokens::count_request(request).tokens;
+        // What a request comes to is not known before it is counted, and a call takes longer than changing threads.
+        let planned = services.heavy_work.run_if(true, || tokens::count_request(request).tokens).await;
         let output = request.max_tokens.unwrap_or(0);
         let planned_usage = Usage { input: planned, output, ..Usage::default() };
         let planned_cost = services.prices.cost(&self.target.model, &planned_usage);

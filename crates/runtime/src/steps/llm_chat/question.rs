@@ -44,6 +44,19 @@ impl Question {
         let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
         let system = join(&system);
         let pieces = render(call, "template", &arguments.template).await?;
+        let bytes = pieces.iter().map(|piece| piece.text.len()).sum::<usize>() + system.len();
+        let build = || Question::build(call, arguments, system, sensitivity, pieces);
+        call.services.heavy_work.on_bytes(bytes, build).await
+    }
+
+    /// Governs, counts and lowers what was rendered: work that grows with the text.
+    fn build(
+        call: &Call<'_>,
+        arguments: &Arguments,
+        system: String,
+        sensitivity: Sensitivity,
+        pieces: Vec<Part>,
+    ) -> Result<Question, Failure> {
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
         let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;

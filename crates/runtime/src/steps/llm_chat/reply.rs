@@ -8,7 +8,7 @@ use super::arguments::OutputSchema;
 /// Reads and validates a reply; otherwise says what is wrong with it, in words that help the model.
 pub(super) fn validate(text: &str, schema: &OutputSchema) -> Result<Value, String> {
     let value = parse(text)?;
-    let violations = output::violations(&schema.validator, &value);
+    let violations = schema.validator.violations(&value);
     if violations.is_empty() { Ok(value) } else { Err(violations.join("; ")) }
 }
 
