@@ -191,7 +191,8 @@ async fn what_has_no_certain_cure_is_left_and_reported() {
 
 #[tokio::test]
 async fn leniencies_are_errors_when_strict() {
-    let flow = repository_file("examples/support/flows/support.yaml").replace("../recordings/", "recordings/");
+    let flow =
+        repository_file("examples/support/flows/support.yaml").replace("../recordings/", "recordings/");
     let recording = repository_file("examples/support/recordings/support.yaml");
     let folder = folder_with(&[("flow.yaml", &flow), ("recordings/support.yaml", &recording)]);
     stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);

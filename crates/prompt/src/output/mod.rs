@@ -13,7 +13,8 @@ pub use schema::json_schema;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jsonschema::{Draft, Validator};
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{Draft, ValidationError, Validator};
 use stave_canon::Value;
 use thiserror::Error;
 
@@ -118,7 +119,8 @@ impl OutputValidator {
     }
 }
 
-/// The first few violations of a schema, each with the place in the value, and how many more there are.
+/// The first few violations of a schema, each with the place in the value and the rule, and how many more there are.
+/// The value itself is left out: messages go where the value may not.
 #[must_use]
 pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
     let value = value.to_serde();
@@ -128,8 +130,8 @@ pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
         .take(LISTED_VIOLATIONS)
         .map(|error| {
             let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "the value".to_owned() } else { place };
-            format!("{place}: {error}")
+            let rule = rule(&error);
+            if place.is_empty() { rule } else { format!("{place}: {rule}") }
         })
         .collect();
     let more = found.count();
@@ -137,6 +139,19 @@ pub fn violations(validator: &Validator, value: &Value) -> Vec<String> {
         listed.push(format!("and {more} more"));
     }
     listed
+}
+
+/// What the schema asks for. Rules about names quote names of the value, so only their keyword is given.
+fn rule(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        kind @ (Kind::AdditionalProperties { .. }
+        | Kind::UnevaluatedProperties { .. }
+        | Kind::UnevaluatedItems { .. }
+        | Kind::PropertyNames { .. }
+        | Kind::Custom { .. }
+        | Kind::FromUtf8 { .. }) => format!("the value violates `{}`", kind.keyword()),
+        _ => error.masked_with("the value").to_string(),
+    }
 }
 
 /// The JSON of an answer, mended where nothing is lost by it.
@@ -199,6 +214,32 @@ mod tests {
         let figures = validator.figures();
         assert_eq!((figures.total, figures.accepted, figures.repaired, figures.rejected), (5, 2, 1, 3));
         assert!(repair_turn(&wrong).contains("/parts/0/name"));
+    }
+
+    #[test]
+    fn violations_name_the_place_and_the_rule_and_leave_the_value_out() {
+        for schema in [
+            r#"{"maxLength": 3}"#,
+            r#"{"enum": ["a"]}"#,
+            r#"{"const": "a"}"#,
+            r#"{"type": "string", "pattern": "^a$"}"#,
+            r#"{"type": "integer"}"#,
+            r#"{"not": {"type": "string"}}"#,
+            r#"{"anyOf": [{"type": "integer"}, {"const": 3}]}"#,
+            r#"{"oneOf": [{"type": "integer"}, {"const": 3}]}"#,
+        ] {
+            let validator = OutputValidator::new(&stave_canon::parse(schema).unwrap()).unwrap().validator;
+            let found = violations(&validator, &"SEKRIT".into());
+            assert!(!found.is_empty() && !found.join(" ").contains("SEKRIT"), "{found:?}");
+        }
+        for schema in [
+            r#"{"type": "object", "properties": {}, "additionalProperties": false}"#,
+            r#"{"type": "object", "properties": {}, "propertyNames": {"maxLength": 3}}"#,
+        ] {
+            let validator = OutputValidator::new(&stave_canon::parse(schema).unwrap()).unwrap().validator;
+            let found = violations(&validator, &stave_canon::parse(r#"{"SEKRIT": 1}"#).unwrap());
+            assert!(!found.is_empty() && !found.join(" ").contains("SEKRIT"), "{found:?}");
+        }
     }
 
     #[test]

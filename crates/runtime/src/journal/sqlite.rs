@@ -252,7 +252,11 @@ impl Journal for SqliteJournal {
                         nanoseconds(run.times.arrived_at),
                         run.digest
                     ])?;
-                if begun == 1 { Ok(()) } else { Err(taken(connection, &run)?.unwrap_or(JournalError::Exists(run.id))) }
+                if begun == 1 {
+                    Ok(())
+                } else {
+                    Err(taken(connection, &run)?.unwrap_or(JournalError::Exists(run.id)))
+                }
             })
             .await;
         match begun {
