@@ -5,6 +5,8 @@ use std::path::Path;
 use stave_diag::{Diagnostic, SourceId, Sources};
 use stave_exec::Document;
 use stave_exec::wdl::{self, Dialect};
+use stave_flow::Scopes;
+use stave_lower::workflow_leaks;
 
 use crate::exit::Stop;
 use crate::files;
@@ -25,6 +27,7 @@ pub(crate) fn read(
     source: SourceId,
     text: &str,
     generated_at: &str,
+    scopes: &Scopes,
     sources: &mut Sources,
 ) -> Result<Workflow, Stop> {
     let checked = wdl::check_workflow(source, text, Dialect::Extended);
@@ -58,7 +61,10 @@ pub(crate) fn read(
         dialect: Dialect::Extended,
     };
     let (document, found) = wdl::lower(&workflow, &settings);
-    read.document = document;
     read.diagnostics.extend(found);
+    let leaks = document.as_ref().map(|document| workflow_leaks(document, source, text, scopes));
+    let leaks = leaks.unwrap_or_default();
+    read.document = document.filter(|_| leaks.is_empty());
+    read.diagnostics.extend(leaks);
     Ok(read)
 }

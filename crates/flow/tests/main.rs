@@ -8,6 +8,7 @@ mod flows;
 mod format;
 mod golden;
 mod label_attacks;
+mod label_errors;
 mod label_leaks;
 mod labels;
 mod one_mistake;

@@ -3,6 +3,8 @@
 //! - [`flow_to_exec`]: what the author wrote becomes what runs.
 //! - [`flow_to_system`]: what the author wrote becomes what the system is and may touch.
 //! - [`hold_to_contracts`]: what the system promises becomes what a run is held to.
+//! - [`hold_to_labels`]: what the project says about its data becomes what a run is held to.
+//! - [`workflow_leaks`]: what the project says about its data becomes what a workflow may send.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
@@ -15,9 +17,11 @@ mod block_to_request;
 mod flow_to_exec;
 mod flow_to_system;
 mod hold_to_contracts;
+mod hold_to_labels;
 mod prepare_request;
 mod prompt_to_block;
 mod request_to_block;
+mod workflow_leaks;
 
 pub use block_to_request::{
     GatedBody, Governed, JudgedTooLong, RequestShape, RewritePolicy, Splice, Spliced, block_to_request,
@@ -30,9 +34,11 @@ pub use flow_to_system::{
     read_knowledge, system_intent,
 };
 pub use hold_to_contracts::{NoContract, hold_to_contracts};
+pub use hold_to_labels::hold_to_labels;
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use request_to_block::{
     BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
     request_to_block,
 };
+pub use workflow_leaks::workflow_leaks;

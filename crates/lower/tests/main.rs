@@ -2,6 +2,7 @@
 
 mod bodies;
 mod body_attacks;
+mod document_labels;
 mod exec_pages;
 mod flow_labels;
 mod gate_leaks;

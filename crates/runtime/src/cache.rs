@@ -1,7 +1,9 @@
 //! Results that later runs take over: `runtime.cache` of a node.
 //!
 //! Invariants: the key holds everything that the result follows from, or what the author says it follows
-//! from; only successes of steps without effects are kept, and none that a fallback made.
+//! from; only successes of steps without effects are kept, and none that a fallback made. A result belongs to one flow
+//! and to one level: it is no result for another flow, and none for a flow that takes the same inputs for less
+//! sensitive ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,7 +99,8 @@ impl Run<'_> {
     /// The key of a node's cached result; `None` when its results are not cached.
     pub(crate) fn cache_key(&self, node: &Node, inputs: &Object) -> Result<Option<String>, Failure> {
         let Some(cache) = &node.cache else { return Ok(None) };
-        let mut parts = vec![Value::from(node.fingerprint.as_str())];
+        let flow = self.plan.document.flow.name.as_str();
+        let mut parts = vec![Value::from(flow), Value::from(node.fingerprint.as_str())];
         let read = labels::of_reads(&self.plan.document, &node.id)?;
         if read > SensitivityLabel::Public {
             parts.push(read.word().into());

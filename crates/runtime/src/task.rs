@@ -207,7 +207,8 @@ impl Run<'_> {
                         On::Success => self.signal(edge, node, outputs).await,
                     };
                     let signal = signal.unwrap_or_else(|failure| {
-                        let reason = format!("the edge failed: {}", failure.message);
+                        // The failure itself stands in the report of its node, which is hidden with what it reads.
+                        let reason = format!("an edge out of `{}` failed", node.id);
                         self.report(index, |report| {
                             report.status = Status::Error;
                             report.failure = Some(failure.clone());
@@ -261,7 +262,7 @@ impl Run<'_> {
         let port = edge.from_port.clone().unwrap_or_default();
         let outputs: Object = [(port, error.clone())].into_iter().collect();
         let signal = self.signal(edge, node, &outputs).await;
-        signal.unwrap_or_else(|failure| Signal::Inactive(failure.message.clone()))
+        signal.unwrap_or_else(|_| Signal::Inactive(format!("an edge out of `{}` failed", node.id)))
     }
 
     /// Commits state that lives apart from the journal. What lives in the journal's own file is given

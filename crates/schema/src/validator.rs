@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use stave_canon::Value;
 
 use crate::admit::{SchemaFault, admit};
@@ -11,7 +12,7 @@ use crate::cost::{Excess, MOST_STEPS, Meter};
 /// How many violations an error lists.
 const LISTED_VIOLATIONS: usize = 5;
 
-/// The most characters of a violation that are shown: the library repeats the value and what is allowed.
+/// The most characters of a violation that are shown: the library repeats what is allowed.
 const SHOWN: usize = 2_000;
 
 /// A validation below this cost is cheaper than moving it to another thread.
@@ -78,12 +79,12 @@ impl SchemaValidator {
             Ok(steps) => steps,
             Err(Excess::Steps) => {
                 let message = format!(
-                    "the value: checking it takes more than {MOST_STEPS} steps; make the value smaller or the schema simpler"
+                    "checking the value takes more than {MOST_STEPS} steps; make the value smaller or the schema simpler"
                 );
                 return vec![message];
             }
             Err(Excess::Depth) => {
-                return vec!["the value: value and schema nest too deeply together to be checked".to_owned()];
+                return vec!["value and schema nest too deeply together to be checked".to_owned()];
             }
         };
         let value = value.to_serde();
@@ -92,7 +93,7 @@ impl SchemaValidator {
         }
         if steps > LISTED_STEPS {
             let first = if self.has_alternatives { None } else { self.validator.validate(&value).err() };
-            let unlisted = || "the value: does not fit, and is too large to list why".to_owned();
+            let unlisted = || "the value does not fit, and is too large to list why".to_owned();
             return vec![first.as_ref().map_or_else(unlisted, told)];
         }
         let mut found = self.validator.iter_errors(&value);
@@ -110,8 +111,8 @@ impl SchemaValidator {
     pub fn first_violation(&self, value: &Value) -> Option<(String, String)> {
         let listed = self.violations(value);
         let first = listed.first()?;
-        let (place, message) = first.split_once(": ").unwrap_or(("", first));
-        let place = if place.starts_with('/') { place } else { "" };
+        let placed = first.split_once(": ").filter(|(place, _)| place.starts_with('/'));
+        let (place, message) = placed.unwrap_or(("", first));
         Some((place.to_owned(), message.to_owned()))
     }
 
@@ -123,13 +124,26 @@ impl SchemaValidator {
     }
 }
 
-fn told(error: &jsonschema::ValidationError<'_>) -> String {
-    let place = error.instance_path().to_string();
-    let place = if place.is_empty() { "the value".to_owned() } else { place };
-    let text = format!("{place}: {error}");
+/// The place in the value and the rule. The value itself is left out: messages go where the value may not.
+fn told(error: &ValidationError<'_>) -> String {
+    let (place, rule) = (error.instance_path().to_string(), rule(error));
+    let text = if place.is_empty() { rule } else { format!("{place}: {rule}") };
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
+    }
+}
+
+/// What the schema asks for. Rules about names quote names of the value, so only their keyword is given.
+fn rule(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        kind @ (Kind::AdditionalProperties { .. }
+        | Kind::UnevaluatedProperties { .. }
+        | Kind::UnevaluatedItems { .. }
+        | Kind::PropertyNames { .. }
+        | Kind::Custom { .. }
+        | Kind::FromUtf8 { .. }) => format!("the value violates `{}`", kind.keyword()),
+        _ => error.masked_with("the value").to_string(),
     }
 }
 

@@ -142,7 +142,9 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
     } else {
         diagnostics = match SourceKind::of(file) {
             // The policy's own mistakes are found when it is checked itself.
-            Some(SourceKind::Workflow) => workflow::read(file, source, text, ANY_TIME, sources)?.diagnostics,
+            Some(SourceKind::Workflow) => {
+                workflow::read(file, source, text, ANY_TIME, &options.scopes, sources)?.diagnostics
+            }
             Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
             Some(SourceKind::Flow) | None => {
                 let loaded = stave_flow::load(source, text, options);

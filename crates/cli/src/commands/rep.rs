@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
+use stave_lower::hold_to_labels;
 use stave_runtime::database::Database;
 use stave_runtime::opcua::Opcua;
 use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
@@ -181,6 +182,11 @@ impl Host for ProjectHost {
             Some(help) => format!("{}; {help}", stop.message),
             None => stop.message,
         })
+    }
+
+    fn held(&self, mut document: Document) -> Document {
+        hold_to_labels(&mut document, &self.project.settings.sensitivity());
+        document
     }
 
     fn concurrency(&self) -> usize {

@@ -9,7 +9,7 @@ use stave_canon::{Clock, Value};
 use stave_diag::{Diagnostic, SourceId, Sources, render};
 use stave_exec::{Acceptance, Document};
 use stave_flow::model::Flow;
-use stave_lower::{ExecSettings, flow_to_exec, hold_to_contracts};
+use stave_lower::{ExecSettings, flow_to_exec, hold_to_contracts, hold_to_labels};
 use stave_runtime::journal::JournalError;
 use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
@@ -65,8 +65,22 @@ fn held(mut document: Document, contracts: Option<&Path>) -> Result<Document, St
     Ok(document)
 }
 
-/// Checks and lowers a flow or a workflow, or reads an exec document.
+/// Checks and lowers a flow or a workflow, or reads an exec document, and holds it to the project's labels.
 pub(super) fn load(
+    flow: &Path,
+    strict: bool,
+    project: &Project,
+    sources: &mut Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Document>, Stop> {
+    let mut document = read(flow, strict, project, sources, diagnostics)?;
+    if let Some(document) = &mut document {
+        hold_to_labels(document, &project.settings.sensitivity());
+    }
+    Ok(document)
+}
+
+fn read(
     flow: &Path,
     strict: bool,
     project: &Project,
@@ -89,7 +103,7 @@ pub(super) fn load(
     match SourceKind::of(flow) {
         Some(SourceKind::Workflow) => {
             let now = SystemClock.now().to_string();
-            let read = workflow::read(flow, source, &text, &now, sources)?;
+            let read = workflow::read(flow, source, &text, &now, &project.settings.accepts, sources)?;
             diagnostics.extend(read.diagnostics);
             diagnostics.extend(read.of_policy);
             return Ok(read.document.map(|document| with_hash(document, &text)));

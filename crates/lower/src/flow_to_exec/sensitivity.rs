@@ -15,13 +15,14 @@ const KEY: &str = "sensitivity";
 /// Adds the labels of a flow to the policy that is baked into its document.
 pub(super) fn with_labels(mut policy: Object, flow: &Flow) -> Object {
     let scopes = scopes(&policy);
-    let Levels { context, inputs, outputs, replies, reads, state } = levels(flow, &scopes);
+    let Levels { context, inputs, outputs, replies, errors, reads, state } = levels(flow, &scopes);
     let inputs = inputs.into_iter().map(|(node, ports)| (node, Value::Object(written(ports)))).collect();
     let parts = [
         ("context", written(context)),
         ("inputs", inputs),
         ("outputs", written(outputs)),
         ("replies", written(replies)),
+        ("errors", written(errors)),
         ("reads", written(reads)),
         ("state", written(state)),
     ];

@@ -175,6 +175,32 @@ mod tests {
     }
 
     #[test]
+    fn violations_name_the_place_and_the_rule_and_leave_the_value_out() {
+        for schema in [
+            r#"{"maxLength": 3}"#,
+            r#"{"enum": ["a"]}"#,
+            r#"{"const": "a"}"#,
+            r#"{"type": "string", "pattern": "^a$"}"#,
+            r#"{"type": "integer"}"#,
+            r#"{"not": {"type": "string"}}"#,
+            r#"{"anyOf": [{"type": "integer"}, {"const": 3}]}"#,
+            r#"{"oneOf": [{"type": "integer"}, {"const": 3}]}"#,
+        ] {
+            let validator = OutputValidator::new(&stave_canon::parse(schema).unwrap()).unwrap().validator;
+            let found = violations(&validator, &"SEKRIT".into());
+            assert!(!found.is_empty() && !found.join(" ").contains("SEKRIT"), "{found:?}");
+        }
+        for schema in [
+            r#"{"type": "object", "properties": {}, "additionalProperties": false}"#,
+            r#"{"type": "object", "properties": {}, "propertyNames": {"maxLength": 3}}"#,
+        ] {
+            let validator = OutputValidator::new(&stave_canon::parse(schema).unwrap()).unwrap().validator;
+            let found = violations(&validator, &stave_canon::parse(r#"{"SEKRIT": 1}"#).unwrap());
+            assert!(!found.is_empty() && !found.join(" ").contains("SEKRIT"), "{found:?}");
+        }
+    }
+
+    #[test]
     fn requirements_that_are_no_schema_are_refused() {
         assert!(
             OutputValidator::new(&stave_canon::parse(r#"{"type": "object", "properties": 3}"#).unwrap())

@@ -42,6 +42,11 @@ pub trait Host: Send + Sync {
     /// The world of a run of this document, or why there is none.
     fn services(&self, document: &Document) -> Result<Services, String>;
 
+    /// The document as the host's project lets it run.
+    fn held(&self, document: Document) -> Document {
+        document
+    }
+
     /// How many steps of a run work at the same time.
     fn concurrency(&self) -> usize;
 

@@ -38,7 +38,7 @@ pub(super) fn start_run<'h>(
     runs: &Runs,
     params: &Object,
 ) -> Result<BoxFuture<'h, Started<'h>>, Fault> {
-    let document = Arc::new(document(params)?);
+    let document = document(params)?;
     let mut inputs = match params.get("inputs") {
         None | Some(Value::Null) => Object::new(),
         Some(Value::Object(inputs)) => inputs.clone(),
@@ -62,9 +62,11 @@ pub(super) fn start_run<'h>(
         let data = Value::from_iter([("retriable", Value::from(false)), ("details", unknown.into())]);
         return Err(Fault::new(Code::StepKind, message, data));
     }
+    let document = Arc::new(document);
     Plan::new(Arc::clone(&document), &kinds)
         .map_err(|failure| Fault::of_run(&RunFailure { failure, node: None, attempts: 0 }))?;
     let mut services = host.services(&document).map_err(Fault::internal)?;
+    let document = Arc::new(host.held(Arc::unwrap_or_clone(document)));
     let id = match options.run_id {
         Some(id) => id.to_owned(),
         None => EmbeddedEngine::new(services.clone()).new_run_id(),

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use stave_canon::Value;
 use stave_diag::Diagnostic;
 use stave_exec::wdl::{self, Dialect, PairedPolicy, Policy};
+use stave_lower::{hold_to_labels, workflow_leaks};
 
 use super::cache::Key;
 use super::compilation::{Lowered, NO_TIME};
@@ -45,9 +47,12 @@ impl Policies {
     }
 
     pub(super) fn key(&self, file: &SourceFile) -> Key {
+        let labels = Value::Object(file.project.settings.sensitivity()).to_string();
         match self.of(file) {
-            Some(read) => Key::of(&["workflow", &file.name, &file.text, &read.file.name, &read.file.text]),
-            None => Key::of(&["workflow", &file.name, &file.text]),
+            Some(read) => {
+                Key::of(&["workflow", &labels, &file.name, &file.text, &read.file.name, &read.file.text])
+            }
+            None => Key::of(&["workflow", &labels, &file.name, &file.text]),
         }
     }
 
@@ -75,6 +80,15 @@ impl Policies {
         };
         let (document, found) = wdl::lower(&workflow, &settings);
         diagnostics.extend(found);
+        let project = &file.project.settings;
+        let leaks =
+            document.as_ref().map(|document| workflow_leaks(document, file.id, &file.text, &project.accepts));
+        diagnostics.extend(leaks.into_iter().flatten());
+        let document =
+            document.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)).map(|mut document| {
+                hold_to_labels(&mut document, &project.sensitivity());
+                document
+            });
         let lowered = document.map(|document| Lowered {
             triggers: wdl::triggers(&workflow, &document.flow.name),
             document,

@@ -6,7 +6,7 @@ use super::path::Label;
 use super::{Scopes, is_labelled, travel};
 use crate::check::Options;
 use crate::check::subject::Subject;
-use crate::model::{Flow, Sensitivity};
+use crate::model::{Flow, INPUT, Sensitivity};
 
 /// How sensitive the values of a flow are, by the same walk as the check. What is public is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,10 @@ pub struct Levels {
     pub outputs: BTreeMap<String, Sensitivity>,
     /// By node, what its model is shown, and so what the model may answer.
     pub replies: BTreeMap<String, Sensitivity>,
-    /// By node, the most sensitive of what it reads: what its failures and its log may tell.
+    /// By node, what a caller is told when it fails.
+    pub errors: BTreeMap<String, Sensitivity>,
+    /// By node, the most sensitive of what it and the edges out of it read: what its failures and its log may tell. The
+    /// failures of edges out of the request are those of `_input`.
     pub reads: BTreeMap<String, Sensitivity>,
     /// By node with state, what its record may hold.
     pub state: BTreeMap<String, Sensitivity>,
@@ -53,14 +56,21 @@ pub fn levels(flow: &Flow, scopes: &Scopes) -> Levels {
         };
         put(&mut levels.outputs, outputs.max().flatten());
         put(&mut levels.replies, asked);
-        let read = [asked, level(labels.made.get(id)), inputs.values().copied().max()];
-        put(&mut levels.reads, read.into_iter().max().flatten());
+        put(&mut levels.errors, level(labels.error(node).as_ref()));
+        put(&mut levels.reads, level(labels.failed.get(id)));
         if let Some(state) = &node.state {
             let own = state.sensitivity.map(|own| own.value).filter(|own| *own > Sensitivity::Public);
             put(&mut levels.state, own.max(level(labels.kept.get(id))));
         }
         if !inputs.is_empty() {
             levels.inputs.insert(id.to_owned(), inputs);
+        }
+    }
+    for connected in &subject.edges {
+        if let Some(label) = labels.evaluated(&subject, connected) {
+            let source = connected.origin.node().map_or(INPUT, |node| node.id.as_str());
+            let known = levels.reads.entry(source.to_owned()).or_insert(label.level);
+            *known = (*known).max(label.level);
         }
     }
     levels

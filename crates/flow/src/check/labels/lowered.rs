@@ -29,7 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mu
             diagnostics.extend(lowered(subject, node, port, made.map(|label| (label.level, label.steps()))));
         }
         if let Some(port) = &node.error {
-            let failed = super::path::join(made.cloned(), labels.asked.get(id).cloned());
+            let failed = labels.failed.get(id);
             diagnostics.extend(lowered(
                 subject,
                 node,

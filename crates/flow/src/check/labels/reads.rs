@@ -55,7 +55,22 @@ pub(super) fn of_transform(subject: &Subject<'_>, node: &Node) -> Vec<Read> {
 
 /// What the key of a node's state record is made of.
 pub(super) fn of_key(node: &Node, state: &State) -> Vec<Read> {
-    let segments = stave_script::state_key::parse(state.key_template()).unwrap_or_default();
+    of_key_template(node, state.key_template())
+}
+
+/// What the keys of a node's state record and of its cached results are made of.
+pub(super) fn of_keys(node: &Node) -> Vec<Read> {
+    let state = node.state.as_ref().map(State::key_template);
+    let cache = node.runtime.cache.as_ref();
+    let template = cache.and_then(|cache| cache.key.as_ref()).map(Text::as_str);
+    // Without a key of the author's, the inputs and the context are the key.
+    let whole = cache.is_some() && template.is_none();
+    let keys = state.into_iter().chain(template).flat_map(|key| of_key_template(node, key));
+    keys.chain(whole.then_some([Read::EveryInput, Read::EveryContextField]).into_iter().flatten()).collect()
+}
+
+fn of_key_template(node: &Node, template: &str) -> Vec<Read> {
+    let segments = stave_script::state_key::parse(template).unwrap_or_default();
     let read = |names: &[String]| match names {
         [first, field, ..] if first == "context" => Some(Read::Context(field.clone())),
         [first, second] if (first == "node" && second == "id") || (first == "flow" && second == "name") => {

@@ -21,6 +21,9 @@ pub(super) struct Labels<'flow> {
     pub(super) outputs: HashMap<(&'flow str, &'flow str), Label>,
     /// What comes out of a node's error port.
     errors: HashMap<&'flow str, Label>,
+    /// What the failure of a node may quote: everything that it is given, read or not, since its inputs are checked
+    /// before it runs.
+    pub(super) failed: HashMap<&'flow str, Label>,
     /// What a node's model sees, and so what it may answer.
     pub(super) asked: HashMap<&'flow str, Label>,
     /// What a node writes into its state.
@@ -65,6 +68,9 @@ pub(super) fn travel<'flow>(subject: &Subject<'flow>) -> Labels<'flow> {
     }
     labels
 }
+
+/// The output of `transform.each` that has the failures of its items.
+const EACH_ERRORS: &str = "errors";
 
 type Incoming<'edges, 'flow> = HashMap<(&'flow str, &'flow str), Vec<&'edges Connected<'flow>>>;
 
@@ -179,7 +185,7 @@ fn visit<'flow>(
         }
         _ => None,
     };
-    let answered = node.each().and_then(|each| labels.told(subject, each.node));
+    let answered = node.each().and_then(|each| labels.answered(subject, each.node));
     let made = join(join(read, answered), recalled);
     changed |= raise(&mut labels.made, id, made.clone());
     if let (Some(sharers), true) = (sharers, sets) {
@@ -191,13 +197,25 @@ fn visit<'flow>(
             changed |= raise(&mut labels.kept, sharer, kept.clone());
         }
     }
+    let item_failed = node.each().and_then(|each| labels.failure(subject, each.node));
     for port in &node.outputs {
+        let made = match port.name.as_str() {
+            EACH_ERRORS => join(made.clone(), item_failed.clone()),
+            _ => made.clone(),
+        };
         let label = output(subject, port, node, made.as_ref(), "output");
         changed |= raise(&mut labels.outputs, (id, port.name.as_str()), label);
     }
+    let asked = labels.asked.get(id).cloned();
+    let given = labels.read(node, &Read::EveryInput);
+    let keys = join_all(reads::of_keys(node).iter().map(|read| labels.read(node, read)));
+    let kept = labels.kept.get(id).cloned();
+    let edges = node.inputs.iter().flat_map(|port| incoming.get(&(id, port.name.as_str()))).flatten();
+    let edges = join_all(edges.map(|connected| labels.evaluated(subject, connected)));
+    let failed = join_all([made, asked, given, keys, kept, edges, item_failed]);
+    changed |= raise(&mut labels.failed, id, failed.clone());
     if let Some(port) = &node.error {
-        let asked = labels.asked.get(id).cloned();
-        let label = output(subject, port, node, join(made, asked).as_ref(), "error port");
+        let label = output(subject, port, node, failed.as_ref(), "error port");
         changed |= raise(&mut labels.errors, id, label);
     }
     changed
@@ -246,8 +264,26 @@ impl<'flow> Labels<'flow> {
         }
     }
 
-    /// What a node answers to a tool call.
+    /// What a node answers to a tool call: its outputs, or the words of its failure. Consent to lower an output is
+    /// none to lower a failure.
     pub(super) fn told(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
+        join(self.answered(subject, target), self.failure(subject, target))
+    }
+
+    /// What the failure of a node tells whoever called it.
+    fn failure(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
+        let label = self.error(subject.flow.nodes.get(target.as_str())?)?;
+        Some(label.on(target.span, format!("a failure of node `{}` may quote it", target.as_str())))
+    }
+
+    /// The label of a node's failure: what its error port has, where the node has one.
+    pub(super) fn error(&self, node: &Node) -> Option<Label> {
+        let id = node.id.as_str();
+        if node.error.is_some() { self.errors.get(id).cloned() } else { self.failed.get(id).cloned() }
+    }
+
+    /// What a node makes for whoever called it.
+    fn answered(&self, subject: &Subject<'flow>, target: &Text) -> Option<Label> {
         let node = subject.flow.nodes.get(target.as_str())?;
         let outputs =
             node.outputs.iter().map(|port| self.outputs.get(&(node.id.as_str(), port.name.as_str())));
@@ -264,13 +300,26 @@ impl<'flow> Labels<'flow> {
         }
         // Only what the expression reads goes on.
         let found = subject.expressions.get(&connected.edge.index)?.transform.as_ref()?;
-        let used = found.reads.iter().map(|read| match read {
+        let used = found.reads.iter().map(|read| self.used(connected, read));
+        join_all(used).map(|label| step(label, end.span))
+    }
+
+    /// The label of something that an expression of an edge reads.
+    fn used(&self, connected: &Connected<'flow>, read: &Read) -> Option<Label> {
+        match read {
             Read::Context(name) => self.fields.get(name.as_str()).cloned(),
             Read::EveryContextField => join_all(self.fields.values().cloned().map(Some)),
             Read::Input(name) if name == "outputs" => join(self.leaving(connected), self.given(connected)),
             Read::Input(_) | Read::EveryInput | Read::Reply => self.leaving(connected),
-        });
-        join_all(used).map(|label| step(label, end.span))
+        }
+    }
+
+    /// What the failure of an edge may quote: what its condition and its transform read, and what it carries.
+    pub(super) fn evaluated(&self, subject: &Subject<'flow>, connected: &Connected<'flow>) -> Option<Label> {
+        let found = subject.expressions.get(&connected.edge.index)?;
+        let reads = found.each().flat_map(|expression| &expression.reads);
+        let used = join_all(reads.map(|read| self.used(connected, read)));
+        join(used, self.leaving(connected))
     }
 
     /// The label of everything that the edge's source makes.

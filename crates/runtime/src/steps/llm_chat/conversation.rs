@@ -121,7 +121,7 @@ impl Conversation<'_> {
                     self.tool(&tool_use.name).and_then(|tool| self.call.run.plan.nodes.get(tool.maps_to?));
                 let node = node.map(|node| node.id.as_str());
                 question::judge_tool_answer(self.call, &tool_use.name, &text)?;
-                let text = gate::tool_answer(self.call, self.model, node, &text)?;
+                let text = gate::tool_answer(self.call, self.model, node, &text, is_error)?;
                 self.kept.tool_result(self.call, &tool_use.name, &text, is_error);
                 request.messages.push(Message::tool_result(&tool_use.id, text, is_error));
             }

@@ -31,6 +31,9 @@ pub(super) fn label<'r>(
     reads: impl IntoIterator<Item = &'r Read>,
 ) -> Result<Sensitivity, Failure> {
     let mut most = SensitivityLabel::Public;
+    if call.run.plan.is_workflow {
+        most = labels::of_read(call, &Read::EveryInput)?;
+    }
     for read in reads {
         most = most.join(labels::of_read(call, read)?);
     }
@@ -79,14 +82,16 @@ pub(super) fn pass<'a>(
     }
 }
 
-/// What a tool answered, as the model may have it.
+/// What a tool answered, as the model may have it. A failure may quote what an output does not.
 pub(super) fn tool_answer<'t>(
     call: &Call<'_>,
     model: &Model,
     node: Option<&str>,
     text: &'t str,
+    is_error: bool,
 ) -> Result<Cow<'t, str>, Failure> {
-    let labels = rules(call).and_then(|rules| rules.get("outputs"));
+    let table = if is_error { "errors" } else { "outputs" };
+    let labels = rules(call).and_then(|rules| rules.get(table));
     let label = node.and_then(|node| labels?.get(node)).map_or(Ok(SensitivityLabel::Public), read)?;
     let (left, verdict, records) = Rules::read(call, model)?.on(|policy, origin, destination| {
         let mut gate = Gate::new(policy, origin, destination);

@@ -1,0 +1,186 @@
+//! What a project says about the sensitivity of its data, laid onto any document that runs for it.
+//!
+//! A document that was lowered from a flow under the same labels has the levels of its values already. A workflow gets
+//! levels from what the arguments of its steps refer to. Any other document was checked for other labels or for none:
+//! everything in it counts as the most sensitive field of the project.
+//!
+//! Invariant: the project decides who may have what, never the document.
+
+use std::collections::BTreeMap;
+
+use stave_canon::{Object, Value};
+use stave_exec::dataflow::NodeData;
+use stave_exec::{Document, Node};
+use stave_flow::model::Sensitivity;
+use stave_script::{Read, reads};
+
+/// The key of the policy that has the levels.
+const KEY: &str = "sensitivity";
+
+/// What the project says itself; everything else under the key are levels of values.
+const SAID: [&str; 4] = ["accepts", "declassify", "fields", "restricted"];
+
+/// Arguments of a workflow's step that are code or templates, whose reads are not analysed here.
+const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
+
+type Fields = BTreeMap<String, Sensitivity>;
+
+/// Lays what the project says under `sensitivity` in its baked policy onto the document. A project that says nothing
+/// changes nothing.
+pub fn hold_to_labels(document: &mut Document, project: &Object) {
+    if project.is_empty() {
+        return;
+    }
+    let old = document.constants.policy.get(KEY).and_then(Value::as_object).cloned().unwrap_or_default();
+    let is_covered = is_covered(&old, project);
+    let mut rules = old;
+    for key in SAID {
+        match project.get(key) {
+            Some(said) => rules.insert(key.to_owned(), said.clone()),
+            None => rules.shift_remove(key),
+        };
+    }
+    let fields = levels(project.get("fields"));
+    let nodes = &document.graph.nodes;
+    let has_ports = |node: &Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
+    let is_workflow = !nodes.iter().any(has_ports);
+    if let Some(most) = fields.values().copied().max().filter(|_| is_workflow || !is_covered) {
+        let found = if is_workflow { of_workflow(nodes, &fields, most) } else { everything(nodes, most) };
+        found.write(&mut rules);
+        let context = rules.entry("context".to_owned()).or_insert_with(|| Object::new().into());
+        if let Some(context) = context.as_object_mut() {
+            fields.iter().for_each(|(name, level)| raise(context, name, *level));
+        }
+    }
+    document.constants.policy.insert(KEY.to_owned(), rules.into());
+}
+
+/// Whether the levels of a document follow from labels and consents that the project still has.
+fn is_covered(rules: &Object, project: &Object) -> bool {
+    let known = levels(rules.get("fields"));
+    let has = |(name, level): (String, Sensitivity)| known.get(&name).is_some_and(|known| *known >= level);
+    let consents =
+        |rules: &Object, name: &str| rules.get("declassify").is_some_and(|all| all.get(name).is_some());
+    let taken = rules.get("declassify").and_then(Value::as_object).into_iter().flat_map(Object::keys);
+    levels(project.get("fields")).into_iter().all(has)
+        && taken.into_iter().all(|name| consents(project, name))
+}
+
+/// A table of levels. A level that is not understood is the highest.
+fn levels(table: Option<&Value>) -> Fields {
+    let table = table.and_then(Value::as_object).into_iter().flatten();
+    let level =
+        |word: &Value| word.as_str().and_then(Sensitivity::from_word).unwrap_or(Sensitivity::Restricted);
+    table.map(|(name, word)| (name.clone(), level(word))).collect()
+}
+
+/// The levels of a document's values, by node.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    inputs: BTreeMap<String, Fields>,
+    /// What a node makes, tells and keeps.
+    nodes: Fields,
+}
+
+impl Found {
+    /// The most sensitive argument of a workflow's step.
+    pub(crate) fn of_step(&self, node: &str) -> Sensitivity {
+        self.nodes.get(node).copied().unwrap_or(Sensitivity::Public)
+    }
+
+    fn write(self, rules: &mut Object) {
+        for table in ["outputs", "replies", "errors", "reads", "state"] {
+            let table = rules.entry(table.to_owned()).or_insert_with(|| Object::new().into());
+            if let Some(table) = table.as_object_mut() {
+                self.nodes.iter().for_each(|(node, level)| raise(table, node, *level));
+            }
+        }
+        let inputs = rules.entry("inputs".to_owned()).or_insert_with(|| Object::new().into());
+        let Some(inputs) = inputs.as_object_mut() else { return };
+        for (node, ports) in self.inputs {
+            let table = inputs.entry(node).or_insert_with(|| Object::new().into());
+            if let Some(table) = table.as_object_mut() {
+                ports.iter().for_each(|(port, level)| raise(table, port, *level));
+            }
+        }
+    }
+}
+
+fn raise(table: &mut Object, name: &str, level: Sensitivity) {
+    let known = table.get(name).and_then(Value::as_str).and_then(Sensitivity::from_word);
+    if known.is_none_or(|known| known < level) {
+        table.insert(name.to_owned(), level.word().into());
+    }
+}
+
+fn everything(nodes: &[Node], most: Sensitivity) -> Found {
+    let mut found = Found::default();
+    for node in nodes {
+        let ports = NodeData::read(&node.extra).ok().flatten().map(|data| data.inputs).unwrap_or_default();
+        found.inputs.insert(node.id.clone(), ports.into_iter().map(|port| (port.name, most)).collect());
+        found.nodes.insert(node.id.clone(), most);
+    }
+    found
+}
+
+/// The levels of a workflow's steps: each makes as sensitive a result as its arguments are.
+pub(crate) fn of_workflow(nodes: &[Node], fields: &Fields, most: Sensitivity) -> Found {
+    let mut found = Found::default();
+    // Levels only rise and there are three, so this ends.
+    loop {
+        let mut changed = false;
+        for node in nodes {
+            let mut step = Sensitivity::Public;
+            for (name, value) in &node.with {
+                let is_text = VERBATIM.contains(&name.as_str());
+                let level = if is_text { most } else { of_argument(value, fields, &found.nodes, most) };
+                if level > Sensitivity::Public {
+                    found.inputs.entry(node.id.clone()).or_default().insert(name.clone(), level);
+                }
+                step = step.max(level);
+            }
+            if step > found.nodes.get(&node.id).copied().unwrap_or(Sensitivity::Public) {
+                found.nodes.insert(node.id.clone(), step);
+                changed = true;
+            }
+        }
+        if !changed {
+            return found;
+        }
+    }
+}
+
+fn of_argument(value: &Value, fields: &Fields, steps: &Fields, most: Sensitivity) -> Sensitivity {
+    let inner = |value: &Value| of_argument(value, fields, steps, most);
+    match value {
+        Value::String(text) => of_text(text, fields, steps, most),
+        Value::Array(items) => items.iter().map(inner).max().unwrap_or(Sensitivity::Public),
+        Value::Object(object) => object.values().map(inner).max().unwrap_or(Sensitivity::Public),
+        _ => Sensitivity::Public,
+    }
+}
+
+fn of_text(text: &str, fields: &Fields, steps: &Fields, most: Sensitivity) -> Sensitivity {
+    let field = |name: &str| fields.get(name).copied().unwrap_or(Sensitivity::Public);
+    let placeholders = reads::of_text(text).into_iter().map(|(read, _)| match read {
+        Read::Context(name) => field(&name),
+        _ => most,
+    });
+    let filled = placeholders.max().unwrap_or(Sensitivity::Public);
+    let text = text.trim();
+    let after = |prefixes: [&str; 2]| prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+    let referred = if let Some(path) = after(["$input.", "$.inputs."]) {
+        field(path.split('.').next().unwrap_or_default())
+    } else if let Some(path) = after(["$step.", "$.vars."]) {
+        // An id may have dots of its own.
+        let is_named =
+            |id: &str| path.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let named = steps.iter().filter(|(id, _)| is_named(id)).map(|(_, level)| *level);
+        named.max().unwrap_or(Sensitivity::Public)
+    } else if text.starts_with('$') && !text.starts_with("${") {
+        most
+    } else {
+        Sensitivity::Public
+    };
+    filled.max(referred)
+}
