@@ -144,6 +144,9 @@ impl Transport for Client {
             observer.retry(&attempt);
             attempts.push(attempt);
             tokio::time::sleep(wait).await;
+            if !observer.permits_retry().await {
+                return Err(Error { kind: failure.kind, attempts });
+            }
         }
     }
 }

@@ -54,6 +54,25 @@ pub fn encoding_of(model: &str) -> Option<Encoding> {
     }
 }
 
+/// The most tokens that a model writes, by its family. An unknown model is taken for a large one.
+#[must_use]
+pub fn longest_output(model: &str) -> u64 {
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    let known = [
+        ("gpt-4o", 16_384),
+        ("gpt-4.1", 32_768),
+        ("gpt-4", 8_192),
+        ("gpt-3.5", 4_096),
+        ("claude-3-5", 8_192),
+        ("claude-3-7", 128_000),
+        ("claude-3", 4_096),
+        ("claude-opus-4-1", 32_000),
+        ("claude-haiku-4", 64_000),
+        ("claude-sonnet-4", 64_000),
+    ];
+    known.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(128_000, |(_, tokens)| *tokens)
+}
+
 /// The family of a model, as token counts are labelled with it.
 #[must_use]
 pub fn family_of(model: &str) -> &'static str {

@@ -1,6 +1,7 @@
 //! The port through which a request reaches a model: the real client, a recorder or a replay.
 
 use std::ops::ControlFlow;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,6 +97,11 @@ pub trait Observer: Send + Sync {
     /// An attempt failed and another one follows after its wait.
     fn retry(&self, attempt: &Attempt) {
         let _ = attempt;
+    }
+
+    /// Whether another attempt may be made, asked right before it. The call fails with its last error when not.
+    fn permits_retry(&self) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(std::future::ready(true))
     }
 
     /// Whether the call may start over although parts of the reply were already seen. An observer that

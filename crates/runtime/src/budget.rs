@@ -1,7 +1,9 @@
 //! What a run may use up, and what it has.
 //!
-//! Invariant: a call is made only after it was reserved, and it is reserved only while it fits; so a run
-//! never makes a call that its budget does not cover, also when steps call at the same time.
+//! Invariants: a call is made only after it was reserved, and it is reserved only while it fits with the longest answer
+//! that it may get; so a run never makes a call that its budget does not cover, also when steps call at the same time.
+//! A call that fits only when others use less than they reserved waits for them. Whoever holds a reservation waits for
+//! no other, so nobody waits for ever.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +11,8 @@ use std::time::Duration;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::Usage;
-use stave_llm::prices::Cost;
+use stave_llm::prices::{Cost, Price};
+use tokio::sync::Notify;
 
 use crate::failure::{Failure, Kind};
 use crate::report::NodeReport;
@@ -30,7 +33,7 @@ pub struct Budget {
 }
 
 /// What has been used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
     pub tokens: u64,
     pub cost: Cost,
@@ -48,16 +51,44 @@ pub(crate) struct Spending {
     started: Duration,
     /// The time that the run had taken by then and that counts.
     before: Duration,
-    spent: Mutex<Spent>,
+    ledger: Mutex<Ledger>,
+    /// Notified when a reservation ends.
+    settled: Notify,
 }
 
-/// What a call is expected to use, held back until it is known what it used.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    /// What was used, reservations included.
+    pub(crate) spent: Spent,
+    /// The part of it that is reserved and may yet come to less.
+    held: Spent,
+    reservations: usize,
+}
+
+/// What a call may use at most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reserved {
-    tokens: u64,
-    cost: Cost,
-    /// How many attempts the call may make.
-    pub(crate) attempts: u64,
+pub(crate) struct Planned<'p> {
+    pub(crate) input: u64,
+    /// The longest answer that the request asks for, when it says so.
+    pub(crate) output: Option<u64>,
+    /// The longest answer that the model can give.
+    pub(crate) longest: u64,
+    /// `None` for a model without a price.
+    pub(crate) price: Option<&'p Price>,
+    /// Whether nothing is charged for the call, as for one to a host.
+    pub(crate) is_free: bool,
+}
+
+/// What a call may use, held back until it is known what it used. Dropping it leaves all of it spent: the call may
+/// have been made.
+#[derive(Debug)]
+pub(crate) struct Reserved<'s> {
+    spending: &'s Spending,
+    held: Spent,
+    /// The longest answer that was reserved.
+    pub(crate) output: u64,
+    /// The most that the call costs, when the model has a price.
+    pub(crate) cost: Option<Cost>,
 }
 
 impl Budget {
@@ -95,14 +126,13 @@ impl Budget {
 
 impl Spending {
     pub(crate) fn new(budget: Budget, started: Duration) -> Self {
-        let spent =
-            Spent { tokens: 0, cost: Cost::from_micros(0), calls: 0, steps: 0, volume: Volume::default() };
-        Spending { budget, started, before: Duration::ZERO, spent: Mutex::new(spent) }
+        Spending::going_on(budget, started, Duration::ZERO, Spent::default())
     }
 
     /// Of a run that has used something up elsewhere and has gone on for a while.
     pub(crate) fn going_on(budget: Budget, started: Duration, before: Duration, spent: Spent) -> Self {
-        Spending { budget, started, before, spent: Mutex::new(spent) }
+        let ledger = Ledger { spent, held: Spent::default(), reservations: 0 };
+        Spending { budget, started, before, ledger: Mutex::new(ledger), settled: Notify::new() }
     }
 
     /// Adds what the nodes of a run used before it was interrupted.
@@ -113,28 +143,30 @@ impl Spending {
         let was_done =
             |report: &&NodeReport| !report.is_idle() && !report.reused && !report.id.starts_with('_');
         let steps = reports.iter().filter(was_done).count();
-        let mut spent = self.lock();
+        let spent = &mut self.lock().spent;
         spent.steps = spent.steps.saturating_add(steps as u64);
         spent.volume = reports.iter().fold(spent.volume, |sum, report| sum.plus(report.volume));
     }
 
     pub(crate) fn spent(&self) -> Spent {
-        *self.lock()
+        self.lock().spent
     }
 
     /// Adds what was used before the run was interrupted.
     pub(crate) fn add(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) {
-        let mut spent = self.lock();
-        spent.tokens = spent.tokens.saturating_add(usage.map_or(0, total));
-        if let Some(cost) = cost {
-            spent.cost = spent.cost + cost;
-        }
-        spent.calls = spent.calls.saturating_add(calls);
+        let used = Spent {
+            tokens: usage.map_or(0, total),
+            cost: cost.unwrap_or_default(),
+            calls,
+            ..Spent::default()
+        };
+        let spent = &mut self.lock().spent;
+        *spent = spent.with(used);
     }
 
     /// Makes room for a step. `now` is the reading of the clock.
     pub(crate) fn step(&self, now: Duration) -> Result<(), Failure> {
-        let mut spent = self.lock();
+        let spent = &mut self.lock().spent;
         let wall = now.saturating_sub(self.started);
         let message = if let Some(limit) = self.budget.steps.filter(|limit| spent.steps >= *limit) {
             format!("the run's budget does not cover another step: {} of {limit} steps", spent.steps)
@@ -149,71 +181,94 @@ impl Spending {
         Err(Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message).details(details))
     }
 
-    /// Makes room for a call that takes at least `tokens`, costs at least `cost` and may be tried again
-    /// `retries` times. `now` is the reading of the clock. A model without a price can not be kept to a
-    /// budget of money.
-    pub(crate) fn reserve(
+    /// Makes room for one call. It waits while the call could fit once others have used less than they reserved, and
+    /// fails when it cannot. `now` reads the clock.
+    pub(crate) async fn reserve(
         &self,
-        tokens: u64,
-        cost: Option<Cost>,
-        retries: u32,
-        now: Duration,
-    ) -> Result<Reserved, Failure> {
-        let mut spent = self.lock();
-        let over = |what: &str, used: String, limit: String| {
-            let message = format!("the run's budget does not cover another call: {what} {used} of {limit}");
-            Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message)
-        };
-        let budget = &self.budget;
-        let failure = if let Some(limit) = budget.calls.filter(|limit| spent.calls >= *limit) {
-            Some(over("calls:", spent.calls.to_string(), limit.to_string()))
-        } else if let Some(limit) = budget
-            .tokens
-            .filter(|limit| spent.tokens >= *limit || spent.tokens.saturating_add(tokens) > *limit)
-        {
-            let used = format!("{} and at least {tokens} more", spent.tokens);
-            Some(over("tokens:", used, limit.to_string()))
-        } else if let Some(limit) = budget.cost {
-            let more = cost.map(|cost| spent.cost + cost);
-            match more {
-                None => Some(over(
-                    "the model has no price, so its cost is not known;",
-                    String::new(),
-                    dollars(limit),
-                )),
-                Some(more) if more > limit => Some(over("it would cost", dollars(more), dollars(limit))),
-                Some(_) => None,
+        planned: Planned<'_>,
+        now: impl Fn() -> Duration,
+    ) -> Result<Reserved<'_>, Failure> {
+        loop {
+            let settled = self.settled.notified();
+            tokio::pin!(settled);
+            // What ends between the look at the ledger and the wait must not be missed.
+            settled.as_mut().enable();
+            if let Some(reserved) = self.try_reserve(planned, now())? {
+                return Ok(reserved);
             }
-        } else {
-            None
-        };
-        let wall = self.before.saturating_add(now.saturating_sub(self.started));
-        let failure = failure.or_else(|| {
-            let limit = budget.wall.filter(|limit| wall >= *limit)?;
-            let limit = format!("{} ms", limit.as_millis());
-            Some(over("time:", format!("{} ms", wall.as_millis()), limit))
-        });
-        if let Some(failure) = failure {
-            return Err(failure.details(self.details(*spent, wall)));
+            settled.await;
         }
-        let left = budget.calls.map_or(u64::MAX, |limit| limit - spent.calls);
-        let attempts = u64::from(retries).saturating_add(1).min(left);
-        let cost = cost.unwrap_or(Cost::from_micros(0));
-        spent.tokens = spent.tokens.saturating_add(tokens);
-        spent.cost = spent.cost + cost;
-        spent.calls = spent.calls.saturating_add(attempts);
-        Ok(Reserved { tokens, cost, attempts })
     }
 
-    /// Puts what a call used in the place of what was held back for it.
-    pub(crate) fn settle(&self, reserved: Reserved, usage: Option<Usage>, cost: Option<Cost>, attempts: u64) {
-        let mut spent = self.lock();
-        spent.tokens = spent.tokens.saturating_sub(reserved.tokens);
-        let without = spent.cost.picodollars().saturating_sub(reserved.cost.picodollars());
-        spent.cost = Cost::from_picodollars(without);
-        spent.calls = spent.calls.saturating_sub(reserved.attempts);
-        drop(spent);
-        self.add(usage, cost, attempts);
+    /// The reservation, or `None` when the call has to wait for others.
+    fn try_reserve(&self, planned: Planned<'_>, now: Duration) -> Result<Option<Reserved<'_>>, Failure> {
+        let ledger = &mut *self.lock();
+        let wanted = planned.output.unwrap_or(planned.longest);
+        let output = match self.room(ledger.spent, planned, now) {
+            // A shorter answer than the model may give is asked for only when nobody can give anything back.
+            Ok(output) if output < wanted && ledger.reservations > 0 => return Ok(None),
+            Ok(output) => output,
+            Err(failure) => {
+                let settled = ledger.spent.without(ledger.held);
+                let could_fit = ledger.reservations > 0 && self.room(settled, planned, now).is_ok();
+                return if could_fit { Ok(None) } else { Err(failure) };
+            }
+        };
+        let cost = planned.cost(output);
+        let tokens = if planned.is_free { 0 } else { planned.input.saturating_add(output) };
+        let held = Spent { tokens, cost: cost.unwrap_or_default(), calls: 1, steps: 0 };
+        ledger.spent = ledger.spent.with(held);
+        ledger.held = ledger.held.with(held);
+        ledger.reservations += 1;
+        Ok(Some(Reserved { spending: self, held, output, cost }))
+    }
+
+    /// The longest answer of a call that fits beside what is spent. A model without a price can not be kept to a
+    /// budget of money.
+    fn room(&self, spent: Spent, planned: Planned<'_>, now: Duration) -> Result<u64, Failure> {
+        let wall = self.before.saturating_add(now.saturating_sub(self.started));
+        let over = |what: &str, used: String, limit: String| {
+            let message = format!("the run's budget does not cover another call: {what} {used} of {limit}");
+            let failure = Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message);
+            failure.details(self.details(spent, wall))
+        };
+        let budget = &self.budget;
+        if let Some(limit) = budget.calls.filter(|limit| spent.calls >= *limit) {
+            return Err(over("calls:", spent.calls.to_string(), limit.to_string()));
+        }
+        if let Some(limit) = budget.wall.filter(|limit| wall >= *limit) {
+            let limit = format!("{} ms", limit.as_millis());
+            return Err(over("time:", format!("{} ms", wall.as_millis()), limit));
+        }
+        if planned.is_free {
+            return Ok(0);
+        }
+        // An answer has one token at least.
+        let least = planned.output.unwrap_or(1);
+        let mut output = planned.output.unwrap_or(planned.longest);
+        if let Some(limit) = budget.tokens {
+            let needed = planned.input.saturating_add(least);
+            let left = limit.saturating_sub(spent.tokens);
+            if needed > left || left == 0 {
+                let used = format!("{} and at least {needed} more", spent.tokens);
+                return Err(over("tokens:", used, limit.to_string()));
+            }
+            output = output.min(left.saturating_sub(planned.input));
+        }
+        if let Some(limit) = budget.cost {
+            let Some((price, cost)) = planned.price.zip(planned.cost(least)) else {
+                let unknown = "the model has no price, so its cost is not known;";
+                return Err(over(unknown, String::new(), dollars(limit)));
+            };
+            let more = spent.cost + cost;
+            if more > limit {
+                return Err(over("it would cost", dollars(more), dollars(limit)));
+            }
+            let left = limit.picodollars().saturating_sub(more.picodollars());
+            let longer = left.checked_div(price.output.into()).unwrap_or(u128::MAX);
+            output = output.min(least.saturating_add(u64::try_from(longer).unwrap_or(u64::MAX)));
+        }
+        Ok(output)
     }
 
     /// What was used and what was allowed, for whoever reads the failure.
@@ -239,8 +294,92 @@ impl Spending {
         Value::from_iter([("used", Value::Object(used)), ("allowed", Value::Object(allowed))])
     }
 
-    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Planned<'static> {
+    /// A call to a host: no tokens, and no cost that the price table knows.
+    pub(crate) fn free() -> Self {
+        Planned { input: 0, output: None, longest: 0, price: None, is_free: true }
+    }
+}
+
+impl Planned<'_> {
+    /// What the call costs with an answer of that many tokens.
+    fn cost(&self, output: u64) -> Option<Cost> {
+        let usage = Usage { input: self.input, output, ..Usage::default() };
+        self.price.map(|price| price.cost(&usage))
+    }
+}
+
+impl Reserved<'_> {
+    /// Reserves another attempt of the same call, unless the run has made as many calls as it may. The calls of
+    /// others are made for certain, so there is nothing to wait for.
+    pub(crate) fn add_attempt(&mut self) -> bool {
+        let ledger = &mut *self.spending.lock();
+        if self.spending.budget.calls.is_some_and(|limit| ledger.spent.calls >= limit) {
+            return false;
+        }
+        let one = Spent { calls: 1, ..Spent::default() };
+        self.held = self.held.with(one);
+        ledger.spent = ledger.spent.with(one);
+        ledger.held = ledger.held.with(one);
+        true
+    }
+
+    /// How many attempts are reserved.
+    pub(crate) fn attempts(&self) -> u64 {
+        self.held.calls
+    }
+
+    /// Puts what the call used in the place of what was held back for it.
+    pub(crate) fn settle(self, usage: Option<Usage>, cost: Option<Cost>, attempts: u64) {
+        let used = Spent {
+            tokens: usage.map_or(0, total),
+            cost: cost.unwrap_or_default(),
+            calls: attempts,
+            ..Spent::default()
+        };
+        let mut ledger = self.spending.lock();
+        ledger.spent = ledger.spent.without(self.held).with(used);
+        // Dropping the reservation takes the lock again.
+        drop(ledger);
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let mut ledger = self.spending.lock();
+        ledger.held = ledger.held.without(self.held);
+        ledger.reservations = ledger.reservations.saturating_sub(1);
+        drop(ledger);
+        self.spending.settled.notify_waiters();
+    }
+}
+
+impl Spent {
+    fn with(self, more: Spent) -> Spent {
+        Spent {
+            tokens: self.tokens.saturating_add(more.tokens),
+            cost: self.cost + more.cost,
+            calls: self.calls.saturating_add(more.calls),
+            steps: self.steps.saturating_add(more.steps),
+            volume: self.volume.plus(more.volume),
+        }
+    }
+
+    fn without(self, less: Spent) -> Spent {
+        let cost = self.cost.picodollars().saturating_sub(less.cost.picodollars());
+        Spent {
+            tokens: self.tokens.saturating_sub(less.tokens),
+            cost: Cost::from_picodollars(cost),
+            calls: self.calls.saturating_sub(less.calls),
+            steps: self.steps.saturating_sub(less.steps),
+            // Bytes are counted when they are written; none are reserved.
+            volume: self.volume,
+        }
     }
 }
 
@@ -261,15 +400,75 @@ mod tests {
         Spending::new(budget, Duration::ZERO)
     }
 
+    fn planned(input: u64, output: Option<u64>) -> Planned<'static> {
+        Planned { input, output, longest: 1000, price: None, is_free: false }
+    }
+
+    /// A dollar per million tokens, both ways.
+    fn price() -> Price {
+        Price {
+            input: 1_000_000,
+            output: 1_000_000,
+            cache_read: 0,
+            cache_write: 0,
+            cache_write_1h: 0,
+            as_of: None,
+        }
+    }
+
+    fn used(tokens: u64) -> Option<Usage> {
+        Some(Usage { input: tokens, ..Usage::default() })
+    }
+
     #[test]
     fn calls_at_the_same_time_do_not_share_what_is_left() {
-        let spending = spending(Budget { calls: Some(2), tokens: Some(100), ..Budget::default() });
-        let first = spending.reserve(40, None, 0, Duration::ZERO).unwrap();
-        spending.reserve(40, None, 0, Duration::ZERO).unwrap();
-        assert_eq!(spending.reserve(1, None, 0, Duration::ZERO).unwrap_err().code, codes::BUDGET_EXCEEDED);
-        spending.settle(first, Some(Usage { input: 5, output: 5, ..Usage::default() }), None, 0);
-        let again = spending.reserve(50, None, 9, Duration::ZERO).unwrap();
-        assert_eq!(again.attempts, 1, "retries count as calls");
+        let spending = spending(Budget { calls: Some(3), tokens: Some(100), ..Budget::default() });
+        let reserve = |tokens: u64| spending.try_reserve(planned(tokens - 1, Some(1)), Duration::ZERO);
+        let first = reserve(40).unwrap().unwrap();
+        let second = reserve(40).unwrap().unwrap();
+        assert!(reserve(30).unwrap().is_none(), "it fits once the others have used less");
+        assert_eq!(reserve(101).unwrap_err().code, codes::BUDGET_EXCEEDED, "it can never fit");
+        first.settle(used(10), None, 1);
+        drop(second);
+        assert!(reserve(51).is_err(), "what is dropped stays spent");
+        let mut last = reserve(50).unwrap().unwrap();
+        assert!(!last.add_attempt(), "retries count as calls");
+    }
+
+    #[test]
+    fn a_call_without_a_limit_gets_what_is_left_and_others_wait_for_it() {
+        let spending = spending(Budget { tokens: Some(300), ..Budget::default() });
+        let open = || spending.try_reserve(planned(20, None), Duration::ZERO);
+        let first = open().unwrap().unwrap();
+        assert_eq!(first.output, 280);
+        assert!(open().unwrap().is_none());
+        first.settle(used(250), None, 1);
+        let second = open().unwrap().unwrap();
+        assert_eq!(second.output, 30);
+        second.settle(used(50), None, 1);
+        assert_eq!(open().unwrap_err().code, codes::BUDGET_EXCEEDED);
+        assert_eq!(spending.spent().tokens, 300);
+    }
+
+    #[test]
+    fn as_many_calls_as_the_budget_has_are_made_whatever_the_retries() {
+        let spending = spending(Budget { calls: Some(4), ..Budget::default() });
+        let all: Vec<_> = (0..4)
+            .map(|_| spending.try_reserve(planned(1, None), Duration::ZERO).unwrap().unwrap())
+            .collect();
+        assert!(spending.try_reserve(Planned::free(), Duration::ZERO).unwrap().is_none());
+        all.into_iter().for_each(|reserved| reserved.settle(None, None, 1));
+        assert!(spending.try_reserve(Planned::free(), Duration::ZERO).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_waiting_call_goes_on_when_another_one_settles() {
+        let spending = spending(Budget { tokens: Some(100), ..Budget::default() });
+        let first = spending.reserve(planned(20, None), || Duration::ZERO).await.unwrap();
+        let second = spending.reserve(planned(20, None), || Duration::ZERO);
+        let settle = async { first.settle(used(30), None, 1) };
+        let (second, ()) = tokio::join!(second, settle);
+        assert_eq!(second.unwrap().output, 50);
     }
 
     #[test]
@@ -279,14 +478,20 @@ mod tests {
             wall: Some(Duration::from_secs(1)),
             ..Budget::default()
         };
-        let spending = spending(budget);
-        assert!(spending.reserve(1, None, 0, Duration::ZERO).is_err());
-        assert!(spending.reserve(1, Some(Cost::from_micros(101)), 0, Duration::ZERO).is_err());
-        assert!(spending.reserve(1, Some(Cost::from_micros(100)), 0, Duration::from_secs(1)).is_err());
-        let kept = spending.reserve(1, Some(Cost::from_micros(100)), 0, Duration::from_millis(999)).unwrap();
-        assert!(spending.reserve(1, Some(Cost::from_micros(1)), 0, Duration::ZERO).is_err());
-        spending.settle(kept, None, Some(Cost::from_micros(10)), 1);
-        let failure = spending.reserve(1, Some(Cost::from_micros(91)), 0, Duration::ZERO).unwrap_err();
+        let (spending, price) = (spending(budget), price());
+        let reserve = |tokens: u64, now| {
+            let planned = Planned { price: Some(&price), ..planned(tokens - 1, Some(1)) };
+            spending.try_reserve(planned, now)
+        };
+        assert!(spending.try_reserve(planned(1, Some(1)), Duration::ZERO).is_err());
+        assert!(reserve(101, Duration::ZERO).is_err());
+        assert!(reserve(100, Duration::from_secs(1)).is_err());
+        let kept = reserve(100, Duration::from_millis(999)).unwrap().unwrap();
+        assert!(reserve(2, Duration::ZERO).unwrap().is_none());
+        kept.settle(None, Some(Cost::from_micros(10)), 1);
+        let failure = reserve(91, Duration::ZERO).unwrap_err();
         assert_eq!(failure.details.pointer("/used/calls").and_then(Value::as_i64), Some(1));
+        let open = Planned { price: Some(&price), ..planned(30, None) };
+        assert_eq!(spending.try_reserve(open, Duration::ZERO).unwrap().unwrap().output, 60);
     }
 }

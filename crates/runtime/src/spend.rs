@@ -10,6 +10,7 @@ use stave_canon::{Object, Value};
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
+use crate::budget::Planned;
 use crate::failure::Failure;
 use crate::journal::{CallRecord, JournalError, usage_of, usage_value};
 use crate::report::NodeReport;
@@ -115,9 +116,10 @@ impl Call<'_> {
     /// Counts a call to someone outside, unless the run has made as many as it may. With a budget the count is
     /// written down before the call is made.
     pub async fn count(&self) -> Result<(), Failure> {
-        // Such a call has no tokens, and costs nothing that the price table knows.
-        let free = Some(Cost::from_micros(0));
-        self.run.spending.reserve(0, free, 0, self.services.clock.elapsed())?;
+        let clock = &self.services.clock;
+        let reserving = self.run.spending.reserve(Planned::free(), || clock.elapsed());
+        // It is made for certain, so it is spent at once.
+        drop(self.run.unless_halted(reserving).await??);
         let spend = Spend { node: self.node.id.clone(), calls: 1, ..Spend::default() };
         self.run.report(self.index, |report| report.charge(&spend));
         let earlier = self.spent_before(HOSTS);

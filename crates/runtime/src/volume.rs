@@ -106,7 +106,7 @@ impl Run<'_> {
     pub(crate) fn restore_volume(&self) {
         for record in self.calls.records() {
             // A run that is over its bound already fails at its next step.
-            let mut spent = self.spending.lock();
+            let spent = &mut self.spending.lock().spent;
             spent.volume = spent.volume.plus(call_volume(&record));
         }
     }

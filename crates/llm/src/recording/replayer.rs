@@ -166,6 +166,9 @@ impl Transport for Replayer {
                     }
                     observer.retry(&attempt);
                     attempts.push(attempt);
+                    if !observer.permits_retry().await {
+                        return Err(Error { kind, attempts });
+                    }
                 }
                 Err(kind) => {
                     let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -132,7 +132,8 @@ impl Items {
                 state.at_work.insert(index);
                 at_work.push(async move { (index, target.run(call, number, item).await) });
             }
-            if state.is_settled() && !target.node.effects {
+            // What the budget covers is done; only what it does not cover is not.
+            if state.is_settled() && !target.node.effects && !state.is_out_of_budget() {
                 break;
             }
             let Some((index, result)) = at_work.next().await else { break };
@@ -154,6 +155,10 @@ impl Items {
         let first = self.at_work.first();
         self.ended.is_some()
             || self.failed.is_some_and(|failed| first.is_none_or(|at_work| *at_work > failed))
+    }
+
+    fn is_out_of_budget(&self) -> bool {
+        self.ended.as_ref().is_some_and(|failure| failure.kind == Kind::Budget)
     }
 
     fn take(&mut self, index: usize, result: Result<Item, Failure>, collects: bool) {

@@ -1,6 +1,7 @@
 //! One model asked until it answers: tool rounds and the repair turn.
 
 use std::collections::{BTreeSet, HashMap};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -10,16 +11,18 @@ use stave_diag::codes::run as codes;
 use stave_llm::prices::Cost;
 use stave_llm::recording::Redactor;
 use stave_llm::{
-    CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role, Target, Timeouts,
-    ToolUse, Usage, tokens,
+    Attempt, CallOptions, Error, Message, Observer, Request, Response, ResponseSchema, RetryPolicy, Role,
+    Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
 use stave_script::address::host_of;
+use tokio::sync::Mutex;
 
 use super::arguments::{Arguments, ChatTool, Model};
 use super::evidence::Kept;
 use super::question::{self, Question};
 use super::{gate, reply, spans, turn};
+use crate::budget::{Planned, Reserved};
 use crate::journal::JournalError;
 use crate::run::{Call, retry_policy, seed};
 use crate::spend::{self, Spend};
@@ -159,37 +162,47 @@ impl Conversation<'_> {
         let request = bounded.as_ref().unwrap_or(request);
         let (spending, services) = (&self.call.run.spending, self.call.services);
         // What a request comes to is not known before it is counted, and a call takes longer than changing threads.
-        let planned = services.heavy_work.run_if(true, || tokens::count_request(request).tokens).await;
-        let output = request.max_tokens.unwrap_or(0);
-        let planned_usage = Usage { input: planned, output, ..Usage::default() };
-        let planned_cost = services.prices.cost(&self.target.model, &planned_usage);
-        let needed = planned.saturating_add(output);
-        let reserved = spending.reserve(needed, planned_cost, self.retries, services.clock.elapsed())?;
+        let input = services.heavy_work.run_if(true, || tokens::count_request(request).tokens).await;
+        let planned = Planned {
+            input,
+            output: request.max_tokens,
+            longest: tokens::longest_output(&self.target.model),
+            price: services.prices.of(&self.target.model),
+            is_free: false,
+        };
+        let reserving = spending.reserve(planned, || services.clock.elapsed());
+        let reserved = self.call.run.unless_halted(reserving).await??;
+        // An answer must not be longer than what is left of the budget.
+        let shorter = (request.max_tokens.is_none() && reserved.output < planned.longest)
+            .then(|| Request { max_tokens: Some(reserved.output), ..request.clone() });
+        let request = shorter.as_ref().unwrap_or(request);
         let earlier = self.call.spent_before(number);
         // A process that is killed from here on has made the call as far as anyone knows.
-        let held = self.spend(Some(planned_usage), planned_cost, reserved.attempts);
-        self.call.write_spend(number, held.after(&earlier)).await?;
-        let retries = u32::try_from(reserved.attempts - 1).unwrap_or(self.retries);
+        let usage = Usage { input: planned.input, output: reserved.output, ..Usage::default() };
+        let held = self.spend(Some(usage), reserved.cost, reserved.attempts()).after(&earlier);
+        self.call.write_spend(number, held.clone()).await?;
         let options = CallOptions {
             timeouts: match node.timeout_ms {
                 0 => Timeouts::default(),
                 limit => Timeouts::within(Duration::from_millis(limit.into())),
             },
-            retry: RetryPolicy { retries, ..retry_policy(node) },
+            retry: RetryPolicy { retries: self.retries, ..retry_policy(node) },
             jitter_seed: seed(self.call.idempotency_key),
         };
         let span = spans::model(self, request);
-        let retries = spans::Retries(&span);
-        let sending = services.models.send(request, &self.target, &options, &retries);
+        let attempts = Attempts { call: self.call, span, number, state: Mutex::new((reserved, held)) };
+        let sending = services.models.send(request, &self.target, &options, &attempts);
         let reply = self.call.run.unless_halted(sending).await?;
+        let Attempts { span, state, .. } = attempts;
+        let (reserved, _) = state.into_inner();
         let attempts = match &reply {
             Ok(reply) => reply.attempts.len(),
             Err(error) => error.attempts.len(),
         };
-        let usage = reply.as_ref().ok().and_then(|reply| reply.response.usage);
+        let usage = reply.as_ref().ok().and_then(|reply| self.usage(&reply.response, planned.input));
         let spend = self.account(usage, attempts);
         let cost = spend.cost;
-        spending.settle(reserved, usage, cost, attempts as u64);
+        reserved.settle(usage, cost, attempts as u64);
         let spend = spend.after(&earlier);
         self.call.written.fetch_add(usage.map_or(0, |usage| usage.output), Ordering::Relaxed);
         spans::end_model(self, span, &reply, cost);
@@ -206,6 +219,18 @@ impl Conversation<'_> {
                 Err(self.failure(&error))
             }
         }
+    }
+
+    /// What a reply says that it used. Where a budget counts tokens or money, a reply that does not say is counted here.
+    fn usage(&self, response: &Response, input: u64) -> Option<Usage> {
+        let budget = &self.call.run.plan.policy.budget;
+        if response.usage.is_some() || (budget.tokens.is_none() && budget.cost.is_none()) {
+            return response.usage;
+        }
+        let calls = response.tool_calls().map(|call| format!("{}{}", call.name, call.arguments));
+        let text: String = std::iter::once(response.text()).chain(calls).collect();
+        let output = tokens::count_text(&self.target.model, &text).tokens;
+        Some(Usage { input, output, ..Usage::default() })
     }
 
     fn spend(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) -> Spend {
@@ -345,6 +370,37 @@ impl Conversation<'_> {
         let mut failure = Failure::new(code, kind, message);
         failure.retryable = error.is_retryable();
         failure
+    }
+}
+
+/// Watches the attempts of a call, and reserves each further one before it is made.
+struct Attempts<'a> {
+    call: &'a Call<'a>,
+    span: Traced,
+    number: u32,
+    /// What is reserved, and what the journal says of it.
+    state: Mutex<(Reserved<'a>, Spend)>,
+}
+
+impl Observer for Attempts<'_> {
+    fn retry(&self, attempt: &Attempt) {
+        spans::retry(&self.span, attempt);
+    }
+
+    fn permits_retry(&self) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async {
+            let mut state = self.state.lock().await;
+            if !state.0.add_attempt() {
+                return false;
+            }
+            state.1.calls = state.1.calls.saturating_add(1);
+            // A call that cannot be written down is not made; the run ends.
+            self.call.write_spend(self.number, state.1.clone()).await.is_ok()
+        })
+    }
+
+    fn restart(&self) -> bool {
+        true
     }
 }
 

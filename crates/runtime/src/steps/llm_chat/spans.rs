@@ -4,23 +4,15 @@
 
 use stave_canon::Number;
 use stave_llm::prices::Cost;
-use stave_llm::{Attempt, Error, ErrorKind, Observer, Reply, Request, ToolUse};
+use stave_llm::{Attempt, Error, ErrorKind, Reply, Request, ToolUse};
 
 use super::conversation::Conversation;
 use crate::trace::{End, ModelWork, Traced, Work};
 
-/// Tells a span about tries that failed. The reply is seen whole, so a call may always start over.
-pub(super) struct Retries<'s>(pub(super) &'s Traced);
-
-impl Observer for Retries<'_> {
-    fn retry(&self, attempt: &Attempt) {
-        let error = attempt.error.as_ref().map(ErrorKind::word);
-        self.0.retried(error.as_deref().unwrap_or("unknown"), attempt.wait);
-    }
-
-    fn restart(&self) -> bool {
-        true
-    }
+/// Marks that an attempt failed and another one follows.
+pub(super) fn retry(span: &Traced, attempt: &Attempt) {
+    let error = attempt.error.as_ref().map(ErrorKind::word);
+    span.retried(error.as_deref().unwrap_or("unknown"), attempt.wait);
 }
 
 pub(super) fn model(conversation: &Conversation<'_>, request: &Request) -> Traced {
