@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::NodeData;
+use stave_exec::expression::literal;
 use stave_exec::{Document, Node};
 use stave_flow::model::Sensitivity;
 use stave_script::{Read, reads};
@@ -153,7 +154,11 @@ pub(crate) fn of_workflow(nodes: &[Node], fields: &Fields, most: Sensitivity) ->
 fn of_argument(value: &Value, fields: &Fields, steps: &Fields, most: Sensitivity) -> Sensitivity {
     let inner = |value: &Value| of_argument(value, fields, steps, most);
     match value {
-        Value::String(text) => of_text(text, fields, steps, most),
+        // A run reads the literal that a text spells, and then the references in it.
+        Value::String(text) => {
+            let spelled = literal(text).filter(|value| value.as_str() != Some(text.as_str()));
+            of_text(text, fields, steps, most).max(spelled.as_ref().map_or(Sensitivity::Public, inner))
+        }
         Value::Array(items) => items.iter().map(inner).max().unwrap_or(Sensitivity::Public),
         Value::Object(object) => object.values().map(inner).max().unwrap_or(Sensitivity::Public),
         _ => Sensitivity::Public,
@@ -177,7 +182,8 @@ fn of_text(text: &str, fields: &Fields, steps: &Fields, most: Sensitivity) -> Se
             |id: &str| path.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let named = steps.iter().filter(|(id, _)| is_named(id)).map(|(_, level)| *level);
         named.max().unwrap_or(Sensitivity::Public)
-    } else if text.starts_with('$') && !text.starts_with("${") {
+    } else if ["$input", "$.inputs", "$step", "$.vars"].iter().any(|reference| text.contains(reference)) {
+        // The whole request, or a reference inside another text.
         most
     } else {
         Sensitivity::Public

@@ -69,6 +69,24 @@ fn compiled(policy: &str) -> Document {
 }
 
 #[test]
+fn a_reference_inside_a_literal_is_found() {
+    for body in [
+        "['$input.diagnosis']",
+        "{'a': '$input.diagnosis'}",
+        r"'\x24input.diagnosis'",
+        "$input",
+        "$.inputs.diagnosis",
+    ] {
+        let mut document = lowered(WORKFLOW);
+        for node in &mut document.graph.nodes {
+            node.with.insert("body".to_owned(), body.into());
+        }
+        hold_to_labels(&mut document, &project());
+        assert_eq!(level(&document, "/inputs/open/body"), Some("restricted"), "{body}");
+    }
+}
+
+#[test]
 fn a_document_that_was_checked_for_other_labels_is_restricted_as_a_whole() {
     for policy in [
         "",

@@ -61,6 +61,7 @@ fn labels_travel_to_the_prompts_that_they_reach() {
         r#"{"context":{"diagnosis":"restricted"},"#,
         r#""inputs":{"ask":{"d":"restricted","s":"restricted"},"copy":{"text":"restricted"},"strip":{"text":"restricted"}},"#,
         r#""outputs":{"ask":"restricted","copy":"restricted","strip":"restricted"},"replies":{"ask":"restricted"},"#,
+        r#""errors":{"ask":"restricted","copy":"restricted","strip":"restricted"},"#,
         r#""reads":{"ask":"restricted","copy":"restricted","strip":"restricted"}}"#,
     );
     assert_eq!(baked(FLOW), expected);
