@@ -126,7 +126,7 @@ fn value(choices: &mut Choices<'_>, depth: usize) -> String {
 
 /// A member whose key or value has the secret.
 fn member(choices: &mut Choices<'_>, depth: usize) -> String {
-    if choices.byte() % 5 == 0 {
+    if choices.byte().is_multiple_of(5) {
         return format!("{}:{}", string(choices, SECRET), string(choices, "v"));
     }
     let name = choices.of(NAMES);
@@ -140,7 +140,7 @@ fn string(choices: &mut Choices<'_>, text: &str) -> String {
     let mut written = String::from("\"");
     written.push_str(around);
     for (index, letter) in text.chars().enumerate() {
-        if escapes % 3 == 0 && index % 5 == escapes % 5 {
+        if escapes.is_multiple_of(3) && index % 5 == escapes % 5 {
             written.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {
             written.push(letter);

@@ -1,5 +1,7 @@
 //! The words of failures are as sensitive as everything that the failing node was given, read or not.
 
+#![expect(clippy::unwrap_used, reason = "tests stop where something is not as it should be")]
+
 use stave_diag::{Diagnostic, Sources};
 use stave_flow::model::Sensitivity;
 use stave_flow::{Levels, Options, Scopes, levels, load, parse};

@@ -216,7 +216,7 @@ impl Spending {
         };
         let cost = planned.cost(output);
         let tokens = if planned.is_free { 0 } else { planned.input.saturating_add(output) };
-        let held = Spent { tokens, cost: cost.unwrap_or_default(), calls: 1, steps: 0 };
+        let held = Spent { tokens, cost: cost.unwrap_or_default(), calls: 1, ..Spent::default() };
         ledger.spent = ledger.spent.with(held);
         ledger.held = ledger.held.with(held);
         ledger.reservations += 1;

@@ -43,8 +43,10 @@ impl HeavyWork {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::mpsc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, mpsc};
+
+    use tokio::task::JoinSet;
 
     use super::*;
 
@@ -53,39 +55,33 @@ mod tests {
     async fn others_go_on_while_a_large_value_is_worked_on() {
         let work = Arc::new(HeavyWork::default());
         let (release, released) = mpsc::channel::<()>();
-        let heavy = {
-            let work = Arc::clone(&work);
-            tokio::spawn(async move { work.on_bytes(LARGE + 1, move || released.recv().is_ok()).await })
-        };
-        let small = {
-            let work = Arc::clone(&work);
-            tokio::spawn(async move { work.on_bytes(1, || 1).await })
-        };
-        assert_eq!(small.await.unwrap(), 1);
+        let (mut heavy, mut small) = (JoinSet::new(), JoinSet::new());
+        let shared = Arc::clone(&work);
+        heavy.spawn(async move { shared.on_bytes(LARGE + 1, move || released.recv().is_ok()).await });
+        let shared = Arc::clone(&work);
+        small.spawn(async move { shared.on_bytes(1, || 1).await });
+        assert_eq!(small.join_all().await, [1]);
         release.send(()).unwrap();
-        assert!(heavy.await.unwrap());
+        assert_eq!(heavy.join_all().await, [true]);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn jobs_of_one_limit_run_one_after_the_other() {
         let work = Arc::new(HeavyWork::default());
-        let running = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let jobs: Vec<_> = (0..8)
-            .map(|_| {
-                let (work, running) = (Arc::clone(&work), Arc::clone(&running));
-                tokio::spawn(async move {
-                    work.run_if(true, || {
-                        let others = running.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                        std::thread::yield_now();
-                        running.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
-                        others
-                    })
-                    .await
+        let running = Arc::new(AtomicUsize::new(0));
+        let mut jobs = JoinSet::new();
+        for _ in 0..8 {
+            let (work, running) = (Arc::clone(&work), Arc::clone(&running));
+            jobs.spawn(async move {
+                work.run_if(true, || {
+                    let others = running.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    others
                 })
-            })
-            .collect();
-        for job in jobs {
-            assert_eq!(job.await.unwrap(), 0);
+                .await
+            });
         }
+        assert_eq!(jobs.join_all().await, [0; 8]);
     }
 }

@@ -62,7 +62,7 @@ impl Volume {
 impl Spending {
     /// Counts bytes that are about to be kept, unless the run would have more than it may.
     pub(crate) fn keep(&self, limits: &Limits, more: Volume) -> Result<(), Failure> {
-        let mut spent = self.lock();
+        let spent = &mut self.lock().spent;
         let volume = spent.volume.plus(more);
         if let Some((name, limit)) = volume.over(limits) {
             return Err(run_too_large(name, limit));
