@@ -2,6 +2,7 @@
 
 mod private;
 mod read;
+mod recordings;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ pub(crate) use private::{
     check_keys_file, is_writable, make_all_private, make_writable, prepare_database, report_looser_mode,
 };
 pub(crate) use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
+pub(crate) use recordings::{check_named_recording, check_recording_target, hosts_recording};
 pub(crate) use write::{create_private_folder, write_atomic, write_private};
 
 /// How many folders below a named one are walked into.

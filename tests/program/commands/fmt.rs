@@ -141,3 +141,17 @@ async fn a_workflow_that_can_not_be_read_is_left_as_it_is() {
     );
     assert_eq!(folder.read("plant.wdl"), "version: 1\n\tworkflow: a\n");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_behind_a_link_out_of_the_project_is_left_as_it_is() {
+    let outer = Folder::new();
+    outer.write("project/stave.toml", "");
+    outer.write("elsewhere/a.yaml", UNTIDY);
+    std::os::unix::fs::symlink("../elsewhere", outer.path().join("project/link")).unwrap();
+    let finished = stave(&outer, ["fmt", "project/link/a.yaml"]).finish().await.exits(3);
+    assert!(finished.stderr.contains("out of its project"), "{finished}");
+    assert_eq!(outer.read("elsewhere/a.yaml"), UNTIDY);
+    stave(&outer, ["fmt", "elsewhere/a.yaml"]).finish().await.exits(0);
+    assert_eq!(outer.read("elsewhere/a.yaml"), TIDY);
+}

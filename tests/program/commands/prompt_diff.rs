@@ -84,3 +84,22 @@ async fn a_diff_starts_no_program_of_the_repository() {
     assert!(finished.stdout.contains("-one\n+two"), "{finished}");
     assert!(!mark.exists(), "a program of the repository was started");
 }
+
+#[tokio::test]
+async fn a_diff_between_trees_is_not_shown() {
+    let folder = repository(&[("a.txt", "one\n"), (".ssh/notes", "hunter2\n")], "HEAD");
+    let id = |name: &str| {
+        let mut command = std::process::Command::new("git");
+        let output = command.args(["rev-parse", name]).current_dir(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let (tree, blob) = (id("HEAD:.ssh"), id("HEAD:.ssh/notes"));
+    for reference in
+        [format!("{EMPTY_TREE}..{tree}"), tree.clone(), blob, format!("HEAD..{tree}"), "HEAD^{tree}".to_owned()]
+    {
+        let refs = format!(r#"["diff:{reference}"]"#);
+        folder.write("prompt.json", document(&[("context_refs", refs.as_str())]));
+        let finished = stave(&folder, ["prompt", "compile", "prompt.json", "--text"]).finish().await;
+        assert!(!finished.stdout.contains("hunter2"), "{reference}: {finished}");
+    }
+}

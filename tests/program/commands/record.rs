@@ -83,3 +83,52 @@ async fn recording_and_replaying_exclude_each_other() {
     let finished = both.finish().await.exits(2);
     assert!(finished.stderr.contains("--record"), "{finished}");
 }
+
+#[tokio::test]
+async fn a_file_that_is_not_a_recording_is_not_recorded_over() {
+    let model = ModelScript::new(&values(r#"[{"content": "Hm."}]"#));
+    let server = model.serve().await;
+    let folder = project(server.port);
+    for name in ["stave.toml", "flow.yaml", "request.json"] {
+        let before = folder.read(name);
+        stave(&folder, RUN.into_iter().chain(["--record", name])).finish().await.exits(3);
+        assert_eq!(folder.read(name), before, "{name}");
+    }
+    assert_eq!(model.log.lock().calls.len(), 0, "nobody is asked for what can't be kept");
+}
+
+#[tokio::test]
+async fn a_flow_s_recording_replaces_nothing_but_recordings_of_its_project() {
+    let model = ModelScript::new(&values(r#"[{"content": "Hm."}]"#));
+    let server = model.serve().await;
+    let outer = Folder::new();
+    outer.write("precious.txt", "keep me\n");
+    outer.write("elsewhere/kept.yaml", "version: 1\nexchanges: []\n");
+    outer.write("project/stave.toml", LOOPBACK);
+    outer.write("project/note.txt", "keep me\n");
+    outer.write("project/recordings/asks.http.json", "{}\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../elsewhere", outer.path().join("project/link")).unwrap();
+    let kept = ["precious.txt", "elsewhere/kept.yaml", "project/stave.toml", "project/note.txt"];
+    let before = kept.map(|name| outer.read(name));
+    for name in [
+        "../precious.txt",
+        "../new.yaml",
+        "stave.toml",
+        "flow.yaml",
+        "note.txt",
+        "link/kept.yaml",
+        "link/new.yaml",
+        "recordings/asks.yaml",
+    ] {
+        let tests = format!("tests:\n  - {{name: asks, request: {{q: hm}}, recording: {name}, expect: {{}}}}\n");
+        outer.write("project/flow.yaml", asker(server.port) + &tests);
+        let flow = outer.read("project/flow.yaml");
+        let finished = stave(&outer, ["test", "project/flow.yaml", "--record"]).finish().await;
+        assert_ne!(finished.code, 0, "{name}: {finished}");
+        assert_eq!(outer.read("project/flow.yaml"), flow, "{name}");
+        assert_eq!(kept.map(|name| outer.read(name)), before, "{name}");
+        assert!(!outer.path().join("new.yaml").exists() && !outer.path().join("elsewhere/new.yaml").exists());
+    }
+    assert_eq!(model.log.lock().calls.len(), 0, "nobody is asked for what can't be kept");
+}

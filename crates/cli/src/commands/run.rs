@@ -203,6 +203,10 @@ async fn run_all(
 ) -> Result<Exit, Stop> {
     let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     let models = models(arguments, project);
+    // Nobody is asked for replies that could not be kept.
+    if let Some(path) = &arguments.record {
+        files::check_recording_target(path)?;
+    }
     let name = once::name(arguments, requests.len())?;
     let storage = storage::storage(project, &document, &state_dir, arguments.ephemeral)?;
     retain(project, &state_dir, arguments.ephemeral).await?;

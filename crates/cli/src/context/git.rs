@@ -32,6 +32,11 @@ const NO_PROGRAMS: [(&str, &str); 7] = [
     ("protocol.allow", "never"),
     ("diff.external", ""),
 ];
+/// The tree without files, by the two hashes that repositories have. It shows every file as new.
+const EMPTY_TREES: [&str; 2] = [
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+];
 /// How a diff is made. Names are not followed through renames, so that every file in it is named.
 const DIFF: [&str; 10] = [
     "diff",
@@ -47,12 +52,14 @@ const DIFF: [&str; 10] = [
 ];
 
 /// The difference between a commit and the files of the folder, or between two commits (`a..b`).
-pub(super) fn diff(root: &Path, reference: &str) -> Result<SourceText, Unavailable> {
+pub(super) fn diff(root: &Path, named: &str) -> Result<SourceText, Unavailable> {
     let plain = |sign: char| sign.is_alphanumeric() || "._/~^@{}-".contains(sign);
-    if reference.is_empty() || reference.starts_with('-') || !reference.chars().all(plain) {
-        return Err(Unavailable::Failed(format!("{reference:?} is not the name of a commit")));
+    if named.is_empty() || named.starts_with('-') || !named.chars().all(plain) {
+        return Err(Unavailable::Failed(format!("{named:?} is not the name of a commit")));
     }
     let settings = settings(root)?;
+    let reference = commits(root, &settings, named)?;
+    let reference = reference.as_str();
     let run = |more: &[&str], limit: u64| {
         let mut command = git(root, &settings);
         command.args(DIFF).args(more).args([reference, "--", "."]);
@@ -67,7 +74,30 @@ pub(super) fn diff(root: &Path, reference: &str) -> Result<SourceText, Unavailab
         .collect();
     let (text, is_cut) = run(&["--relative"], MOST_BYTES)?;
     let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(SourceText { name: format!("diff {reference}"), real_paths, text, is_cut })
+    Ok(SourceText { name: format!("diff {named}"), real_paths, text, is_cut })
+}
+
+/// The reference with the ids of commits for its names. Trees and blobs are refused: in a diff of a folder's tree the
+/// paths lack the folder's name, so protected paths would not be known again.
+fn commits(root: &Path, settings: &[(String, String)], reference: &str) -> Result<String, Unavailable> {
+    let commit = |name: &str| {
+        let name = if name.is_empty() { "HEAD" } else { name };
+        if EMPTY_TREES.contains(&name) {
+            return Ok(name.to_owned());
+        }
+        let mut command = git(root, settings);
+        command.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
+        let unknown = || Unavailable::Failed(format!("{name:?} is not the name of a commit"));
+        let (id, _) = output(&mut command, 256).map_err(|_| unknown())?;
+        let id = String::from_utf8_lossy(&id).trim().to_owned();
+        if id.is_empty() { Err(unknown()) } else { Ok(id) }
+    };
+    for between in ["...", ".."] {
+        if let Some((from, to)) = reference.split_once(between) {
+            return Ok(format!("{}{between}{}", commit(from)?, commit(to)?));
+        }
+    }
+    commit(reference)
 }
 
 /// Settings that keep git from starting programs that the repository chose. A file's attributes name a filter, and

@@ -53,6 +53,7 @@ fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), Stop> {
 
 /// The file that is replaced when a path is written to.
 fn target(path: &Path) -> Result<PathBuf, Stop> {
+    stays_in_its_project(path)?;
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(path.to_path_buf()) };
     if !metadata.file_type().is_symlink() {
         return must_be_plain(path, &metadata).map(|()| path.to_path_buf());
@@ -69,6 +70,25 @@ fn target(path: &Path) -> Result<PathBuf, Stop> {
         return Err(refuse(&format!("out of {}", home.display())));
     }
     Ok(target)
+}
+
+/// Refuses a path that lies in a project by its names and out of it by its links.
+fn stays_in_its_project(path: &Path) -> Result<(), Stop> {
+    let Ok(written) = std::path::absolute(path) else { return Ok(()) };
+    let above = written.ancestors().skip(1);
+    // A folder that is to be made is where the nearest one above it is.
+    let Some(real) = above.clone().find_map(|folder| folder.canonicalize().ok()) else { return Ok(()) };
+    // `..` after a link leads elsewhere than its names say; such a path is nobody's promise.
+    if written.components().any(|part| part == std::path::Component::ParentDir) {
+        return Ok(());
+    }
+    for folder in above.filter(|folder| folder.join(project::FILE).is_file()) {
+        if folder.canonicalize().is_ok_and(|folder| !real.starts_with(folder)) {
+            let stop = Stop::refused(format!("a link leads from {} out of its project", path.display()));
+            return Err(stop.help(format!("name the file itself: it lies in {}", real.display())));
+        }
+    }
+    Ok(())
 }
 
 /// The folder that a link must not lead out of: the project that it lies in, or else its own folder.

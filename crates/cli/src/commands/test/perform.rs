@@ -114,6 +114,10 @@ fn build(
 ) -> Result<Result<(stave_runtime::Services, World), String>, Stop> {
     let folder = tested.file.parent().map_or_else(PathBuf::new, PathBuf::from);
     let recording = test.recording.as_ref().map(|path| folder.join(path.as_str()));
+    // Nobody is asked for replies that could not be kept.
+    if let Some(path) = recording.as_deref().filter(|_| record) {
+        files::check_named_recording(path, [&tested.project.root, &folder])?;
+    }
     let models = if record && recording.is_some() { Models::Record } else { Models::Live };
     let storage = Storage {
         journal: Arc::clone(log) as Arc<dyn stave_runtime::journal::Journal>,
@@ -149,7 +153,7 @@ fn build(
         services.model_hosts = ModelHosts::everywhere();
         let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
         own_hosts = entries.len();
-        if let Some(path) = recording.as_deref().map(beside).filter(|path| path.is_file()) {
+        if let Some(path) = recording.as_deref().map(files::hosts_recording).filter(|path| path.is_file()) {
             let text = files::read_text(&path)?;
             match stave_canon::parse(&text).map(list) {
                 Ok(Some(recorded)) => entries.extend(recorded),
@@ -186,11 +190,6 @@ fn recorded(test: &FlowTest, recording: Option<&std::path::Path>) -> Result<Vec<
     Ok(read.map_err(|error| format!("{}: {error}", path.display()))?.exchanges)
 }
 
-/// The file with the recorded replies of hosts, beside that of the models.
-fn beside(recording: &std::path::Path) -> PathBuf {
-    recording.with_extension("http.json")
-}
-
 fn list(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(items) => Some(items),
@@ -211,7 +210,7 @@ impl World {
                     }
                     if !heard.is_empty() {
                         let text = stave_canon::pretty_insertion_utf8(&Value::Array(heard.clone()));
-                        files::write_private(&beside(path), &text)?;
+                        files::write_private(&files::hosts_recording(path), &text)?;
                     }
                 }
                 let _ = turns;
