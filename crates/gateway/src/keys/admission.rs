@@ -76,7 +76,9 @@ impl RefusalKind {
             RefusalKind::MonthBudget => {
                 "this request may cost more than is left of this key's budget for the month; a smaller `max_tokens` sets less aside"
             }
-            RefusalKind::Unpriced => "this key has a budget, and the price of this model is not known",
+            RefusalKind::Unpriced => {
+                "this key has a budget, and the price of this model or service tier is not known"
+            }
             RefusalKind::Unwritten => "what the request may cost can not be written down",
         }
     }

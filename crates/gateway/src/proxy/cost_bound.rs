@@ -2,11 +2,13 @@
 //!
 //! Invariant: every member that lets a provider write more counts, whatever the case of its name: a budget is held by
 //! what is set aside, so a member that is not understood must not make a request look cheaper than it is. A limit that
-//! is no whole number is refused, because servers differ in what they make of it.
+//! is no whole number is refused, because servers differ in what they make of it. Only the data of an image that is
+//! a part of a message is left out of the count; every other byte counts as text, whatever a `type` beside it says.
 
 use std::ops::Range;
 
 use stave_llm::prices::{Cost, server_tool_price};
+use stave_llm::tokens::longest_output;
 use stave_lower::{BodyValue, RequestBody};
 
 use super::interface::Fault;
@@ -50,6 +52,13 @@ const CONTENT: [&str; 13] = [
 const CHOICES: [&str; 7] =
     ["n", "bestof", "candidatecount", "numreturnsequences", "numcompletions", "numgenerations", "numsamples"];
 
+/// Members that choose another price than the table's, by names without case and underscores, with the values that do not.
+const TIERS: [(&str, &[&str]); 3] = [
+    ("servicetier", &["auto", "default", "standard", "standard_only", "flex"]),
+    ("speed", &["standard"]),
+    ("inferencegeo", &["global"]),
+];
+
 /// What a request may come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CostBound {
@@ -62,6 +71,8 @@ pub(crate) struct CostBound {
     /// How many answers are asked for.
     pub(crate) choices: u64,
     pub(crate) tools: ServerTools,
+    /// Whether the request asks for a service tier whose price the table does not have.
+    pub(crate) is_unpriced: bool,
 }
 
 /// Tools that the provider runs itself.
@@ -96,7 +107,7 @@ impl CostBound {
             most += most_tokens(kept);
             at = skipped.end;
         }
-        let likely_images = (media.skipped.len() as u64).saturating_mul(IMAGE_TOKENS / 4);
+        let likely_images = media.images.saturating_mul(IMAGE_TOKENS / 4);
         Ok(CostBound {
             likely_input: (bytes / 4 + 1).saturating_add(likely_images),
             input: most
@@ -105,6 +116,7 @@ impl CostBound {
             output: limits.tokens.map(|tokens| tokens.saturating_add(predicted).saturating_mul(choices)),
             choices,
             tools,
+            is_unpriced: limits.is_unpriced,
         })
     }
 
@@ -119,29 +131,12 @@ impl CostBound {
     }
 }
 
-/// What a model writes at most, by its family. One that nobody knows is taken for a large one.
-fn longest_output(model: &str) -> u64 {
-    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-    let known = [
-        ("gpt-4o", 16_384),
-        ("gpt-4.1", 32_768),
-        ("gpt-4", 8_192),
-        ("gpt-3.5", 4_096),
-        ("claude-3-5", 8_192),
-        ("claude-3-7", 128_000),
-        ("claude-3", 4_096),
-        ("claude-opus-4-1", 32_000),
-        ("claude-haiku-4", 64_000),
-        ("claude-sonnet-4", 64_000),
-    ];
-    known.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(128_000, |(_, tokens)| *tokens)
-}
-
 #[derive(Debug, Default)]
 struct Limits {
     /// The largest that is named.
     tokens: Option<u64>,
     choices: u64,
+    is_unpriced: bool,
 }
 
 impl Limits {
@@ -152,15 +147,26 @@ impl Limits {
             if depth == 0 && CONTENT.iter().any(|content| name.eq_ignore_ascii_case(content)) {
                 continue;
             }
-            if value.is_object() && depth < 4 {
-                self.read(value, depth + 1)?;
-            } else if CHOICES.contains(&plain.as_str()) {
+            if CHOICES.contains(&plain.as_str()) {
                 self.choices = self.choices.max(whole_number(&name, value)?.unwrap_or_default());
             } else if is_token_limit(&plain) {
                 self.tokens = self.tokens.max(whole_number(&name, value)?);
+            } else if let Some((_, usual)) = TIERS.iter().find(|(tier, _)| *tier == plain) {
+                let is_usual = value.text().is_some_and(|tier| usual.contains(&&*tier));
+                self.is_unpriced |= !is_usual && !value.is_null();
+            } else {
+                self.read_inside(value, depth)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads the limits of an object, or of objects in a list. The parser bounds how deep a body is.
+    fn read_inside(&mut self, value: BodyValue<'_, '_>, depth: usize) -> Result<(), Fault> {
+        for item in value.items() {
+            self.read_inside(item, depth + 1)?;
+        }
+        self.read(value, depth + 1)
     }
 }
 
@@ -183,7 +189,8 @@ fn whole_number(name: &str, value: BodyValue<'_, '_>) -> Result<Option<u64>, Fau
 /// What stands in a request as something else than text.
 #[derive(Debug, Default)]
 struct Media {
-    /// Where images stand, in order.
+    images: u64,
+    /// Where data of images stands, in order.
     skipped: Vec<Range<usize>>,
     tokens: u64,
 }
@@ -191,12 +198,6 @@ struct Media {
 impl Media {
     fn read(root: BodyValue<'_, '_>) -> Media {
         let mut media = Media::default();
-        let small_tokens = root.get("model").and_then(BodyValue::text);
-        let per_image = if small_tokens.is_some_and(|model| model.contains("gpt-4o-mini")) {
-            IMAGE_TOKENS_OF_GPT_4O_MINI
-        } else {
-            IMAGE_TOKENS
-        };
         for kept in ["previous_response_id", "conversation"] {
             if root.get(kept).is_some_and(|value| !value.is_null()) {
                 media.tokens = media.tokens.saturating_add(KEPT_CONVERSATION_TOKENS);
@@ -205,29 +206,73 @@ impl Media {
         if root.at(&["prompt", "id"]).is_some() {
             media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
         }
+        media.read_named(root);
+        media.read_images(root);
+        let small_tokens = root.get("model").and_then(BodyValue::text);
+        let per_image = if small_tokens.is_some_and(|model| model.contains("gpt-4o-mini")) {
+            IMAGE_TOKENS_OF_GPT_4O_MINI
+        } else {
+            IMAGE_TOKENS
+        };
+        media.tokens = media.tokens.saturating_add(media.images.saturating_mul(per_image));
+        media.skipped.sort_by_key(|range| range.start);
+        media
+    }
+
+    /// Adds what is named instead of sent, wherever it stands: that makes a request dearer and never cheaper.
+    fn read_named(&mut self, root: BodyValue<'_, '_>) {
         let mut open = vec![root];
         while let Some(value) = open.pop() {
             let kind = if value.is_object() { value.get("type").and_then(BodyValue::text) } else { None };
-            match kind.as_deref() {
-                Some("image" | "image_url" | "input_image") => {
-                    media.tokens = media.tokens.saturating_add(per_image);
-                    media.skipped.push(value.range());
-                    continue;
-                }
-                Some("item_reference" | "container_upload") => {
-                    media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
-                }
-                Some("document" | "file" | "input_file") if names_a_document(value) => {
-                    media.tokens = media.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
-                }
-                _ => {}
+            let is_named = match kind.as_deref() {
+                Some("item_reference" | "container_upload") => true,
+                Some("document" | "file" | "input_file") => names_a_document(value),
+                _ => false,
+            };
+            if is_named {
+                self.tokens = self.tokens.saturating_add(NAMED_DOCUMENT_TOKENS);
             }
             open.extend(value.members().map(|(_, member)| member));
             open.extend(value.items());
         }
-        media.skipped.sort_by_key(|range| range.start);
-        media
     }
+
+    /// Finds images where the interfaces have them: among the parts of a message, of a tool's result and of a
+    /// document, and among the items of `input`.
+    fn read_images(&mut self, root: BodyValue<'_, '_>) {
+        let mut parts: Vec<BodyValue<'_, '_>> =
+            root.get("input").into_iter().flat_map(BodyValue::items).collect();
+        for message in root.get("messages").into_iter().flat_map(BodyValue::items) {
+            let batch = message.items().chain(std::iter::once(message));
+            parts.extend(batch.filter_map(|message| message.get("content")).flat_map(BodyValue::items));
+        }
+        while let Some(part) = parts.pop() {
+            let inside = [part.get("content"), part.get("output"), part.at(&["source", "content"])];
+            parts.extend(inside.iter().flatten().flat_map(|list| list.items()));
+            parts.extend(part.get("output").filter(|output| output.is_object()));
+            let kind = part.get("type").and_then(BodyValue::text);
+            if matches!(kind.as_deref(), Some("image" | "image_url" | "input_image" | "computer_screenshot"))
+            {
+                self.images = self.images.saturating_add(1);
+                let places: [&[&str]; 3] = [&["source", "data"], &["image_url"], &["image_url", "url"]];
+                let data =
+                    places.iter().filter_map(|place| part.at(place)).filter(|data| is_image_data(*data));
+                self.skipped.extend(data.map(BodyValue::range));
+            }
+        }
+    }
+}
+
+/// Whether a value is the data of an image in base64, alone or in a `data:` address. An address elsewhere is short, and
+/// counts as text.
+fn is_image_data(value: BodyValue<'_, '_>) -> bool {
+    let Some(text) = value.text() else { return false };
+    let data = match text.split_once(";base64,") {
+        Some((kind, data)) if kind.len() <= 64 && kind.starts_with("data:image/") => data,
+        Some(_) => return false,
+        None => &text,
+    };
+    data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte))
 }
 
 /// Whether a document is named by an id or an address instead of being sent.
@@ -301,6 +346,8 @@ mod tests {
             (r#""max_tokens":16,"N":7,"best_of":100"#, Some(1600)),
             (r#""max_tokens":16,"extra_body":{"n":4}"#, Some(64)),
             (r#""max_tokens":18446744073709551615,"n":3"#, Some(u64::MAX)),
+            (r#""max_tokens":5,"extra":[[{"max_tokens":900}]]"#, Some(900)),
+            (r#""max_tokens":5,"a":{"b":{"c":{"d":{"e":{"f":{"max_tokens":900}}}}}}"#, Some(900)),
             (r#""max_tokens":null"#, None),
             (r#""metadata":{"max_tokens":"no limit"}"#, None),
         ] {
@@ -324,12 +371,31 @@ mod tests {
             r#""max_completion_tokens":-1"#,
             r#""n":"100""#,
             r#""n":[100]"#,
+            r#""n":{"x":1}"#,
+            r#""max_tokens":{"a":1}"#,
+            r#""max_tokens":[5]"#,
+            r#""extra":[[{"max_tokens":"5"}]]"#,
             r#""max_tokens":99999999999999999999999"#,
             r#""tools":[{"type":"web_search","max_uses":"many"}]"#,
         ] {
             let text = format!("{{{members}}}");
             let read = CostBound::read(&RequestBody::read(&text).unwrap(), &text);
             assert!(read.is_err(), "{members}");
+        }
+    }
+
+    #[test]
+    fn a_tier_without_a_price_is_seen() {
+        for (members, is_unpriced) in [
+            (r#""service_tier":"auto""#, false),
+            (r#""service_tier":null,"speed":"standard""#, false),
+            (r#""service_tier":"priority""#, true),
+            (r#""serviceTier":{"a":1}"#, true),
+            (r#""extra_body":{"Service_Tier":"scale"}"#, true),
+            (r#""speed":"fast""#, true),
+            (r#""metadata":{"speed":"fast"}"#, false),
+        ] {
+            assert_eq!(bound(&format!("{{{members}}}")).is_unpriced, is_unpriced, "{members}");
         }
     }
 
@@ -350,6 +416,39 @@ mod tests {
             r#"{"messages":[{"content":[{"type":"document","source":{"type":"url","url":"https://a"}}]}]}"#,
         ] {
             assert!(bound(named).input >= NAMED_DOCUMENT_TOKENS, "{named}");
+        }
+    }
+
+    #[test]
+    fn only_the_data_of_an_image_part_is_not_counted_as_text() {
+        let (words, data) = ("word ".repeat(20_000), "QUJD".repeat(20_000));
+        for text in [
+            format!(r#"{{"type":"image","messages":[{{"role":"user","content":"{words}"}}]}}"#),
+            format!(r#"{{"messages":[{{"role":"user","type":"image","content":"{words}"}}]}}"#),
+            format!(r#"{{"messages":[{{"content":[{{"type":"image","text":"{words}"}}]}}]}}"#),
+            format!(r#"{{"messages":[{{"content":[{{"type":"image","source":{{"data":"{words}"}}}}]}}]}}"#),
+            format!(r#"{{"messages":[{{"content":[{{"type":"text","source":{{"data":"{data}"}}}}]}}]}}"#),
+            format!(r#"{{"tools":[{{"type":"image","source":{{"data":"{data}"}}}}]}}"#),
+            format!(r#"{{"system":[{{"type":"image","image_url":"{data}"}}]}}"#),
+            format!(r#"{{"input":{{"type":"input_image","image_url":"{data}"}}}}"#),
+        ] {
+            assert!(bound(&text).input >= 20_000, "{}", &text[..60]);
+        }
+        for text in [
+            format!(
+                r#"{{"messages":[{{"content":[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{data}"}}}}]}}]}}"#
+            ),
+            format!(
+                r#"{{"input":[{{"role":"user","content":[{{"type":"input_image","image_url":"data:image/png;base64,{data}"}}]}}]}}"#
+            ),
+            format!(
+                r#"{{"messages":[{{"content":[{{"type":"tool_result","content":[{{"type":"image","source":{{"type":"base64","data":"{data}"}}}}]}}]}}]}}"#
+            ),
+            format!(
+                r#"{{"input":[{{"type":"computer_call_output","output":{{"type":"computer_screenshot","image_url":"data:image/png;base64,{data}"}}}}]}}"#
+            ),
+        ] {
+            assert!((IMAGE_TOKENS..IMAGE_TOKENS + 150).contains(&bound(&text).input), "{}", &text[..60]);
         }
     }
 

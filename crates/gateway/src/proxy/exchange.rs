@@ -407,7 +407,7 @@ fn draw(core: &Core, received: &Received) -> u64 {
 }
 
 /// The most that the request may come to with any of those that may be asked; counting answers nothing. A model
-/// without a price could cost anything.
+/// or a service tier without a price could cost anything.
 fn estimate(setup: &Setup, endpoint: Endpoint, bound: &CostBound, candidates: &Candidates) -> Estimate {
     let counts_only = endpoint == Endpoint::CountTokens;
     let costs = candidates.list.iter().map(|candidate| {
@@ -423,7 +423,9 @@ fn estimate(setup: &Setup, endpoint: Endpoint, bound: &CostBound, candidates: &C
     let output = if counts_only { 0 } else { bound.usual_output() };
     Estimate {
         tokens: bound.likely_input.saturating_add(output),
-        money: dearest.map(|cost| if counts_only { Cost::default() } else { cost + tools }),
+        money: dearest
+            .filter(|_| !bound.is_unpriced || counts_only)
+            .map(|cost| if counts_only { Cost::default() } else { cost + tools }),
     }
 }
 
