@@ -183,5 +183,5 @@ async fn a_request_with_two_equal_keys_is_refused() {
     let run = ["run", "flow.yaml", "--input", "-", "--json"];
     let request = r#"{"note": "a", "session_id": "s", "note": "b"}"#;
     let refused = stave(&folder, run).input(request).finish().await.exits(2);
-    assert!(refused.stderr.contains("duplicate key"), "{}", refused.stderr);
+    assert!(refused.stdout.contains("duplicate key"), "{refused}");
 }
