@@ -1,5 +1,6 @@
 // The gateway's page, with what a real gateway recorded of requests to an upstream on this machine.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -29,6 +30,8 @@ edges:
 let server: Server;
 let browser: Browser;
 let upstream: Host;
+/** A project beside the other: the file of a project inside of it would not count. */
+let second: string;
 
 /** Counts tokens roughly, and reports those before the last message as read from its cache from the second turn on. */
 function answer(path: string, body: string) {
@@ -109,13 +112,13 @@ beforeAll(async () => {
       ];
       project.write("stave.toml", `${project.read("stave.toml")}\n${settings.join("\n")}\n`);
       await record(project.folder, converse);
-      const second = join(project.folder, "second");
-      mkdirSync(join(second, "flows"), { recursive: true });
-      project.write("second/stave.toml", ["[project]", 'repo = "second"', ...settings].join("\n"));
-      project.write("second/flows/second.yaml", SECOND_FLOW);
+      second = mkdtempSync(join(tmpdir(), "stave-second-"));
+      mkdirSync(join(second, "flows"));
+      writeFileSync(join(second, "stave.toml"), ["[project]", 'repo = "second"', ...settings].join("\n"));
+      writeFileSync(join(second, "flows", "second.yaml"), SECOND_FLOW);
       await record(second, (gateway) => ask(gateway, "only", [{ role: "user", content: "hello" }]));
     },
-    flags: () => ["flows", "second/flows"],
+    flags: () => ["flows", join(second, "flows")],
   });
   browser = await launch();
 });
@@ -124,6 +127,7 @@ afterAll(async () => {
   await browser.close();
   await server.stop();
   await upstream.stop();
+  rmSync(second, { recursive: true, force: true });
 });
 
 describe("what a gateway recorded", () => {
