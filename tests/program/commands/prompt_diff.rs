@@ -94,9 +94,13 @@ async fn a_diff_between_trees_is_not_shown() {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     let (tree, blob) = (id("HEAD:.ssh"), id("HEAD:.ssh/notes"));
-    for reference in
-        [format!("{EMPTY_TREE}..{tree}"), tree.clone(), blob, format!("HEAD..{tree}"), "HEAD^{tree}".to_owned()]
-    {
+    for reference in [
+        format!("{EMPTY_TREE}..{tree}"),
+        tree.clone(),
+        blob,
+        format!("HEAD..{tree}"),
+        "HEAD^{tree}".to_owned(),
+    ] {
         let refs = format!(r#"["diff:{reference}"]"#);
         folder.write("prompt.json", document(&[("context_refs", refs.as_str())]));
         let finished = stave(&folder, ["prompt", "compile", "prompt.json", "--text"]).finish().await;

@@ -121,7 +121,8 @@ async fn a_flow_s_recording_replaces_nothing_but_recordings_of_its_project() {
         "link/new.yaml",
         "recordings/asks.yaml",
     ] {
-        let tests = format!("tests:\n  - {{name: asks, request: {{q: hm}}, recording: {name}, expect: {{}}}}\n");
+        let tests =
+            format!("tests:\n  - {{name: asks, request: {{q: hm}}, recording: {name}, expect: {{}}}}\n");
         outer.write("project/flow.yaml", asker(server.port) + &tests);
         let flow = outer.read("project/flow.yaml");
         let finished = stave(&outer, ["test", "project/flow.yaml", "--record"]).finish().await;
