@@ -223,7 +223,7 @@ impl Spending {
         Ok(Some(Reserved { spending: self, held, output, cost }))
     }
 
-    /// The longest answer of a call that fits beside what is spent. A model without a price can not be kept to a
+    /// The longest answer of a call that fits beside what is spent. A model without a price cannot be kept to a
     /// budget of money.
     fn room(&self, spent: Spent, planned: Planned<'_>, now: Duration) -> Result<u64, Failure> {
         let wall = self.before.saturating_add(now.saturating_sub(self.started));

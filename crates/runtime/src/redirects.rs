@@ -29,7 +29,7 @@ pub(crate) async fn send(
     secrets: &SecretSearch,
 ) -> Result<Response, Failure> {
     for _ in 0..=MOST {
-        // A body that can not be sent again is sent once; those of flows are texts, which can.
+        // A body that cannot be sent again is sent once; those of flows are texts, which can.
         let again = request.try_clone();
         let response = http.client().execute(request).await.map_err(|error| transport_failure(&error))?;
         let Some(again) = again else { return Ok(response) };

@@ -34,7 +34,7 @@ impl<'r> From<&'r str> for RunIdentity<'r> {
     }
 }
 
-/// A text that can not name a run.
+/// A text that cannot name a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadIdentity {
     #[error("an idempotency key has 1 to {KEY_LENGTH} printable ASCII characters and no spaces")]

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use crate::interpolation::{self, Placeholder, Segment};
 
-/// Why an address can not be made. No message quotes a value, which may be a secret.
+/// Why an address cannot be made. No message quotes a value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AddressError(pub String);
@@ -278,7 +278,7 @@ fn encode(value: &str, into: &mut String) {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             into.push(char::from(byte));
         } else {
-            // Writing to a text can not fail.
+            // Writing to a text cannot fail.
             let _ = write!(into, "%{byte:02X}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A signature stands in a file of its own beside the artefact. What is signed is a claim (the kind of
 //! artefact, its tenant, repository and run, and the SHA-256 of its bytes) and its terms (version counter,
-//! issue time, expiry). So a signature can not be moved to another artefact, another tenant or another kind,
+//! issue time, expiry). So a signature cannot be moved to another artefact, another tenant or another kind,
 //! and its terms cannot be changed. [`verify`] in `sign/trust.rs` decides whether a signature is accepted.
 //!
 //! Invariants: every member of a signature's file but the signature itself is signed, and a file with other

@@ -1,5 +1,5 @@
 //! Secrets, variables and hosts that the project lists. The run refuses the rest, so a flow that names it is not wrong but
-//! can not work here: findings are warnings.
+//! cannot work here: findings are warnings.
 
 use std::collections::BTreeSet;
 

@@ -86,7 +86,7 @@ fn faults(schema: &Tree, what: &str) -> Vec<Diagnostic> {
     if !invalid.is_empty() {
         return invalid;
     }
-    // What the meta schema can not say: a pattern that is no regular expression, a reference to nothing, and what
+    // What the meta schema cannot say: a pattern that is no regular expression, a reference to nothing, and what
     // validation would cost.
     let fault = SchemaValidator::of_draft(&own, draft).err();
     fault.map(|fault| unusable(schema, what, &fault)).into_iter().collect()

@@ -48,7 +48,7 @@ impl Mark {
         }
     }
 
-    /// Writes the count after a commit. A file that can not be written stays behind, which is no harm.
+    /// Writes the count after a commit. A file that cannot be written stays behind, which is no harm.
     pub(super) fn write(&mut self, count: i64) {
         if self.file.is_none() {
             let mut options = OpenOptions::new();

@@ -80,7 +80,7 @@ impl Database {
     }
 
     /// Opens a file that nobody writes, on a disk that may be read-only. Its log must be empty: SQLite does not read
-    /// it here. A file of an older version is refused, since its tables can not be brought up to date.
+    /// it here. A file of an older version is refused, since its tables cannot be brought up to date.
     pub fn open_immutable(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
         let mark = Mark::of(path);
         let marked = mark.read();

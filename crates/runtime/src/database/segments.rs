@@ -252,7 +252,7 @@ fn use_once(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A record that can not be put together.
+/// A record that cannot be put together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfoldable {
     #[error(transparent)]

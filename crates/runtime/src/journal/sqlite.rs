@@ -51,7 +51,7 @@ impl SqliteJournal {
         SqliteJournal { record_bytes, ..self }
     }
 
-    /// Why a run can not begin that this process drives already. That run may be about to be written down.
+    /// Why a run cannot begin that this process drives already. That run may be about to be written down.
     async fn driven(&self, run: &NewRun) -> JournalError {
         for _ in 0..BEGIN_LOOKS {
             let new = run.clone();
@@ -418,7 +418,7 @@ impl Journal for SqliteJournal {
     }
 }
 
-/// Why a run can not begin whose id is taken: whether the run there was started by the same request.
+/// Why a run cannot begin whose id is taken: whether the run there was started by the same request.
 ///
 /// `None` when there is no such run.
 fn taken(connection: &Connection, run: &NewRun) -> Result<Option<JournalError>, JournalError> {
