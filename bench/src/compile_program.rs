@@ -94,7 +94,7 @@ impl Contestant for CompileProgram {
 
 impl Drop for CompileProgram {
     fn drop(&mut self) {
-        // What can not be removed is left to the system, which empties its temporary folder.
+        // What cannot be removed is left to the system, which empties its temporary folder.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// A clock that can not be read stands still, and its row shows no time.
+/// A clock that cannot be read stands still, and its row shows no time.
 fn read(clock: ClockId) -> Duration {
     clock.now().map_or(Duration::ZERO, Duration::from)
 }

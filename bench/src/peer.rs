@@ -56,7 +56,7 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| {
-                Error::Missing(format!("{} can not be started: {error}", machine.python.display()))
+                Error::Missing(format!("{} cannot be started: {error}", machine.python.display()))
             })?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(requests), Some(replies)) => {

@@ -28,7 +28,7 @@ pub(crate) struct Traces {
 /// Writes the files and gives their number.
 pub(crate) fn write(arguments: &Traces) -> Result<usize, String> {
     let chosen = chosen(&arguments.kinds)?;
-    let fault = |path: &Path, error: io::Error| format!("{} can not be written: {error}", path.display());
+    let fault = |path: &Path, error: io::Error| format!("{} cannot be written: {error}", path.display());
     fs::create_dir_all(&arguments.out).map_err(|error| fault(&arguments.out, error))?;
     let mut count = 0;
     for kind in chosen {

@@ -16,7 +16,7 @@ const SMALL: usize = 256;
 #[expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    reason = "a build script reads and writes files, and stops when it can not"
+    reason = "a build script reads and writes files, and stops when it cannot"
 )]
 fn main() {
     let home = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the crate's folder"));

@@ -39,7 +39,7 @@ fn lowered(yaml: &str) -> Result<String, String> {
     if let Some(error) = parsed.diagnostics.iter().find(|found| Diagnostic::is_error(found)) {
         return Err(format!("the flow is not valid: {}", error.message));
     }
-    let flow = parsed.flow.ok_or("the flow can not be read")?;
+    let flow = parsed.flow.ok_or("the flow cannot be read")?;
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
         policy: stave_canon::Object::new(),

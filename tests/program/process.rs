@@ -91,7 +91,7 @@ impl Watched {
     fn signal(&self, signal: &str) {
         let id = self.child.id().expect("the process goes on").to_string();
         let asked = std::process::Command::new("kill").args([signal, &id]).status();
-        assert!(asked.is_ok_and(|status| status.success()), "process {id} can not be signalled");
+        assert!(asked.is_ok_and(|status| status.success()), "process {id} cannot be signalled");
     }
 
     /// Waits until the process has ended by itself.
@@ -224,7 +224,7 @@ impl Stave {
         let output = tokio::time::timeout(LONGEST, child.wait_with_output())
             .await
             .map_err(|_| format!("no end within {} s", LONGEST.as_secs()))?
-            .map_err(|error| format!("stave can not be waited for: {error}"))?;
+            .map_err(|error| format!("stave cannot be waited for: {error}"))?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Finished {
             code: output.status.code().unwrap_or(-1),

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::folder::repository;
 
 /// A Python that can import `module`, in an environment of its own below `target`; `None` where there is no
-/// Python or the package can not be fetched.
+/// Python or the package cannot be fetched.
 pub(crate) async fn python_with(package: &str, module: &str) -> Option<PathBuf> {
     let environment = repository().join(format!("target/{module}-venv"));
     let python = environment.join("bin/python");

@@ -6,7 +6,7 @@
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
-    reason = "these tests read the repository, and stop where it can not be read"
+    reason = "these tests read the repository, and stop where it cannot be read"
 )]
 
 mod banned_calls;

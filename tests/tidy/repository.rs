@@ -29,7 +29,7 @@ impl File {
         match std::fs::read(&self.absolute) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => panic!("{} can not be read: {error}", self.path),
+            Err(error) => panic!("{} cannot be read: {error}", self.path),
         }
     }
 }

@@ -209,7 +209,7 @@ fn compiling(
     ours(name, answer, compile)
 }
 
-/// What compiling with files can not take less than.
+/// What compiling with files cannot take less than.
 fn reading(name: &'static str, folder: &Result<PathBuf, Error>) -> Entrant {
     let folder = match folder {
         Ok(folder) => folder.clone(),

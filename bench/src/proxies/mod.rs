@@ -230,7 +230,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What can not be removed is left to the system, which empties its temporary folder.
+        // What cannot be removed is left to the system, which empties its temporary folder.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -9,7 +9,7 @@ pub(crate) fn document(nodes: usize) -> String {
     for index in 0..nodes {
         let separator = if index == 0 { "" } else { "," };
         let depends_on = if index % 100 == 0 { String::new() } else { format!("\"irn_{:012}\"", index - 1) };
-        // Writing to a string can not fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "{separator}\n    {{\"contract\": {{\"contract_category\": \"runtime\", \"contract_id\": \"opc_rt_{index:024}\", \

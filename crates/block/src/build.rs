@@ -50,7 +50,7 @@ pub struct Wire<'w> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BuildError {
-    #[error("a prompt can not have {0} blocks")]
+    #[error("a prompt cannot have {0} blocks")]
     TooManyBlocks(usize),
     #[error("the id port gave {0:?}, which is not a UUID")]
     BadId(String),

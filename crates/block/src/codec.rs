@@ -244,7 +244,7 @@ impl Reader {
         count
     }
 
-    /// The items of an array that may be absent. An item that can not be read leaves a fault.
+    /// The items of an array that may be absent. An item that cannot be read leaves a fault.
     fn items<T>(
         &mut self,
         at: &Pointer,

@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use crate::{Number, Object, Value};
 
-/// A number that the other representation can not hold exactly.
+/// A number that the other representation cannot hold exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the number {0} can not be represented exactly")]
+#[error("the number {0} cannot be represented exactly")]
 pub struct LossyNumber(pub String);
 
 impl From<serde_json::Value> for Value {

@@ -68,10 +68,10 @@ impl Layout {
     pub const MESSAGE: Layout = Layout { order: Order::Insertion, ..Layout::COMPACT_UTF8 };
 }
 
-/// A number that RFC 8785 can not tell from another one.
+/// A number that RFC 8785 cannot tell from another one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InexactNumber {
-    #[error("the integer {0} is beyond 2^53, where RFC 8785 can not tell neighbours apart")]
+    #[error("the integer {0} is beyond 2^53, where RFC 8785 cannot tell neighbours apart")]
     Integer(String),
     #[error("{0} has no RFC 8785 form")]
     NotFinite(String),

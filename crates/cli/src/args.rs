@@ -102,7 +102,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether the command's answer is one JSON object, also when it can not do its work.
+    /// Whether the command's answer is one JSON object, also when it cannot do its work.
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Command::Check(check) => check.json || check.format == Format::Json,
@@ -161,7 +161,7 @@ pub(crate) struct Run {
     /// Where runs and session state live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Keep nothing of the run, so that it can not be resumed
+    /// Keep nothing of the run, so that it cannot be resumed
     #[arg(long)]
     pub(crate) ephemeral: bool,
     /// The id of the run: the same request again shows that run, another request is refused

@@ -25,7 +25,7 @@ impl Changes {
     /// into them.
     pub(crate) fn watch(paths: &[PathBuf]) -> Result<Changes, Stop> {
         let (sender, events) = channel();
-        let fail = |error: notify::Error| Stop::internal(format!("files can not be watched: {error}"));
+        let fail = |error: notify::Error| Stop::internal(format!("files cannot be watched: {error}"));
         let mut watcher = notify::recommended_watcher(sender).map_err(fail)?;
         let mut folders: HashSet<(PathBuf, RecursiveMode)> = HashSet::new();
         for path in paths {

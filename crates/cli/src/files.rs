@@ -79,7 +79,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
     for path in paths {
         let metadata = std::fs::metadata(path)
-            .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
+            .map_err(|error| Stop::invalid(format!("{} cannot be read: {error}", path.display())))?;
         if metadata.is_dir() {
             let before = files.len();
             let found = below(path)?;
@@ -112,8 +112,7 @@ pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), Stop> {
-    let fail =
-        |error: std::io::Error| Stop::invalid(format!("{} can not be read: {error}", folder.display()));
+    let fail = |error: std::io::Error| Stop::invalid(format!("{} cannot be read: {error}", folder.display()));
     if depth > DEEPEST {
         return Err(Stop::invalid(format!("{} lies more than {DEEPEST} folders deep", folder.display())));
     }

@@ -144,7 +144,7 @@ pub(crate) fn transport(
     let redactor = || Redactor::new(secrets.iter().map(|(_, secret)| secret.clone()));
     let client = || {
         Client::new(&ClientOptions::default(), Arc::clone(clock))
-            .map_err(|error| Stop::internal(format!("the model client can not be made: {error}")))
+            .map_err(|error| Stop::internal(format!("the model client cannot be made: {error}")))
     };
     match models {
         Models::Live => Ok((Arc::new(client()?), None)),
@@ -166,7 +166,7 @@ pub(crate) fn transport(
 /// This program again, as a Python worker.
 pub(crate) fn worker() -> Result<WorkerCommand, Stop> {
     let program = std::env::current_exe()
-        .map_err(|error| Stop::internal(format!("this program can not find itself: {error}")))?;
+        .map_err(|error| Stop::internal(format!("this program cannot find itself: {error}")))?;
     Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn prices(project: &Project) -> Result<Prices, Stop> {
     if let Some(text) = &project.settings.prices {
         prices = prices
             .with_overrides(text)
-            .map_err(|error| Stop::invalid(format!("the prices in stave.toml can not be used: {error}")))?;
+            .map_err(|error| Stop::invalid(format!("the prices in stave.toml cannot be used: {error}")))?;
     }
     Ok(prices)
 }

@@ -107,13 +107,13 @@ pub(crate) fn journal(project: &Project, database: &Arc<Database>) -> SqliteJour
 /// Opens the database in a folder, which is made when it is not there.
 pub(crate) fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
     files::create_private_folder(folder).map_err(|error| {
-        Stop::internal(format!("{} can not be made: {error}", folder.display()))
+        Stop::internal(format!("{} cannot be made: {error}", folder.display()))
             .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
     })?;
     let path = folder.join(DATABASE);
     files::prepare_database(&path)?;
     let database = Database::open(&path, &RandomIds.uuid())
-        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))?;
+        .map_err(|error| Stop::internal(format!("{} cannot be opened: {error}", path.display())))?;
     warn_of_loss(&path, &database);
     Ok(database)
 }
@@ -232,7 +232,7 @@ pub(crate) fn mysql(address: &str) -> Result<Mysql, Stop> {
 }
 
 fn bad_address(backend: &str, error: &AddressError) -> Stop {
-    Stop::invalid(format!("the address of `{backend}` can not be used: {error}"))
+    Stop::invalid(format!("the address of `{backend}` cannot be used: {error}"))
 }
 
 fn no_address(backend: &str, table: &str, variable: &str) -> Stop {

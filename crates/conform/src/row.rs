@@ -90,7 +90,7 @@ pub fn answer_line(line: &str) -> String {
     compact_ascii(&Value::from_iter([("name", name), (key, value)]))
 }
 
-/// The name of a row that can not be read whole, when it stands before the fault.
+/// The name of a row that cannot be read whole, when it stands before the fault.
 fn name_in(line: &str) -> Value {
     let name = locate_key(line, "/name").and_then(|_| locate(line, "/name"));
     name.and_then(|range| parse(line.get(range)?).ok()).unwrap_or_default()

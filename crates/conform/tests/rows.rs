@@ -1,6 +1,6 @@
 //! Every committed row except the flow line's, which run through the `stave` binary.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it can not read")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it cannot read")]
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn every_row_of_a_built_op_passes_and_the_table_is_true() {
             for (index, row) in text.lines().filter(|row| !row.trim().is_empty()).enumerate() {
                 let row = Row::parse(row)
                     .unwrap_or_else(|(_, message)| panic!("{file} row {}: {message}", index + 1));
-                assert!(row.expectation.is_some(), "{file} row {} can not fail", index + 1);
+                assert!(row.expectation.is_some(), "{file} row {} cannot fail", index + 1);
                 if CONTRADICTED.iter().any(|(op, name, _)| row.op == *op && row.name == Value::from(*name)) {
                     continue;
                 }

@@ -3,7 +3,7 @@
 //! A user's mistake is a [`Diagnostic`]: one stable [`Code`], one primary [`Span`], labels, a help line
 //! and, where the cure is certain, a [`Fix`] as text edits. Checkers return all of them at once.
 //!
-//! Invariant: a span always lies within its source, on character boundaries, so rendering can not fail;
+//! Invariant: a span always lies within its source, on character boundaries, so rendering cannot fail;
 //! and every code in use stands in [`CODES`] with a page under `docs/codes/`.
 
 mod code;

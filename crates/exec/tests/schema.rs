@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use stave_canon::{Value, parse};
 use stave_exec::{Acceptance, read};
 
-/// What a schema can not say: rules 3, 4 and 7.
+/// What a schema cannot say: rules 3, 4 and 7.
 const BEYOND: [&str; 3] = ["exec-duplicate-node", "exec-unknown-node", "exec-bad-timestamp"];
 
 #[expect(clippy::disallowed_methods, reason = "the schema and the rows are files, and a test may read them")]

@@ -1,4 +1,4 @@
-//! One mistake is one error: a flow that is sound but for one part that can not be read has exactly the
+//! One mistake is one error: a flow that is sound but for one part that cannot be read has exactly the
 //! error of that part, whatever else needed it.
 
 use stave_diag::SourceId;

@@ -47,7 +47,7 @@ pub trait Codec: Send + Sync + std::fmt::Debug {
 /// Turns the frames of one stream into neutral events.
 pub trait StreamDecoder: Send + std::fmt::Debug {
     /// Reads one frame: the data of one server-sent event, or one line. An error is the provider's own, or
-    /// a frame that can not be read.
+    /// a frame that cannot be read.
     fn decode(&mut self, data: &str, events: &mut Vec<StreamEvent>) -> Result<(), ErrorKind>;
 
     /// Takes the counts of a provider's own object for them, for a reader that looks for nothing else in the reply.
@@ -82,7 +82,7 @@ pub struct Encoded {
     pub notes: Vec<Note>,
 }
 
-/// Something that the wire can not carry as it was asked, and what was done instead.
+/// Something that the wire cannot carry as it was asked, and what was done instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The field of the neutral request.

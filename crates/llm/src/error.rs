@@ -35,13 +35,13 @@ pub enum ErrorKind {
     },
     #[error("the connection failed: {0}")]
     Transport(String),
-    #[error("the reply can not be read: {0}")]
+    #[error("the reply cannot be read: {0}")]
     Decode(String),
     #[error("the call was cancelled")]
     Cancelled,
     #[error("the reply is larger than {limit} bytes")]
     TooLarge { limit: usize },
-    /// The target can not be called as it is configured.
+    /// The target cannot be called as it is configured.
     #[error("{0}")]
     Target(String),
     /// A replay holds no answer for the request.

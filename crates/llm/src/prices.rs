@@ -44,7 +44,7 @@ pub struct Cost {
     picodollars: u128,
 }
 
-/// A price table that can not be read.
+/// A price table that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PriceError {
     #[error("{0}")]

@@ -83,7 +83,7 @@ pub enum Answer {
     },
 }
 
-/// A recording that can not be read. Line and column count from 1.
+/// A recording that cannot be read. Line and column count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line} column {column}: {message}")]
 pub struct RecordingError {

@@ -1,4 +1,4 @@
-//! A secret text that can not be printed by accident and is wiped from memory when it goes.
+//! A secret text that cannot be printed by accident and is wiped from memory when it goes.
 
 use std::fmt;
 

@@ -78,7 +78,7 @@ impl Target {
                 let deployment = if self.model.is_empty() { model } else { &self.model };
                 let mut segments = url
                     .path_segments_mut()
-                    .map_err(|()| ErrorKind::Target("the endpoint can not have a path".to_owned()))?;
+                    .map_err(|()| ErrorKind::Target("the endpoint cannot have a path".to_owned()))?;
                 segments.pop_if_empty().extend(["openai", "deployments", deployment, "chat", "completions"]);
                 drop(segments);
                 if !url.query_pairs().any(|(key, _)| key == "api-version") {

@@ -284,7 +284,7 @@ async fn a_stream_that_breaks_off_is_tried_again_unless_someone_has_seen_it() {
         let reply = outcome.unwrap();
         assert_eq!((reply.attempts.len(), reply.response.text().as_str()), (2, "Grüße 日本"));
     }
-    // A watcher that can not take back what it showed gets the error.
+    // A watcher that cannot take back what it showed gets the error.
     let provider = Scripted::start(vec![torn(half), Act::events(EVENTS)]).await;
     let error =
         client().send(&request, &target(&provider), &patient(1), &Watcher::default()).await.unwrap_err();

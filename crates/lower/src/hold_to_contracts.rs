@@ -1,6 +1,6 @@
 //! The contracts of a system document, laid onto the exec document of one of its flows.
 //!
-//! Invariant: a bound only ever becomes tighter, and a contract that can not be understood stops the run.
+//! Invariant: a bound only ever becomes tighter, and a contract that cannot be understood stops the run.
 
 use stave_canon::{Number, Object, Value};
 use stave_exec::Document;
@@ -9,7 +9,7 @@ use stave_system::model::{ContractCategory, OperationalBudget, OperationalContra
 use stave_system::{Document as System, Node, NodeKind, runtime_contract_id};
 use thiserror::Error;
 
-/// Why a run can not be held to a system document.
+/// Why a run cannot be held to a system document.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoContract {
     #[error("it has no runtime contract for any step of `{0}`")]

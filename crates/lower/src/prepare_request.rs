@@ -1,7 +1,7 @@
 //! A client's body made ready for its provider in one call: read, governed, rewritten where a policy asks for
 //! it, cache-planned, spliced.
 //!
-//! Invariant: policy fails closed and planning fails open. A body that can not be read, or that the gate
+//! Invariant: policy fails closed and planning fails open. A body that cannot be read, or that the gate
 //! refuses, is never given back as one to send; whatever goes wrong with the plan, the governed body is sent.
 
 use stave_block::{
@@ -48,7 +48,7 @@ pub struct PreparedRequest {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Unsendable {
     /// Nobody knows what it says, so no rule can be applied to it.
-    #[error("the request can not be judged: {0}")]
+    #[error("the request cannot be judged: {0}")]
     Unreadable(#[from] RequestFault),
     /// The policy keeps it back. The records say why, without the content.
     #[error("the policy keeps the request back: {}", reasons(.0))]
@@ -76,7 +76,7 @@ pub fn prepare_request(
     }
     if outbound.rewrites != RewritePolicy::default() {
         let rewritten = rewrite_body(&body, &wire, outbound.rewrites).body;
-        // A rewrite serves the cache only; one that can not be read is not used.
+        // A rewrite serves the cache only; one that cannot be read is not used.
         if let Ok(again) = read_wire(&rewritten, Some(surface)) {
             (body, wire) = (rewritten, again);
         }

@@ -91,6 +91,6 @@ fn what_was_written_can_be_read_as_soon_as_its_response_has_begun() {
         }
         prepare(&mut planner, &sent, &policy, 0.5).unwrap().plan.unwrap().expected.read
     };
-    assert_eq!(read(None), 0, "two requests side by side can not read from one another");
+    assert_eq!(read(None), 0, "two requests side by side cannot read from one another");
     assert!(read(Some(0.3)) > 0);
 }

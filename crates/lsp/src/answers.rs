@@ -128,7 +128,7 @@ fn written<T: Serialize>(value: &T) -> Answer {
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, String> {
-    serde_json::from_value(params).map_err(|error| format!("the parameters can not be read: {error}"))
+    serde_json::from_value(params).map_err(|error| format!("the parameters cannot be read: {error}"))
 }
 
 /// Answers about a place of an open document.
@@ -239,7 +239,7 @@ fn code_actions(document: &mut Document, options: &Options, uri: &Uri, params: &
     written(&actions.collect::<Vec<_>>())
 }
 
-/// One edit that puts the whole text in its canonical layout; none when it is, or when it can not be read.
+/// One edit that puts the whole text in its canonical layout; none when it is, or when it cannot be read.
 fn formatted(document: &Document) -> Vec<TextEdit> {
     let Ok(text) = stave_flow::format(stave_diag::SourceId(0), &document.text, FormatOptions::default())
     else {

@@ -217,7 +217,7 @@ fn notice(
     documents: &mut Documents,
 ) -> Result<(), Error> {
     let Notification { method, params } = notification;
-    // A notification that can not be read has nobody to tell; the document stays as it was.
+    // A notification that cannot be read has nobody to tell; the document stays as it was.
     match method.as_str() {
         DidOpenTextDocument::METHOD => {
             if let Ok(opened) = serde_json::from_value::<lsp_types::DidOpenTextDocumentParams>(params) {

@@ -73,7 +73,7 @@ pub(crate) async fn connect(server: &Server) -> Result<Connection, String> {
             command.envs(environment.iter().map(|(name, value)| (name, value)));
             // What a server writes to its stderr is its own log, and it may hold anything.
             let spawned = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn();
-            let (process, _) = spawned.map_err(|error| format!("`{program}` can not be started: {error}"))?;
+            let (process, _) = spawned.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
             ().serve(process).await.map_err(|error| error.to_string())
         }
         Server::Http { url, bearer } => {

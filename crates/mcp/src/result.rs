@@ -20,7 +20,7 @@ pub(crate) fn value(result: CallToolResult) -> Result<Value, String> {
     }
     match serde_json::to_value(&result.content) {
         Ok(parts) => Ok(parts.into()),
-        Err(error) => Err(format!("its result can not be read: {error}")),
+        Err(error) => Err(format!("its result cannot be read: {error}")),
     }
 }
 

@@ -99,7 +99,7 @@ fn scalar(value: &Value, kind: Type) -> Result<Variant, OpcuaFault> {
             .map(|guid| Variant::Guid(Box::new(guid))),
         _ => None,
     };
-    variant.ok_or_else(|| OpcuaFault::BadArgument(format!("{value} can not be written as {kind:?}")))
+    variant.ok_or_else(|| OpcuaFault::BadArgument(format!("{value} cannot be written as {kind:?}")))
 }
 
 #[cfg(test)]

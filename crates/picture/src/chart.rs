@@ -24,7 +24,7 @@ const NAME_COLUMNS: usize = 26;
 
 /// Numbers over time, one place for every moment.
 pub struct Timeline<'c> {
-    /// Read out where the chart can not be seen.
+    /// Read out where the chart cannot be seen.
     pub title: &'c str,
     /// What each moment is called when it is pointed at.
     pub moments: &'c [String],

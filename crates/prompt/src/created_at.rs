@@ -4,7 +4,7 @@
 //! `isoformat` writes it. So a text may come back in another spelling (`Z` as `+00:00`, `.5` as
 //! `.500000`), a time without an offset stays without one, and other offsets are kept.
 //!
-//! Invariant: the year lies in 1 to 9999 and the offset strictly within a day, so writing can not fail
+//! Invariant: the year lies in 1 to 9999 and the offset strictly within a day, so writing cannot fail
 //! and what was written reads back as the same value.
 
 use std::fmt;

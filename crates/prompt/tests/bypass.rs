@@ -3,7 +3,7 @@
 //! The rows are data, one JSON object a line: `field` says where `text` is put, `allow` is what a project
 //! would write to make its exception.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a row that can not be read fails the test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a row that cannot be read fails the test")]
 
 use std::sync::Arc;
 

@@ -134,7 +134,7 @@ fn complete(
                 call.resume_with(PrintWriter::Disabled, |call| host::system_call(&call, fields))?
             }
             RunProgress::ResolveFutures(futures) => {
-                let exception = MontyException::runtime_error("an expression can not wait");
+                let exception = MontyException::runtime_error("an expression cannot wait");
                 futures.abort(exception, PrintWriter::Disabled)?
             }
         };

@@ -35,7 +35,7 @@ const _: () = assert!(monty_types::OOM_EXIT_CODE == protocol::OUT_OF_MEMORY_EXIT
 /// Why a worker ended other than by its stdin closing.
 #[derive(Debug, Error)]
 pub enum Error {
-    #[error("the memory limit can not be kept: {0}")]
+    #[error("the memory limit cannot be kept: {0}")]
     Allocator(&'static str),
     #[error("the worker lost its host: {0}")]
     Pipe(#[from] io::Error),

@@ -21,7 +21,7 @@ pub(crate) fn render(template: &str, context: Value, bounds: &Bounds) -> Reply {
     match rendered {
         Ok(outcome) => Reply::Rendered(outcome),
         Err(_) => {
-            let detail = "the template engine can not make a value of this size".to_owned();
+            let detail = "the template engine cannot make a value of this size".to_owned();
             Reply::Failed(Failure::LimitExceeded { limit: Limit::Memory, detail, range: None })
         }
     }

@@ -103,7 +103,7 @@ impl Run<'_> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// A step whose answer can not be written down fails, and its run stops.
+    /// A step whose answer cannot be written down fails, and its run stops.
     pub(crate) fn stop_unwritten(&self, error: JournalError) -> Failure {
         let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, error.to_string());
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -93,7 +93,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// An engine whose runs are traced as parts of what the caller does; `None` when they can not be.
+    /// An engine whose runs are traced as parts of what the caller does; `None` when they cannot be.
     fn below(&self, parent: TraceParent) -> Option<Arc<dyn Engine>> {
         let _ = parent;
         None

@@ -49,7 +49,7 @@ impl HostReply {
         reply
     }
 
-    /// Adds a header; one that can not be sent is left out.
+    /// Adds a header; one that cannot be sent is left out.
     pub fn header(&mut self, name: &str, value: &str) {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
             self.headers.insert(name, value);

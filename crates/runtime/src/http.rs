@@ -2,7 +2,7 @@
 //!
 //! Invariant: a request leaves only for a host that the project lists, or, when it lists none, for a
 //! public address. The address is checked after the name was resolved and on every redirect, so a name
-//! that points inside can not be used to get there.
+//! that points inside cannot be used to get there.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct HttpClient {
 
 #[derive(Debug, thiserror::Error)]
 pub enum HttpSetupError {
-    #[error("the HTTP client can not be made: {0}")]
+    #[error("the HTTP client cannot be made: {0}")]
     Client(#[from] reqwest::Error),
 }
 

@@ -335,7 +335,7 @@ pub fn timed_out(limit: Duration) -> RunFailure {
     framing::timed_out(limit)
 }
 
-/// The report of a run whose document can not be run.
+/// The report of a run whose document cannot be run.
 #[must_use]
 pub fn refused(run_id: &str, document: &Document, failure: Failure) -> RunReport {
     framing::refused(run_id, document, failure, Vec::new())

@@ -35,7 +35,7 @@ pub struct Reading {
 pub enum OpcuaFault {
     #[error("`{endpoint}` is not in `opcua.allow`")]
     NotAllowed { endpoint: String },
-    /// What the flow gave can not be asked for or written.
+    /// What the flow gave cannot be asked for or written.
     #[error("{0}")]
     BadArgument(String),
     /// The server is not set up as the project wants it.
@@ -45,6 +45,6 @@ pub enum OpcuaFault {
     Refused { endpoint: String, node: String, status: String },
     #[error("`{endpoint}` gave no answer within {limit_ms} ms")]
     Timeout { endpoint: String, limit_ms: u128 },
-    #[error("`{endpoint}` can not be reached: {message}")]
+    #[error("`{endpoint}` cannot be reached: {message}")]
     Unreachable { endpoint: String, message: String },
 }

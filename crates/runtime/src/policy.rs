@@ -25,7 +25,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads the baked policy. Anything that can not be understood stops the run: a rule that is not
+    /// Reads the baked policy. Anything that cannot be understood stops the run: a rule that is not
     /// enforced is worse than a run that does not start.
     pub fn read(constants: &Constants) -> Result<Policy, Failure> {
         let policy = &constants.policy;

@@ -123,7 +123,7 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 /// have been checked.
 pub(crate) fn compile_schema(schema: &Value) -> Result<SchemaValidator, Failure> {
     SchemaValidator::new(schema).map_err(|fault| {
-        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema can not be used: {fault}"))
+        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema cannot be used: {fault}"))
     })
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
         Cast::SingleRow => match value {
             Value::Array(mut rows) if rows.len() == 1 => Ok(rows.remove(0)),
             Value::Array(rows) => {
-                let message = format!("a table of {} rows can not become one object", rows.len());
+                let message = format!("a table of {} rows cannot become one object", rows.len());
                 Err(Failure::new(codes::NOT_SINGLE_ROW, Kind::Value, message))
             }
             other => Ok(other),
@@ -198,7 +198,7 @@ pub(crate) fn text(value: &Value) -> Result<String, Failure> {
         Value::Number(Number::Big(digits)) => Ok(digits.to_string()),
         Value::Number(Number::Float(float)) if float.is_finite() => Ok(js_float(*float)),
         other => {
-            let message = format!("{} can not become text", article(other.kind()));
+            let message = format!("{} cannot become text", article(other.kind()));
             Err(Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message))
         }
     }

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(id, StartName::key("k").unwrap().id_of("t", "f", 0));
         let others = [key.id_of("u", "f", 0), key.id_of("t", "g", 0), key.id_of("t", "f", 1)];
         assert!(!others.contains(&id));
-        assert!(StartName::run_id(&id).is_err(), "a client can not choose the id that follows from a key");
+        assert!(StartName::run_id(&id).is_err(), "a client cannot choose the id that follows from a key");
     }
 
     #[test]

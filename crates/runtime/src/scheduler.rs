@@ -131,7 +131,7 @@ impl Run<'_> {
                 tokio::select! {
                     finished = tasks.next() => break finished,
                     _ = cancellation.tick(), if self.services.journal.is_durable() && progress.stop.is_none() => {
-                        // A journal that can not be read says nothing; the next look may.
+                        // A journal that cannot be read says nothing; the next look may.
                         if self.services.journal.is_cancelled(&self.id).await.unwrap_or_default() {
                             self.stop(&mut progress, Stop::Cancelled);
                         }

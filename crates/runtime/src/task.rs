@@ -36,7 +36,7 @@ pub(crate) struct Finished {
 /// Why a run stops although its graph is not done.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// What happened can not be written down, so nothing more may happen.
+    /// What happened cannot be written down, so nothing more may happen.
     Journal(JournalError),
     Cancelled,
     /// The process is to end; what has a result is kept.
@@ -99,7 +99,7 @@ impl Run<'_> {
     /// calls as tools have none of their own, so that a step never waits for itself.
     async fn record_turn(&self, node: &Node, inputs: &Object) -> Option<RecordTurn<'_>> {
         node.state.as_ref()?;
-        // A key that can not be filled fails the step when it is attempted.
+        // A key that cannot be filled fails the step when it is attempted.
         let key = self.record_key(node, inputs).ok()?;
         let turns = self.services.state.turns(&key).unwrap_or(&self.turns.records);
         Some(turns.take(key).await)

@@ -22,7 +22,7 @@ pub enum ToolServerFault {
     /// The tool ran and says that it failed.
     #[error("`{tool}` on `{server}` failed: {message}")]
     Failed { server: String, tool: String, message: String },
-    #[error("`{server}` can not be reached: {message}")]
+    #[error("`{server}` cannot be reached: {message}")]
     Unreachable { server: String, message: String },
 }
 

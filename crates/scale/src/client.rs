@@ -272,7 +272,7 @@ impl ScaleError {
             ScaleError::Refused { status: 404, message, .. } => {
                 !asked.may_be_absent && message.contains("register")
             }
-            // A cluster that has just lost or found a node can not look into all of its parts.
+            // A cluster that has just lost or found a node cannot look into all of its parts.
             ScaleError::Refused { status: 500, .. } => asked.path == QUERY,
             ScaleError::Refused { status, .. } => matches!(status, 429 | 502 | 503 | 504),
             ScaleError::BadAddress(_) | ScaleError::Damaged(_) | ScaleError::Setup(_) => false,

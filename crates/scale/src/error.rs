@@ -4,13 +4,13 @@ use stave_runtime::journal::JournalError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScaleError {
-    #[error("{address} can not be reached: {reason}")]
+    #[error("{address} cannot be reached: {reason}")]
     Unreachable { address: String, reason: String },
     #[error("{address} answered {status}: {message}")]
     Refused { address: String, status: u16, message: String },
     #[error("{0} is not an address")]
     BadAddress(String),
-    #[error("what Restate has kept can not be read: {0}")]
+    #[error("what Restate has kept cannot be read: {0}")]
     Damaged(String),
     #[error("{0}")]
     Setup(String),

@@ -110,7 +110,7 @@ impl Store {
         let value = stave_canon::parse(&text).map_err(|error| ScaleError::Damaged(error.to_string()))?;
         stave_exec::read(&value, Acceptance::Additive).map_err(|faults| {
             let first = faults.first().map_or_else(String::new, ToString::to_string);
-            ScaleError::Damaged(format!("a document can not be read: {first}"))
+            ScaleError::Damaged(format!("a document cannot be read: {first}"))
         })
     }
 

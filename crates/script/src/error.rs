@@ -73,7 +73,7 @@ pub enum ScriptError {
     /// The code raised, or could not be compiled (`kind` is then `SyntaxError`).
     #[error("{kind}: {message}")]
     Raised { kind: String, message: String, range: Option<CodeRange> },
-    /// A value that JSON can not hold left the code.
+    /// A value that JSON cannot hold left the code.
     #[error("{place} is a `{type_name}`, which has no JSON form")]
     NotJson { type_name: String, place: String },
     #[error("the {} limit was exceeded: {detail}", limit.word())]

@@ -156,7 +156,7 @@ fn placeholder(text: &str, start: usize) -> Result<Placeholder, InterpolationErr
     }
     let optional = cursor.take('?');
     if !cursor.take('}') {
-        return Err(fail(&cursor, "`}` is missing, or the path has a character that it can not have"));
+        return Err(fail(&cursor, "`}` is missing, or the path has a character that it cannot have"));
     }
     Ok(Placeholder { path: Path { root, root_range, steps }, optional, range: start..cursor.at })
 }

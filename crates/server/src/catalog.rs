@@ -49,7 +49,7 @@ pub struct Model {
     pub(crate) archive: Arc<Archive>,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) context: Vec<(String, ContextSource)>,
-    /// Why it can not run here, when that is known.
+    /// Why it cannot run here, when that is known.
     pub(crate) unready: Option<String>,
     /// Why no run of it begins: a code, and the reason in words.
     pub(crate) refused: Option<(&'static str, String)>,
@@ -131,7 +131,7 @@ impl Model {
         Model { alias: Some(alias.into()), ..self }
     }
 
-    /// With why it can not run here.
+    /// With why it cannot run here.
     #[must_use]
     pub fn unready(self, unready: Option<String>) -> Model {
         Model { unready, ..self }

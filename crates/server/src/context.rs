@@ -30,7 +30,7 @@ pub(crate) fn fill(mut request: Value, sources: &[(String, ContextSource)], head
     request
 }
 
-/// The place in the caller's trace that a request names. One that can not be read counts as none.
+/// The place in the caller's trace that a request names. One that cannot be read counts as none.
 pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
     headers.get("traceparent")?.to_str().ok()?.parse().ok()
 }

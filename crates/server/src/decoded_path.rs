@@ -6,7 +6,7 @@ pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
     path.strip_suffix('/').unwrap_or(path).split('/').map(decode).collect()
 }
 
-/// A query's pairs, decoded; those that can not be decoded are left out.
+/// A query's pairs, decoded; those that cannot be decoded are left out.
 pub(crate) fn query(query: Option<&str>) -> Vec<(String, String)> {
     let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs

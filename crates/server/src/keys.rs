@@ -51,7 +51,7 @@ pub(crate) struct Grant {
     pub(crate) flows: Option<BTreeSet<String>>,
 }
 
-/// A list of keys that can not be read. What was in it stays out of the message.
+/// A list of keys that cannot be read. What was in it stays out of the message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadKeys {
     #[error("line {0} is not `TENANT KEY [name=NAME] [roles=ROLE,…] [flows=FLOW,…]` or `TENANT weight=N`")]

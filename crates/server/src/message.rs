@@ -47,7 +47,7 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    // A page of another site can not send JSON without asking first, so nothing else is taken.
+    // A page of another site cannot send JSON without asking first, so nothing else is taken.
     let media_type = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     if !media_type.is_none_or(is_json) {
         let detail = "the body must be application/json";

@@ -51,7 +51,7 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "not-found", format!("there is no {what} `{name}`"))
     }
 
-    /// The server can not take this now, and may a little later.
+    /// The server cannot take this now, and may a little later.
     pub(crate) fn busy(status: StatusCode, code: &str, detail: &str) -> Problem {
         Problem::new(status, code, detail).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
     }
@@ -87,7 +87,7 @@ impl Problem {
             JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
             JournalError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "engine-unreachable"),
             JournalError::Database(error) if error.is_transient() => {
-                let detail = "the journal can not be written at the moment; try again";
+                let detail = "the journal cannot be written at the moment; try again";
                 return Problem::busy(StatusCode::SERVICE_UNAVAILABLE, "journal-failed", detail);
             }
             JournalError::Damaged(_) | JournalError::Database(_) => {

@@ -36,13 +36,13 @@ impl Shared {
     /// Resumes runs until the server begins to shut down.
     pub(crate) async fn resume_interrupted(self: &Arc<Self>) {
         let mut phase = self.phase();
-        // Runs that can not be resumed here, so that they are not tried again and again.
+        // Runs that cannot be resumed here, so that they are not tried again and again.
         let mut refused = HashSet::new();
         while !self.is_draining() {
             let catalog = self.catalog();
             let mut quarantined = 0;
             for archive in catalog.archives(&Principal::anyone()) {
-                // What can not be written can not be claimed either.
+                // What cannot be written cannot be claimed either.
                 if archive.runs.fault().is_none() && archive.runs.recover().await.is_ok() {
                     self.resume_all(archive, &mut refused).await;
                 }
@@ -101,7 +101,7 @@ impl Shared {
         }
     }
 
-    /// Resumes one run; `false` when it can not be resumed here.
+    /// Resumes one run; `false` when it cannot be resumed here.
     async fn resume_one(self: &Arc<Self>, archive: &Arc<Archive>, run: &RunSummary) -> bool {
         let Ok(stored) = archive.runs.show(&run.id).await else { return true };
         let Ok(engine) = archive.engine(&stored.document) else { return false };

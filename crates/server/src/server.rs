@@ -189,7 +189,7 @@ impl Shared {
             catalog.archives(&Principal::anyone()).filter_map(|archive| archive.runs.fault()).collect();
         faults.sort();
         faults.dedup();
-        reasons.extend(faults.into_iter().map(|fault| format!("runs can not be written down: {fault}")));
+        reasons.extend(faults.into_iter().map(|fault| format!("runs cannot be written down: {fault}")));
         reasons
     }
 

@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// A file that can not be used.
+/// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unprepared {
     #[error(transparent)]

@@ -16,7 +16,7 @@ const SETUP: [&str; 1] = ["SET time_zone = '+00:00'"];
 #[derive(Clone)]
 pub struct Mysql(Pool);
 
-/// An address that can not be used. It is not repeated, because it may hold a password.
+/// An address that cannot be used. It is not repeated, because it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError {
     /// The form that an address has.
@@ -54,7 +54,7 @@ pub(crate) fn words(error: &mysql_async::Error) -> String {
         mysql_async::Error::Server(error) => format!("MySQL {}: {}", error.code, error.message),
         mysql_async::Error::Io(error) => format!("MySQL: the connection failed: {error}"),
         mysql_async::Error::Driver(error) => format!("MySQL: {error}"),
-        mysql_async::Error::Url(_) => "MySQL: the address can not be used".to_owned(),
+        mysql_async::Error::Url(_) => "MySQL: the address cannot be used".to_owned(),
         mysql_async::Error::Other(error) => format!("MySQL: {error}"),
     }
 }

@@ -157,7 +157,7 @@ impl Column {
                 value.to_string().into()
             }
             Value::Array(_) | Value::Object(_) => {
-                return Err(format!("the column `{}` can not hold {}", self.name, value.kind()));
+                return Err(format!("the column `{}` cannot hold {}", self.name, value.kind()));
             }
         })
     }

@@ -7,7 +7,7 @@ use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use stave_canon::{Object, Timestamp, Value};
 
-/// Why a table can not be read, and at which row, counted from 1; none when the file itself is at fault.
+/// Why a table cannot be read, and at which row, counted from 1; none when the file itself is at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFault {
     pub row: Option<usize>,

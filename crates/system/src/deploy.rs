@@ -26,7 +26,7 @@ pub struct DeployOptions {
     pub registry: Option<String>,
 }
 
-/// Why a service can not be deployed as it is.
+/// Why a service cannot be deployed as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeployError {
     #[error(

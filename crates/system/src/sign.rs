@@ -76,7 +76,7 @@ pub struct Signature {
     bytes: [u8; 64],
 }
 
-/// A key that can not be read. What was in its file stays out of the message.
+/// A key that cannot be read. What was in its file stays out of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("this is no Ed25519 key in PEM form")]
 pub struct BadKey;

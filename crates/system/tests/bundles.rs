@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(has("system_ir"), options.embed_system_ir);
     }
 
-    /// Whatever the bundle repeats of the document can not be changed unseen.
+    /// Whatever the bundle repeats of the document cannot be changed unseen.
     #[test]
     fn a_changed_copy_of_the_document_is_noticed(
         document in document(),

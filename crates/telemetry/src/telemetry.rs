@@ -44,7 +44,7 @@ pub(crate) struct Shared {
 
 #[derive(Debug, Error)]
 pub enum SetupError {
-    #[error("the client of the collector can not be made: {0}")]
+    #[error("the client of the collector cannot be made: {0}")]
     Client(#[from] reqwest::Error),
     #[error("{0}")]
     Exporter(#[from] ExporterBuildError),

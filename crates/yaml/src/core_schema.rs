@@ -8,7 +8,7 @@ pub(crate) enum Plain {
     Null,
     Bool(bool),
     Number(Number),
-    /// A number that JSON can not hold: infinite, not a number, or past a double's range.
+    /// A number that JSON cannot hold: infinite, not a number, or past a double's range.
     NotJson,
     String,
 }

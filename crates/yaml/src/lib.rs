@@ -2,7 +2,7 @@
 //!
 //! The dialect is the YAML 1.2 core schema: `yes`, `no`, `on` and `off` are strings, `017` is
 //! seventeen, integers are exact at any size. JSON is read on the same path. Duplicate keys, tags
-//! outside the core schema, several documents, values that JSON can not hold and documents past the
+//! outside the core schema, several documents, values that JSON cannot hold and documents past the
 //! bounds are errors; anchors, aliases and merge keys are expanded within a budget.
 
 mod core_schema;

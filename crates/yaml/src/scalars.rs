@@ -37,7 +37,7 @@ impl Reader<'_> {
             Plain::Bool(value) => TreeValue::Bool(value),
             Plain::Number(number) => TreeValue::Number(number),
             Plain::NotJson => {
-                let message = format!("`{value}` is a number that JSON can not hold");
+                let message = format!("`{value}` is a number that JSON cannot hold");
                 let help = format!("write a finite number, or quote it: \"{value}\"");
                 self.report(Diagnostic::new(codes::UNREPRESENTABLE_VALUE, span, message).help(help));
                 TreeValue::Null

@@ -1,4 +1,4 @@
-// Server-sent events read by `fetch`: a key travels in a header, which EventSource can not send.
+// Server-sent events read by `fetch`: a key travels in a header, which EventSource cannot send.
 import { headers } from "./client";
 import { isAbort, problemFrom } from "./problem";
 

@@ -126,7 +126,7 @@ describe("saving", () => {
     expect(server.disk).toBe("a\r\nc\r\n");
   });
 
-  it("says when the browser can not keep a draft", async () => {
+  it("says when the browser cannot keep a draft", async () => {
     const server = new FakeServer("a\n");
     const document = open(server);
     drafts.isFull = true;
@@ -323,7 +323,7 @@ describe("a file that changes on disk", () => {
     expect([server.disk, document.state.saving]).toEqual(["mine too\n", "saved"]);
   });
 
-  it("a decision that can not be carried out loses nothing", async () => {
+  it("a decision that cannot be carried out loses nothing", async () => {
     const server = new FakeServer("a\n");
     const document = open(server);
     document.type("mine\n");

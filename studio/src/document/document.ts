@@ -1,6 +1,6 @@
 // The one open flow: its text, what the checker says about it, its history, and the file it is kept in.
 //
-// Invariants: the text is the only truth, every view changes it through here; what is shown of a text that can not
+// Invariants: the text is the only truth, every view changes it through here; what is shown of a text that cannot
 // be read is what was last readable; what a view drew ahead of the text is drawn again when the change is refused. How
 // the text gets into its file is the saver's business.
 import type { api, Subject } from "../api/client";

@@ -67,7 +67,7 @@ export function FlowGraph({ document, readOnly }: FlowGraphProps) {
     if (!unreadable) return <Loading what="Reading the flow" />;
     return (
       <Empty title="This text is not a flow">
-        <p>The problems below say what can not be read. The graph appears as soon as it can.</p>
+        <p>The problems below say what cannot be read. The graph appears as soon as it can.</p>
       </Empty>
     );
   }

@@ -138,14 +138,14 @@ function Canvas({ graph, label, overlay = null, selected, onSelect, onOpen, edit
     if (from === null || state.isValid === true) return;
     if (state.toNode !== null && state.toHandle !== null) {
       const target = targets.get(end(state.toNode.id, portOf(state.toHandle.id)));
-      if (target !== undefined && !target.allowed) editing?.refused(target.reason ?? "It can not be connected.");
+      if (target !== undefined && !target.allowed) editing?.refused(target.reason ?? "It cannot be connected.");
     } else if (state.toNode === null) {
       const at = "changedTouches" in event ? event.changedTouches[0] : event;
       if (at !== undefined) editing?.dropped(from, placeAt(at));
     }
   };
 
-  // Where a node goes in the file, when it was let go here; a flow that is drawn from top to bottom can not say.
+  // Where a node goes in the file, when it was let go here; a flow that is drawn from top to bottom cannot say.
   const placeAt = (at: { clientX: number; clientY: number }) =>
     direction === "down" ? null : flow.screenToFlowPosition({ x: at.clientX, y: at.clientY });
 

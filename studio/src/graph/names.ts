@@ -30,7 +30,7 @@ export function freeId(base: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** Why a text can not be the id of a node, or nothing when it can. */
+/** Why a text cannot be the id of a node, or nothing when it can. */
 export function idFault(id: string, taken: ReadonlySet<string>): string | null {
   if (!NODE_ID.test(id)) return "An id begins with a small letter and has small letters, digits and _ only.";
   return taken.has(id) ? `There is a node ${id} already.` : null;

@@ -172,7 +172,7 @@ async fn the_place_in_a_file_of_requests_counts_its_lines() {
     folder.write("requests.jsonl", "{\"n\": 1}\n\n{\"n\": }\n");
     let finished = stave(&folder, ["run", "flow.yaml", "--input", "requests.jsonl"]).finish().await.exits(2);
     assert!(finished.stderr.contains("requests.jsonl:3:7"), "{finished}");
-    assert_eq!(finished.stdout, "", "nothing runs when a later request can not be read");
+    assert_eq!(finished.stdout, "", "nothing runs when a later request cannot be read");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A compile that can not exchange folders, because somebody else's file lies in the output folder, and is
+//! A compile that cannot exchange folders, because somebody else's file lies in the output folder, and is
 //! killed while it renames files one by one: never half a file, never a document that the manifest does not
 //! know, and the next compile ends where an undisturbed one does.
 

@@ -20,7 +20,7 @@ pub(crate) struct PythonUpstream {
 }
 
 /// A Python that has the SDKs, in an environment below `target`; `None` where there is no Python or
-/// the packages can not be fetched.
+/// the packages cannot be fetched.
 pub(crate) async fn python_with_sdks() -> Option<PathBuf> {
     static MAKING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let _one = MAKING.lock().await;

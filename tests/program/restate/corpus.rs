@@ -87,7 +87,7 @@ async fn drop_mistaken(folder: &Folder, prepared: &mut Vec<Prepared>) {
     });
     assert!(
         before - prepared.len() < before / 4,
-        "{} of {before} rows can not be served",
+        "{} of {before} rows cannot be served",
         before - prepared.len()
     );
 }

@@ -1,4 +1,4 @@
-//! A journal that can not be written strands no run, and health says so until it can be written again.
+//! A journal that cannot be written strands no run, and health says so until it can be written again.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn a_full_disk_is_reported_and_its_runs_go_on_once_there_is_room() {
     // A write beyond the limit fails with EFBIG, and the signal that comes with it does not end the process.
     limit_files(&served, "4096:unlimited");
     let reason = health(&served, 503).await;
-    assert!(reason.contains("can not be written"), "{reason}");
+    assert!(reason.contains("cannot be written"), "{reason}");
     served.post("/runs", r#"{"flow": "echo", "input": {"query": "x"}}"#).await.problem(503, "journal-failed");
     // The driver gives up after a while; the run is free, and whoever watches it is told.
     becomes(&served, &runs[0], "interrupted").await;

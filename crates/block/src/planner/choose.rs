@@ -78,7 +78,7 @@ impl Search<'_> {
         let most_long = if self.judge.allow_long { set.len() } else { 0 };
         let values = (0..=most_long).rev().map(|long| (long, self.judge.value(self.candidates, set, long)));
         // What the set is best at is decided before what it costs: an hour is not bought because five minutes
-        // can not be afforded.
+        // cannot be afforded.
         let best = values.max_by(|left, right| left.1.expected.total_cmp(&right.1.expected));
         if let Some((long, value)) = best
             && value.expected > self.best

@@ -297,7 +297,7 @@ impl Planner {
             let Some(node) = self.nodes.get_mut(*prefix) else { break };
             known = index + 1;
             let gap = now - node.last_seen;
-            // Requests that run side by side can not read from one another and say nothing about later ones.
+            // Requests that run side by side cannot read from one another and say nothing about later ones.
             if gap >= rules.readable_after_seconds {
                 let class = if gap <= rules.short_seconds {
                     0

@@ -53,7 +53,7 @@ pub(crate) fn check(arguments: &Check, terminal: Terminal) -> Result<Exit, Stop>
         return once(arguments, &paths, terminal);
     }
     if paths.iter().any(|path| path.as_os_str() == "-") {
-        return Err(Stop::invalid("stdin can not be watched"));
+        return Err(Stop::invalid("stdin cannot be watched"));
     }
     let changes = Changes::watch(&paths)?;
     loop {
@@ -172,7 +172,7 @@ fn fix(subject: &mut Checked, format: Format) -> Result<usize, Stop> {
         return Err(Stop::invalid("`--fix -` prints the fixed text on stdout, where no findings can go")
             .help("leave `--format` out: findings are then shown on stderr"));
     }
-    // What is not text can not be written back as it was.
+    // What is not text cannot be written back as it was.
     if subject.broken_at.is_some() {
         return Ok(0);
     }

@@ -133,7 +133,7 @@ fn paths(arguments: &Compile) -> Result<Vec<PathBuf>, Stop> {
 
 /// The output folder without symbolic links, so that exchanging it exchanges what it stands for.
 fn absolute(out: &Path) -> Result<PathBuf, Stop> {
-    let fail = |error: std::io::Error| Stop::invalid(format!("{} can not be used: {error}", out.display()));
+    let fail = |error: std::io::Error| Stop::invalid(format!("{} cannot be used: {error}", out.display()));
     if let Ok(found) = out.canonicalize() {
         if !found.is_dir() {
             return Err(Stop::invalid(format!("{} is not a folder", out.display())));
@@ -152,7 +152,7 @@ fn absolute(out: &Path) -> Result<PathBuf, Stop> {
             return Ok(missing.into_iter().rev().fold(found, |path: PathBuf, name| path.join(name)));
         }
         let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
-            return Err(Stop::invalid(format!("{} can not be used", out.display())));
+            return Err(Stop::invalid(format!("{} cannot be used", out.display())));
         };
         missing.push(name);
         existing = parent;
@@ -164,8 +164,8 @@ fn absolute(out: &Path) -> Result<PathBuf, Stop> {
 fn lock(out: &Path) -> Result<Option<File>, Stop> {
     let parent = out.parent().unwrap_or(out);
     std::fs::create_dir_all(parent)
-        .map_err(|error| Stop::internal(format!("{} can not be made: {error}", parent.display())))?;
-    // Where folders can not be opened or locked, compiles have to be kept apart by whoever starts them.
+        .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", parent.display())))?;
+    // Where folders cannot be opened or locked, compiles have to be kept apart by whoever starts them.
     Ok(File::open(parent).ok().filter(|folder| folder.lock().is_ok()))
 }
 

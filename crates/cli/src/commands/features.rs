@@ -21,7 +21,7 @@ pub(crate) fn features(arguments: &Features) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     runtime.block_on(async {
         match &arguments.command {
             FeaturesCommand::Import(import) => import::import(import).await,

@@ -61,7 +61,7 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
             _ => {}
         }
         if writes && from_stdin && !arguments.json {
-            // What can not be laid out goes through as it is, so that an editor loses nothing.
+            // What cannot be laid out goes through as it is, so that an editor loses nothing.
             terminal::out_file(outcome.result.as_deref().unwrap_or(&outcome.before).trim_end_matches('\n'));
         }
     }

@@ -34,7 +34,7 @@ struct Projects {
 }
 
 impl Settings for Projects {
-    /// A document without a file, or with a project file that can not be read, is judged by the defaults.
+    /// A document without a file, or with a project file that cannot be read, is judged by the defaults.
     fn options(&self, uri: &str) -> Options {
         let default = Options { strict: self.strict, ..Options::default() };
         let Some(path) = uri.strip_prefix("file://") else { return default };

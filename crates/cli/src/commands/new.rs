@@ -47,6 +47,6 @@ fn is_free(folder: &Path) -> Result<bool, Stop> {
     match std::fs::read_dir(folder) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(Stop::invalid(format!("{} can not be used: {error}", folder.display()))),
+        Err(error) => Err(Stop::invalid(format!("{} cannot be used: {error}", folder.display()))),
     }
 }

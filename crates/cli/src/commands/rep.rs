@@ -45,7 +45,7 @@ pub(crate) struct Rep {
     /// Where runs and session state live; `.stave` in the project's folder when absent
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Keep nothing of the runs, so that they can not be resumed
+    /// Keep nothing of the runs, so that they cannot be resumed
     #[arg(long)]
     ephemeral: bool,
     /// With `[signing] required`: the folder of a signed compile, whose flows may run
@@ -66,7 +66,7 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let (tracing, _) = {
         let _inside = runtime.enter();
         Tracing::quietly_of(&project)
@@ -85,7 +85,7 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     // Both wait for the peer, so each has a thread that the end of the process does not wait for.
     std::thread::spawn(move || {
         let mut input = BufReader::new(std::io::stdin().lock());
-        // An input that can not be read any further has ended.
+        // An input that cannot be read any further has ended.
         let _ = rep::read_lines(&mut input, MAX_LINE_BYTES, &incoming);
     });
     let writer = std::thread::spawn(move || {

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
 }
 

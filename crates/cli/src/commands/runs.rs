@@ -29,7 +29,7 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     runtime.block_on(async {
         match &arguments.command {
             RunsCommand::List(list) => list::list(list, terminal).await,
@@ -127,7 +127,7 @@ fn nothing_kept() -> Stop {
     Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
 }
 
-/// Why something can not be done with a run.
+/// Why something cannot be done with a run.
 pub(super) fn stop(error: &JournalError) -> Stop {
     let message = error.to_string();
     match error {

@@ -59,7 +59,7 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let exit = runtime.block_on(async { work().await });
     // The thread that waits for files to change ends with the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -154,7 +154,7 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
     let address = SocketAddr::new(arguments.host, arguments.port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
-        .map_err(|error| Stop::internal(format!("{address} can not be listened on: {error}")))?;
+        .map_err(|error| Stop::internal(format!("{address} cannot be listened on: {error}")))?;
     let address = listener.local_addr().unwrap_or(address);
     let names = prepared.names.clone();
     let tracing = prepared.tracing.clone();
@@ -241,5 +241,5 @@ fn watch(
             }
         }
     });
-    waiting.map(drop).map_err(|error| Stop::internal(format!("files can not be watched: {error}")))
+    waiting.map(drop).map_err(|error| Stop::internal(format!("files cannot be watched: {error}")))
 }

@@ -80,7 +80,7 @@ pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let suites = runtime.block_on(async {
         let mut suites = Vec::new();
         for flow in &flows {

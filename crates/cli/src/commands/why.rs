@@ -42,7 +42,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let archive = Archive::existing_to_read(&arguments.place)?;
     let run = runtime.block_on(archive.run(&arguments.run))?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
@@ -124,7 +124,7 @@ impl Source {
 
     fn note(&self) -> Option<String> {
         match (&self.lines, self.changed) {
-            (None, _) => Some(format!("{} can not be read, so its lines are not shown", self.name)),
+            (None, _) => Some(format!("{} cannot be read, so its lines are not shown", self.name)),
             (_, Some(true)) => Some(format!("{} has changed since, so its lines may be others", self.name)),
             _ => None,
         }

@@ -158,7 +158,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// What a command printed, and whether it printed more than `limit` bytes.
 fn output(command: &mut Command, limit: u64) -> Result<(Vec<u8>, bool), Unavailable> {
     let mut child =
-        command.spawn().map_err(|error| Unavailable::Failed(format!("git can not be started: {error}")))?;
+        command.spawn().map_err(|error| Unavailable::Failed(format!("git cannot be started: {error}")))?;
     let result = read(&mut child, limit);
     // It has ended, or it must.
     let _ = child.kill();
@@ -188,7 +188,7 @@ fn read(child: &mut Child, limit: u64) -> Result<(Vec<u8>, bool), Unavailable> {
                 let seconds = LONGEST.as_secs();
                 return Err(Unavailable::Failed(format!("git took longer than {seconds} seconds")));
             }
-            Err(error) => return Err(Unavailable::Failed(format!("git can not be waited for: {error}"))),
+            Err(error) => return Err(Unavailable::Failed(format!("git cannot be waited for: {error}"))),
         }
     };
     let mut bytes = output.join().unwrap_or_default();

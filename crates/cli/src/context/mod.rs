@@ -33,7 +33,7 @@ impl ProjectContext {
     pub(crate) fn new(root: &Path) -> Result<Self, Stop> {
         let root = root
             .canonicalize()
-            .map_err(|error| Stop::invalid(format!("{} can not be used: {error}", root.display())))?;
+            .map_err(|error| Stop::invalid(format!("{} cannot be used: {error}", root.display())))?;
         Ok(ProjectContext { root })
     }
 
@@ -63,7 +63,7 @@ impl ProjectContext {
         }
         let found = self.root.join(relative).canonicalize().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unavailable::Missing,
-            _ => Unavailable::Failed(format!("it can not be read: {error}")),
+            _ => Unavailable::Failed(format!("it cannot be read: {error}")),
         })?;
         if found.starts_with(&self.root) { Ok(found) } else { Err(Unavailable::Outside) }
     }
@@ -77,7 +77,7 @@ impl ProjectContext {
     }
 
     fn read(&self, path: &Path, wants_lines: bool) -> Result<SourceText, Unavailable> {
-        let fail = |error: std::io::Error| Unavailable::Failed(format!("it can not be read: {error}"));
+        let fail = |error: std::io::Error| Unavailable::Failed(format!("it cannot be read: {error}"));
         let file = files::open_plain(path).map_err(|error| match error {
             ReadError::Io(error) => fail(error),
             ReadError::NotPlain("a folder") => Unavailable::Folder,

@@ -1,4 +1,4 @@
-//! `stave.toml`, with a diagnostic for everything in it that can not be meant.
+//! `stave.toml`, with a diagnostic for everything in it that cannot be meant.
 
 use std::ops::Range;
 

@@ -117,7 +117,7 @@ fn wdl_lint(input: &Value) -> Outcome {
             FileKind::Policy => wdl::check_policy(SourceId(0), file.text, Dialect::Reference).diagnostics,
         };
         let is_unreadable = |found: &Diagnostic| issue_code(found) == "parse-error";
-        // The reference stops at the first thing it can not read.
+        // The reference stops at the first thing it cannot read.
         let count = if diagnostics.first().is_some_and(is_unreadable) { 1 } else { diagnostics.len() };
         issues.extend(diagnostics.iter().take(count).map(|found| issue(found, file.text)));
     }

@@ -98,7 +98,7 @@ fn process(input: &Value) -> Outcome {
         };
         match from_config(name, config) {
             Ok(plugin) => pipeline = pipeline.with_plugin(plugin),
-            // A plugin that can not do its work is skipped, and one with a bad setting can not.
+            // A plugin that cannot do its work is skipped, and one with a bad setting cannot.
             Err(PluginConfigError::WrongType { .. }) => {}
             Err(error) => return Err(error.into()),
         }

@@ -161,7 +161,7 @@ fn bundle(input: &Value) -> Outcome {
 
 fn consistency(input: &Value) -> Outcome {
     let document = document(input)?;
-    // A specification that is no JSON can not be what the bundle hashed.
+    // A specification that is no JSON cannot be what the bundle hashed.
     let specification = |key: &str| stave_canon::parse(text(input, key)?).map_err(Refusal::from);
     let (Ok(orchestration), Ok(coordination)) =
         (specification("orchestration_text"), specification("coordination_text"))

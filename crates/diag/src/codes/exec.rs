@@ -21,11 +21,11 @@ codes! { Exec:
     WDL_UNKNOWN_STEP_REF = "wdl-unknown-step-ref", Error, "A workflow uses the result of a step that has not run there.";
     WDL_EMPTY_BRANCH = "wdl-empty-branch", Error, "A `when` of a workflow has no steps.";
     WDL_NO_CALL_STEPS = "wdl-no-call-steps", Error, "A workflow calls nothing.";
-    WDL_BAD_CONDITION = "wdl-bad-condition", Error, "The condition of a `when` can not be compiled.";
+    WDL_BAD_CONDITION = "wdl-bad-condition", Error, "The condition of a `when` cannot be compiled.";
     WDL_BAD_STEP_ID = "wdl-bad-step-id", Error, "The id of a step is not an identifier.";
     WDL_BAD_TRIGGER = "wdl-bad-trigger", Error, "A trigger of a workflow is of no known kind or lacks a setting.";
     WDL_MISSING_POLICY = "wdl-missing-policy", Error, "A workflow applies a policy, and no policy file has its name.";
     WDL_UNKNOWN_KEY = "wdl-unknown-key", Warning, "A top-level key of a workflow means nothing.";
-    PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy can not be evaluated.";
+    PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy cannot be evaluated.";
     SHARED_FLOW_NAME = "shared-flow-name", Error, "Two sources of one compile have the same output file.";
 }

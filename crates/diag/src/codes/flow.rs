@@ -50,7 +50,7 @@ codes! { Flow:
     MAYBE_ABSENT = "maybe-absent", Warning, "A `${…}` reads an optional input that may be absent.";
     MISPLACED_SECRET = "misplaced-secret", Error, "A secret stands where it could leak.";
     MISSING_ARGUMENT = "missing-argument", Error, "An operation lacks an argument it needs.";
-    RESERVED_OP = "reserved-op", Warning, "An operation is reserved and can not be run.";
+    RESERVED_OP = "reserved-op", Warning, "An operation is reserved and cannot be run.";
     UNDECLARED_CONTEXT = "undeclared-context", Error, "A context field is used but not declared.";
     UNKNOWN_ARGUMENT = "unknown-argument", Warning, "An operation has an argument it does not know.";
     UNKNOWN_OP = "unknown-op", Error, "An operation is not in the catalogue.";
@@ -64,7 +64,7 @@ codes! { Flow:
     TOOL_PARAMETER = "tool-parameter", Error, "A tool's parameter fits no input of its node.";
     UNANSWERED_TOOL = "unanswered-tool", Error, "Nothing answers a tool's calls.";
     UNKNOWN_PROVIDER = "unknown-provider", Error, "A provider is not one that the specification names.";
-    BAD_TEST = "bad-test", Error, "A test of the flow can not be run or can never pass.";
+    BAD_TEST = "bad-test", Error, "A test of the flow cannot be run or can never pass.";
     UNKNOWN_TOOL_TARGET = "unknown-tool-target", Error, "A tool names a node that is not there.";
     VOLATILE_SYSTEM_TEXT = "volatile-system-text", Warning, "A system text changes from request to request.";
     // Code in its node.
@@ -76,7 +76,7 @@ codes! { Flow:
     CACHED_EFFECT = "cached-effect", Error, "A node with effects has a cache.";
     CONFLICTING_TTL = "conflicting-ttl", Error, "Two nodes give one state record different lifetimes.";
     REPEATED_EFFECT = "repeated-effect", Warning, "An operation with effects is retried without a way to tell attempts apart.";
-    RESERVED_BACKEND = "reserved-backend", Warning, "A state backend is reserved and can not be used.";
+    RESERVED_BACKEND = "reserved-backend", Warning, "A state backend is reserved and cannot be used.";
     SESSION_WITHOUT_ID = "session-without-id", Error, "Session state is used without a session id.";
     STATE_NOT_CONFIGURED = "state-not-configured", Error, "Code uses state that its node does not have.";
     STATE_RACE = "state-race", Error, "Two nodes write one state record in no certain order.";

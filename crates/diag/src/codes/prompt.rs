@@ -8,7 +8,7 @@ codes! { Prompt:
     PROMPT_OUT_OF_RANGE = "prompt-out-of-range", Error, "A number of a Prompt IR document is out of range.";
     PROMPT_UNKNOWN_PHASE = "prompt-unknown-phase", Error, "A Prompt IR document names a phase that does not exist.";
     PROMPT_BAD_TIMESTAMP = "prompt-bad-timestamp", Error, "The creation time of a Prompt IR document is not an ISO 8601 time.";
-    PROMPT_UNSUPPORTED_VERSION = "prompt-unsupported-version", Error, "A Prompt IR document has a version that can not be read.";
+    PROMPT_UNSUPPORTED_VERSION = "prompt-unsupported-version", Error, "A Prompt IR document has a version that cannot be read.";
     PROMPT_DENIED = "prompt-denied", Error, "A prompt contains a text that a denying policy forbids.";
     PROMPT_FLAGGED = "prompt-flagged", Warning, "A prompt contains a text that a flagging policy forbids.";
 }

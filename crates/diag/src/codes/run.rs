@@ -33,5 +33,5 @@ codes! { Run:
     BUDGET_EXCEEDED = "budget-exceeded", Error, "A run has used up its budget.";
     RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not let it go on yet.";
     UNKNOWN_STEP_KIND = "unknown-step-kind", Error, "A document has a step that this runtime does not know.";
-    BAD_DOCUMENT = "bad-document", Error, "A document can not be run although it is valid.";
+    BAD_DOCUMENT = "bad-document", Error, "A document cannot be run although it is valid.";
 }

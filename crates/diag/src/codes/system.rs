@@ -4,9 +4,9 @@ codes! { System:
     SYSTEM_NOT_JSON = "system-not-json", Error, "A system document is not JSON.";
     SYSTEM_MISSING_FIELD = "system-missing-field", Error, "A system document or bundle lacks a required field.";
     SYSTEM_WRONG_TYPE = "system-wrong-type", Error, "A value of a system document is of another kind than its field takes.";
-    SYSTEM_BAD_VALUE = "system-bad-value", Error, "A value of a system document can not be meant.";
+    SYSTEM_BAD_VALUE = "system-bad-value", Error, "A value of a system document cannot be meant.";
     SYSTEM_UNKNOWN_KEY = "system-unknown-key", Error, "A contract has a key that the specification does not name.";
-    SYSTEM_UNSUPPORTED_VERSION = "system-unsupported-version", Error, "A system document is of a version that can not be read.";
+    SYSTEM_UNSUPPORTED_VERSION = "system-unsupported-version", Error, "A system document is of a version that cannot be read.";
     SYSTEM_CROSS_TENANT = "system-cross-tenant", Error, "A row belongs to another tenant than its document.";
     SYSTEM_DUPLICATE_ID = "system-duplicate-id", Error, "Two nodes, triggers or transitions share an id.";
     SYSTEM_BROKEN_CONTRACT = "system-broken-contract", Error, "The parts of a contract contradict each other.";

@@ -6,7 +6,7 @@ codes! { Flow:
     SEVERAL_DOCUMENTS = "several-documents", Error, "A file holds more than one YAML document.";
     UNKNOWN_ALIAS = "unknown-alias", Error, "An alias names no anchor ahead of it.";
     UNKNOWN_TAG = "unknown-tag", Error, "A value has a YAML tag outside the core schema.";
-    UNREPRESENTABLE_VALUE = "unrepresentable-value", Error, "A value can not be written as JSON.";
+    UNREPRESENTABLE_VALUE = "unrepresentable-value", Error, "A value cannot be written as JSON.";
     YAML_SYNTAX = "yaml-syntax", Error, "The text is not YAML.";
     YAML_TOO_LARGE = "yaml-too-large", Error, "A document is past the bounds on size, depth or aliases.";
 }

@@ -31,7 +31,7 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             message.push_str(help);
         }
         let message = data(&message);
-        // Writing to a string can not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "::{command} file={file},line={line},{range},title={title}::{message}");
     }
     out

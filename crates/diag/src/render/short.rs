@@ -14,7 +14,7 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         let file = one_line(sources.name(diagnostic.primary.source));
         let (severity, code) = (diagnostic.severity, diagnostic.code);
         let message = one_line(&diagnostic.message);
-        // Writing to a string can not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{file}:{line}:{column}: {severity}[{code}]: {message}");
     }
     out

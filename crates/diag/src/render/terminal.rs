@@ -90,7 +90,7 @@ fn snippet<'a>(
         .annotations(annotations)
 }
 
-/// The cure as the lines before and after. The title is all when edits overlap, which can not be drawn, or
+/// The cure as the lines before and after. The title is all when edits overlap, which cannot be drawn, or
 /// when a line is too long, since these lines are drawn whole.
 fn suggestion<'a>(fix: &'a Fix, sources: &Sources) -> Group<'a> {
     let mut group = Group::with_title(Level::HELP.secondary_title(visible(&fix.title)));

@@ -158,7 +158,7 @@ fn whole(float: f64) -> Result<Value> {
 }
 
 fn not_a_number(function: &str, value: &Value) -> String {
-    format!("`{function}` can not make a number of {value}")
+    format!("`{function}` cannot make a number of {value}")
 }
 
 fn out_of_range() -> String {

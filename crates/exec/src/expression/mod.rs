@@ -27,7 +27,7 @@ pub(crate) const MAX_WEIGHT: usize = 1024 * 1024;
 /// Why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    #[error("`{text}` can not be read as an expression: {reason}")]
+    #[error("`{text}` cannot be read as an expression: {reason}")]
     Syntax { text: String, reason: String },
     #[error("`{text}`: {reason}")]
     Evaluation { text: String, reason: String },

@@ -164,7 +164,7 @@ fn contains(container: &Value, item: &Value) -> Result<bool> {
         (Value::String(text), Value::String(part)) => Ok(text.contains(part.as_str())),
         (Value::Object(object), Value::String(key)) => Ok(object.contains_key(key)),
         (Value::Object(_), _) => Ok(false),
-        (container, item) => Err(format!("{} can not be in {}", item.kind(), container.kind())),
+        (container, item) => Err(format!("{} cannot be in {}", item.kind(), container.kind())),
     }
 }
 
@@ -231,7 +231,7 @@ pub(super) fn slice(value: &Value, lower: Option<&Value>, upper: Option<&Value>)
             let (lower, upper) = bounds(characters.len())?;
             Ok(characters.get(lower..upper).unwrap_or_default().iter().collect::<String>().into())
         }
-        other => Err(format!("{} can not be sliced", other.kind())),
+        other => Err(format!("{} cannot be sliced", other.kind())),
     }
 }
 

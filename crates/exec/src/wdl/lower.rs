@@ -40,7 +40,7 @@ pub struct Settings<'s> {
     pub dialect: Dialect,
 }
 
-/// Lowers a workflow that has no errors. What can not be said in a document is a diagnostic.
+/// Lowers a workflow that has no errors. What cannot be said in a document is a diagnostic.
 #[must_use]
 pub fn lower(workflow: &Workflow, settings: &Settings<'_>) -> (Option<Document>, Vec<Diagnostic>) {
     let mut lowering = Lowering {
@@ -224,7 +224,7 @@ impl Lowering {
         }
     }
 
-    /// The baked policy. A step that applies one must have one: a rule that is not there can not hold.
+    /// The baked policy. A step that applies one must have one: a rule that is not there cannot hold.
     fn constants(&mut self, workflow: &Workflow, paired: Option<PairedPolicy<'_>>) -> Constants {
         let applying = calls(&workflow.steps).into_iter().find(|call| call.target.starts_with("policy."));
         match (applying, paired) {

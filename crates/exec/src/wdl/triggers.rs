@@ -79,7 +79,7 @@ pub fn check_triggers(workflow: &Workflow) -> Result<(), Vec<Diagnostic>> {
     if faults.diagnostics.is_empty() { Ok(()) } else { Err(faults.diagnostics) }
 }
 
-/// Reports triggers that can not be meant.
+/// Reports triggers that cannot be meant.
 pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
     let Some(node) = &workflow.triggers else { return };
     let mut ids: Vec<String> = Vec::new();

@@ -198,7 +198,7 @@ impl Reader<'_> {
         Some(self.steps(&list.items))
     }
 
-    /// The reference can not read triggers that are no mappings; here they are reported as bad triggers.
+    /// The reference cannot read triggers that are no mappings; here they are reported as bad triggers.
     fn triggers_of(&mut self, top: &[&Entry]) {
         let Some(entry) = find(top, "triggers").filter(|_| self.dialect == Dialect::Reference) else {
             return;

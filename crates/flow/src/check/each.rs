@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The input that takes the item, when it can not be found.
+/// The input that takes the item, when it cannot be found.
 fn port(subject: &Subject<'_>, node: &Node, each: Each<'_>) -> Option<Diagnostic> {
     let known: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
     if let Some(port) = each.port {

@@ -85,7 +85,7 @@ const RULES: &[Rule] = &[
     // The file's own claims.
     version::check,
     metadata::check,
-    // Names first: a name outside the pattern explains why an edge can not find it.
+    // Names first: a name outside the pattern explains why an edge cannot find it.
     names::check,
     duplicate_ports::check,
     // The graph. Ends are found before types are compared, since only connected edges have types.

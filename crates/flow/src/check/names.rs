@@ -38,7 +38,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn port_name(what: &str, port: &Port) -> Option<Diagnostic> {
     let name = port.name.as_str();
     if RESERVED_PORTS.contains(&name) {
-        let message = format!("the {what} can not be named `{name}`, which has a meaning of its own");
+        let message = format!("the {what} cannot be named `{name}`, which has a meaning of its own");
         let help = format!("choose another name, such as `{name}_value`");
         return Some(Diagnostic::new(codes::RESERVED_NAME, port.name.span, message).help(help));
     }

@@ -23,7 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn unknown(op: &Text) -> Diagnostic {
     let name = op.as_str();
     if ops::RESERVED.contains(&name) {
-        let message = format!("the operation `{name}` is reserved; it is accepted and can not be run");
+        let message = format!("the operation `{name}` is reserved; it is accepted and cannot be run");
         return Diagnostic::new(codes::RESERVED_OP, op.span, message)
             .help("use `http.post` or code until then");
     }

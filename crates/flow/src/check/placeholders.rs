@@ -1,5 +1,5 @@
 //! `${…}` in arguments and endpoints: a path that begins with something in reach, and secrets only
-//! where they can not leak.
+//! where they cannot leak.
 
 use std::ops::Range;
 
@@ -88,7 +88,7 @@ impl Place<'_, '_> {
             },
             "secrets" => self.secret(text, placeholder),
             "env" if self.node.input("env").is_none() => {
-                let message = "the environment can not be read from a flow";
+                let message = "the environment cannot be read from a flow";
                 Some(Diagnostic::new(codes::UNKNOWN_ROOT, span, message).help(
                     "declare a context field and fill it by `deployment.context`, or use `${secrets.NAME}` in a header",
                 ))
@@ -106,7 +106,7 @@ impl Place<'_, '_> {
                 });
                 if whole && container && !sole {
                     let word = port.port_type.map(|port_type| port_type.word()).unwrap_or_default();
-                    let message = format!("`{path}` is of type `{word}` and can not stand inside a text");
+                    let message = format!("`{path}` is of type `{word}` and cannot stand inside a text");
                     let help = format!("let `${{{path}}}` be the whole value, or name a field of it");
                     return Some(Diagnostic::new(codes::EMBEDDED_CONTAINER, span, message).help(help));
                 }
@@ -139,7 +139,7 @@ impl Place<'_, '_> {
         let root = placeholder.path.root.as_str();
         let span = text.at(placeholder.path.root_range.clone());
         if !self.ports {
-            let message = format!("an endpoint can not read `{root}`");
+            let message = format!("an endpoint cannot read `{root}`");
             return Diagnostic::new(codes::UNKNOWN_ROOT, span, message)
                 .help("use `context` or `secrets` there");
         }

@@ -1,6 +1,6 @@
 //! Every value that one schema allows is allowed by another.
 //!
-//! The proof is partial: where it can not be made, the first reason is given. It never proves what is not
+//! The proof is partial: where it cannot be made, the first reason is given. It never proves what is not
 //! so.
 
 use std::cmp::Ordering;

@@ -102,7 +102,7 @@ fn unusable(schema: &Tree, what: &str, fault: &SchemaFault) -> Diagnostic {
         SchemaFault::Invalid { pointer, .. } => schema.locate(pointer),
         _ => schema.span,
     };
-    let diagnostic = Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} can not be used: {fault}"));
+    let diagnostic = Diagnostic::new(codes::BAD_SCHEMA, span, format!("{what} cannot be used: {fault}"));
     match fault {
         SchemaFault::Invalid { pointer, .. } if pointer.contains("pattern") => {
             diagnostic.help("patterns have no lookaround and no backreferences, and repeat no large groups")

@@ -218,7 +218,7 @@ pub(super) fn suggest(
 }
 
 /// The place of a word within a span that may hold its quotes too. `None` for any other span, in which
-/// the word can not be replaced alone.
+/// the word cannot be replaced alone.
 pub(super) fn unquoted(word: &str, span: Span) -> Option<Span> {
     let range = span.range();
     match range.len().checked_sub(word.len()) {

@@ -162,7 +162,7 @@ impl EditRequest {
                 ("allow_errors", Value::Bool(allow)) => request.allow_errors = *allow,
                 ("commands", Value::Array(items)) => request.commands = read_commands(items)?,
                 ("base_hash" | "allow_errors" | "commands", value) => {
-                    return Err(format!("`{key}` can not be {}", value.kind()));
+                    return Err(format!("`{key}` cannot be {}", value.kind()));
                 }
                 _ => return Err(format!("`{key}` is no field of an edit request")),
             }

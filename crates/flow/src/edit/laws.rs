@@ -75,7 +75,7 @@ fn any_field_of_any_row_is_set_removed_and_restored() {
     let mut tried = 0;
     let mut refused: Vec<String> = Vec::new();
     for (row, text) in flows().iter().enumerate() {
-        // What is anchored can not be changed in one place only; that has a test of its own.
+        // What is anchored cannot be changed in one place only; that has a test of its own.
         let Ok(state) = State::read(text.clone()) else { continue };
         if text.contains(": &") || text.contains("- &") {
             continue;

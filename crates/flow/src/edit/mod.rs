@@ -44,7 +44,7 @@ pub enum EditError {
     OtherText { at: usize, expected: String },
     #[error("the value comes from an anchor, and changing it here would change it elsewhere too")]
     Alias { span: Span },
-    #[error("the text can not be changed here without rewriting more of it")]
+    #[error("the text cannot be changed here without rewriting more of it")]
     Layout { span: Span },
     #[error("the edit would add errors to the flow")]
     AddsErrors {

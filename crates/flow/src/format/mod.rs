@@ -30,10 +30,10 @@ pub struct FormatOptions {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
     /// The text is no YAML that can be read without doubt.
-    #[error("the text can not be read")]
+    #[error("the text cannot be read")]
     Invalid(Vec<Diagnostic>),
     /// The layout would have changed the meaning or lost a comment, so it was thrown away.
-    #[error("this text uses YAML in a way that can not be laid out anew without changing it")]
+    #[error("this text uses YAML in a way that cannot be laid out anew without changing it")]
     Unfaithful,
 }
 

@@ -37,9 +37,9 @@ pub struct Conflict {
 /// One of the three texts is not a flow, or the result could not be written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MergeError {
-    #[error("{side} can not be read: {error}")]
+    #[error("{side} cannot be read: {error}")]
     Unreadable { side: &'static str, error: EditError },
-    #[error("the merged flow can not be written into our text: {0}")]
+    #[error("the merged flow cannot be written into our text: {0}")]
     Unwritable(EditError),
 }
 
@@ -99,7 +99,7 @@ fn follow_renames(base: &mut State, ours: &mut State, theirs: &mut State, confli
     }
 }
 
-/// A side that can not be renamed stays as it is; its changes then come out as conflicts.
+/// A side that cannot be renamed stays as it is; its changes then come out as conflicts.
 fn rename(state: &mut State, from: &str, to: &str) {
     let command = Command::RenameNode { from: from.to_owned(), to: to.to_owned() };
     let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![command]) };

@@ -83,7 +83,7 @@ pub static CATALOGUE: &[OperationSchema] = &[
     opcua_write::SCHEMA,
 ];
 
-/// Operations that later versions are to have. They are recognised and can not be run.
+/// Operations that later versions are to have. They are recognised and cannot be run.
 pub static RESERVED: &[&str] = &["hopsworks.predict", "hopsworks.vector_search", "llm.generate"];
 
 /// The operation of this name.

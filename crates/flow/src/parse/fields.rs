@@ -288,7 +288,7 @@ pub(super) fn unknown_word(
     path: &str,
     words: impl Iterator<Item = &'static str> + Clone,
 ) -> Diagnostic {
-    let message = format!("{path} can not be `{}`", text.as_str());
+    let message = format!("{path} cannot be `{}`", text.as_str());
     let diagnostic = Diagnostic::new(codes::UNKNOWN_WORD, text.span, message);
     match did_you_mean(text.as_str(), words.clone()) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(

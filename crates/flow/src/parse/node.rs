@@ -62,8 +62,7 @@ fn node_type(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Span
         return Some(Spanned::new(NodeType::Transform, text.span));
     }
     let diagnostic = if RESERVED_TYPES.contains(&text.as_str()) {
-        let message =
-            format!("`type` of {owner} can not be `{}`, which is not in version 1.0", text.as_str());
+        let message = format!("`type` of {owner} cannot be `{}`, which is not in version 1.0", text.as_str());
         Diagnostic::new(codes::UNKNOWN_WORD, text.span, message)
             .help("version 1.0 has the type `transform` only")
     } else {

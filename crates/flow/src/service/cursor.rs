@@ -1,4 +1,4 @@
-//! Where in the document a cursor stands, also while the text around it can not be read.
+//! Where in the document a cursor stands, also while the text around it cannot be read.
 
 use crate::shape::{FLOW, Field, Holds, Shape};
 use crate::yaml::{Tree, TreeValue};

@@ -7,7 +7,7 @@ use crate::check::Options;
 use crate::edit::{Command, Direction, EditRequest, apply};
 use crate::model::Flow;
 
-/// The edits that give a symbol another name at every place that names it, or why it can not have it.
+/// The edits that give a symbol another name at every place that names it, or why it cannot have it.
 pub fn rename_edits(flow: &Flow, text: &str, symbol: &Symbol, to: &str) -> Result<Vec<Edit>, String> {
     match symbol {
         Symbol::Property { .. } if !is_word(to) => {

@@ -65,7 +65,7 @@ pub enum EvidenceError {
     Version { found: i64, known: i64 },
     #[error("the gateway's database holds something unreadable: {0}")]
     Damaged(String),
-    #[error("the writer of the gateway's database can not be started: {0}")]
+    #[error("the writer of the gateway's database cannot be started: {0}")]
     Thread(String),
 }
 

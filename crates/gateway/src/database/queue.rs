@@ -224,7 +224,7 @@ impl Queue {
         let _ = self.came.wait_timeout_while(waiting, wait, |waiting| !waiting.closed);
     }
 
-    /// Gives up on what can not be written any more, so that nobody waits for it.
+    /// Gives up on what cannot be written any more, so that nobody waits for it.
     pub(super) fn abandon(&self) {
         let mut waiting = self.lock();
         waiting.done = u64::MAX;

@@ -94,7 +94,7 @@ impl Work {
                 continue;
             }
             looked = now;
-            // What can not be read this time is read the next time.
+            // What cannot be read this time is read the next time.
             if let Ok(version) = data_version(&self.connection)
                 && version != seen
                 && self.keys.reload(&self.connection, &self.own.borrow()).is_ok()
@@ -103,7 +103,7 @@ impl Work {
             }
             looks = looks.saturating_sub(1);
             if looks == 0 || written >= RECORDS_PER_RETENTION {
-                // Taking old records away can wait for a better moment; writing them can not.
+                // Taking old records away can wait for a better moment; writing them cannot.
                 let gone = retain(&self.connection, &self.settings.retention, self.clock.now());
                 written = 0;
                 // Where something went there may be more.

@@ -44,7 +44,7 @@ pub enum RefusalKind {
     MonthBudget,
     /// The key has a budget, and nobody knows what the request would cost.
     Unpriced,
-    /// The key has a budget, and what the request may cost can not be written down.
+    /// The key has a budget, and what the request may cost cannot be written down.
     Unwritten,
 }
 
@@ -79,7 +79,7 @@ impl RefusalKind {
             RefusalKind::Unpriced => {
                 "this key has a budget, and the price of this model or service tier is not known"
             }
-            RefusalKind::Unwritten => "what the request may cost can not be written down",
+            RefusalKind::Unwritten => "what the request may cost cannot be written down",
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A key's text is shown once and never kept: the file holds its SHA-256, which is enough because the text
 //! has 256 random bits. What a request may come to is set aside before it is sent and replaced by what it did
-//! come to, so requests that run at the same time can not exceed a budget together.
+//! come to, so requests that run at the same time cannot exceed a budget together.
 
 mod admission;
 mod bucket;

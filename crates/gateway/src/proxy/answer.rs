@@ -122,7 +122,7 @@ async fn translate_whole(
     let Some(response) = response else {
         entry.record.outcome = Outcome::Failed;
         entry.record.status = 502;
-        let message = "the upstream's reply can not be read";
+        let message = "the upstream's reply cannot be read";
         return Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreadable", message).into_reply(surface);
     };
     entry.traced.answered(&response);
@@ -181,6 +181,6 @@ pub(super) fn silent(class: FaultClass) -> Fault {
             Fault::new(StatusCode::SERVICE_UNAVAILABLE, "upstream_unavailable", message)
                 .after(Some(Duration::from_secs(5)))
         }
-        _ => Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", "the upstream can not be reached"),
+        _ => Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", "the upstream cannot be reached"),
     }
 }

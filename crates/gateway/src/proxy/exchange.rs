@@ -74,7 +74,7 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
         entry.record.tenant = Arc::clone(&key.tenant);
     }
     if !core.sink.has_room() {
-        let message = "what happens can not be written down fast enough";
+        let message = "what happens cannot be written down fast enough";
         let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
         return Err(fault.after(Some(Duration::from_secs(1))));
     }
@@ -266,7 +266,7 @@ fn ready(
     let mut made = prepared(&candidate);
     if let Ok(Prepared { route: Some(route), decisions, .. }) = &made {
         let refused = || {
-            let message = format!("the request may only go to `{route}`, which can not take it");
+            let message = format!("the request may only go to `{route}`, which cannot take it");
             Denied {
                 fault: Fault::new(StatusCode::FORBIDDEN, "content_refused", message),
                 decisions: decisions.clone(),
@@ -435,7 +435,7 @@ async fn hold(setup: &Setup, admission: &mut Admission) -> Result<(), Fault> {
     match tokio::time::timeout(setup.config.limits.queue, admission.hold()).await {
         Ok(held) => held.map_err(refused),
         Err(_) => {
-            let message = "what the request may cost can not be written down";
+            let message = "what the request may cost cannot be written down";
             Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
                 .after(Some(Duration::from_secs(1))))
         }

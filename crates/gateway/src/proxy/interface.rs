@@ -39,7 +39,7 @@ pub(crate) struct Fault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) retry_after: Option<Duration>,
-    /// Whether the connection ends with the answer, because what follows on it can not be told apart.
+    /// Whether the connection ends with the answer, because what follows on it cannot be told apart.
     pub(crate) ends_connection: bool,
 }
 

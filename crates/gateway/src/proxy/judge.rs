@@ -154,8 +154,7 @@ impl Judge<'_> {
         if judged.splices.is_empty() && judged.route.is_none() {
             return Ok(());
         }
-        let message =
-            "the request holds content that may not leave here, in a form that can not be taken out";
+        let message = "the request holds content that may not leave here, in a form that cannot be taken out";
         let fault = Fault::new(StatusCode::FORBIDDEN, "content_refused", message);
         Err(Denied { fault, decisions: judged.decisions })
     }

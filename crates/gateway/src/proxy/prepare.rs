@@ -70,7 +70,7 @@ pub(crate) fn prepare(
         Err(fault) if judge.policy.forward_unreadable && surface == received.surface() => {
             return Ok(unreadable(received, surface, &fault.to_string()));
         }
-        Err(fault) => return Err(deny(Fault::bad_request(format!("the body can not be read: {fault}")))),
+        Err(fault) => return Err(deny(Fault::bad_request(format!("the body cannot be read: {fault}")))),
     };
     let judged = judge.judge(received.text(), wire, upstream, model)?;
     let Judged { splices, route, decisions, is_unjudged } = judged;
@@ -166,7 +166,7 @@ fn shape<'r>(
     surface: Surface,
     model: &str,
 ) -> Result<Shaped<'r>, Fault> {
-    let unreadable = |fault: String| Fault::bad_request(format!("the body can not be read: {fault}"));
+    let unreadable = |fault: String| Fault::bad_request(format!("the body cannot be read: {fault}"));
     let is_redacted = !splices.is_empty();
     let body = if is_redacted {
         Cow::Owned(Spliced::new(received.text(), splices).body)
@@ -228,13 +228,13 @@ fn keep_known(request: &mut stave_llm::Request, from: Surface) {
             function.extra.clear();
         }
     }
-    // A tool that its provider runs itself can not be run by another.
+    // A tool that its provider runs itself cannot be run by another.
     request.tools.retain(|tool| matches!(tool, stave_llm::Tool::Function(_)));
     if from == Surface::AnthropicMessages {
         // There it says who the user is, here it would be stored with the request.
         request.metadata.clear();
     }
-    // Reasoning of another provider carries a proof that this one can not check.
+    // Reasoning of another provider carries a proof that this one cannot check.
     for message in &mut request.messages {
         message.content.retain(|part| {
             !matches!(part.kind, stave_llm::PartKind::Thinking(_) | stave_llm::PartKind::Other(_))
@@ -253,7 +253,7 @@ fn plan(
     let mut rewritten = None;
     if planning.rewrites != Default::default() {
         let body = rewrite_body(&shaped.body, &shaped.wire, planning.rewrites).body;
-        // A rewrite serves the cache only; one that can not be read is not used.
+        // A rewrite serves the cache only; one that cannot be read is not used.
         if let Ok(wire) = read_wire(&body, Some(shaped.wire.surface)) {
             rewritten = Some(Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
         }

@@ -45,7 +45,7 @@ impl Received {
             return Err(Fault::bad_request("the body is not UTF-8"));
         };
         let read = RequestBody::read(text).map_err(|fault| {
-            let message = format!("the body can not be read: {fault}");
+            let message = format!("the body cannot be read: {fault}");
             match fault {
                 // Of two members, one would be judged and the other obeyed.
                 RequestFault::DuplicateKey { .. } => {
@@ -57,7 +57,7 @@ impl Received {
         let model = read.text(&["model"]).filter(|model| !model.is_empty());
         let Some(model) = model else { return Err(Fault::bad_request("the body names no model")) };
         if model.len() > LONGEST_MODEL || model.chars().any(char::is_control) {
-            return Err(Fault::bad_request("the model's name can not be one"));
+            return Err(Fault::bad_request("the model's name cannot be one"));
         }
         let surface = endpoint.surface();
         let session = session(&headers, &read, surface).map(|session| match tenant {

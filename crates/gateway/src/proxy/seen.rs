@@ -31,7 +31,7 @@ pub(crate) struct Parting {
     pub(crate) place: String,
     /// Bytes of what both begin with, about.
     pub(crate) common: u64,
-    /// Bytes behind the difference, which the cache can not serve.
+    /// Bytes behind the difference, which the cache cannot serve.
     pub(crate) lost: u64,
 }
 

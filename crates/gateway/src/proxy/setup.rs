@@ -22,7 +22,7 @@ pub(crate) struct Setup {
     pub(crate) clean: CleanPrefixes,
 }
 
-/// A configuration that can not be used.
+/// A configuration that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadSetup {
     #[error(transparent)]

@@ -33,7 +33,7 @@ async fn read(core: &Core, headers: &HeaderMap, query: &str) -> Result<Reply, Fa
     let sink = core.sink.clone();
     let reading = tokio::task::spawn_blocking(move || sink.stats(&query));
     let failed = || {
-        let message = "the evidence can not be read";
+        let message = "the evidence cannot be read";
         Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "evidence_unreadable", message)
     };
     let stats = reading.await.map_err(|_| failed())?.map_err(|_| failed())?;

@@ -57,7 +57,7 @@ impl Tap {
         Tap::new(surface, Form::Whole { pieces: Vec::new(), length: 0 })
     }
 
-    /// A reader of a reply that can not be read.
+    /// A reader of a reply that cannot be read.
     pub(crate) fn opaque(surface: Surface) -> Self {
         let mut tap = Tap::new(surface, Form::Opaque);
         tap.tally.opaque();
@@ -97,7 +97,7 @@ impl Tap {
     /// Reads what is left once the reply has ended.
     pub(crate) fn finish(&mut self) {
         self.guarded(Tap::read_rest);
-        // Whoever can not read how a reply ends believes the connection.
+        // Whoever cannot read how a reply ends believes the connection.
         self.is_over |= self.is_blind;
     }
 

@@ -1,7 +1,7 @@
 //! The evidence as a page that needs nothing but itself.
 //!
 //! Invariant: the page runs no code and loads nothing, and every text in it is escaped: the name of a model or
-//! of a key can not become part of the page.
+//! of a key cannot become part of the page.
 
 use std::fmt::Write;
 

@@ -124,7 +124,7 @@ async fn a_server_that_is_not_there_is_said_to_be() {
         },
     )]);
     let fault = call(&servers, "echo", "{}").await.unwrap_err();
-    assert!(fault.to_string().contains("`/nowhere/tools` can not be started"), "{fault}");
+    assert!(fault.to_string().contains("`/nowhere/tools` cannot be started"), "{fault}");
     let other =
         ToolServerCall { server: "other".to_owned(), tool: "t".to_owned(), arguments: Default::default() };
     let fault = servers.call(&other).await.unwrap_err();

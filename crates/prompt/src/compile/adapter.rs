@@ -110,13 +110,13 @@ impl Adapter {
     }
 }
 
-/// A fence that the text can not close.
+/// A fence that the text cannot close.
 fn fence(text: &str) -> String {
     let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// A tag that the text can not close. Trusted text gets the plain word as long as it holds no closing tag.
+/// A tag that the text cannot close. Trusted text gets the plain word as long as it holds no closing tag.
 fn tag(word: &str, text: &str, always: bool) -> String {
     let lowered = text.to_lowercase();
     if !always && !lowered.contains("</") {

@@ -154,7 +154,7 @@ impl Section {
         }
     }
 
-    /// A part under its name, framed so that its own text can not end it.
+    /// A part under its name, framed so that its own text cannot end it.
     fn untrusted(kind: SectionKind, part: &Part, adapter: Adapter) -> Self {
         let (text, body) = adapter.untrusted(kind, &part.name, &part.text);
         Section { text, body, ..Section::verbatim(kind, part) }
@@ -299,7 +299,7 @@ fn context(
     }
 }
 
-/// A reference is untrusted too: it can not begin a line of its own.
+/// A reference is untrusted too: it cannot begin a line of its own.
 fn one_line(reference: &str) -> Cow<'_, str> {
     if reference.contains(char::is_control) {
         reference.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()

@@ -35,7 +35,7 @@ pub struct Template {
     /// The most tokens of the answer.
     pub max_tokens: Option<u64>,
     pub example: Option<Value>,
-    /// What the model answers when it can not do the task.
+    /// What the model answers when it cannot do the task.
     pub error_format: Value,
     /// A sentence for one provider only.
     pub model_instructions: BTreeMap<String, String>,
@@ -84,7 +84,7 @@ pub struct TemplateFault {
     pub message: String,
 }
 
-/// Templates that can not be used, with everything that is wrong with them.
+/// Templates that cannot be used, with everything that is wrong with them.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct InvalidTemplates {
     pub faults: Vec<TemplateFault>,

@@ -95,7 +95,7 @@ pub(super) struct Pattern {
     expression: Option<Regex>,
 }
 
-/// A regular expression that can not be used.
+/// A regular expression that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadExpression(pub String);

@@ -18,7 +18,7 @@ pub struct PolicyFault {
     pub message: String,
 }
 
-/// A set of policies that can not be used, with everything that is wrong with it.
+/// A set of policies that cannot be used, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct InvalidPolicies {
     pub faults: Vec<PolicyFault>,
@@ -155,7 +155,7 @@ impl Reader {
             Some(matching) => match policy.matching(matching) {
                 Ok(policy) => Some(policy),
                 Err(error) => {
-                    self.fault(at.key(list_key), format!("an expression can not be used: {error}"));
+                    self.fault(at.key(list_key), format!("an expression cannot be used: {error}"));
                     None
                 }
             },

@@ -34,7 +34,7 @@ pub struct Accepted {
     pub repairs: Vec<Repair>,
 }
 
-/// An answer that can not be used, and why, in words that help the model.
+/// An answer that cannot be used, and why, in words that help the model.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", reasons.join("; "))]
 pub struct Rejected {
@@ -116,7 +116,7 @@ impl OutputValidator {
 pub fn read(answer: &str) -> Result<Accepted, Rejected> {
     let reject = |reason: String| Rejected { reasons: vec![reason] };
     let (found, text) = extract(answer)
-        .ok_or_else(|| reject("it can not be told which part of the reply is the JSON".to_owned()))?;
+        .ok_or_else(|| reject("it cannot be told which part of the reply is the JSON".to_owned()))?;
     let fault = match stave_canon::parse(text) {
         Ok(value) => return Ok(Accepted { value, found, repairs: Vec::new() }),
         Err(fault) => fault,
@@ -134,7 +134,7 @@ pub fn read(answer: &str) -> Result<Accepted, Rejected> {
 #[must_use]
 pub fn repair_turn(rejected: &Rejected) -> String {
     format!(
-        "Your reply can not be used: {rejected}. Reply again with JSON that fits the schema, and with nothing else."
+        "Your reply cannot be used: {rejected}. Reply again with JSON that fits the schema, and with nothing else."
     )
 }
 

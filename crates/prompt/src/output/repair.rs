@@ -30,7 +30,7 @@ pub struct Repaired {
     pub repairs: Vec<Repair>,
 }
 
-/// A text that can not be mended safely.
+/// A text that cannot be mended safely.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} at byte {at}")]
 pub struct NotRepairable {

@@ -1,7 +1,7 @@
 //! Plugins: transformations of a Prompt IR between governance and compilation.
 //!
-//! A plugin sees the prompt by reference and returns a changed copy, so the original can not be touched.
-//! The pipeline, not the plugin, takes the hashes of the record: a record can not lie.
+//! A plugin sees the prompt by reference and returns a changed copy, so the original cannot be touched.
+//! The pipeline, not the plugin, takes the hashes of the record: a record cannot lie.
 
 mod budget_optimizer;
 mod context_digest;
@@ -52,7 +52,7 @@ impl Change {
 #[error("{0}")]
 pub struct PluginError(pub String);
 
-/// A plugin that can not be made from its name and configuration.
+/// A plugin that cannot be made from its name and configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PluginConfigError {
     #[error("there is no plugin {0:?}")]

@@ -162,7 +162,7 @@ fn locked(path: &Path) -> std::io::Result<File> {
 /// Puts the file back if it is gone, and changes it to say that this process is alive.
 fn beat(file: &mut File, path: &Path) {
     if !is_at(file, path) {
-        // What can not be done now is tried again at the next beat.
+        // What cannot be done now is tried again at the next beat.
         match locked(path) {
             Ok(new) => *file = new,
             Err(_) => return,

@@ -37,7 +37,7 @@ impl Log {
         Log { path: PathBuf::from(name), commits: 0 }
     }
 
-    /// To be called inside a transaction that holds the write lock. What can not be done is left: the log
+    /// To be called inside a transaction that holds the write lock. What cannot be done is left: the log
     /// grows by itself then.
     pub(super) fn within_transaction(&mut self) {
         self.commits = self.commits.saturating_add(1);

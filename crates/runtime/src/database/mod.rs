@@ -50,13 +50,13 @@ pub enum DatabaseError {
     #[error("the database is locked by another process: {0}")]
     Locked(String),
     /// The disk is full, read-only or failing, or a limit on the size of files is reached.
-    #[error("the database can not be written: {0}")]
+    #[error("the database cannot be written: {0}")]
     Unwritable(String),
     #[error("the database failed: {0}")]
     Sqlite(String),
     #[error("the database has version {found}, and this program knows versions up to {known}")]
     Version { found: i64, known: i64 },
-    #[error("the lock of this process can not be taken: {0}")]
+    #[error("the lock of this process cannot be taken: {0}")]
     Lease(String),
     #[error("the database is closed")]
     Closed,
@@ -137,7 +137,7 @@ impl Database {
         self.write(|connection| Ok(mark::accept(connection)?)).await
     }
 
-    /// Why the database can not be written at the moment; `None` while it can be.
+    /// Why the database cannot be written at the moment; `None` while it can be.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         self.condition.fault()

@@ -84,7 +84,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("stave-journal".to_owned())
             .spawn(move || work.serve(&waiting))
-            .map_err(|error| DatabaseError::Sqlite(format!("the writer can not be started: {error}")))?;
+            .map_err(|error| DatabaseError::Sqlite(format!("the writer cannot be started: {error}")))?;
         Ok(Writer { messages: Some(messages), thread: Some(thread), condition })
     }
 
@@ -176,7 +176,7 @@ impl Work {
 
     /// Does a write, and those that wait, in one transaction.
     fn group(&mut self, first: Job, waiting: &Receiver<Message>) {
-        // The lock is taken before anything is read, so another process can not write in between.
+        // The lock is taken before anything is read, so another process cannot write in between.
         if let Err(error) = self.begin() {
             first(Err(error));
             return;

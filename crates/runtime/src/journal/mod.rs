@@ -253,7 +253,7 @@ pub enum JournalError {
     StateConflict,
     #[error("a record of the journal is damaged: {0}")]
     Damaged(String),
-    #[error("the engine that keeps the runs can not be used: {0}")]
+    #[error("the engine that keeps the runs cannot be used: {0}")]
     Unreachable(String),
     #[error(transparent)]
     Database(#[from] DatabaseError),

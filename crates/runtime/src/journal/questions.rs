@@ -1,7 +1,7 @@
 //! Questions to people: what a step asked, about which values, and the digest that a decision has to match.
 //!
 //! Invariants: a question is in the journal before anyone can decide it; a decision counts only for the
-//! question whose digest it carries, so it can not be used for another run, another execution or other values.
+//! question whose digest it carries, so it cannot be used for another run, another execution or other values.
 //! A question is kept as the call that its execution made, and ends with the result of the step.
 
 use stave_canon::{Object, Value};

@@ -222,7 +222,7 @@ pub(super) fn decisions(connection: &Connection, run: &str) -> Result<Vec<(Strin
 fn document(text: &str) -> Result<Document, JournalError> {
     stave_exec::read(&parse(text)?, Acceptance::Additive).map_err(|faults| {
         let first = faults.first().map_or_else(String::new, ToString::to_string);
-        JournalError::Damaged(format!("the run's document can not be read: {first}"))
+        JournalError::Damaged(format!("the run's document cannot be read: {first}"))
     })
 }
 

@@ -21,7 +21,7 @@ use crate::state::{self, Commit, RecordKey};
 /// The largest result that is kept.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
-/// How often a driver tries to write what has happened while the database can not be written, before it lets go of
+/// How often a driver tries to write what has happened while the database cannot be written, before it lets go of
 /// the run. Whoever resumes the run would repeat the effect whose result was not written.
 const WRITE_ATTEMPTS: u32 = 20;
 /// The same while another process holds the lock, for which each attempt waits long by itself.
@@ -75,7 +75,7 @@ impl SqliteJournal {
         if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(folded) }
     }
 
-    /// Writes what a driver has done. While the database can not be written it is tried again for a while.
+    /// Writes what a driver has done. While the database cannot be written it is tried again for a while.
     async fn persist<T: Send + 'static>(
         &self,
         work: impl Fn(&Connection) -> Result<T, JournalError> + Clone + Send + 'static,
@@ -301,7 +301,7 @@ impl Journal for SqliteJournal {
         state: Option<Commit>,
     ) -> Result<Going, JournalError> {
         let record = match self.folded(step) {
-            // What is kept for people only must not be the reason why a result can not be kept.
+            // What is kept for people only must not be the reason why a result cannot be kept.
             Err(_) => self.folded(&without_questions(step))?,
             Ok(record) => record,
         };

@@ -1,4 +1,4 @@
-//! `Runtime.StartRun`: a document and its inputs become a run. What can not run is refused here, with
+//! `Runtime.StartRun`: a document and its inputs become a run. What cannot run is refused here, with
 //! everything that is wrong with it.
 //!
 //! Invariant: the reply comes after the run is written down, so that a run whose id a peer has can be resumed

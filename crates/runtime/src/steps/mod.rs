@@ -112,7 +112,7 @@ impl StepKinds {
         }
     }
 
-    /// Adds a kind. One that the runtime has itself can not be replaced.
+    /// Adds a kind. One that the runtime has itself cannot be replaced.
     pub fn add(&mut self, kind: impl Into<String>, step: Arc<dyn Step>) {
         self.0.insert(kind.into(), step);
     }
@@ -248,8 +248,8 @@ fn address_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<St
     }
 }
 
-/// An argument that is used as it is written: code and expressions are never filled in, so a value can
-/// not become part of them.
+/// An argument that is used as it is written: code and expressions are never filled in, so a value cannot
+/// become part of them.
 fn literal_text<'c>(call: &Call<'c>, name: &str) -> Result<&'c str, Failure> {
     call.with.get(name).and_then(Value::as_str).ok_or_else(|| bad_argument(name, "a text"))
 }

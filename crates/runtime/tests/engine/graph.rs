@@ -128,7 +128,7 @@ fn edge(count: usize) -> impl Strategy<Value = SketchEdge> {
     })
 }
 
-/// An edge that goes forward and ends at a port that is there; `None` for one that can not be made to.
+/// An edge that goes forward and ends at a port that is there; `None` for one that cannot be made to.
 fn fit(mut edge: SketchEdge, nodes: &[SketchNode]) -> Option<SketchEdge> {
     if let (Some(from), Some((to, _))) = (edge.from, &mut edge.to) {
         if from == *to {

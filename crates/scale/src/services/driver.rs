@@ -416,7 +416,7 @@ fn kept_step(node: &str, record: &Packed) -> Value {
     Value::from_iter([("node", Value::from(node)), ("record", record.to_value())])
 }
 
-/// A step that can not be done, whatever is tried.
+/// A step that cannot be done, whatever is tried.
 fn undone(node: &str, error: &TerminalError) -> RunFailure {
     let message = format!("the step could not be done: {}", error.message());
     let failure = Failure::new(codes::RUN_STOPPED, Kind::Configuration, message);

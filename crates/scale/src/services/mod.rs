@@ -20,7 +20,7 @@ pub(crate) use state::StateObject;
 pub(crate) use step::StepService;
 pub(crate) use store::StoreObject;
 
-/// What can not be read will not be read the next time either; everything else is tried again.
+/// What cannot be read will not be read the next time either; everything else is tried again.
 pub(super) fn failed(error: ScaleError) -> HandlerError {
     match error {
         ScaleError::Damaged(reason) => TerminalError::new(reason).into(),

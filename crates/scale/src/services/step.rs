@@ -127,7 +127,7 @@ impl Attempt {
         }
     }
 
-    /// Keeps what the step wants remembered; a text says why that can not be.
+    /// Keeps what the step wants remembered; a text says why that cannot be.
     async fn commit(&self, commit: &str) -> Result<Body, HandlerError> {
         let commit =
             codec::decode_commit(commit).map_err(|error| failed(ScaleError::Damaged(error.to_string())))?;

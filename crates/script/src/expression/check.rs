@@ -90,7 +90,7 @@ impl<'t> Checker<'t> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("an expression may call {}", FUNCTIONS.join(", ")),
                 };
-                let message = format!("`{}` can not be called in an expression", name.id);
+                let message = format!("`{}` cannot be called in an expression", name.id);
                 self.report(FORBIDDEN_CALL, name.range, message, help);
             }
             Expr::Attribute(attribute) => {
@@ -104,7 +104,7 @@ impl<'t> Checker<'t> {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => "only methods that change nothing can be called".to_owned(),
                     };
-                    let message = format!("the method `{method}` can not be called in an expression");
+                    let message = format!("the method `{method}` cannot be called in an expression");
                     self.report(FORBIDDEN_CALL, attribute.attr.range, message, help);
                 }
             }

@@ -79,7 +79,7 @@ fn returned(call: &ExprCall) -> ExpressionType {
     }
 }
 
-/// A comparison whose two sides can not be compared.
+/// A comparison whose two sides cannot be compared.
 pub(super) struct Mismatch {
     pub(super) range: TextRange,
     pub(super) message: String,
@@ -141,7 +141,7 @@ fn fault(left: ExpressionType, op: CmpOp, right: ExpressionType) -> Option<Strin
         }
         CmpOp::In | CmpOp::NotIn => match right {
             Number | Boolean | Null => Some(format!("nothing is in {other}, so the test fails")),
-            String if left != String => Some(format!("{one} can not be in a string, so the test fails")),
+            String if left != String => Some(format!("{one} cannot be in a string, so the test fails")),
             _ => None,
         },
         CmpOp::Is | CmpOp::IsNot => None,

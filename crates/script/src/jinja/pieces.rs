@@ -3,7 +3,7 @@
 //! Every `{{ … }}` is wrapped in a call that keeps the value and a number; the printer puts the number and
 //! two marks around the value's text, and the marks are taken out again afterwards. The marks are
 //! characters that no text may exchange (Unicode's noncharacters); where a value holds one all the same,
-//! it is replaced, so that a value can not pass itself off as the author's text.
+//! it is replaced, so that a value cannot pass itself off as the author's text.
 //!
 //! Text that a template captures (a macro, a `set` block) is not marked inside, because the template may
 //! measure or change it; what prints it is marked. A template with a `filter` or `call` block is one piece
@@ -52,7 +52,7 @@ pub(super) struct Marked {
     control: BTreeSet<Read>,
     /// Where text was inserted into the template, in its own offsets, and how much.
     insertions: Vec<(usize, usize)>,
-    /// Whether the rendered text can not be told apart, and all names of `roots` stand for all of it.
+    /// Whether the rendered text cannot be told apart, and all names of `roots` stand for all of it.
     whole: bool,
 }
 

@@ -100,7 +100,7 @@ impl Worker {
 
     async fn send(&mut self, request: &Request) -> Result<(), ScriptError> {
         let frame = protocol::encode(request).map_err(|error| {
-            let detail = format!("the job can not be sent: {error}");
+            let detail = format!("the job cannot be sent: {error}");
             ScriptError::LimitExceeded { limit: Limit::Memory, detail, range: None }
         })?;
         let sent = match self.input.write_all(&frame).await {

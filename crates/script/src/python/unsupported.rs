@@ -27,7 +27,7 @@ impl Unsupported<'_> {
             Diagnostic::new(
                 UNSUPPORTED_PYTHON,
                 self.code.span(range),
-                format!("{what} can not be run in the sandbox"),
+                format!("{what} cannot be run in the sandbox"),
             )
             .help(help),
         );

@@ -119,7 +119,7 @@ impl<'f> Ends<'f> {
     /// `is_before`: the target leads to the origin already, or is it.
     fn judge(&self, origin: &Origin<'_>, node: &str, port: &Port, is_before: bool) -> Answer {
         if origin.node().is_some_and(|from| from.id.as_str() == node) {
-            return Answer::refused("a node can not feed itself");
+            return Answer::refused("a node cannot feed itself");
         }
         if is_before {
             return Answer::refused(format!("it would close a circle: `{node}` leads there already"));

@@ -264,8 +264,8 @@ impl<'f> Graph<'f> {
             Unresolved::UnknownNode | Unresolved::UnknownPseudoNode => {
                 format!("there is no node `{}`", end.node.value)
             }
-            Unresolved::OutputAsOrigin => "`_output` can not be a beginning".to_owned(),
-            Unresolved::InputAsDestination => "`_input` can not be an end".to_owned(),
+            Unresolved::OutputAsOrigin => "`_output` cannot be a beginning".to_owned(),
+            Unresolved::InputAsDestination => "`_input` cannot be an end".to_owned(),
             Unresolved::UndeclaredField => format!("the request has no field for `{end}`"),
             Unresolved::UnknownPort(node) => format!("`{}` has no such port as `{end}`", node.id.value),
             Unresolved::NoDefault(_) => format!("`{end}` has no port that could be meant"),

@@ -5,7 +5,7 @@
 //!
 //! Invariants: only flow files of projects that the principal's tenant has are read or written; a text is
 //! changed by nobody but the person at the page, since edits come back as proposals; every text is bounded,
-//! and the work on texts can not hold up what else the server does.
+//! and the work on texts cannot hold up what else the server does.
 
 mod analysis;
 mod assets;

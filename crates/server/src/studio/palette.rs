@@ -268,7 +268,7 @@ edges:
                 .filter(|found| found.is_error())
                 .map(|found| found.code.0)
                 .collect();
-            // What a loop runs can not be known before somebody says so.
+            // What a loop runs cannot be known before somebody says so.
             let is_loop = text("id") == "op:transform.each";
             let is_open = |code: &&str| *code == "unconnected-input" || is_loop && *code == "tool-parameter";
             assert!(errors.iter().all(is_open), "{}: {errors:?}\n{:?}", text("id"), edited.diagnostics);

@@ -108,7 +108,7 @@ fn start(program: &str, socket: &Path, command: impl Fn(u16) -> Command) -> (Chi
 }
 
 fn missing(program: &str, error: &std::io::Error) -> ! {
-    panic!("{program} can not be started ({error}); tests/servers.sh installs it")
+    panic!("{program} cannot be started ({error}); tests/servers.sh installs it")
 }
 
 fn free_port() -> u16 {

@@ -53,7 +53,7 @@ pub(super) fn read(reader: &mut Reader, value: &Value, pointer: &Pointer) -> Opt
     Some(contract)
 }
 
-/// Reads the items of a list that must have some. An item that can not be read is an empty stand-in, so
+/// Reads the items of a list that must have some. An item that cannot be read is an empty stand-in, so
 /// that the others keep their places.
 fn each<T>(
     reader: &mut Reader,

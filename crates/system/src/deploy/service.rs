@@ -122,7 +122,7 @@ impl Service {
         self.max_replicas.or(self.min_replicas).unwrap_or(1).max(1)
     }
 
-    /// Refuses what would lose data or can not be meant.
+    /// Refuses what would lose data or cannot be meant.
     pub fn check(&self) -> Result<(), DeployError> {
         let service = self.name.clone();
         if let (Some(least), Some(most)) = (self.min_replicas, self.max_replicas)

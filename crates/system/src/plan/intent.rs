@@ -64,7 +64,7 @@ fn intent_of(inputs: &Value) -> Option<&str> {
     filled(inputs, "intent_id").or_else(|| filled(inputs.get("intent_ref")?, "intent_id"))
 }
 
-/// A step that pins its intent by hash can not be built without the store that holds it.
+/// A step that pins its intent by hash cannot be built without the store that holds it.
 fn refuse_unverified(reader: &mut Reader, plan: &Plan<'_>) {
     let Some(step) = plan.steps.first() else { return };
     let Some(reference) = step.inputs.get("intent_ref") else { return };

@@ -50,7 +50,7 @@ pub struct Trust<'t> {
 pub enum Refusal {
     #[error("it is not signed")]
     Unsigned,
-    #[error("its signature can not be read: {0}")]
+    #[error("its signature cannot be read: {0}")]
     Malformed(&'static str),
     #[error("it is signed with {0}, which the project does not trust")]
     UntrustedKey(String),

@@ -27,7 +27,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 }
 
 /// The first circle in document order, from a node back to itself. The walk keeps its own stack, so the
-/// longest chain of dependencies can not exhaust the thread's.
+/// longest chain of dependencies cannot exhaust the thread's.
 fn circle(nodes: &[Node]) -> Option<Vec<usize>> {
     let index_of: HashMap<&str, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.id.as_str(), index)).collect();

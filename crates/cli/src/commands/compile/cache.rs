@@ -52,7 +52,7 @@ impl Cache {
         Cache { path: None, program: String::new(), before: HashMap::new(), after: Mutex::default() }
     }
 
-    /// The cache of an output folder. What can not be read counts as absent.
+    /// The cache of an output folder. What cannot be read counts as absent.
     pub(super) fn open(out: &Path) -> Cache {
         let path = out.join(CACHE).join(PACK);
         let bytes = Disk.read(&path, LARGEST).ok().flatten().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Cache {
             pack.push_str(&entry.text);
             pack.push('\n');
         }
-        // A cache that can not be written costs time and nothing else.
+        // A cache that cannot be written costs time and nothing else.
         // A leftover of a process that died, or a link that somebody put there, is replaced and not written to.
         let temporary = path.with_file_name(NEXT_PACK);
         let _ = Disk.remove_file(&temporary);

@@ -77,7 +77,7 @@ fn find(paths: &[PathBuf], out: &Path) -> Result<Vec<(PathBuf, SourceKind)>, Sto
     for path in files::expand(paths)? {
         let absolute = path
             .canonicalize()
-            .map_err(|error| Stop::invalid(format!("{} can not be read: {error}", path.display())))?;
+            .map_err(|error| Stop::invalid(format!("{} cannot be read: {error}", path.display())))?;
         if let Some(inside) = folder.inside(&absolute) {
             if emit::owned(&inside) && !paths.contains(&path) {
                 continue;

@@ -70,7 +70,7 @@ pub(crate) fn ask(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     runtime.block_on(converse(&*transport, &target, text, sentence, options))
 }
 
@@ -177,7 +177,7 @@ async fn converse(
         .help(format!("the last reason was: {last}")))
 }
 
-/// The calls as commands that can be applied, or why they can not.
+/// The calls as commands that can be applied, or why they cannot.
 fn tried(calls: &[ToolUse], text: &str, options: &Options) -> Result<Vec<Command>, String> {
     let mut commands = Vec::with_capacity(calls.len());
     for call in calls {

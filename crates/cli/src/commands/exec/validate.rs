@@ -15,7 +15,7 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
     let mut documents = Vec::new();
     let mut unreadable = Vec::new();
     for file in &arguments.files {
-        // One file that can not be read is no reason to keep quiet about the others.
+        // One file that cannot be read is no reason to keep quiet about the others.
         let read = match super::read(file, acceptance, &mut sources) {
             Ok(read) => read,
             Err(stop) => {

@@ -35,7 +35,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     let folder = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
     files::make_all_private();
     files::create_private_folder(&folder)
-        .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
+        .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", folder.display())))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let path = folder.join(FILE);
     files::prepare_database(&path)?;
@@ -44,11 +44,11 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::internal(format!("the runtime can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
     let planners = KeptPlanners::start(folder)
-        .map_err(|error| Stop::internal(format!("the cache planners can not be started: {error}")))?;
+        .map_err(|error| Stop::internal(format!("the cache planners cannot be started: {error}")))?;
     let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
     let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -101,7 +101,7 @@ async fn serve(
     }
     let listener = tokio::net::TcpListener::bind(listen)
         .await
-        .map_err(|error| Stop::internal(format!("{listen} can not be listened on: {error}")))?;
+        .map_err(|error| Stop::internal(format!("{listen} cannot be listened on: {error}")))?;
     let address = listener.local_addr().unwrap_or(listen);
     terminal::error(&format!("gateway to {} on http://{address}", names.join(", ")));
     let end = async {

@@ -61,7 +61,7 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
     };
     if let Some(folder) = path.parent() {
         files::create_private_folder(folder)
-            .map_err(|error| Stop::internal(format!("{} can not be made: {error}", folder.display())))?;
+            .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", folder.display())))?;
     }
     files::prepare_database(&path)?;
     let issued = store(&path)?.issue(&new, &RandomIds, now).map_err(|error| stop(&error))?;
@@ -133,7 +133,7 @@ fn say(issued: &IssuedKey, what: &str, json: bool) {
 
 fn store(path: &Path) -> Result<KeyStore, Stop> {
     KeyStore::open(path)
-        .map_err(|error| Stop::internal(format!("{} can not be opened: {error}", path.display())))
+        .map_err(|error| Stop::internal(format!("{} cannot be opened: {error}", path.display())))
 }
 
 fn existing(place: &Place, key: &str) -> Result<KeyStore, Stop> {

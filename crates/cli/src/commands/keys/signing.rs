@@ -29,7 +29,7 @@ fn new(arguments: &SigningNew) -> Result<Exit, Stop> {
     getrandom::fill(seed.as_mut_slice())
         .map_err(|error| Stop::internal(format!("the system's random source failed: {error}")))?;
     let key = SecretKey::from_seed(&seed);
-    let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("the key can not be written: {error}"));
+    let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("the key cannot be written: {error}"));
     let pem = key.to_pem().map_err(|error| fail(&error))?;
     let public_pem = key.public().to_pem().map_err(|error| fail(&error))?;
     write_private(&secret_path, pem.as_bytes())?;
@@ -92,7 +92,7 @@ pub(crate) fn read_public(text: &str, path: &Path) -> Result<PublicKey, Stop> {
 /// Makes a file that only its owner can read, from its first moment on. One that is there is kept.
 fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     let fail = |error: std::io::Error| {
-        let stop = Stop::invalid(format!("{} can not be made: {error}", path.display()));
+        let stop = Stop::invalid(format!("{} cannot be made: {error}", path.display()));
         if error.kind() == std::io::ErrorKind::AlreadyExists {
             stop.help("a key is never replaced; choose another name, or remove the file yourself")
         } else {

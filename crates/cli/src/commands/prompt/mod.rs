@@ -55,7 +55,7 @@ impl Task {
             terminal::error_styled(
                 render::terminal::render(&diagnostics, &sources, terminal.stderr).trim_end(),
             );
-            return Err(Stop::invalid("the project file can not be used"));
+            return Err(Stop::invalid("the project file cannot be used"));
         }
         let policies = governance::policies(&project)?;
         let policies = governance::in_mode(policies, selected.mode.map(Into::into));

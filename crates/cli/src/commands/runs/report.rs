@@ -1,7 +1,7 @@
 //! `stave runs report`: a run as a page that needs nothing but itself.
 //!
 //! Invariant: the page runs no code and loads nothing, and every text of the run is escaped: what a model or a
-//! host said can not become part of the page.
+//! host said cannot become part of the page.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -42,7 +42,7 @@ impl Working {
             .parse()
             .map_err(|_| Stop::invalid(format!("`{listen}` is not an address and a port to listen on")))?;
         let listener = stave_scale::listen(address)
-            .map_err(|error| Stop::internal(format!("{address} can not be listened on: {error}")))?;
+            .map_err(|error| Stop::internal(format!("{address} cannot be listened on: {error}")))?;
         let address = listener.local_addr().unwrap_or(address);
         let url = arguments.worker_url.as_ref().or(settings.engine.worker_url.as_ref());
         let url = url.cloned().unwrap_or_else(|| format!("http://{address}"));

@@ -56,7 +56,7 @@ pub(crate) fn admit_exec(file: &Path, text: &str, project: &Project) -> Result<(
             reason = refusal;
             continue;
         }
-        // A manifest that is signed and can not be read vouches for nothing.
+        // A manifest that is signed and cannot be read vouches for nothing.
         let Ok(manifest) = RunManifest::from_text(&text) else { continue };
         match manifest.exec_hashes.get(&format!("flows/{name}")) {
             Some(hash) if *hash == own => return Ok(()),
@@ -141,7 +141,7 @@ pub(crate) fn signature_of(file: &Path) -> Result<Option<Signature>, Stop> {
     Signature::from_text(&text).map(Some).map_err(|refusal| refused(file, &refusal))
 }
 
-/// The project of an artefact. One whose file has mistakes might ask for what can not be read, so it stops.
+/// The project of an artefact. One whose file has mistakes might ask for what cannot be read, so it stops.
 pub(crate) fn project_of(file: &Path) -> Result<Project, Stop> {
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();

@@ -55,7 +55,7 @@ pub(super) fn set(flow: &mut Value, path: &str, value: &Value) -> Result<(), Edi
 pub(super) fn unset(flow: &mut Value, path: &str) -> Result<(), EditError> {
     let steps = steps(path)?;
     let Some((last, way)) = steps.split_last() else {
-        return Err(EditError::invalid("the whole flow can not be removed"));
+        return Err(EditError::invalid("the whole flow cannot be removed"));
     };
     let mut here = flow;
     for step in way {

@@ -59,7 +59,7 @@ pub(crate) struct Upstream {
 /// Shorter keys are not looked for in replies: they would be found in ordinary words.
 const SHORTEST_KEY: usize = 8;
 
-/// An upstream that can not be asked as it is configured.
+/// An upstream that cannot be asked as it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("upstream `{name}`: {reason}")]
 pub struct BadUpstream {
@@ -128,7 +128,7 @@ impl Upstream {
         let usual = if place.is_encrypted { 443 } else { 80 };
         let name = if place.host.contains(':') { format!("[{}]", place.host) } else { place.host.clone() };
         let host = if place.port == usual { name } else { format!("{name}:{}", place.port) };
-        let host = HeaderValue::from_str(&host).map_err(|_| bad("the host can not be named".to_owned()))?;
+        let host = HeaderValue::from_str(&host).map_err(|_| bad("the host cannot be named".to_owned()))?;
         let credential = match &config.key {
             None => None,
             Some(key) => {
@@ -138,7 +138,7 @@ impl Upstream {
                     _ => (header::AUTHORIZATION, format!("Bearer {}", key.expose())),
                 };
                 let mut value = HeaderValue::from_str(&text)
-                    .map_err(|_| bad("the key can not be sent in a header".to_owned()))?;
+                    .map_err(|_| bad("the key cannot be sent in a header".to_owned()))?;
                 value.set_sensitive(true);
                 Some((name, value))
             }

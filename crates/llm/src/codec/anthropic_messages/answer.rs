@@ -35,7 +35,7 @@ fn message(id: &str, model: &str, content: Vec<Value>, stop: Option<&StopReason>
     ]))
 }
 
-/// A part as a block of a reply; `None` for what a reply of this interface can not hold.
+/// A part as a block of a reply; `None` for what a reply of this interface cannot hold.
 fn encode_block(part: &Part) -> Option<Value> {
     let kind = match &part.kind {
         PartKind::Text(_) | PartKind::ToolUse(_) => part.kind.clone(),

@@ -64,7 +64,7 @@ pub(super) async fn converse(
                 repaired = true;
                 request.messages.push(Message::assistant(text));
                 request.messages.push(Message::user(format!(
-                    "Your reply can not be used: {reason}. Reply again with JSON that fits the schema, and with \
+                    "Your reply cannot be used: {reason}. Reply again with JSON that fits the schema, and with \
                      nothing else."
                 )));
             }
@@ -409,7 +409,7 @@ enum ToolFault {
     /// The model is told, and may try again.
     Told(String),
     /// The step itself fails or is put off: the tool waits for a person, or the run has no budget left. The model
-    /// hears nothing of it, so it can not go on as if the tool had answered.
+    /// hears nothing of it, so it cannot go on as if the tool had answered.
     Step(Failure),
 }
 

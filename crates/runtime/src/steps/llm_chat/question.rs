@@ -109,7 +109,7 @@ impl Question {
             Failure::new(
                 codes::BAD_DOCUMENT,
                 Kind::Configuration,
-                format!("the prompt can not be built: {error}"),
+                format!("the prompt cannot be built: {error}"),
             )
         })?;
         Ok(Question { blocks, way })
@@ -149,11 +149,7 @@ fn govern(
     }
     let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
     let ir = builder.build(ids, clock).map_err(|error| {
-        Failure::new(
-            codes::BAD_ARGUMENT,
-            Kind::Configuration,
-            format!("the prompt can not be built: {error}"),
-        )
+        Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, format!("the prompt cannot be built: {error}"))
     })?;
     let plugins = &call.services.prompt_plugins;
     let pipeline = Pipeline::new(Some(policy.governance.clone()))

@@ -107,7 +107,7 @@ impl FileSystem for Disk {
     }
 
     fn synchronise_folder(&self, folder: &Path) -> io::Result<()> {
-        // Where folders can not be opened, renames are durable by other means.
+        // Where folders cannot be opened, renames are durable by other means.
         match File::open(folder) {
             Ok(folder) => folder.sync_all(),
             Err(_) => Ok(()),

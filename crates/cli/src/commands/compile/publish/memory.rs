@@ -21,7 +21,7 @@ pub(super) struct Memory {
     /// How many changes are still made; every one after that fails.
     left: Cell<usize>,
     can_exchange: bool,
-    /// A folder that can not be written to.
+    /// A folder that cannot be written to.
     read_only: Option<PathBuf>,
 }
 

@@ -102,7 +102,7 @@ impl Publication<'_> {
     }
 
     /// Builds the new tree beside the output folder and puts it in its place. `false` when the file system
-    /// can not do that; nothing has changed then.
+    /// cannot do that; nothing has changed then.
     fn exchange(&self, files: &dyn FileSystem, changes: &Changes<'_>) -> io::Result<bool> {
         let staging = self.staging();
         let written = match self.build(files, changes, &staging) {
