@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::NodeData;
 use stave_exec::expression::literal;
-use stave_exec::{Document, Node};
+use stave_exec::{Document, Graph, Node};
 use stave_flow::model::Sensitivity;
 use stave_script::{Read, reads};
 
@@ -23,6 +23,35 @@ const SAID: [&str; 4] = ["accepts", "declassify", "fields", "restricted"];
 
 /// Arguments of a workflow's step that are code or templates, whose reads are not analysed here.
 const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
+
+/// The step kind that passes on the results of the steps that led to it.
+const FINISH: &str = "finish";
+
+/// Step kinds that take nothing but their arguments.
+const ARGUMENTS_ONLY: [&str; 19] = [
+    "dsl.emit",
+    "hopsworks.get_model",
+    "hopsworks.read_features",
+    "hopsworks.write_features",
+    "http.get",
+    "http.post",
+    "human.approve",
+    "io.format_response",
+    "llm.chat",
+    "mcp.call",
+    "opcua.read",
+    "opcua.write",
+    "policy.apply",
+    "python",
+    "switch",
+    "transform.each",
+    "transform.filter",
+    "transform.map",
+    "transform.reduce",
+];
+
+/// The name that stands for what a step takes without an argument.
+const UNNAMED: &str = "";
 
 type Fields = BTreeMap<String, Sensitivity>;
 
@@ -46,7 +75,8 @@ pub fn hold_to_labels(document: &mut Document, project: &Object) {
     let has_ports = |node: &Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
     let is_workflow = !nodes.iter().any(has_ports);
     if let Some(most) = fields.values().copied().max().filter(|_| is_workflow || !is_covered) {
-        let found = if is_workflow { of_workflow(nodes, &fields, most) } else { everything(nodes, most) };
+        let found =
+            if is_workflow { of_workflow(&document.graph, &fields, most) } else { everything(nodes, most) };
         found.write(&mut rules);
         let context = rules.entry("context".to_owned()).or_insert_with(|| Object::new().into());
         if let Some(context) = context.as_object_mut() {
@@ -124,14 +154,18 @@ fn everything(nodes: &[Node], most: Sensitivity) -> Found {
     found
 }
 
-/// The levels of a workflow's steps: each makes as sensitive a result as its arguments are.
-pub(crate) fn of_workflow(nodes: &[Node], fields: &Fields, most: Sensitivity) -> Found {
+/// The levels of a workflow's steps: each makes as sensitive a result as its arguments and as what it takes without
+/// arguments.
+pub(crate) fn of_workflow(graph: &Graph, fields: &Fields, most: Sensitivity) -> Found {
     let mut found = Found::default();
     // Levels only rise and there are three, so this ends.
     loop {
         let mut changed = false;
-        for node in nodes {
-            let mut step = Sensitivity::Public;
+        for node in &graph.nodes {
+            let mut step = of_unnamed(node, graph, &found.nodes, most);
+            if step > Sensitivity::Public {
+                found.inputs.entry(node.id.clone()).or_default().insert(UNNAMED.to_owned(), step);
+            }
             for (name, value) in &node.with {
                 let is_text = VERBATIM.contains(&name.as_str());
                 let level = if is_text { most } else { of_argument(value, fields, &found.nodes, most) };
@@ -149,6 +183,30 @@ pub(crate) fn of_workflow(nodes: &[Node], fields: &Fields, most: Sensitivity) ->
             return found;
         }
     }
+}
+
+/// The level of what a step takes without naming it in its arguments. A kind that is not known to take its arguments alone
+/// may take everything.
+fn of_unnamed(node: &Node, graph: &Graph, steps: &Fields, most: Sensitivity) -> Sensitivity {
+    match node.kind.as_str() {
+        FINISH => {
+            let before = graph.edges.iter().filter(|edge| edge.to == node.id);
+            let levels = before.filter_map(|edge| steps.get(&edge.from)).copied();
+            levels.max().unwrap_or(Sensitivity::Public)
+        }
+        kind if ARGUMENTS_ONLY.contains(&kind) => {
+            let called = called_nodes(node).filter_map(|id| steps.get(id)).copied();
+            called.max().unwrap_or(Sensitivity::Public)
+        }
+        _ => most,
+    }
+}
+
+/// The nodes whose results a step takes because it runs them itself.
+fn called_nodes(node: &Node) -> impl Iterator<Item = &str> {
+    let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+    let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
+    tools.chain(node.with.get("node").and_then(Value::as_str))
 }
 
 fn of_argument(value: &Value, fields: &Fields, steps: &Fields, most: Sensitivity) -> Sensitivity {

@@ -17,7 +17,7 @@ use crate::hold_to_labels::of_workflow;
 pub fn workflow_leaks(document: &Document, source: SourceId, text: &str, scopes: &Scopes) -> Vec<Diagnostic> {
     let Some(most) = scopes.fields.values().copied().max() else { return Vec::new() };
     let nodes = &document.graph.nodes;
-    let found = of_workflow(nodes, &scopes.fields, most);
+    let found = of_workflow(&document.graph, &scopes.fields, most);
     let leaks = nodes.iter().filter_map(|node| {
         let level = found.of_step(&node.id);
         let (name, takes) = receiver(node, scopes)?;

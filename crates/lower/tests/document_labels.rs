@@ -56,6 +56,28 @@ fn a_workflow_that_sends_labelled_data_away_is_reported() {
     assert!(workflow_leaks(&lowered(WORKFLOW), SourceId(0), WORKFLOW, &scopes).is_empty());
 }
 
+#[test]
+fn a_step_that_takes_data_without_arguments_has_its_level() {
+    let head = "version: dsl/v0\nworkflow: lab.w\ninputs:\n  diagnosis: string\nsteps:\n";
+    let post = |from: &str| {
+        format!("  - post(http.post):\n      url: http://127.0.0.1:9/w\n      body: $step.{from}\n")
+    };
+    let scopes =
+        Scopes { fields: [("diagnosis".to_owned(), Sensitivity::Restricted)].into(), ..Scopes::default() };
+    for (steps, from) in [
+        ("  - get(flow.input):\n      x: 1\n", "get"),
+        ("  - other(dsl.emit):\n      x: $input.diagnosis\n  - fin(finish):\n      y: 1\n", "fin"),
+    ] {
+        let text = format!("{head}{steps}{}outputs:\n  r: $step.post\n", post(from));
+        let mut document = lowered(&text);
+        let found = workflow_leaks(&document, SourceId(0), &text, &scopes);
+        assert!(found.iter().any(|found| found.message.contains("step `post`")), "{from}: {found:?}");
+        hold_to_labels(&mut document, &project());
+        assert_eq!(level(&document, &format!("/outputs/{from}")), Some("restricted"), "{from}");
+        assert_eq!(level(&document, "/inputs/post/body"), Some("restricted"), "{from}");
+    }
+}
+
 /// The document as if its nodes had ports, with this policy.
 fn compiled(policy: &str) -> Document {
     let mut document = lowered(WORKFLOW);
