@@ -23,13 +23,13 @@ pub(crate) fn read(source: SourceId, text: &str) -> Option<Document> {
         return None;
     }
     let reader = Reader::new(source, text);
-    let mut swift = Swift { reader, bytes: text.as_bytes(), at: 0, line_start: 0, fresh: true };
-    swift.next_token()?;
-    swift.node(-1)?;
-    if swift.at < swift.bytes.len() || swift.reader.weight > MAX_NODES {
+    let mut fast = FastReader { reader, bytes: text.as_bytes(), at: 0, line_start: 0, fresh: true };
+    fast.next_token()?;
+    fast.node(-1)?;
+    if fast.at < fast.bytes.len() || fast.reader.weight > MAX_NODES {
         return None;
     }
-    Some(swift.reader.into_document())
+    Some(fast.reader.into_document())
 }
 
 /// Whether a text has no tabs, no carriage returns, no control characters, no byte order mark and no line
@@ -53,7 +53,7 @@ fn is_ordinary(bytes: &[u8]) -> bool {
     true
 }
 
-struct Swift<'text> {
+struct FastReader<'text> {
     reader: Reader<'text>,
     bytes: &'text [u8],
     /// Where the next token begins.
@@ -72,7 +72,7 @@ struct Scalar<'text> {
     end: usize,
 }
 
-impl<'text> Swift<'text> {
+impl<'text> FastReader<'text> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }

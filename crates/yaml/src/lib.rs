@@ -6,13 +6,13 @@
 //! bounds are errors; anchors, aliases and merge keys are expanded within a budget.
 
 mod core_schema;
+mod fast_path;
 mod faults;
 mod mapping;
 mod pieces;
 mod read;
 mod scalars;
 mod spanned;
-mod swift;
 mod tree;
 
 pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read, read_up_to};

@@ -10,7 +10,7 @@ use stave_diag::{Diagnostic, SourceId, Span};
 
 use crate::faults::too_deep;
 use crate::mapping::{Key, Mapping};
-use crate::{Entry, Tree, TreeValue, swift};
+use crate::{Entry, Tree, TreeValue, fast_path};
 
 /// A text past this many bytes is refused.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -55,7 +55,7 @@ pub fn read_up_to(max_bytes: usize, source: SourceId, text: &str) -> Document {
         reader.report(Diagnostic::new(codes::YAML_TOO_LARGE, reader.span(0..0), message));
         return reader.document;
     }
-    swift::read(source, text).unwrap_or_else(|| read_fully(source, text))
+    fast_path::read(source, text).unwrap_or_else(|| read_fully(source, text))
 }
 
 /// Reads one YAML document with the full parser.

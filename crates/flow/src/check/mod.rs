@@ -33,6 +33,7 @@ mod output;
 mod placeholders;
 mod port_types;
 mod properties;
+mod reachability;
 mod repeated_effects;
 mod replicas;
 mod request_types;
@@ -51,7 +52,6 @@ mod tools;
 mod unconnected_inputs;
 mod unused_nodes;
 mod version;
-mod ways;
 
 pub use cache::cached_context;
 pub use deployment::service_label;

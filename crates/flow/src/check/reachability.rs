@@ -1,4 +1,4 @@
-//! The ways between nodes, along edges and calls of tools.
+//! Which nodes lead to which, along edges and calls of tools.
 //!
 //! A way only ever climbs, as long as there is no cycle: each node stands at least one level above those
 //! that lead to it. A search for a node need not look past its level, so that a question about two nodes
@@ -10,7 +10,7 @@ use crate::graph::Connected;
 use crate::model::Flow;
 
 /// Nodes are known by their place in the file.
-pub(super) struct Ways {
+pub(super) struct Reachability {
     edges: Vec<Vec<usize>>,
     calls: Vec<Vec<usize>>,
     /// Edges and calls, the other way round.
@@ -19,7 +19,7 @@ pub(super) struct Ways {
     levels: Vec<Option<usize>>,
 }
 
-impl Ways {
+impl Reachability {
     pub(super) fn new(flow: &Flow, connected: &[Connected<'_>]) -> Self {
         let none = || vec![Vec::new(); flow.nodes.len()];
         let (mut edges, mut calls, mut back) = (none(), none(), none());
@@ -42,9 +42,9 @@ impl Ways {
                 add(&mut calls, &node.id, target.as_str());
             }
         }
-        let mut ways = Ways { edges, calls, back, levels: Vec::new() };
-        ways.levels = ways.levels();
-        ways
+        let mut reachability = Reachability { edges, calls, back, levels: Vec::new() };
+        reachability.levels = reachability.levels();
+        reachability
     }
 
     /// The length of the longest way to each node.

@@ -7,7 +7,7 @@ use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 use stave_script::python::{TransformCheck, check_transform};
 use stave_script::{ExpressionCheck, TemplateCheck, check_template};
 
-use super::ways::Ways;
+use super::reachability::Reachability;
 use super::{Options, conditions};
 use crate::graph::{self, Connected};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Text, Tool};
@@ -29,8 +29,8 @@ pub(super) struct Subject<'flow> {
     pub(super) leaders: HashMap<&'flow str, Vec<&'flow str>>,
     /// The indices of the edges that enter each node, by its id.
     arrivals: HashMap<&'flow str, Vec<usize>>,
-    /// The ways between nodes along edges and calls.
-    ways: Ways,
+    /// Which nodes lead to which, along edges and calls.
+    reachability: Reachability,
     /// The tools that lead to each node, with the node that has the tool, by node id.
     callers: HashMap<&'flow str, Vec<(&'flow Node, &'flow Tool)>>,
     /// The nodes that run each node for every item of a list, by its id.
@@ -63,7 +63,7 @@ impl<'flow> Subject<'flow> {
         for (node, each) in flow.nodes.values().filter_map(|node| Some((node, node.each()?))) {
             runners.entry(each.node.as_str()).or_default().push(node);
         }
-        let ways = Ways::new(flow, &edges);
+        let reachability = Reachability::new(flow, &edges);
         let mut arrivals: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, connected) in edges.iter().enumerate() {
             if let Some(node) = connected.destination.node() {
@@ -88,7 +88,7 @@ impl<'flow> Subject<'flow> {
             followers,
             leaders,
             arrivals,
-            ways,
+            reachability,
             callers,
             runners,
             declared,
@@ -124,13 +124,17 @@ impl<'flow> Subject<'flow> {
     /// Whether edges lead from one node to another, and calls of tools too if `calls` says so.
     pub(super) fn leads_to(&self, from: &str, to: &str, calls: bool) -> bool {
         let index = |id: &str| self.flow.nodes.get_index_of(id);
-        matches!((index(from), index(to)), (Some(from), Some(to)) if self.ways.lead(from, to, calls))
+        matches!((index(from), index(to)), (Some(from), Some(to)) if self.reachability.lead(from, to, calls))
     }
 
     /// Whether each node is ordered with a given one, by edges and calls in the one direction or the other.
     pub(super) fn ordered_with(&self, id: &str) -> impl Fn(&str) -> bool + use<'flow> {
-        let ordered =
-            self.flow.nodes.get_index_of(id).map(|index| self.ways.ordered_with(index)).unwrap_or_default();
+        let ordered = self
+            .flow
+            .nodes
+            .get_index_of(id)
+            .map(|index| self.reachability.ordered_with(index))
+            .unwrap_or_default();
         let flow = self.flow;
         move |id| flow.nodes.get_index_of(id).and_then(|index| ordered.get(index).copied()).unwrap_or(false)
     }

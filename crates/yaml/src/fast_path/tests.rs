@@ -1,4 +1,4 @@
-//! The swift reader beside the full parser.
+//! The fast path beside the full parser.
 
 use proptest::prelude::*;
 
@@ -7,19 +7,19 @@ use crate::read::read_fully;
 
 const EXAMPLE: &str = include_str!("../../../../tests/program/data/complete_example.yaml");
 
-/// Fails when the swift reader made something else than the full parser. Says whether it made anything.
+/// Fails when the fast path made something else than the full parser. Says whether it made anything.
 fn compare(text: &str) -> Result<bool, TestCaseError> {
-    let Some(swift) = read(SourceId(0), text) else { return Ok(false) };
+    let Some(fast) = read(SourceId(0), text) else { return Ok(false) };
     let full = read_fully(SourceId(0), text);
-    prop_assert_eq!(swift.diagnostics, full.diagnostics, "{:?}", text);
-    prop_assert_eq!(swift.root, full.root, "{:?}", text);
-    prop_assert_eq!(swift.comments, full.comments, "{:?}", text);
-    prop_assert_eq!(swift.aliases, full.aliases, "{:?}", text);
+    prop_assert_eq!(fast.diagnostics, full.diagnostics, "{:?}", text);
+    prop_assert_eq!(fast.root, full.root, "{:?}", text);
+    prop_assert_eq!(fast.comments, full.comments, "{:?}", text);
+    prop_assert_eq!(fast.aliases, full.aliases, "{:?}", text);
     Ok(true)
 }
 
 #[test]
-fn ordinary_texts_are_read_swiftly_and_the_same() {
+fn ordinary_texts_are_read_fast_and_the_same() {
     let texts = [
         "a: 1\nb:\n  c: [x, y]\n  d: {e: f, g: [1, 2.5]}\n",
         "a:\n- 1\n- b: c\n  d: e\n- - f\n  - g\nh: i\n",
