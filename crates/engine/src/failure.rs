@@ -8,6 +8,8 @@ use stave_diag::Code;
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
 
+use crate::graph::Node;
+
 /// A failure with everything an error port, a report and a person need.
 ///
 /// Invariant: `message` and `details` hold no secret; what came from a provider or a host is bounded.
@@ -80,7 +82,7 @@ impl Kind {
     }
 
     #[must_use]
-    pub(crate) fn from_word(word: &str) -> Option<Kind> {
+    pub fn from_word(word: &str) -> Option<Kind> {
         use Kind::{
             Budget, Cancelled, Code, Configuration, Denied, Interrupted, Refused, Request, Timeout, Upstream,
             Validation, Value, Waiting,
@@ -137,7 +139,8 @@ impl Failure {
     }
 
     /// The failure of a value that [`Failure::to_error_value`] gave, as far as the value has it.
-    pub(crate) fn of_error_value(error: &Value) -> Failure {
+    #[must_use]
+    pub fn of_error_value(error: &Value) -> Failure {
         let text = |key: &str| error.get(key).and_then(Value::as_str);
         let code = text("code").and_then(stave_diag::lookup).map_or(codes::CODE_FAILED, |info| info.code);
         let kind = text("kind").and_then(Kind::from_word).unwrap_or(Kind::Code);
@@ -168,6 +171,30 @@ impl Failure {
             error.insert("details".into(), self.details.clone());
         }
         Value::Object(error)
+    }
+}
+
+/// The failure that ended a run, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFailure {
+    pub failure: Failure,
+    /// The node at fault; none when the request or the document was.
+    pub node: Option<String>,
+    /// The attempts that the node made.
+    pub attempts: u32,
+}
+
+impl RunFailure {
+    /// The failure of a node that nothing handled.
+    #[must_use]
+    pub fn of_node(node: &Node, failure: Failure, attempts: u32) -> RunFailure {
+        RunFailure { failure: failure.at(node.origin()), node: Some(node.id.clone()), attempts }
+    }
+
+    /// A failure that no node is to blame for.
+    #[must_use]
+    pub fn of_run(failure: Failure) -> RunFailure {
+        RunFailure { failure, node: None, attempts: 0 }
     }
 }
 

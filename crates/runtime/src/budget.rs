@@ -14,9 +14,9 @@ use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
 use tokio::sync::Notify;
 
-use crate::failure::{Failure, Kind};
 use crate::report::NodeReport;
 use crate::volume::Volume;
+use stave_engine::{Failure, Kind};
 
 /// Bounds on a whole run; what is absent is not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

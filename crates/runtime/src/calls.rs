@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
-use crate::failure::{Failure, Kind};
 use crate::journal::{CallRecord, JournalError, Question};
 use crate::run::{Call, Run};
 use crate::state::Commit;
 use crate::task;
+use stave_engine::{Failure, Kind};
 
 /// The answers that the journal has.
 #[derive(Debug, Default)]

@@ -1,4 +1,5 @@
-//! How many executions of a node may go on at once, over all runs of this process, and who may change a state record.
+//! How many executions of a node may run at once, over all runs of this process, and which step may change a state
+//! record.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,62 +9,62 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use crate::plan::Node;
 use crate::state::RecordKey;
 
-/// The turns of every node that has a limit, by flow, node and limit. They are given first come, first
+/// The semaphore of every node that has a limit, by flow, node and limit. Permits are given first come, first
 /// served.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct ConcurrencyLimits {
     nodes: Mutex<HashMap<(String, String, u32), Arc<Semaphore>>>,
-    /// Turns at state records whose store keeps none.
-    pub(crate) records: RecordTurns,
+    /// Locks of state records whose store has none.
+    pub(crate) records: RecordLocks,
 }
 
-impl Turns {
-    /// Waits for the node's turn and holds it until the permit is dropped; a node without a limit has none.
-    pub(crate) async fn take(&self, flow: &str, node: &Node) -> Option<OwnedSemaphorePermit> {
+impl ConcurrencyLimits {
+    /// Waits for a permit of the node, which is held until it is dropped; a node without a limit needs none.
+    pub(crate) async fn acquire(&self, flow: &str, node: &Node) -> Option<OwnedSemaphorePermit> {
         let limit = node.concurrency?;
-        let turns = {
-            let mut turns = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-            let turns = turns.entry((flow.to_owned(), node.id.clone(), limit));
-            // A limit of nothing would never let anyone go on; the checker refuses it.
-            Arc::clone(turns.or_insert_with(|| Arc::new(Semaphore::new(limit.max(1) as usize))))
+        let semaphore = {
+            let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+            let entry = nodes.entry((flow.to_owned(), node.id.clone(), limit));
+            // A limit of zero would block every execution; the checker rejects it.
+            Arc::clone(entry.or_insert_with(|| Arc::new(Semaphore::new(limit.max(1) as usize))))
         };
-        turns.acquire_owned().await.ok()
+        semaphore.acquire_owned().await.ok()
     }
 }
 
-/// The steps that work on state records, one at a time for each record, first come, first served. A step that read a
+/// The locks of state records: one step at a time works on a record, first come, first served. A step that read a
 /// record would otherwise learn after its effects that another one has changed it.
 #[derive(Debug, Default)]
-pub struct RecordTurns(Mutex<HashMap<RecordKey, Arc<tokio::sync::Mutex<()>>>>);
+pub struct RecordLocks(Mutex<HashMap<RecordKey, Arc<tokio::sync::Mutex<()>>>>);
 
-/// A step's turn at a record.
+/// The lock that a step holds on a record.
 #[derive(Debug)]
-pub(crate) struct RecordTurn<'t> {
-    turns: &'t RecordTurns,
+pub(crate) struct RecordLock<'l> {
+    locks: &'l RecordLocks,
     key: RecordKey,
     guard: Option<OwnedMutexGuard<()>>,
 }
 
-impl RecordTurns {
-    pub(crate) async fn take(&self, key: RecordKey) -> RecordTurn<'_> {
-        let turn = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(turns.entry(key.clone()).or_default())
+impl RecordLocks {
+    pub(crate) async fn lock(&self, key: RecordKey) -> RecordLock<'_> {
+        let mutex = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(locks.entry(key.clone()).or_default())
         };
-        // A step that is cancelled while it waits leaves the record's entry to whoever has the turn.
-        let mut taken = RecordTurn { turns: self, key, guard: None };
-        taken.guard = Some(turn.lock_owned().await);
-        taken
+        // A step that is cancelled while it waits leaves the record's entry to the holder of the lock.
+        let mut lock = RecordLock { locks: self, key, guard: None };
+        lock.guard = Some(mutex.lock_owned().await);
+        lock
     }
 }
 
-impl Drop for RecordTurn<'_> {
+impl Drop for RecordLock<'_> {
     fn drop(&mut self) {
         self.guard = None;
-        let mut turns = self.turns.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever has or waits for the turn holds the entry too.
-        if turns.get(&self.key).is_some_and(|turn| Arc::strong_count(turn) == 1) {
-            turns.remove(&self.key);
+        let mut locks = self.locks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The holder of the lock and everyone who waits for it hold the entry too.
+        if locks.get(&self.key).is_some_and(|mutex| Arc::strong_count(mutex) == 1) {
+            locks.remove(&self.key);
         }
     }
 }

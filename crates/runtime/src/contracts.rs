@@ -11,9 +11,9 @@ use stave_diag::Code;
 use stave_diag::codes::run as codes;
 use stave_exec::contract::StepContract;
 
-use crate::failure::{Failure, Kind};
 use crate::plan::Node;
 use crate::port::Side;
+use stave_engine::{Failure, Kind};
 
 impl Node {
     /// How often the node's work may be tried again, by its own settings and by its contract.

@@ -1,47 +1,43 @@
-//! What travels along an edge: condition, transform, cast.
+//! The expressions of an edge: condition, transform, cast.
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_engine::{Signal, value_bytes};
 
 use crate::conditions::Names;
 use crate::plan::{Edge, Node};
 use crate::run::{Run, script_failure};
-use crate::volume::{Volume, value_bytes};
+use crate::volume::Volume;
 use crate::{Failure, failure::Kind, port};
 
-/// What an edge came to once its source was done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
-    /// It carries a value.
-    Active(Value),
-    /// It carries nothing, for this reason.
-    Inactive(String),
-}
-
 impl Run<'_> {
-    /// The value of an edge whose source succeeded with `outputs`. The condition sees the value as the
-    /// source made it; a condition that fails is a failure of the edge, never a silent `false`.
-    pub(crate) async fn signal(
+    /// What an edge carries once its condition, its transform and its cast are evaluated on the value that its source
+    /// gave. The condition sees the value as the source made it; a condition that fails is a failure of the edge, never
+    /// a silent `false`. An edge without expressions carries the value as it is.
+    pub(crate) async fn evaluate_edge(
         &self,
-        edge: &Edge,
+        index: usize,
         source: &Node,
-        outputs: &Object,
+        value: Value,
+        outputs: Option<&Object>,
     ) -> Result<Signal, Failure> {
-        if self.plan.is_workflow {
-            return Ok(self.transition(edge, source, outputs));
-        }
+        let Some(edge) = self.plan.graph.edges.get(index) else { return Ok(Signal::Active(value)) };
         let port = edge.from_port.as_deref().unwrap_or_default();
-        let Some(value) = outputs.get(port) else {
-            return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));
-        };
-        let decided = edge
-            .decided
-            .as_ref()
-            .and_then(|condition| condition.holds(&Scope { port, value, context: &self.request.context }));
+        let scope = Scope { port, value: &value, context: &self.request.context };
+        let decided = self.plan.condition(index).and_then(|condition| condition.holds(&scope));
         if let (Some(false), Some(condition)) = (decided, &edge.condition) {
             return Ok(Signal::Inactive(format!("the condition `{condition}` is false")));
         }
-        let mut value = value.clone();
+        let error;
+        let outputs = match outputs {
+            Some(outputs) => outputs,
+            // The sole output of a step that failed is its error.
+            None => {
+                error = [(port.to_owned(), value.clone())].into_iter().collect();
+                &error
+            }
+        };
+        let mut value = value;
         if let Some(condition) = edge.condition.as_ref().filter(|_| decided.is_none()) {
             match self.evaluate(edge, condition, port, &value, outputs).await? {
                 Value::Bool(true) => {}

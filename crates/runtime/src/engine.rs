@@ -11,23 +11,21 @@ use stave_exec::Document;
 
 use crate::budget::Spending;
 use crate::calls::Calls;
-use crate::failure::Kind;
-use crate::framing::{
-    cancelled, finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, unfinished,
-    waiting, waits_at,
-};
+use crate::concurrency_limits::ConcurrencyLimits;
 use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun, Times};
+use crate::node_reports::NodeReports;
 use crate::observer::Event;
 use crate::plan::Plan;
 use crate::report::RunReport;
 use crate::request;
 use crate::run::{Decisions, Run};
 use crate::run_identity::RunIdentity;
+use crate::run_lifecycle::{
+    finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, waiting,
+};
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
-use crate::task::Stop;
 use crate::trace::{End, RunWork, TraceParent, Traced};
-use crate::turns::Turns;
 use crate::{Failure, labels};
 
 /// How many plans an engine keeps.
@@ -136,7 +134,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
 pub struct EmbeddedEngine {
     services: Services,
     kinds: StepKinds,
-    turns: Arc<Turns>,
+    concurrency: Arc<ConcurrencyLimits>,
     stopping: tokio::sync::watch::Sender<bool>,
     /// The plans of the documents that were run last, the newest last.
     plans: Arc<Mutex<Vec<Arc<Plan>>>>,
@@ -169,7 +167,7 @@ impl EmbeddedEngine {
         EmbeddedEngine {
             kinds: StepKinds::with(services.opcua.as_ref()),
             services,
-            turns: Arc::default(),
+            concurrency: Arc::default(),
             stopping: tokio::sync::watch::Sender::new(false),
             plans: Arc::default(),
             decided: HashMap::new(),
@@ -296,13 +294,13 @@ impl EmbeddedEngine {
             request,
             started_at: times.started_at,
             services,
-            reports: Mutex::new(waiting),
+            reports: NodeReports::new(waiting),
             calls: known.calls,
             decisions: known.decisions,
             asked: Mutex::default(),
             spending: Spending::new(plan.policy.budget, started),
             span,
-            turns: &self.turns,
+            concurrency: &self.concurrency,
             stopping: self.stopping.subscribe(),
             halting: tokio::sync::watch::Sender::new(false),
             unwritten: Mutex::new(None),
@@ -310,17 +308,11 @@ impl EmbeddedEngine {
         let limit = time_limit(&document, &services.limits);
         let left = limit.saturating_sub(known.used);
         let result = match tokio::time::timeout(left, run.drive(known.steps)).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(Stop::Journal(error))) => return Err(error),
-            Ok(Err(Stop::Cancelled)) => Err(cancelled()),
-            Ok(Err(Stop::Interrupted)) => {
-                Err(unfinished(Kind::Interrupted, "the process was asked to end".to_owned()))
-            }
-            Ok(Err(Stop::Waiting(nodes))) => Err(waits_at(nodes)),
+            Ok(result) => result?,
             Err(_) => Err(timed_out(limit)),
         };
         let duration = services.clock.elapsed().saturating_sub(started);
-        let nodes = std::mem::take(&mut *run.reports.lock().unwrap_or_else(PoisonError::into_inner));
+        let nodes = run.reports.take();
         Ok(report_of(&run, nodes, result, duration))
     }
 

@@ -5,8 +5,8 @@
 
 use stave_diag::codes::run as codes;
 
-use crate::failure::{Failure, Kind};
 use crate::run::Run;
+use stave_engine::{Failure, Kind};
 
 impl Run<'_> {
     /// Lets nothing further begin.

@@ -9,9 +9,9 @@ use stave_diag::codes::run as codes;
 use stave_llm::SecretSearch;
 use url::Url;
 
-use crate::failure::{Failure, Kind};
 use crate::http::HttpClient;
 use crate::redirects;
+use stave_engine::{Failure, Kind};
 
 /// Someone who answers in the place of hosts, or listens to what they answer.
 pub trait Hosts: Send + Sync + std::fmt::Debug {

@@ -8,9 +8,13 @@ use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
 use stave_script::url_template::{self, AddressError};
 
-use crate::failure::Kind;
+use stave_engine::{Kind, value_bytes};
+
 use crate::secrets::Secrets;
 use crate::{Failure, port};
+
+/// The most that one filled argument may take. A few bytes of text can name a large value many times over.
+const MOST_FILLED: u64 = 16 * 1024 * 1024;
 
 /// The values that paths of one step can name.
 #[derive(Debug, Clone, Copy)]
@@ -32,17 +36,21 @@ impl<'s> Scope<'s> {
 
     /// Fills every placeholder in a value. `None` when the whole value is an absent optional one.
     pub fn fill(&self, value: &Value) -> Result<Option<Value>, Failure> {
+        self.fill_within(value, &mut Room::default())
+    }
+
+    pub(crate) fn fill_within(&self, value: &Value, room: &mut Room) -> Result<Option<Value>, Failure> {
         match value {
-            Value::String(text) => self.fill_text(text),
+            Value::String(text) => self.fill_text(text, room),
             Value::Array(items) => {
                 let filled: Result<Vec<Option<Value>>, Failure> =
-                    items.iter().map(|item| self.fill(item)).collect();
+                    items.iter().map(|item| self.fill_within(item, room)).collect();
                 Ok(Some(Value::Array(filled?.into_iter().flatten().collect())))
             }
             Value::Object(object) => {
                 let mut filled = Object::with_capacity(object.len());
                 for (key, member) in object {
-                    if let Some(member) = self.fill(member)? {
+                    if let Some(member) = self.fill_within(member, room)? {
                         filled.insert(key.clone(), member);
                     }
                 }
@@ -54,14 +62,18 @@ impl<'s> Scope<'s> {
 
     /// Fills an address: each value is encoded for its place, so that it changes nothing but that place.
     pub fn fill_address(&self, address: &str) -> Result<Option<String>, Failure> {
-        url_template::fill(address, |placeholder| {
-            let Some(value) = self.lookup(placeholder)? else { return Ok(None) };
+        let mut room = Room::default();
+        let filled = url_template::fill(address, |placeholder| -> Result<Option<String>, Unfilled> {
+            let value = self.lookup(placeholder, &mut room).map_err(Unfilled)?;
+            let Some(value) = value else { return Ok(None) };
             let text = port::text(&value);
-            text.map(Some).map_err(|failure| fail(format!("`{}`: {}", placeholder.path, failure.message)))
-        })
+            let fail = |failure: Failure| fail(format!("`{}`: {}", placeholder.path, failure.message));
+            text.map(Some).map_err(|failure| Unfilled(fail(failure)))
+        });
+        filled.map_err(|Unfilled(failure)| failure)
     }
 
-    fn fill_text(&self, text: &str) -> Result<Option<Value>, Failure> {
+    fn fill_text(&self, text: &str, room: &mut Room) -> Result<Option<Value>, Failure> {
         if !text.contains("${") {
             return Ok(Some(text.into()));
         }
@@ -70,14 +82,14 @@ impl<'s> Scope<'s> {
             fail(format!("{text:?} is not a valid interpolation: {}", messages.join("; ")))
         })?;
         if let Some(placeholder) = parsed.sole() {
-            return self.lookup(placeholder);
+            return self.lookup(placeholder, room);
         }
         let mut filled = String::new();
         for segment in &parsed.segments {
             match segment {
                 Segment::Literal(literal) => filled.push_str(literal),
                 Segment::Placeholder(placeholder) => {
-                    if let Some(value) = self.lookup(placeholder)? {
+                    if let Some(value) = self.lookup(placeholder, room)? {
                         let text = port::text(&value).map_err(|failure| {
                             fail(format!("`{}`: {}", placeholder.path, failure.message))
                         })?;
@@ -89,14 +101,17 @@ impl<'s> Scope<'s> {
         Ok(Some(Value::String(filled)))
     }
 
-    fn lookup(&self, placeholder: &Placeholder) -> Result<Option<Value>, Failure> {
+    fn lookup(&self, placeholder: &Placeholder, room: &mut Room) -> Result<Option<Value>, Failure> {
         let path = &placeholder.path;
         if path.root == "secrets" {
             return self.secret(path).map(Some);
         }
         let found = self.resolve(path);
         match found {
-            Some(value) => Ok(Some(value.clone())),
+            Some(value) => {
+                room.take(value)?;
+                Ok(Some(value.clone()))
+            }
             None if placeholder.optional => Ok(None),
             None => Err(fail(format!("`{path}` is absent; write `${{{path}?}}` to leave it out then"))),
         }
@@ -144,10 +159,41 @@ impl<'s> Scope<'s> {
     }
 }
 
-impl From<AddressError> for Failure {
-    fn from(error: AddressError) -> Failure {
-        Failure::new(codes::BAD_ARGUMENT, Kind::Value, format!("the address {error}"))
+/// What is left of the bytes that filling may take.
+#[derive(Debug)]
+pub(crate) struct Room(u64);
+
+impl Default for Room {
+    fn default() -> Self {
+        Room(MOST_FILLED)
     }
+}
+
+impl Room {
+    /// Makes sure that a value fits before it is copied.
+    pub(crate) fn take(&mut self, value: &Value) -> Result<(), Failure> {
+        match self.0.checked_sub(value_bytes(value)) {
+            Some(left) => {
+                self.0 = left;
+                Ok(())
+            }
+            None => Err(fail(format!("the filled argument takes more than {MOST_FILLED} bytes"))),
+        }
+    }
+}
+
+/// Why an address is not filled.
+struct Unfilled(Failure);
+
+impl From<AddressError> for Unfilled {
+    fn from(error: AddressError) -> Unfilled {
+        Unfilled(bad_address(error))
+    }
+}
+
+/// The failure of an argument that is no usable address.
+pub(crate) fn bad_address(error: AddressError) -> Failure {
+    Failure::new(codes::BAD_ARGUMENT, Kind::Value, format!("the address {error}"))
 }
 
 /// Adds the names of `${secrets.NAME}` in a value.
@@ -170,4 +216,26 @@ pub fn add_secret_names(value: &Value, names: &mut BTreeSet<String>) {
 
 fn fail(message: String) -> Failure {
     Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_named_many_times_is_filled_within_a_bound() {
+        let inputs: Object = [("x".to_owned(), Value::from("x".repeat(1 << 20)))].into_iter().collect();
+        let context = Object::new();
+        let scope = Scope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };
+        let few = Value::from("${x}".repeat(3));
+        assert_eq!(scope.fill(&few).unwrap().unwrap().as_str().map(str::len), Some(3 << 20));
+        let in_one_text = Value::from("${x}".repeat(100));
+        let in_a_list = Value::Array(vec!["${x}".into(); 100]);
+        for many in [in_one_text, in_a_list] {
+            let failure = scope.fill(&many).unwrap_err();
+            assert_eq!(failure.code, codes::INTERPOLATION_FAILED);
+        }
+        let address = format!("http://host.example.com/{}", "${x}".repeat(100));
+        assert_eq!(scope.fill_address(&address).unwrap_err().code, codes::INTERPOLATION_FAILED);
+    }
 }

@@ -10,24 +10,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use stave_canon::{Object, Timestamp, Value};
+use stave_engine::{Event, Failure, Machine, RunFailure, StepStart, Stopped};
 use stave_exec::Document;
 
 use crate::budget::{Spending, Spent};
 use crate::calls::Calls;
-use crate::failure::Failure;
-use crate::framing;
+use crate::concurrency_limits::ConcurrencyLimits;
+use crate::drive::Task;
 use crate::journal::{CallRecord, Decision, JournalError, Question, StepRecord, Times};
+use crate::node_reports::NodeReports;
 use crate::plan::{INPUT, Plan};
-use crate::report::{NodeReport, RunFailure, RunReport, Status};
+use crate::report::{NodeReport, RunReport};
 use crate::request::Request;
 use crate::run::{Decisions, Run};
-use crate::scheduler::{self, Progress};
+use crate::run_lifecycle;
 use crate::services::Services;
 use crate::state::Commit;
 use crate::steps::StepKinds;
-use crate::task::{self, Stop};
+use crate::task::{self, Settled, Stop};
 use crate::trace::Traced;
-use crate::turns::Turns;
 
 pub use crate::task::STATE_CONFLICTS;
 
@@ -39,16 +40,27 @@ pub struct Interpreter {
     request: Request,
     started_at: Timestamp,
     services: Services,
-    turns: Arc<Turns>,
+    concurrency: Arc<ConcurrencyLimits>,
     /// Steps that are done apart are not parts of one trace.
     span: Traced,
 }
 
-/// The graph of a run, and how far it has come.
+/// A run whose steps are done elsewhere: events go in, commands come out.
 #[derive(Debug)]
-pub struct Graph<'i> {
+pub struct Drive<'i> {
     run: Run<'i>,
-    progress: Progress,
+    machine: Machine,
+}
+
+/// What an executor has to do.
+#[derive(Debug)]
+pub enum Command {
+    /// Do a step.
+    Step(Box<StepCall>),
+    /// Nothing can be done until somebody decides; the failure says at which nodes.
+    Rest(RunFailure),
+    /// The run is over.
+    End(Result<Value, RunFailure>),
 }
 
 /// A step that can be done.
@@ -66,34 +78,34 @@ pub struct StepCall {
     pub effects: bool,
 }
 
-/// What a step came to.
+/// A step that was done once.
 #[derive(Debug)]
-pub enum StepOutcome {
+pub enum StepDone {
     /// It waits for people, as the reports of the node and of those it runs say.
     Waits(Vec<NodeReport>, Vec<Question>),
-    /// Its result, and what it wants remembered. Neither is written down yet.
-    Done(Box<StepRecord>, Option<Commit>),
+    /// Its result, and the state it commits. Neither is recorded yet.
+    Finished(Box<StepRecord>, Option<Commit>),
 }
 
 impl Interpreter {
     /// Makes a run of a plan ready; the report of one that is refused.
     pub fn new(
         services: Services,
-        turns: Arc<Turns>,
+        concurrency: Arc<ConcurrencyLimits>,
         plan: Arc<Plan>,
         run_id: &str,
         request: &Value,
         times: Times,
     ) -> Result<Interpreter, Box<RunReport>> {
-        match framing::request_of(&plan, request, run_id, times.arrived_at) {
+        match run_lifecycle::request_of(&plan, request, run_id, times.arrived_at) {
             Ok(request) => {
                 let (run_id, span) = (run_id.to_owned(), Traced::default());
                 let started_at = times.started_at;
-                Ok(Interpreter { run_id, plan, request, started_at, services, turns, span })
+                Ok(Interpreter { run_id, plan, request, started_at, services, concurrency, span })
             }
             Err(failure) => {
-                let nodes = framing::finish(framing::waiting(&plan), "the request was refused");
-                Err(Box::new(framing::refused(run_id, &plan.document, failure, nodes)))
+                let nodes = run_lifecycle::finish(run_lifecycle::waiting(&plan), "the request was refused");
+                Err(Box::new(run_lifecycle::refused(run_id, &plan.document, failure, nodes)))
             }
         }
     }
@@ -115,24 +127,23 @@ impl Interpreter {
     /// The longest that the run may take.
     #[must_use]
     pub fn time_limit(&self) -> Duration {
-        framing::time_limit(&self.plan.document, &self.services.limits)
+        run_lifecycle::time_limit(&self.plan.document, &self.services.limits)
     }
 
     /// How many steps may be done at the same time when `most` may. Steps that share a budget are done one after
     /// the other, so that each knows what those before it have left.
-    #[must_use]
-    pub fn parallel_steps(&self, most: usize) -> usize {
+    fn parallel_steps(&self, most: usize) -> usize {
         if self.plan.policy.budget.is_shared() { 1 } else { most.max(1) }
     }
 
-    /// The graph as it is after these results.
+    /// The run as it is after these results, with at most so many steps at work at once.
     #[must_use]
-    pub fn graph(&self, known: Vec<StepRecord>) -> Graph<'_> {
-        let run =
-            self.run(framing::waiting(&self.plan), Spending::new(self.plan.policy.budget, Duration::ZERO));
-        let mut progress = Progress::new(&self.plan);
-        run.restore(known, &mut progress);
-        Graph { run, progress }
+    pub fn drive(&self, known: Vec<StepRecord>, parallel: usize) -> Drive<'_> {
+        let reports = run_lifecycle::waiting(&self.plan);
+        let run = self.run(reports, Spending::new(self.plan.policy.budget, Duration::ZERO));
+        // Results alone start nothing and end nothing.
+        let (machine, _) = run.machine(known, self.parallel_steps(parallel));
+        Drive { run, machine }
     }
 
     /// Does a step once. An error says that it has to be done again.
@@ -141,7 +152,7 @@ impl Interpreter {
         call: &StepCall,
         calls: Vec<CallRecord>,
         decisions: HashMap<String, Decision>,
-    ) -> Result<StepOutcome, JournalError> {
+    ) -> Result<StepDone, JournalError> {
         let (run, index) = self.run_of_step(call)?;
         let decisions = Decisions { made: decisions, ..Decisions::default() };
         let run = Run { calls: Calls::new(calls), decisions, ..run };
@@ -154,16 +165,14 @@ impl Interpreter {
             .filter_map(|(tool, inputs)| Some((self.plan.index(tool)?, inputs.clone())))
             .collect();
         match run.work(index, node, &call.inputs, &tool_inputs).await {
-            Ok(task::Work::Waits) => {
-                let reports = run.reports_of_waiting(index, node);
+            Ok(Settled::Waits) => {
+                let reports = run.reports.of_waiting(index, node);
                 let asked = run.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Ok(StepOutcome::Waits(reports, asked.into_values().collect()))
+                Ok(StepDone::Waits(reports, asked.into_values().collect()))
             }
-            Ok(task::Work::Done(record, commit)) => Ok(StepOutcome::Done(record, commit)),
+            Ok(Settled::Done(record, commit)) => Ok(StepDone::Finished(record, commit)),
             Err(Stop::Journal(error)) => Err(error),
-            Err(Stop::Cancelled | Stop::Interrupted | Stop::Waiting(_)) => {
-                Err(JournalError::Unreachable("the step was stopped".to_owned()))
-            }
+            Err(Stop::Run(_)) => Err(JournalError::Unreachable("the step was stopped".to_owned())),
         }
     }
 
@@ -182,7 +191,7 @@ impl Interpreter {
     /// The run as one step sees it.
     fn run_of_step(&self, call: &StepCall) -> Result<(Run<'_>, usize), JournalError> {
         let index = self.plan.index(&call.node).ok_or_else(|| self.unknown(&call.node))?;
-        let mut reports = framing::waiting(&self.plan);
+        let mut reports = run_lifecycle::waiting(&self.plan);
         for known in &call.tool_reports {
             if let Some(report) = self.plan.index(&known.id).and_then(|index| reports.get_mut(index)) {
                 *report = known.clone();
@@ -202,13 +211,13 @@ impl Interpreter {
             request: self.request.clone(),
             started_at: self.started_at,
             services: &self.services,
-            reports: Mutex::new(reports),
+            reports: NodeReports::new(reports),
             calls: Calls::default(),
             decisions: Decisions::default(),
             asked: Mutex::default(),
             spending,
             span: &self.span,
-            turns: &self.turns,
+            concurrency: &self.concurrency,
             // Whoever drives the graph decides when it stops.
             stopping: tokio::sync::watch::channel(false).1,
             halting: tokio::sync::watch::Sender::new(false),
@@ -240,72 +249,85 @@ impl StepCall {
     }
 }
 
-impl Graph<'_> {
-    /// The next step that can be done, the first of the document first.
-    pub fn next_step(&mut self) -> Option<StepCall> {
-        let scheduler::Ready { node: index, inputs, tool_inputs } =
-            self.run.next_ready(&mut self.progress)?;
-        let node = self.run.plan.nodes.get(index)?;
-        let reports = self.run.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        let called = |report: &&NodeReport| report.status != Status::Waiting;
-        let tools = node.tools.iter().filter_map(|tool| reports.get(*tool)).filter(called);
-        let name =
-            |(tool, inputs): (usize, Object)| Some((self.run.plan.nodes.get(tool)?.id.clone(), inputs));
-        let spending = Spending::new(self.run.plan.policy.budget, Duration::ZERO);
-        spending.add_all(&reports);
-        Some(StepCall {
-            node: node.id.clone(),
-            inputs,
-            tool_inputs: tool_inputs.into_iter().filter_map(name).collect(),
-            tool_reports: tools.cloned().collect(),
-            spent: spending.spent(),
-            effects: node.effects,
-        })
+impl Drive<'_> {
+    /// Steps may start.
+    pub fn start(&mut self) -> Vec<Command> {
+        self.apply(Event::Started)
     }
 
-    /// Takes up the result of a step.
-    pub fn take(&mut self, record: StepRecord) {
-        if let Some(index) = self.run.plan.index(&record.node) {
-            self.run.take_record(index, record, &mut self.progress);
-        }
+    /// Takes up the recorded result of a step.
+    pub fn step_finished(&mut self, record: StepRecord) -> Vec<Command> {
+        let Some(node) = self.run.plan.index(&record.node) else { return Vec::new() };
+        self.run.take_reports(record.reports);
+        self.apply(Event::StepFinished { node, result: Box::new(record.result) })
     }
 
-    /// A step waits for people.
-    pub fn wait(&mut self, node: &str, reports: Vec<NodeReport>, questions: Vec<Question>) {
-        let Some(index) = self.run.plan.index(node) else { return };
-        for waiting in reports {
-            if let Some(index) = self.run.plan.index(&waiting.id) {
-                self.run.report(index, |report| *report = waiting);
-            }
-        }
+    /// A step waits for people, as the reports of the node and of those it runs say.
+    pub fn step_waits(
+        &mut self,
+        node: &str,
+        reports: Vec<NodeReport>,
+        questions: Vec<Question>,
+    ) -> Vec<Command> {
+        let Some(node) = self.run.plan.index(node) else { return Vec::new() };
+        self.run.take_reports(reports);
         let asked = questions.into_iter().map(|question| (question.path.clone(), question));
         self.run.asked.lock().unwrap_or_else(PoisonError::into_inner).extend(asked);
-        if !self.progress.waiting.contains(&index) {
-            self.progress.waiting.push(index);
-        }
+        self.apply(Event::StepWaits { node })
     }
 
-    /// A step waits no longer.
-    pub fn go_on(&mut self, node: &str) {
+    /// What a step asked is decided, and the step starts again.
+    pub fn decided(&mut self, node: &str) -> Vec<Command> {
         let below = format!("{node}/");
         let mut asked = self.run.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.retain(|path, _| path != node && !path.starts_with(&below));
         drop(asked);
-        let index = self.run.plan.index(node);
-        self.progress.waiting.retain(|waiting| Some(*waiting) != index);
+        let Some(node) = self.run.plan.index(node) else { return Vec::new() };
+        self.apply(Event::Decided { node })
     }
 
-    /// What the run came to, when nothing is at work and nothing can start; the failure that says for whom it
-    /// waits, when it does.
-    pub fn conclude(&mut self) -> Result<Value, RunFailure> {
-        self.run.conclude(&mut self.progress).unwrap_or_else(|nodes| Err(framing::waits_at(nodes)))
+    /// Someone cancelled the run.
+    pub fn cancel(&mut self) -> Vec<Command> {
+        self.apply(Event::Stopped { node: None, why: Stopped::Cancelled })
     }
 
     /// The run as a report, as far as it has come.
     #[must_use]
     pub fn report(&self, result: Result<Value, RunFailure>, duration: Duration) -> RunReport {
-        let nodes = self.run.reports.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        framing::report_of(&self.run, nodes, result, duration)
+        let nodes = self.run.reports.read_all(<[NodeReport]>::to_vec);
+        run_lifecycle::report_of(&self.run, nodes, result, duration)
+    }
+
+    fn apply(&mut self, event: Event) -> Vec<Command> {
+        let tasks = self.run.perform(self.machine.apply(event));
+        tasks.into_iter().filter_map(|task| self.command(task)).collect()
+    }
+
+    fn command(&self, task: Task) -> Option<Command> {
+        Some(match task {
+            Task::Start(start) => Command::Step(Box::new(self.step_call(start)?)),
+            Task::Rest(nodes) => Command::Rest(self.run.waits_at(&nodes)),
+            Task::End(end) => Command::End(self.run.ended(end)),
+        })
+    }
+
+    fn step_call(&self, start: StepStart) -> Option<StepCall> {
+        let node = self.run.plan.nodes.get(start.node)?;
+        let name =
+            |(tool, inputs): (usize, Object)| Some((self.run.plan.nodes.get(tool)?.id.clone(), inputs));
+        let spending = Spending::new(self.run.plan.policy.budget, Duration::ZERO);
+        self.run.reports.read_all(|reports| spending.add_all(reports));
+        let mut tool_reports = self.run.reports.with_called(start.node, node);
+        // The first one is the node's own.
+        tool_reports.remove(0);
+        Some(StepCall {
+            node: node.id.clone(),
+            inputs: start.inputs,
+            tool_inputs: start.tool_inputs.into_iter().filter_map(name).collect(),
+            tool_reports,
+            spent: spending.spent(),
+            effects: node.effects,
+        })
     }
 }
 
@@ -317,7 +339,7 @@ pub fn kept_steps(
     from: Option<&str>,
 ) -> Result<Vec<StepRecord>, JournalError> {
     match Plan::new(Arc::clone(document), &StepKinds::default()) {
-        Ok(plan) => framing::kept_steps(&plan, run, steps, from),
+        Ok(plan) => run_lifecycle::kept_steps(&plan, run, steps, from),
         // The run is refused when it starts.
         Err(_) => Ok(Vec::new()),
     }
@@ -326,17 +348,17 @@ pub fn kept_steps(
 /// The failure of a run that someone wanted to end.
 #[must_use]
 pub fn cancelled() -> RunFailure {
-    framing::cancelled()
+    run_lifecycle::cancelled()
 }
 
 /// The failure of a run that took too long.
 #[must_use]
 pub fn timed_out(limit: Duration) -> RunFailure {
-    framing::timed_out(limit)
+    run_lifecycle::timed_out(limit)
 }
 
 /// The report of a run whose document cannot be run.
 #[must_use]
 pub fn refused(run_id: &str, document: &Document, failure: Failure) -> RunReport {
-    framing::refused(run_id, document, failure, Vec::new())
+    run_lifecycle::refused(run_id, document, failure, Vec::new())
 }

@@ -36,7 +36,7 @@ pub(crate) enum Receiver<'r> {
 /// Refuses the step when its arguments are more sensitive than the receiver takes.
 pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failure> {
     let mut label = of_texts(call, call.with.values())?;
-    if call.run.plan.is_workflow {
+    if call.run.plan.graph.reads_references() {
         // The arguments of a workflow's step are its inputs, and references to other steps are no placeholders.
         label = label.join(of_read(call, &Read::EveryInput)?);
     }
@@ -208,7 +208,7 @@ pub(crate) fn of_read(call: &Call<'_>, wanted: &Read) -> Result<SensitivityLabel
         Read::Context(field) => context().and_then(|context| context.get(field)).map_or(PUBLIC, read),
         Read::EveryContextField => most(context()),
         // What a workflow's texts name is not a port.
-        Read::Input(_) if call.run.plan.is_workflow => most(inputs()),
+        Read::Input(_) if call.run.plan.graph.reads_references() => most(inputs()),
         Read::Input(name) => inputs().and_then(|inputs| inputs.get(name)).map_or(PUBLIC, read),
         Read::EveryInput => most(inputs()),
         Read::Reply => rules.get("replies").and_then(|replies| replies.get(node)).map_or(PUBLIC, read),

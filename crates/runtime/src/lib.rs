@@ -1,7 +1,7 @@
 //! Runs exec documents: the engine port, the embedded engine, state, features and step kinds.
 //!
 //! The runtime sees exec documents only, never YAML. A run is a [`Plan`](plan::Plan) driven by the
-//! scheduler; everything outside comes in through [`Services`].
+//! state machine of `stave_engine`; everything outside comes in through [`Services`].
 //!
 //! Invariants: results do not depend on timing; a step's result is durable before anything that depends
 //! on it starts; a step's state is committed with its success or not at all; a value that does not fit a port is a failure at the node that made it.
@@ -9,14 +9,14 @@
 mod budget;
 pub mod cache;
 mod calls;
+mod concurrency_limits;
 mod conditions;
 mod contracts;
 pub mod database;
+mod drive;
 mod edges;
 mod engine;
-mod failure;
 pub mod features;
-mod framing;
 mod halt;
 mod heavy_work;
 pub mod hosts;
@@ -26,6 +26,7 @@ pub mod interpreter;
 pub mod journal;
 mod labels;
 mod model_hosts;
+mod node_reports;
 mod observer;
 pub mod opcua;
 pub mod plan;
@@ -38,7 +39,7 @@ mod report;
 mod request;
 mod run;
 pub mod run_identity;
-mod scheduler;
+mod run_lifecycle;
 mod secrets;
 mod services;
 mod spend;
@@ -47,27 +48,26 @@ mod steps;
 mod task;
 pub mod tool_servers;
 pub mod trace;
-mod transitions;
-mod turns;
 mod volume;
 
+use stave_engine::failure;
+
 pub use budget::{Budget, Spent};
-pub use edges::Signal;
+pub use concurrency_limits::ConcurrencyLimits;
 pub use engine::{Begun, EmbeddedEngine, Engine};
-pub use failure::{Failure, Kind};
 pub use heavy_work::HeavyWork;
 pub use interpolate::add_secret_names;
 pub use model_hosts::ModelHosts;
 pub use observer::{Event, Observer};
-pub use report::{NodeReport, RunFailure, RunReport, Status};
+pub use report::{NodeReport, RunReport, Status};
 pub use request::{Request, without_auth};
 pub use run::Call;
 pub use run_identity::RunIdentity;
 pub use secrets::Secrets;
 pub use services::{Limits, Services};
+pub use stave_engine::{Failure, Kind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
 pub use stave_script::address::host_of;
 pub use steps::{Produced, Step, StepKinds, argument_schema, kinds};
-pub use turns::Turns;
 pub use volume::Volume;

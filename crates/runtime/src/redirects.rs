@@ -12,9 +12,9 @@ use stave_diag::codes::run as codes;
 use stave_llm::SecretSearch;
 use url::Url;
 
-use crate::failure::{Failure, Kind};
 use crate::hosts::transport_failure;
 use crate::http::HttpClient;
+use stave_engine::{Failure, Kind};
 
 const MOST: usize = 5;
 

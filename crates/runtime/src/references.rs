@@ -1,129 +1,10 @@
-//! The arguments of a workflow's steps: `$input.path` and `$step.id.path` stand for values when they are the
-//! whole text; any other text is itself, or the literal that it spells.
-//!
-//! Invariant: a value that came from outside is never read again. It is neither a reference nor a literal
-//! nor a template, whatever text it holds.
+//! Fills the arguments of a workflow's steps. What a reference is, and what it stands for, is decided by the engine.
 
 use stave_canon::{Object, Value};
-use stave_exec::expression::literal;
+use stave_engine::references::Reference;
 
 use crate::Failure;
-use crate::interpolate::Scope;
-
-/// Arguments that are used as they are written.
-const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
-
-/// The spellings of a reference: the language's own, and those of a compiled `switch`.
-const INPUT: [&str; 2] = ["$input", "$.inputs"];
-const STEP: [&str; 2] = ["$step", "$.vars"];
-
-/// The error of a failed step, as a later step can name it.
-pub(crate) const ERROR: &str = "error";
-
-/// What a text refers to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reference<'t> {
-    /// A path into the request.
-    Input(Vec<&'t str>),
-    /// A path whose beginning is the id of a step; an id may have dots of its own.
-    Step(Vec<&'t str>),
-}
-
-impl<'t> Reference<'t> {
-    /// Reads a text that is one whole reference.
-    pub(crate) fn read(text: &'t str) -> Option<Reference<'t>> {
-        let text = text.trim();
-        if !text.starts_with('$') {
-            return None;
-        }
-        let path = |prefixes: [&str; 2]| {
-            let rest = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))?;
-            if rest.is_empty() {
-                return Some(Vec::new());
-            }
-            Some(rest.strip_prefix('.')?.split('.').collect())
-        };
-        path(INPUT).map(Reference::Input).or_else(|| path(STEP).map(Reference::Step))
-    }
-}
-
-/// Splits the path of a step's reference where the id ends. `is_step` knows the ids.
-pub(crate) fn split_step<'p, 't>(
-    path: &'p [&'t str],
-    is_step: impl Fn(&str) -> bool,
-) -> Option<(String, &'p [&'t str])> {
-    let mut id = String::new();
-    for (index, part) in path.iter().enumerate() {
-        if index > 0 {
-            id.push('.');
-        }
-        id.push_str(part);
-        if is_step(&id) {
-            return Some((id, path.get(index + 1..).unwrap_or_default()));
-        }
-    }
-    None
-}
-
-/// Calls `found` with the path of every reference to a step.
-pub(crate) fn each_step(value: &Value, found: &mut dyn FnMut(&[&str])) {
-    match value {
-        Value::String(text) => {
-            if let Some(Reference::Step(path)) = Reference::read(text) {
-                found(&path);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| each_step(item, found)),
-        Value::Object(object) => object.values().for_each(|member| each_step(member, found)),
-        _ => {}
-    }
-}
-
-/// The arguments with every literal in them read.
-pub(crate) fn typed(with: &Object) -> Object {
-    with.iter()
-        .map(|(name, value)| {
-            let value = if VERBATIM.contains(&name.as_str()) { value.clone() } else { typed_value(value) };
-            (name.clone(), value)
-        })
-        .collect()
-}
-
-fn typed_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => literal(text).unwrap_or_else(|| text.trim_end().into()),
-        Value::Array(items) => Value::Array(items.iter().map(typed_value).collect()),
-        Value::Object(object) => {
-            Value::Object(object.iter().map(|(key, value)| (key.clone(), typed_value(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-/// A value with its references replaced. What does not exist is null.
-pub(crate) fn resolve(value: &Value, lookup: &dyn Fn(&Reference<'_>) -> Value) -> Value {
-    match value {
-        Value::String(text) => Reference::read(text).map_or_else(|| value.clone(), |found| lookup(&found)),
-        Value::Array(items) => Value::Array(items.iter().map(|item| resolve(item, lookup)).collect()),
-        Value::Object(object) => {
-            let members = object.iter().map(|(key, value)| (key.clone(), resolve(value, lookup)));
-            Value::Object(members.collect())
-        }
-        other => other.clone(),
-    }
-}
-
-/// The value at a path: members of objects by name, items of lists by number.
-pub(crate) fn follow<'v>(mut here: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    for part in path {
-        here = match here {
-            Value::Object(object) => object.get(*part)?,
-            Value::Array(items) => items.get(part.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(here)
-}
+use crate::interpolate::{Room, Scope};
 
 /// Fills the author's own texts. Where a reference stands, its value is taken from `resolved`, the same
 /// argument with its references replaced, and left as it is.
@@ -132,67 +13,52 @@ pub(crate) fn fill(
     resolved: Option<&Value>,
     scope: &Scope<'_>,
 ) -> Result<Option<Value>, Failure> {
+    fill_within(written, resolved, scope, &mut Room::default())
+}
+
+fn fill_within(
+    written: &Value,
+    resolved: Option<&Value>,
+    scope: &Scope<'_>,
+    room: &mut Room,
+) -> Result<Option<Value>, Failure> {
     match (written, resolved) {
         (Value::String(text), resolved) if Reference::read(text).is_some() => {
-            Ok(Some(resolved.cloned().unwrap_or_default()))
+            let resolved = resolved.unwrap_or(&Value::Null);
+            room.take(resolved)?;
+            Ok(Some(resolved.clone()))
         }
         (Value::Array(items), Some(Value::Array(resolved))) => {
             let mut filled = Vec::with_capacity(items.len());
             for (item, resolved) in items.iter().zip(resolved) {
-                filled.extend(fill(item, Some(resolved), scope)?);
+                filled.extend(fill_within(item, Some(resolved), scope, room)?);
             }
             Ok(Some(Value::Array(filled)))
         }
         (Value::Object(object), Some(Value::Object(resolved))) => {
             let mut filled = Object::with_capacity(object.len());
             for (key, member) in object {
-                if let Some(member) = fill(member, resolved.get(key), scope)? {
+                if let Some(member) = fill_within(member, resolved.get(key), scope, room)? {
                     filled.insert(key.clone(), member);
                 }
             }
             Ok(Some(Value::Object(filled)))
         }
-        (written, _) => scope.fill(written),
+        (written, _) => scope.fill_within(written, room),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use stave_engine::references::{resolve, typed};
+
     use super::*;
 
     #[test]
-    fn only_a_whole_text_is_a_reference() {
-        for (text, wanted) in [
-            ("$input.a.b", Some(Reference::Input(vec!["a", "b"]))),
-            (" $input.a ", Some(Reference::Input(vec!["a"]))),
-            ("$input", Some(Reference::Input(vec![]))),
-            ("$.inputs.a", Some(Reference::Input(vec!["a"]))),
-            ("$step.read.x", Some(Reference::Step(vec!["read", "x"]))),
-            ("$.vars.read", Some(Reference::Step(vec!["read"]))),
-            ("$inputs.a", None),
-            ("$steps", None),
-            ("see $input.a", None),
-            ("${input.a}", None),
-            ("", None),
-        ] {
-            assert_eq!(Reference::read(text), wanted, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_id_may_have_dots() {
-        let known = |id: &str| ["a.b", "c"].contains(&id);
-        assert_eq!(split_step(&["a", "b", "x"], known), Some(("a.b".to_owned(), ["x"].as_slice())));
-        assert_eq!(split_step(&["c"], known), Some(("c".to_owned(), [].as_slice())));
-        assert_eq!(split_step(&["d", "c"], known), None);
-    }
-
-    #[test]
-    fn a_value_from_outside_is_not_read_again() {
+    fn a_value_from_outside_is_not_filled_in_again() {
         let lookup = |_: &Reference<'_>| Value::from("${secrets.KEY} $input.other 5");
         let with = stave_canon::parse(r#"{"a": "$input.x", "b": ["5", "'t'"], "code": "5"}"#).unwrap();
         let typed = Value::Object(typed(with.as_object().unwrap()));
-        assert_eq!(typed.to_string(), r#"{"a":"$input.x","b":[5,"t"],"code":"5"}"#);
         let resolved = resolve(&typed, &lookup);
         let (inputs, context) = (Object::new(), Object::new());
         let scope = Scope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };

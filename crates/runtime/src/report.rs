@@ -8,8 +8,8 @@ use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
 use crate::Failure;
-use crate::failure::Kind;
 use crate::volume::Volume;
+use stave_engine::{Kind, RunFailure};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunReport {
@@ -19,16 +19,6 @@ pub struct RunReport {
     pub result: Result<Value, RunFailure>,
     pub nodes: Vec<NodeReport>,
     pub duration: Duration,
-}
-
-/// The failure that ended a run, and where.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunFailure {
-    pub failure: Failure,
-    /// The node at fault; none when the request or the document was.
-    pub node: Option<String>,
-    /// The attempts that the node made.
-    pub attempts: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -214,7 +204,7 @@ impl RunReport {
         report.insert("flow".into(), self.flow.as_str().into());
         report.insert("status".into(), if self.result.is_ok() { "ok" } else { "error" }.into());
         report.insert("output".into(), self.result.as_ref().map_or(Value::Null, Clone::clone));
-        report.insert("error".into(), self.result.as_ref().err().map_or(Value::Null, RunFailure::to_value));
+        report.insert("error".into(), self.result.as_ref().err().map_or(Value::Null, failure_value));
         let nodes = self.nodes.iter().filter(|node| !node.id.starts_with('_'));
         report.insert("nodes".into(), nodes.map(|node| (node.id.clone(), node.to_value())).collect());
         let mut usage = usage_value(&self.usage());
@@ -250,24 +240,23 @@ impl RunReport {
     }
 }
 
-impl RunFailure {
-    fn to_value(&self) -> Value {
-        let node = self.node.as_deref().unwrap_or_default();
-        let mut error = self.failure.to_error_value(node, self.attempts);
-        if let Some(error) = error.as_object_mut() {
-            if let Some(reason) = error.shift_remove("reason") {
-                error.shift_insert(0, "message".into(), reason);
-            }
-            if self.node.is_none() {
-                error.insert("node".into(), Value::Null);
-            }
-            if let Some(origin) = self.failure.origin {
-                error.insert("line".into(), origin.line.into());
-                error.insert("column".into(), origin.column.into());
-            }
+/// The failure of a run as reports show it.
+fn failure_value(failed: &RunFailure) -> Value {
+    let node = failed.node.as_deref().unwrap_or_default();
+    let mut error = failed.failure.to_error_value(node, failed.attempts);
+    if let Some(error) = error.as_object_mut() {
+        if let Some(reason) = error.shift_remove("reason") {
+            error.shift_insert(0, "message".into(), reason);
         }
-        error
+        if failed.node.is_none() {
+            error.insert("node".into(), Value::Null);
+        }
+        if let Some(origin) = failed.failure.origin {
+            error.insert("line".into(), origin.line.into());
+            error.insert("column".into(), origin.column.into());
+        }
     }
+    error
 }
 
 fn usage_value(usage: &Usage) -> Value {

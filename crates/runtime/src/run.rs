@@ -1,8 +1,8 @@
 //! One run in progress, and how one of its nodes is executed: attempts, time, state, ports.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -14,9 +14,10 @@ use stave_script::{ScriptError, state_key};
 
 use crate::budget::Spending;
 use crate::calls::Calls;
-use crate::failure::Kind;
+use crate::concurrency_limits::ConcurrencyLimits;
 use crate::interpolate::Scope;
 use crate::journal::{Decision, JournalError, Question};
+use crate::node_reports::NodeReports;
 use crate::observer::Event;
 use crate::plan::{INPUT, Node, OUTPUT, Plan};
 use crate::port::Side;
@@ -26,12 +27,14 @@ use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
 use crate::steps::Produced;
 use crate::trace::{End, Traced, Work};
-use crate::transitions::RESULT;
-use crate::turns::Turns;
 use crate::{Failure, labels, port, volume};
+use stave_engine::Kind;
 
 /// The backend of nodes that name none: whatever the project keeps its state in.
 const PROJECTS_OWN: &str = "memory";
+
+/// The longest key of a state record or of a cached result.
+const KEY_BYTES: usize = 64 * 1024;
 
 /// Everything that the nodes of one run share.
 #[derive(Debug)]
@@ -42,8 +45,7 @@ pub struct Run<'r> {
     /// When the run first began.
     pub started_at: Timestamp,
     pub services: &'r Services,
-    /// By node, in document order.
-    pub reports: Mutex<Vec<NodeReport>>,
+    pub reports: NodeReports,
     /// The answers to calls that were made before the run was interrupted.
     pub calls: Calls,
     pub decisions: Decisions,
@@ -51,7 +53,7 @@ pub struct Run<'r> {
     pub(crate) asked: Mutex<BTreeMap<String, Question>>,
     pub(crate) spending: Spending,
     pub span: &'r Traced,
-    pub turns: &'r Turns,
+    pub concurrency: &'r ConcurrencyLimits,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
     /// Whether the run is coming to rest: what has effects is let finish, and nothing further begins.
@@ -116,9 +118,9 @@ struct Execution<'e> {
     span: &'e Traced,
 }
 
-/// What a node came to.
+/// A step after its last attempt.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Executed {
     pub outputs: Result<Object, Failure>,
     pub attempts: u32,
     /// What a successful step wants remembered.
@@ -136,11 +138,11 @@ impl Run<'_> {
         tool_inputs: &'c [(usize, Object)],
         path: &'c str,
         parent: &'c Traced,
-    ) -> BoxFuture<'c, Outcome> {
+    ) -> BoxFuture<'c, Executed> {
         // Boxed, because a node may call another one as a tool.
         Box::pin(async move {
             // Waiting for a turn counts for the run's time, not for the step's.
-            let _turn = self.turns.take(&self.plan.document.flow.name, node).await;
+            let _permit = self.concurrency.acquire(&self.plan.document.flow.name, node).await;
             self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
             let hides = parent.is_watched() && labels::is_hidden_from_traces(&self.plan.document, &node.id);
             let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind }).hiding(hides);
@@ -175,39 +177,32 @@ impl Run<'_> {
                     }
                 }
             });
-            self.told(index);
+            self.notify(index);
             if span.is_watched()
-                && let Some(report) = self.report_of(index)
+                && let Some(report) = self.reports.read(index, NodeReport::clone)
             {
                 span.end(&End::Step(&report));
             }
             match result {
-                Ok((outputs, commit)) => Outcome { outputs: Ok(outputs), attempts, commit },
-                Err(failure) => Outcome { outputs: Err(failure.at(node.origin)), attempts, commit: None },
+                Ok((outputs, commit)) => Executed { outputs: Ok(outputs), attempts, commit },
+                Err(failure) => Executed { outputs: Err(failure.at(node.origin())), attempts, commit: None },
             }
         })
     }
 
     /// Changes a node's report.
     pub fn report(&self, index: usize, change: impl FnOnce(&mut NodeReport)) {
-        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(report) = reports.get_mut(index) {
-            change(report);
-        }
+        self.reports.change(index, change);
     }
 
-    /// Tells whoever watches how a node stands.
-    pub(crate) fn told(&self, index: usize) {
+    /// Notifies observers of a node's report.
+    pub(crate) fn notify(&self, index: usize) {
         if !self.services.observer.is_watching() {
             return;
         }
-        if let Some(node) = &self.report_of(index) {
+        if let Some(node) = &self.reports.read(index, NodeReport::clone) {
             self.services.observer.on(&Event::NodeEnded { run_id: &self.id, node });
         }
-    }
-
-    fn report_of(&self, index: usize) -> Option<NodeReport> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
     }
 
     /// Takes a node's result from the cache, or makes it and keeps it there.
@@ -233,10 +228,7 @@ impl Run<'_> {
         }
         let (outputs, commit) = self.attempt_in_time(execution, attempts).await?;
         let ttl = node.cache.as_ref().map_or(0, |cache| cache.ttl_seconds);
-        let is_degraded = {
-            let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-            reports.get(index).is_some_and(|report| report.degraded)
-        };
+        let is_degraded = self.reports.read(index, |report| report.degraded).unwrap_or_default();
         // Effects must happen every time, and a stand-in's answer must not outlive the trouble.
         if !node.effects && !is_degraded && labels::may_cache(&self.plan.document, &node.id)? {
             cache.put(&key, &outputs, self.services.clock.now(), Duration::from_secs(ttl.into())).await;
@@ -264,7 +256,7 @@ impl Run<'_> {
         self.spending.step(self.services.clock.elapsed())?;
         node.may_begin()?;
         // The inputs of a workflow's step are its arguments.
-        node.check_keys(Side::Input, if self.plan.is_workflow { &node.with } else { inputs })
+        node.check_keys(Side::Input, if self.plan.graph.reads_references() { &node.with } else { inputs })
     }
 
     /// All attempts, within the time that the node's contract gives them.
@@ -281,8 +273,7 @@ impl Run<'_> {
 
     /// The attempts that a node has made.
     pub(crate) fn attempts(&self, index: usize) -> u32 {
-        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.get(index).map_or(0, |report| report.attempts)
+        self.reports.read(index, |report| report.attempts).unwrap_or_default()
     }
 
     async fn attempt_all(
@@ -383,12 +374,12 @@ impl Run<'_> {
             Produced::Ports(ports) => ports.values().try_for_each(port::check_depth)?,
             Produced::Whole(whole) => port::check_depth(whole)?,
         }
-        if self.plan.is_workflow {
+        if let Some(name) = self.plan.graph.result_name() {
             let result = match produced {
                 Produced::Ports(ports) => Value::Object(ports),
                 Produced::Whole(whole) => whole,
             };
-            return Ok([(RESULT.to_owned(), result)].into_iter().collect());
+            return Ok([(name.to_owned(), result)].into_iter().collect());
         }
         let mut by_name = match (produced, node.outputs.as_slice()) {
             (Produced::Ports(ports), _) => ports,
@@ -465,6 +456,11 @@ impl Run<'_> {
                         state_failure(format!("`{{{}}}` in the {what} key is absent", names.join(".")))
                     })?;
                     key.push_str(&port::text(&value)?);
+                    if key.len() > KEY_BYTES {
+                        return Err(state_failure(format!(
+                            "the {what} key takes more than {KEY_BYTES} bytes"
+                        )));
+                    }
                 }
             }
         }

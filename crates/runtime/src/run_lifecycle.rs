@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
+use stave_engine::{Failure, Kind, RunFailure};
 use stave_exec::Document;
 
-use crate::failure::{Failure, Kind};
 use crate::journal::{Ending, JournalError, StepRecord};
 use crate::plan::{Node, Plan};
-use crate::report::{NodeReport, RunFailure, RunReport, Status};
+use crate::report::{NodeReport, RunReport, Status};
 use crate::request::Request;
 use crate::run::Run;
 use crate::services::Limits;
@@ -17,7 +17,7 @@ use crate::steps;
 
 /// The nodes as they stand before anything has happened.
 pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
-    plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin)).collect()
+    plan.nodes.iter().map(|node| NodeReport::waiting(&node.id, &node.kind, node.origin())).collect()
 }
 
 /// The request as the document wants it.
@@ -28,7 +28,7 @@ pub(crate) fn request_of(
     arrived_at: Timestamp,
 ) -> Result<Request, Failure> {
     let schema = &plan.document.inputs_schema;
-    if plan.is_workflow {
+    if plan.graph.reads_references() {
         Request::of_workflow(request, schema, run_id, arrived_at)
     } else {
         Request::new(request, schema, run_id, arrived_at)
@@ -58,7 +58,8 @@ pub(crate) fn kept_steps(
     let mut waiting = match from {
         Some(node) => vec![index(node)?],
         None => {
-            let failed = steps.iter().filter(|step| step.outputs.is_err() || step.unhandled.is_some());
+            let failed =
+                steps.iter().filter(|step| step.result.outputs.is_err() || step.result.unhandled.is_some());
             failed.map(|step| index(&step.node)).collect::<Result<_, _>>()?
         }
     };
@@ -81,7 +82,7 @@ fn mark_with_followers(plan: &Plan, marked: &mut [bool], waiting: &mut Vec<usize
         if let Some(mark) = marked.get_mut(node).filter(|mark| !**mark) {
             *mark = true;
             let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
-            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.edges.get(*edge)?.to)));
+            waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.graph.edges.get(*edge)?.to)));
         }
     }
 }
@@ -134,7 +135,7 @@ pub(crate) fn refused(
     RunReport {
         run_id: run_id.to_owned(),
         flow: document.flow.name.clone(),
-        result: Err(whole_run(failure)),
+        result: Err(RunFailure::of_run(failure)),
         nodes,
         duration: Duration::ZERO,
     }
@@ -149,7 +150,7 @@ pub(crate) fn report_of(
 ) -> RunReport {
     let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == Kind::Waiting);
     for (node, report) in run.plan.nodes.iter().zip(&mut nodes) {
-        if node.tool && report.status == Status::Waiting && report.reason.is_none() {
+        if node.is_tool() && report.status == Status::Waiting && report.reason.is_none() {
             report.status = Status::Skipped;
             report.reason = Some("nothing called it".to_owned());
         }
@@ -175,7 +176,7 @@ pub(crate) fn cancelled() -> RunFailure {
 
 pub(crate) fn timed_out(limit: Duration) -> RunFailure {
     let message = format!("the run took longer than {} ms", limit.as_millis());
-    whole_run(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
+    RunFailure::of_run(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
 }
 
 /// These nodes wait for a person.
@@ -185,12 +186,13 @@ pub(crate) fn waits_at(nodes: Vec<String>) -> RunFailure {
     RunFailure { node: nodes.into_iter().next(), ..unfinished(Kind::Waiting, message) }
 }
 
-pub(crate) fn unfinished(kind: Kind, message: String) -> RunFailure {
-    whole_run(Failure::new(codes::RUN_STOPPED, kind, message))
+/// The process is to end, and the run can continue in another.
+pub(crate) fn interrupted() -> RunFailure {
+    unfinished(Kind::Interrupted, "the process was asked to end".to_owned())
 }
 
-fn whole_run(failure: Failure) -> RunFailure {
-    RunFailure { failure, node: None, attempts: 0 }
+fn unfinished(kind: Kind, message: String) -> RunFailure {
+    RunFailure::of_run(Failure::new(codes::RUN_STOPPED, kind, message))
 }
 
 impl RunReport {

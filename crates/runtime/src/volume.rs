@@ -6,11 +6,10 @@
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_engine::{Failure, Kind, RunFailure, object_bytes, value_bytes};
 
 use crate::budget::Spending;
-use crate::failure::{Failure, Kind};
 use crate::journal::CallRecord;
-use crate::report::RunFailure;
 use crate::run::Run;
 use crate::services::Limits;
 use crate::state::{Commit, Write};
@@ -141,24 +140,6 @@ pub(crate) fn write_bytes(write: &Write) -> u64 {
         Write::Set(field, value) => (field.len() as u64).saturating_add(value_bytes(value)),
         Write::Delete(field) => field.len() as u64,
     }
-}
-
-/// About as many bytes as the value has in JSON, without writing it.
-pub(crate) fn value_bytes(value: &Value) -> u64 {
-    match value {
-        Value::String(text) => text.len() as u64 + 2,
-        Value::Array(items) => {
-            items.iter().map(value_bytes).fold(2, |sum, item| sum.saturating_add(item + 1))
-        }
-        Value::Object(object) => object_bytes(object),
-        Value::Number(_) => value.to_string().len() as u64,
-        _ => 5,
-    }
-}
-
-fn object_bytes(object: &Object) -> u64 {
-    let member = |(key, value): (&String, &Value)| (key.len() as u64 + 4).saturating_add(value_bytes(value));
-    object.iter().map(member).fold(2, u64::saturating_add)
 }
 
 /// Cuts what a failure says to a bounded size: its texts may come from code, a host or a model.

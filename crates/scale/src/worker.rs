@@ -17,7 +17,7 @@ use stave_runtime::interpreter::{self, Interpreter};
 use stave_runtime::journal::{Journal, Times};
 use stave_runtime::plan::Plan;
 use stave_runtime::state::StateStore;
-use stave_runtime::{Failure, RunReport, Services, StepKinds, Turns};
+use stave_runtime::{ConcurrencyLimits, Failure, RunReport, Services, StepKinds};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -79,7 +79,7 @@ pub(crate) struct Shared {
     pub(crate) retention: Duration,
     kinds: StepKinds,
     projects: Arc<dyn Projects>,
-    turns: Arc<Turns>,
+    concurrency: Arc<ConcurrencyLimits>,
     /// What was made ready last, by project and hash, the newest last.
     ready: Mutex<Vec<(ProjectKey, String, Arc<Prepared>)>>,
     journals: Mutex<HashMap<ProjectKey, Arc<StepJournal>>>,
@@ -109,7 +109,7 @@ impl Worker {
             retention: options.retention,
             kinds: options.kinds,
             projects,
-            turns: Arc::default(),
+            concurrency: Arc::default(),
             ready: Mutex::default(),
             journals: Mutex::default(),
         }))
@@ -261,7 +261,7 @@ impl Prepared {
                 return Ok(Err(Box::new(interpreter::refused(run, &self.document, failure.clone()))));
             }
         };
-        let (services, turns) = (self.services.clone(), Arc::clone(&shared.turns));
-        Ok(Interpreter::new(services, turns, plan, run, &request, times))
+        let (services, concurrency) = (self.services.clone(), Arc::clone(&shared.concurrency));
+        Ok(Interpreter::new(services, concurrency, plan, run, &request, times))
     }
 }

@@ -44,8 +44,8 @@ impl Event {
     pub(crate) fn step(step: &StepRecord) -> Event {
         let mut data = Object::new();
         data.insert("node".into(), step.node.as_str().into());
-        data.insert("status".into(), if step.outputs.is_ok() { "ok" } else { "error" }.into());
-        data.insert("attempts".into(), step.attempts.into());
+        data.insert("status".into(), if step.result.outputs.is_ok() { "ok" } else { "error" }.into());
+        data.insert("attempts".into(), step.result.attempts.into());
         if let Some(report) = step.reports.first() {
             data.insert("status".into(), report.status.word().into());
             for (mark, is_set) in [("cached", report.cached), ("reused", report.reused)] {
@@ -61,8 +61,8 @@ impl Event {
                 data.insert("reason".into(), reason.as_str().into());
             }
         }
-        if let Err(failure) = &step.outputs {
-            data.insert("error".into(), failure.to_error_value(&step.node, step.attempts));
+        if let Err(failure) = &step.result.outputs {
+            data.insert("error".into(), failure.to_error_value(&step.node, step.result.attempts));
         }
         Event { name: "step", data: data.into() }
     }

@@ -151,7 +151,7 @@ struct Arrival {
 impl<'r> Answer<'r> {
     fn new(run: &StoredRun, node: &'r NodeReport) -> Answer<'r> {
         let signal = |edge: usize| {
-            let signals = run.steps.iter().flat_map(|step| &step.signals);
+            let signals = run.steps.iter().flat_map(|step| &step.result.signals);
             signals.filter(|(index, _)| *index == edge).map(|(_, signal)| signal).next()
         };
         let incoming = run.document.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == node.id);

@@ -26,7 +26,7 @@ pub(crate) use self::lease::{GRACE, Liveness};
 use self::log::Log;
 use self::mark::Mark;
 use self::writer::{Condition, Writer};
-use crate::turns::RecordTurns;
+use crate::concurrency_limits::RecordLocks;
 
 /// How long a writer waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub struct Database {
     lease: Lease,
     driving: Arc<Driving>,
     condition: Arc<Condition>,
-    record_turns: RecordTurns,
+    record_locks: RecordLocks,
     lost: u64,
 }
 
@@ -120,7 +120,7 @@ impl Database {
             lease: Lease::new(folder.join("owners"), owner),
             driving: Arc::default(),
             condition,
-            record_turns: RecordTurns::default(),
+            record_locks: RecordLocks::default(),
             lost,
         }))
     }
@@ -154,8 +154,8 @@ impl Database {
     }
 
     /// The turns of steps at the state records of this file.
-    pub(crate) fn record_turns(&self) -> &RecordTurns {
-        &self.record_turns
+    pub(crate) fn record_locks(&self) -> &RecordLocks {
+        &self.record_locks
     }
 
     pub(crate) fn lease(&self) -> &Lease {

@@ -12,11 +12,11 @@ use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
 use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
-use crate::edges::Signal;
-use crate::failure::{Failure, Kind};
-use crate::report::{NodeReport, RunFailure, Status};
+use crate::report::{NodeReport, Status};
 use crate::state::{Commit, RecordKey, Write};
 use crate::volume::Volume;
+use stave_engine::{Failure, Kind};
+use stave_engine::{RunFailure, Signal, StepResult};
 
 /// A step as text.
 #[must_use]
@@ -27,12 +27,12 @@ pub fn encode_step(record: &StepRecord) -> String {
 /// A step as a value. An edge that carries an output as it is names the output.
 pub(crate) fn step_value(record: &StepRecord) -> Value {
     let mut object = Object::new();
-    match &record.outputs {
+    match &record.result.outputs {
         Ok(outputs) => object.insert("outputs".into(), outputs.clone().into()),
         Err(failure) => object.insert("failure".into(), failure_value(failure)),
     };
-    let outputs = record.outputs.as_ref().ok();
-    let signals = record.signals.iter().map(|(edge, signal)| {
+    let outputs = record.result.outputs.as_ref().ok();
+    let signals = record.result.signals.iter().map(|(edge, signal)| {
         let carried = match signal {
             Signal::Inactive(reason) => ("reason", Value::from(reason.as_str())),
             Signal::Active(value) => {
@@ -46,10 +46,10 @@ pub(crate) fn step_value(record: &StepRecord) -> Value {
         Value::from_iter([("edge", Value::from(*edge)), carried])
     });
     object.insert("signals".into(), Value::Array(signals.collect()));
-    if let Some(failure) = &record.unhandled {
+    if let Some(failure) = &record.result.unhandled {
         object.insert("unhandled".into(), failure_value(failure));
     }
-    object.insert("attempts".into(), record.attempts.into());
+    object.insert("attempts".into(), record.result.attempts.into());
     object.insert("reports".into(), record.reports.iter().map(report_value).collect::<Vec<_>>().into());
     Value::Object(object)
 }
@@ -80,12 +80,11 @@ pub(crate) fn step_of(node: &str, value: &Value) -> Result<StepRecord, JournalEr
         };
         signals.push((edge, carried));
     }
+    let unhandled = value.get("unhandled").map(failure_of).transpose()?;
+    let attempts = small(value, "attempts")?;
     Ok(StepRecord {
         node: node.to_owned(),
-        outputs,
-        signals,
-        unhandled: value.get("unhandled").map(failure_of).transpose()?,
-        attempts: small(value, "attempts")?,
+        result: StepResult { outputs, signals, unhandled, attempts },
         reports: list(value, "reports")?.iter().map(report_of).collect::<Result<_, _>>()?,
     })
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use stave_canon::{Object, Timestamp, Value};
+use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
 use stave_exec::dataflow::Origin;
@@ -28,10 +28,10 @@ use stave_exec::dataflow::Origin;
 use crate::database::DatabaseError;
 pub use crate::database::Driver;
 use crate::database::segments::Unfoldable;
-use crate::edges::Signal;
-use crate::failure::{Failure, Kind};
-use crate::report::{NodeReport, RunFailure, RunReport};
+use crate::report::{NodeReport, RunReport};
 use crate::state::{Commit, StateError};
+use stave_engine::{Failure, Kind};
+use stave_engine::{RunFailure, StepResult};
 
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
@@ -76,16 +76,11 @@ impl Times {
     }
 }
 
-/// What a step came to, with everything that follows from it.
+/// The recorded result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
     pub node: String,
-    pub outputs: Result<Object, Failure>,
-    /// What each outgoing edge carries, by its index in the document.
-    pub signals: Vec<(usize, Signal)>,
-    /// The failure that no error route took.
-    pub unhandled: Option<Failure>,
-    pub attempts: u32,
+    pub result: StepResult,
     /// The node's own report first, then those of the nodes it called as tools.
     pub reports: Vec<NodeReport>,
 }

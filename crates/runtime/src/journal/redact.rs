@@ -11,9 +11,9 @@ use stave_exec::dataflow::EdgeData;
 
 use super::{Ending, StoredRun};
 use crate::Failure;
-use crate::edges::Signal;
 use crate::plan::{INPUT, OUTPUT};
 use crate::report::{NodeReport, Status};
+use stave_engine::Signal;
 
 /// What stands in the place of a value.
 const HIDDEN: &str = "[restricted]";
@@ -46,21 +46,21 @@ impl StoredRun {
             .collect();
         let is_hidden = |edge: &usize| hidden_edges.get(*edge).copied().unwrap_or(true);
         for step in &mut self.steps {
-            match &mut step.outputs {
+            match &mut step.result.outputs {
                 Ok(outputs) if step.node == INPUT => rules.fields(outputs),
                 Ok(outputs) if rules.makes(&step.node) => hide_all(outputs),
                 Ok(_) => {}
                 Err(failure) => rules.failure(&step.node, failure),
             }
-            let failed = step.outputs.is_err() && rules.reads(&step.node);
-            for (edge, signal) in &mut step.signals {
+            let failed = step.result.outputs.is_err() && rules.reads(&step.node);
+            for (edge, signal) in &mut step.result.signals {
                 if let Signal::Active(value) = signal
                     && (failed || is_hidden(edge))
                 {
                     *value = HIDDEN.into();
                 }
             }
-            if let Some(failure) = &mut step.unhandled {
+            if let Some(failure) = &mut step.result.unhandled {
                 rules.failure(&step.node, failure);
             }
             step.reports.iter_mut().for_each(|report| rules.report(report));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, params};
 use stave_canon::Timestamp;
+use stave_engine::object_bytes;
 
 use super::read_runs::{calls, decisions, list, nanoseconds, stored, summary_of};
 use super::{
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::database::segments::{self, Folded, Shape};
 use crate::database::{Database, DatabaseError, Deferred};
+use crate::heavy_work::HeavyWork;
 use crate::report::NodeReport;
 use crate::state::{self, Commit, RecordKey};
 
@@ -37,12 +39,13 @@ const BEGIN_PAUSE: Duration = Duration::from_millis(20);
 pub struct SqliteJournal {
     pub(super) database: Arc<Database>,
     record_bytes: usize,
+    heavy_work: Arc<HeavyWork>,
 }
 
 impl SqliteJournal {
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
-        SqliteJournal { database, record_bytes: RECORD_BYTES }
+        SqliteJournal { database, record_bytes: RECORD_BYTES, heavy_work: Arc::default() }
     }
 
     /// With another bound on the size of a result.
@@ -68,10 +71,18 @@ impl SqliteJournal {
         if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(text) }
     }
 
-    /// A step's result within its bound, with its long lists and texts apart.
-    fn folded(&self, step: &StepRecord) -> Result<Folded, JournalError> {
-        let folded = segments::fold(codec::step_value(step), Shape::Step);
-        let (bytes, limit) = (folded.bytes(), self.record_bytes);
+    /// A step's result within its bound, with its long lists and texts apart. A large one is measured before it is
+    /// copied and hashed, and that is done away from the threads that serve others.
+    async fn folded(&self, step: &StepRecord) -> Result<Folded, JournalError> {
+        let (about, limit) = (step.result.outputs.as_ref().map_or(0, object_bytes), self.record_bytes);
+        let about = usize::try_from(about).unwrap_or(usize::MAX);
+        // The measure may be a little too high for numbers, never by half.
+        if about / 2 > limit {
+            return Err(JournalError::TooLarge { bytes: about, limit });
+        }
+        let fold = || segments::fold(codec::step_value(step), Shape::Step);
+        let folded = self.heavy_work.on_bytes(about, fold).await;
+        let bytes = folded.bytes();
         if bytes > limit { Err(JournalError::TooLarge { bytes, limit }) } else { Ok(folded) }
     }
 
@@ -300,9 +311,9 @@ impl Journal for SqliteJournal {
         step: &StepRecord,
         state: Option<Commit>,
     ) -> Result<Going, JournalError> {
-        let record = match self.folded(step) {
+        let record = match self.folded(step).await {
             // What is kept for people only must not be the reason why a result cannot be kept.
-            Err(_) => self.folded(&without_questions(step))?,
+            Err(_) => self.folded(&without_questions(step)).await?,
             Ok(record) => record,
         };
         let (database, fence) = (Arc::clone(&self.database), self.fence(run));

@@ -3,8 +3,8 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use crate::failure::Kind;
-use crate::report::RunFailure;
+use stave_engine::Kind;
+use stave_engine::RunFailure;
 
 /// An error as a peer sees it.
 #[derive(Debug, Clone, PartialEq)]

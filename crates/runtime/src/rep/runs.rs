@@ -8,10 +8,10 @@ use stave_canon::{Clock, Object, Timestamp, Value};
 use tokio::sync::watch;
 
 use super::fault::Fault;
-use crate::failure::Kind;
 use crate::journal::StepRecord;
 use crate::observer::{Event, Observer};
 use crate::report::{NodeReport, RunReport, Status as NodeStatus};
+use stave_engine::Kind;
 
 /// How many runs may go on at once.
 const MAX_GOING_ON: usize = 64;

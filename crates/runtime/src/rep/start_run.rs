@@ -20,8 +20,8 @@ use crate::engine::{Begun, EmbeddedEngine, Engine};
 use crate::journal::{Ending, Journal, JournalError};
 use crate::observer::Observer;
 use crate::plan::Plan;
-use crate::report::RunFailure;
 use crate::steps::StepKinds;
+use stave_engine::RunFailure;
 
 /// The longest id that a peer may give a run.
 const MAX_RUN_ID: usize = 200;

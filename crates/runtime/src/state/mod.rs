@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use stave_block::SensitivityLabel;
 use stave_canon::{Object, Timestamp, Value};
 
+use crate::concurrency_limits::RecordLocks;
 use crate::database::DatabaseError;
-use crate::turns::RecordTurns;
 
 pub use buffer::StateBuffer;
 pub use memory::MemoryStore;
@@ -142,7 +142,7 @@ pub trait StateStore: Send + Sync + std::fmt::Debug {
     }
 
     /// The turns of steps that work on a record, when the store keeps them for all engines of this process.
-    fn turns(&self, key: &RecordKey) -> Option<&RecordTurns> {
+    fn locks(&self, key: &RecordKey) -> Option<&RecordLocks> {
         let _ = key;
         None
     }

@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use stave_canon::{Timestamp, Value};
 
 use super::{Commit, Record, RecordKey, StateError, StateStore, apply, next_version};
+use crate::concurrency_limits::RecordLocks;
 use crate::database::Database;
 use crate::database::segments::{self, Shape, Unfoldable};
-use crate::turns::RecordTurns;
 
 /// The state's view of a database.
 #[derive(Debug, Clone)]
@@ -58,8 +58,8 @@ impl StateStore for SqliteStore {
         Some(self.0.path())
     }
 
-    fn turns(&self, _: &RecordKey) -> Option<&RecordTurns> {
-        Some(self.0.record_turns())
+    fn locks(&self, _: &RecordKey) -> Option<&RecordLocks> {
+        Some(self.0.record_locks())
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {

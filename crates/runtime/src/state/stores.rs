@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stave_canon::Timestamp;
 
-use crate::turns::RecordTurns;
+use crate::concurrency_limits::RecordLocks;
 
 use super::{Commit, Record, RecordKey, StateError, StateStore};
 
@@ -45,8 +45,8 @@ impl StateStore for StateStores {
         self.of(key).is_server(key)
     }
 
-    fn turns(&self, key: &RecordKey) -> Option<&RecordTurns> {
-        self.of(key).turns(key)
+    fn locks(&self, key: &RecordKey) -> Option<&RecordLocks> {
+        self.of(key).locks(key)
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Record, StateError> {

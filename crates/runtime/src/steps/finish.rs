@@ -20,8 +20,4 @@ impl Step for Finish {
             _ => Value::Object(call.inputs.clone()),
         }))
     }
-
-    fn passes_on(&self) -> bool {
-        true
-    }
 }

@@ -28,22 +28,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
+use stave_engine::graph::{EACH, SWITCH};
 use stave_script::url_template;
 
 use crate::opcua::Opcua;
 use crate::run::Call;
-use crate::{Failure, failure::Kind, interpolate::Scope, references};
-
-pub(crate) use switch::takes;
-
-/// The step kind whose edges have cases.
-pub(crate) const SWITCH: &str = "switch";
+use crate::{
+    Failure,
+    failure::Kind,
+    interpolate::{Scope, bad_address},
+    references,
+};
 
 /// The step kind that asks a person.
 pub(crate) const APPROVE: &str = "human.approve";
-
-/// The step kind that runs another node for every item of a list.
-pub(crate) const EACH: &str = "transform.each";
 
 /// What a step kind does.
 #[async_trait]
@@ -53,12 +51,6 @@ pub trait Step: Send + Sync + fmt::Debug {
     /// Whether the step bounds its own time and repeats its own work, as a model step does for each of
     /// its calls. Every other step is bounded and repeated as a whole.
     fn manages_attempts(&self) -> bool {
-        false
-    }
-
-    /// Whether the step of a workflow hands on what led to it: its inputs are then the results of the steps
-    /// before it, by their ids, instead of its arguments.
-    fn passes_on(&self) -> bool {
         false
     }
 }
@@ -224,7 +216,9 @@ fn argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Value, Fai
 fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Option<Value>, Failure> {
     match call.with.get(name) {
         None => Ok(None),
-        Some(value) if call.run.plan.is_workflow => references::fill(value, call.inputs.get(name), scope),
+        Some(value) if call.run.plan.graph.reads_references() => {
+            references::fill(value, call.inputs.get(name), scope)
+        }
         Some(value) => scope.fill(value),
     }
 }
@@ -233,14 +227,16 @@ fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<O
 /// as it came.
 fn address_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<String, Failure> {
     let written = call.with.get(name).and_then(Value::as_str);
-    let is_reference = |text: &str| call.run.plan.is_workflow && references::Reference::read(text).is_some();
+    let is_reference = |text: &str| {
+        call.run.plan.graph.reads_references() && stave_engine::references::Reference::read(text).is_some()
+    };
     let address = match written {
         Some(text) if !is_reference(text) => scope.fill_address(text)?.map(Value::String),
         _ => optional_argument(call, scope, name)?,
     };
     match address {
         Some(Value::String(address)) => {
-            url_template::plain(&address)?;
+            url_template::plain(&address).map_err(bad_address)?;
             Ok(address)
         }
         Some(_) => Err(bad_argument(name, "a text")),

@@ -4,10 +4,9 @@
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
+use stave_engine::references::Reference;
 
 use super::{Produced, Step, bad_argument};
-use crate::plan::{Edge, Plan};
-use crate::references::Reference;
 use crate::{Failure, port, run::Call};
 
 /// The case that is taken when no other is.
@@ -38,8 +37,9 @@ impl Step for Switch {
         let key = call.inputs.get("key_from").cloned().unwrap_or_default();
         // Cases are texts, so a number or a boolean counts by its text. Null, lists and mappings have no case.
         let text = port::text(&key).ok();
-        let has_edge =
-            |case: &str| call.run.edges_of(call.node).any(|(_, edge)| edge.case.as_deref() == Some(case));
+        let has_edge = |case: &str| {
+            call.run.plan.graph.edges_of(call.node).any(|(_, edge)| edge.case.as_deref() == Some(case))
+        };
         let known = |case: &&str| has_edge(case) || cases.contains_key(*case);
         let Some(case) = text.as_deref().filter(known).or_else(|| Some(default).filter(known)) else {
             let message = format!("one of the cases, and {key} is none, and there is no case {default:?}");
@@ -48,15 +48,5 @@ impl Step for Switch {
         // Edges that name the case win over the mapping.
         let to = if has_edge(case) { Value::Null } else { cases.get(case).cloned().unwrap_or_default() };
         Ok(Produced::Whole(Value::from_iter([("case", Value::from(case)), ("to", to)])))
-    }
-}
-
-/// Whether an edge out of a `switch` is taken, by what the switch decided. An edge without a case is taken
-/// whatever the case is, unless the mapping decided.
-pub(crate) fn takes(plan: &Plan, edge: &Edge, decided: &Value) -> bool {
-    match (&edge.case, decided.get("to").and_then(Value::as_str)) {
-        (Some(case), _) => decided.get("case").and_then(Value::as_str) == Some(case),
-        (None, None) => true,
-        (None, Some(to)) => plan.nodes.get(edge.to).is_some_and(|node| node.id == to),
     }
 }

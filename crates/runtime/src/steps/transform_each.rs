@@ -223,7 +223,7 @@ impl<'c> Target<'c> {
             Some(Value::String(port)) => port.clone(),
             Some(_) => return Err(bad_argument("port", "the name of an input")),
             None => {
-                let unfed = |name: &str| plan.feeders(node, Some(name)).next().is_none();
+                let unfed = |name: &str| plan.graph.feeders(node, Some(name)).next().is_none();
                 let mut free =
                     node.inputs.iter().map(crate::port::CheckedPort::name).filter(|name| unfed(name));
                 match (free.next(), free.next()) {

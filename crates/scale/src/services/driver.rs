@@ -4,7 +4,7 @@
 //! that the journal has, in their order. Clocks are read inside journalled actions only, and reading or keeping a
 //! value by its hash changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use restate_sdk::context::{DurableFuture, RequestTarget};
 use restate_sdk::prelude::*;
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
-use stave_runtime::interpreter::{Graph, Interpreter, StepCall, StepOutcome, cancelled, timed_out};
+use stave_runtime::interpreter::{Command, Drive, Interpreter, StepCall, StepDone, cancelled, timed_out};
 use stave_runtime::journal::{Decision, Question, RunStatus, codec};
 use stave_runtime::{Failure, Kind, RunFailure, RunReport};
 
@@ -56,11 +56,10 @@ struct Driver<'c> {
     run: String,
     start: Start,
     interpreter: &'c Interpreter,
-    graph: Graph<'c>,
+    drive: Drive<'c>,
     awaited: DurableFuturesUnordered<Awaited<'c>>,
-    /// The steps that are being done, and those among them that wait for a person.
+    /// The steps that are being done.
     at_work: BTreeMap<String, StepCall>,
-    asked: BTreeMap<String, StepCall>,
     /// The digests of the questions that a decision is awaited for, by path.
     open: BTreeMap<String, String>,
     /// What people decided, by path.
@@ -112,12 +111,11 @@ pub(super) async fn drive(
         project,
         run,
         decided: start.decisions.clone(),
+        drive: interpreter.drive(known, start.parallel_steps),
         start,
-        graph: interpreter.graph(known),
         interpreter: &interpreter,
         awaited: DurableFuturesUnordered::new(),
         at_work: BTreeMap::new(),
-        asked: BTreeMap::new(),
         open: BTreeMap::new(),
         steps,
         rests: 0,
@@ -131,7 +129,7 @@ pub(super) async fn drive(
 impl<'c> Driver<'c> {
     async fn work(mut self) -> Result<Value, HandlerError> {
         let result = self.result().await?;
-        let report = self.graph.report(result, Duration::ZERO);
+        let report = self.drive.report(result, Duration::ZERO);
         if self.interpreter.has_run_state() {
             let key = self.project.state_of(&self.start.flow, "request", &self.run);
             self.ctx.request::<(), ()>(RequestTarget::object(STATE, key, "forget"), ()).send();
@@ -140,36 +138,34 @@ impl<'c> Driver<'c> {
         end(self.shared, self.ctx, &self.project, &self.run, begun, report, &self.stored).await
     }
 
-    /// Does everything that can be done, and gives what the run comes to.
+    /// Does everything that can be done, and gives the run's result.
     async fn result(&mut self) -> Result<Result<Value, RunFailure>, HandlerError> {
         let ctx = self.ctx;
         self.awaited.push(Box::pin(ctx.promise::<Body>(CANCEL).map(|_| Happened::Cancel)));
-        let mut has_turn = self.ask_for_turn();
-        if has_turn {
+        let mut commands = VecDeque::new();
+        if self.ask_for_turn() {
             self.begin_stretch();
+            commands.extend(self.drive.start());
         }
-        let mut is_cancelled = false;
         loop {
-            if has_turn && !is_cancelled {
-                self.begin_steps().await?;
-            }
-            if is_cancelled && !self.at_work.values().any(|call| call.effects) {
-                return Ok(Err(cancelled()));
-            }
-            if has_turn && self.at_work.is_empty() {
-                match self.graph.conclude() {
-                    Err(failed) if failed.failure.kind == Kind::Waiting => self.rest(failed).await?,
-                    result => return Ok(result),
+            while let Some(command) = commands.pop_front() {
+                match command {
+                    Command::Step(call) if call.is_request() => {
+                        commands.extend(self.take_request(*call).await?);
+                    }
+                    Command::Step(call) => self.begin_step(*call).await?,
+                    Command::Rest(failed) => self.rest(failed).await?,
+                    Command::End(result) => return Ok(result),
                 }
             }
             // An error says that Restate itself was asked to cancel the invocation.
             let Ok(Some((_, happened))) = self.awaited.next().await else { return Ok(Err(cancelled())) };
             match happened {
                 Happened::Turn => {
-                    has_turn = true;
                     self.begin_stretch();
+                    commands.extend(self.drive.start());
                 }
-                Happened::Cancel => is_cancelled = true,
+                Happened::Cancel => commands.extend(self.drive.cancel()),
                 Happened::Limit(stretch) => {
                     if stretch == self.stretch && !self.is_resting {
                         return Ok(Err(timed_out(self.interpreter.time_limit())));
@@ -178,7 +174,7 @@ impl<'c> Driver<'c> {
                 Happened::Step(node, answer) => {
                     let Some(call) = self.at_work.remove(&node) else { continue };
                     match answer {
-                        Ok(answer) => self.take(call, &answer.0).await?,
+                        Ok(answer) => commands.extend(self.take(call, &answer.0).await?),
                         Err(error) => return Ok(Err(undone(&node, &error))),
                     }
                 }
@@ -186,7 +182,7 @@ impl<'c> Driver<'c> {
                     let decision = decision.ok().and_then(|body| body.0.as_str().map(codec::decode_decision));
                     let decision = decision.ok_or_else(|| TerminalError::new("a decision says nothing"))?;
                     let decision = decision.map_err(|error| TerminalError::new(error.to_string()))?;
-                    self.decide(path, decision).await?;
+                    commands.extend(self.decide(path, decision));
                 }
             }
         }
@@ -214,32 +210,18 @@ impl<'c> Driver<'c> {
         self.awaited.push(Box::pin(sleep.map(move |_| Happened::Limit(stretch))));
     }
 
-    async fn begin_steps(&mut self) -> Result<(), HandlerError> {
-        let most = self.interpreter.parallel_steps(self.start.parallel_steps);
-        while self.at_work.len() < most {
-            let Some(call) = self.graph.next_step() else { break };
-            if call.is_request() {
-                self.take_request(&call).await?;
-            } else {
-                self.begin_step(call).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// The fields of the request, which no step has to be done for elsewhere.
-    async fn take_request(&mut self, call: &StepCall) -> Result<(), HandlerError> {
-        let (interpreter, call) = (self.interpreter, call.clone());
+    async fn take_request(&mut self, call: StepCall) -> Result<Vec<Command>, HandlerError> {
+        let interpreter = self.interpreter;
         let done = self.ctx.run(move || async move {
             match interpreter.step(&call, Vec::new(), HashMap::new()).await? {
-                StepOutcome::Done(record, _) => Ok(Body(codec::encode_step(&record).into())),
-                StepOutcome::Waits(..) => Err(TerminalError::new("the request waits for nobody").into()),
+                StepDone::Finished(record, _) => Ok(Body(codec::encode_step(&record).into())),
+                StepDone::Waits(..) => Err(TerminalError::new("the request waits for nobody").into()),
             }
         });
         let done = done.name("request").await?;
         let record = record_of(stave_runtime::plan::INPUT, done.0.as_str().unwrap_or_default());
-        self.graph.take(record.map_err(failed)?);
-        Ok(())
+        Ok(self.drive.step_finished(record.map_err(failed)?))
     }
 
     async fn begin_step(&mut self, call: StepCall) -> Result<(), HandlerError> {
@@ -268,8 +250,8 @@ impl<'c> Driver<'c> {
         Ok(())
     }
 
-    /// Takes up what a step came to.
-    async fn take(&mut self, call: StepCall, answer: &Value) -> Result<(), HandlerError> {
+    /// Takes up the answer of a step.
+    async fn take(&mut self, call: StepCall, answer: &Value) -> Result<Vec<Command>, HandlerError> {
         let ctx = self.ctx;
         match Answer::of_value(answer).map_err(failed)? {
             Answer::Waits { reports, questions } => {
@@ -283,13 +265,13 @@ impl<'c> Driver<'c> {
                 };
                 // Another question of the step was decided while it was being done.
                 if questions.iter().any(is_decided) {
-                    return self.begin_step(call).await;
+                    self.begin_step(call).await?;
+                    return Ok(Vec::new());
                 }
                 for question in &questions {
                     self.ask(question);
                 }
-                self.graph.wait(&call.node, reports, questions);
-                self.asked.insert(call.node.clone(), call);
+                Ok(self.drive.step_waits(&call.node, reports, questions))
             }
             Answer::Done { node, record } => {
                 let text =
@@ -297,10 +279,9 @@ impl<'c> Driver<'c> {
                 self.stored.extend(record.stored().map(str::to_owned));
                 ctx.set(&step_key(self.steps), Body(kept_step(&node, &record)));
                 self.steps += 1;
-                self.graph.take(record_of(&node, &text).map_err(failed)?);
+                Ok(self.drive.step_finished(record_of(&node, &text).map_err(failed)?))
             }
         }
-        Ok(())
     }
 
     /// Keeps a question where it can be read and decided.
@@ -316,12 +297,12 @@ impl<'c> Driver<'c> {
         self.awaited.push(Box::pin(decided.map(move |decision| Happened::Decided(path, decision))));
     }
 
-    /// Takes a decision up, and lets the step go on that waits for it.
-    async fn decide(&mut self, path: String, decision: Decision) -> Result<(), HandlerError> {
+    /// Takes a decision up, and restarts the step that waits for it.
+    fn decide(&mut self, path: String, decision: Decision) -> Vec<Command> {
         let ctx = self.ctx;
         // A question that was replaced by another is not decided any more.
         if self.open.get(&path) != decision.digest.as_ref() {
-            return Ok(());
+            return Vec::new();
         }
         self.open.remove(&path);
         ctx.clear(&format!("{ASKED}{path}"));
@@ -329,13 +310,12 @@ impl<'c> Driver<'c> {
         let node = path.split('/').next().unwrap_or_default().to_owned();
         self.decided.insert(path, decision);
         // A step that is being done again finds the decision when it asks once more.
-        let Some(call) = self.asked.remove(&node) else { return Ok(()) };
-        self.graph.go_on(&node);
-        if std::mem::replace(&mut self.is_resting, false) {
+        let commands = self.drive.decided(&node);
+        if !commands.is_empty() && std::mem::replace(&mut self.is_resting, false) {
             stand(ctx, RunStatus::Running, self.rests, None);
             self.begin_stretch();
         }
-        self.begin_step(call).await
+        commands
     }
 
     /// Nothing can be done until somebody decides.
@@ -343,7 +323,7 @@ impl<'c> Driver<'c> {
         if std::mem::replace(&mut self.is_resting, true) {
             return Ok(());
         }
-        let report = report_text(&self.graph.report(Err(failed_at), Duration::ZERO));
+        let report = report_text(&self.drive.report(Err(failed_at), Duration::ZERO));
         let report = self.shared.store.pack(&self.project, &self.run, report).await.map_err(failed)?;
         self.stored.extend(report.stored().map(str::to_owned));
         self.ctx.resolve_promise(&format!("{REST}{}", self.rests), Body(report.to_value()));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use stave_canon::Value;
-use stave_runtime::interpreter::{GivenUp, Interpreter, STATE_CONFLICTS, StepCall, StepOutcome};
+use stave_runtime::interpreter::{GivenUp, Interpreter, STATE_CONFLICTS, StepCall, StepDone};
 use stave_runtime::journal::{JournalError, StepRecord, codec};
 use stave_runtime::state::StateError;
 
@@ -104,12 +104,12 @@ impl Attempt {
         let decisions = self.job.decisions.clone();
         let outcome = self.interpreter.step(&self.call, answers, decisions).await.map_err(undone)?;
         match outcome {
-            StepOutcome::Waits(reports, questions) => {
+            StepDone::Waits(reports, questions) => {
                 let questions = questions.iter().map(|question| codec::encode_call(&question.to_call()));
                 let reports = codec::encode_reports(&reports);
                 Ok(Body(Answer::Waits { reports, questions: questions.collect() }.to_value()))
             }
-            StepOutcome::Done(record, commit) => {
+            StepDone::Finished(record, commit) => {
                 let text = codec::encode_step(&record);
                 if text.len() > RECORD_BYTES {
                     let why = GivenUp::TooLarge { bytes: text.len(), limit: RECORD_BYTES };

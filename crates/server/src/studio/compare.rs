@@ -64,7 +64,7 @@ fn compared(first: &StoredRun, second: &StoredRun) -> Value {
 
 fn outputs(run: &StoredRun, node: &str) -> Option<Value> {
     let step = run.steps.iter().find(|step| step.node == node)?;
-    step.outputs.as_ref().ok().cloned().map(Value::Object)
+    step.result.outputs.as_ref().ok().cloned().map(Value::Object)
 }
 
 fn run_side(run: &StoredRun) -> Value {

@@ -129,7 +129,7 @@ impl<'r> RunView<'r> {
     /// One node, with values of at most so many bytes.
     pub(super) fn node(&self, node: &NodeReport, bytes: usize) -> Object {
         let step = self.stored.steps.iter().find(|step| step.node == node.id);
-        let outputs = step.and_then(|step| step.outputs.as_ref().ok());
+        let outputs = step.and_then(|step| step.result.outputs.as_ref().ok());
         let inputs = self.inputs(&node.id);
         let status = self.status(node);
         let questions: Vec<&Question> = self.questions(&node.id).collect();
@@ -251,7 +251,7 @@ impl Arrival<'_> {
 fn arrivals(stored: &StoredRun) -> Vec<Arrival<'_>> {
     let document: &Document = &stored.document;
     let mut signals: Vec<Option<&Signal>> = vec![None; document.graph.edges.len()];
-    for (index, signal) in stored.steps.iter().flat_map(|step| &step.signals) {
+    for (index, signal) in stored.steps.iter().flat_map(|step| &step.result.signals) {
         if let Some(slot) = signals.get_mut(*index) {
             slot.get_or_insert(signal);
         }

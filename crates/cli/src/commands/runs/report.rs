@@ -202,7 +202,7 @@ fn details(page: &mut String, run: &StoredRun, report: &RunReport) {
             let _ = writeln!(page, "<p>{}</p>", escaped(&note));
         }
         let step = run.steps.iter().find(|step| step.node == node.id);
-        if let Some(outputs) = step.and_then(|step| step.outputs.as_ref().ok()) {
+        if let Some(outputs) = step.and_then(|step| step.result.outputs.as_ref().ok()) {
             value(page, "outputs", &Value::Object(outputs.clone()));
         }
         page.push_str("</section>\n");

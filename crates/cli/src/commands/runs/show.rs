@@ -83,7 +83,7 @@ fn value(run: &StoredRun) -> Value {
     object.insert("source_file".into(), run.document.metadata.source_file.as_str().into());
     object.insert("request".into(), run.request.clone());
     let outputs = run.steps.iter().filter_map(|step| {
-        let outputs = step.outputs.as_ref().ok()?;
+        let outputs = step.result.outputs.as_ref().ok()?;
         Some((step.node.clone(), Value::Object(outputs.clone())))
     });
     let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();

@@ -110,7 +110,7 @@ impl Journal for EdgeLog {
     }
 
     async fn record(&self, _: &str, step: &StepRecord, _: Option<Commit>) -> Result<Going, JournalError> {
-        let active = step.signals.iter().filter(|(_, signal)| matches!(signal, Signal::Active(_)));
+        let active = step.result.signals.iter().filter(|(_, signal)| matches!(signal, Signal::Active(_)));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(active.map(|(edge, _)| *edge));
         Ok(Going::On)
     }

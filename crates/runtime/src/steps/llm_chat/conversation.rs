@@ -29,7 +29,7 @@ use crate::spend::{self, Spend};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
 use crate::trace::Traced;
-use crate::volume::{Volume, commit_bytes, value_bytes, with_state_bytes};
+use crate::volume::{Volume, commit_bytes, with_state_bytes};
 use crate::{Failure, failure::Kind};
 
 /// How often the very same call may be made before it counts as a loop.
@@ -210,7 +210,7 @@ impl Conversation<'_> {
             // The model's host was sent a key, and its words go to ports, journal and tools.
             Ok(reply) => {
                 let response = self.without_secrets(reply.response);
-                let results = turn::write(&response).map_or(0, |turn| value_bytes(&turn));
+                let results = turn::write(&response).map_or(0, |turn| stave_engine::value_bytes(&turn));
                 self.call.run.keep(self.call.index, Volume { results, ..Volume::default() })?;
                 Ok((response, spend))
             }

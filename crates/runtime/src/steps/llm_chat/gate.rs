@@ -31,7 +31,7 @@ pub(super) fn label<'r>(
     reads: impl IntoIterator<Item = &'r Read>,
 ) -> Result<Sensitivity, Failure> {
     let mut most = SensitivityLabel::Public;
-    if call.run.plan.is_workflow {
+    if call.run.plan.graph.reads_references() {
         most = labels::of_read(call, &Read::EveryInput)?;
     }
     for read in reads {

@@ -1,0 +1,348 @@
+//! An exec document as a graph: edges resolved to indices, the nodes that others run themselves, and what the
+//! arguments of a workflow name.
+//!
+//! Invariant: node order is document order, every index in an [`Edge`] is in range, and the graph has no cycle, so
+//! a run always makes progress.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
+use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
+use stave_exec::{Document, On};
+
+use crate::failure::{Failure, Kind};
+use crate::ports::Ports;
+use crate::references;
+use crate::semantics::Semantics;
+use crate::transitions::Transitions;
+
+/// The ids of the two nodes that stand for the request and the response.
+pub const INPUT: &str = "_input";
+pub const OUTPUT: &str = "_output";
+
+/// The step kind whose edges have cases.
+pub const SWITCH: &str = "switch";
+
+/// The step kind that ends a workflow and passes on what led to it.
+pub const FINISH: &str = "finish";
+
+/// The step kind that runs another node for every item of a list.
+pub const EACH: &str = "transform.each";
+
+/// The structure of a document.
+#[derive(Debug)]
+pub struct Graph {
+    /// Shared with whoever binds a step to each node.
+    pub nodes: Vec<Arc<Node>>,
+    pub edges: Vec<Edge>,
+    pub(crate) semantics: &'static dyn Semantics,
+    by_id: HashMap<String, usize>,
+}
+
+/// A node and how it is joined to others.
+#[derive(Debug)]
+pub struct Node {
+    pub id: String,
+    pub kind: String,
+    /// The arguments as they are written; in a workflow with their literals read.
+    pub with: Object,
+    /// The ports, the state and the other properties that a flow adds.
+    pub data: NodeData,
+    /// Whether it or a node that it runs may change something outside the run.
+    pub effects: bool,
+    /// The nodes that it may run itself: as tools, or for every item of a list.
+    pub tools: Vec<usize>,
+    /// The nodes that wait for the edges into this one, because they may run it.
+    pub runners: Vec<usize>,
+    pub incoming: Vec<usize>,
+    pub outgoing: Vec<usize>,
+    /// In a workflow: the steps before it that its arguments name.
+    pub named_steps: Vec<usize>,
+}
+
+/// An edge and what its expressions are. The graph does not evaluate them.
+#[derive(Debug)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub on: On,
+    pub from_port: Option<String>,
+    pub to_port: Option<String>,
+    pub case: Option<String>,
+    pub condition: Option<String>,
+    pub transform: Option<String>,
+    pub cast: Option<Cast>,
+    pub origin: Option<Origin>,
+}
+
+impl Node {
+    /// Whether it runs only when another node calls it.
+    #[must_use]
+    pub fn is_tool(&self) -> bool {
+        self.data.tool
+    }
+
+    /// Where it stands in the source.
+    #[must_use]
+    pub fn origin(&self) -> Option<Origin> {
+        self.data.origin
+    }
+}
+
+impl Graph {
+    /// Resolves a document. `has_effects` answers for step kinds whose nodes do not say so themselves.
+    pub fn new(document: &Document, has_effects: impl Fn(&str) -> bool) -> Result<Graph, Failure> {
+        let semantics = semantics_of(document)?;
+        let mut by_id = HashMap::new();
+        let mut nodes = Vec::with_capacity(document.graph.nodes.len());
+        for (index, node) in document.graph.nodes.iter().enumerate() {
+            by_id.insert(node.id.clone(), index);
+            nodes.push(read_node(node, semantics, &has_effects)?);
+        }
+        let mut edges = Vec::with_capacity(document.graph.edges.len());
+        for (index, edge) in document.graph.edges.iter().enumerate() {
+            edges.push(read_edge(edge, index, &by_id, &mut nodes)?);
+        }
+        find_tools(&mut nodes, &by_id);
+        add_effects_of_tools(&mut nodes);
+        if semantics.reads_references() {
+            find_named_steps(&mut nodes, &edges, &by_id);
+        }
+        let nodes = nodes.into_iter().map(Arc::new).collect();
+        let graph = Graph { nodes, edges, semantics, by_id };
+        graph.reject_edges_out_of_tools()?;
+        graph.reject_cycle()?;
+        Ok(graph)
+    }
+
+    /// Whether arguments hold references to the request and to other steps, as those of a workflow do.
+    #[must_use]
+    pub fn reads_references(&self) -> bool {
+        self.semantics.reads_references()
+    }
+
+    /// The name under which the whole result of a step is kept, when steps have no ports.
+    #[must_use]
+    pub fn result_name(&self) -> Option<&'static str> {
+        self.semantics.result_name()
+    }
+
+    #[must_use]
+    pub fn index(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The edges into one port of a node; `None` stands for the whole response of `_output`.
+    pub fn feeders<'g>(&'g self, node: &'g Node, port: Option<&'g str>) -> impl Iterator<Item = usize> + 'g {
+        node.incoming
+            .iter()
+            .copied()
+            .filter(move |index| self.edges.get(*index).is_some_and(|edge| edge.to_port.as_deref() == port))
+    }
+
+    /// The edges out of a node with their indices.
+    pub fn edges_of<'g>(&'g self, node: &'g Node) -> impl Iterator<Item = (usize, &'g Edge)> {
+        node.outgoing.iter().filter_map(|index| self.edges.get(*index).map(|edge| (*index, edge)))
+    }
+
+    /// An edge as messages name it: its source, and its line when it is known.
+    pub(crate) fn edge_name(&self, edge: usize) -> String {
+        let Some(edge) = self.edges.get(edge) else { return String::new() };
+        let source = self.nodes.get(edge.from).map_or("", |node| node.id.as_str());
+        let port = edge.from_port.as_deref().unwrap_or_default();
+        match edge.origin {
+            Some(origin) => format!("`{source}.{port}` (line {})", origin.line),
+            None => format!("`{source}.{port}`"),
+        }
+    }
+
+    /// A node that runs only when another one calls it gives its result to the caller. An edge out of it would
+    /// never carry anything.
+    fn reject_edges_out_of_tools(&self) -> Result<(), Failure> {
+        let source = |edge: &Edge| self.nodes.get(edge.from).filter(|node| node.is_tool()).cloned();
+        let Some((edge, node)) = self.edges.iter().find_map(|edge| Some((edge, source(edge)?))) else {
+            return Ok(());
+        };
+        let message = format!(
+            "`{}` runs only when another node calls it, and an edge out of it carries nothing",
+            node.id
+        );
+        Err(bad_document(message).at(edge.origin.or(node.origin())))
+    }
+
+    /// Removes nodes whose predecessors are all removed; what is left over contains a cycle.
+    fn reject_cycle(&self) -> Result<(), Failure> {
+        let mut waiting: Vec<usize> = self.nodes.iter().map(|node| node.incoming.len()).collect();
+        let mut free: Vec<usize> =
+            (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
+        let mut removed = 0;
+        while let Some(index) = free.pop() {
+            removed += 1;
+            let outgoing = self.nodes.get(index).map(|node| node.outgoing.as_slice()).unwrap_or_default();
+            for edge in outgoing.iter().filter_map(|edge| self.edges.get(*edge)) {
+                if let Some(left) = waiting.get_mut(edge.to) {
+                    *left -= 1;
+                    if *left == 0 {
+                        free.push(edge.to);
+                    }
+                }
+            }
+        }
+        if removed == self.nodes.len() {
+            return Ok(());
+        }
+        let stuck = self.nodes.iter().zip(&waiting).filter(|(_, left)| **left > 0);
+        let names: Vec<&str> = stuck.map(|(node, _)| node.id.as_str()).collect();
+        Err(bad_document(format!("the graph has a cycle through {}", names.join(", "))))
+    }
+}
+
+/// Ports join nodes that have ports; transitions join nodes that have none. All nodes have them, or none has.
+fn semantics_of(document: &Document) -> Result<&'static dyn Semantics, Failure> {
+    let has_ports =
+        |node: &stave_exec::Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
+    let nodes = &document.graph.nodes;
+    if !nodes.iter().any(has_ports) {
+        return Ok(&Transitions);
+    }
+    match nodes.iter().find(|node| !has_ports(node)) {
+        None => Ok(&Ports),
+        Some(node) => {
+            let message = format!("node `{}` has no ports, and others have some", node.id);
+            Err(bad_document(message).at(Origin::of(&node.extra)))
+        }
+    }
+}
+
+fn read_node(
+    node: &stave_exec::Node,
+    semantics: &dyn Semantics,
+    has_effects: &dyn Fn(&str) -> bool,
+) -> Result<Node, Failure> {
+    let data =
+        NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
+    let data = data.unwrap_or_else(|| NodeData {
+        effects: has_effects(&node.kind),
+        origin: Origin::of(&node.extra),
+        ..NodeData::default()
+    });
+    let is_typed = semantics.reads_references() && node.kind != SWITCH;
+    Ok(Node {
+        id: node.id.clone(),
+        kind: node.kind.clone(),
+        with: if is_typed { references::typed(&node.with) } else { node.with.clone() },
+        effects: data.effects,
+        data,
+        tools: Vec::new(),
+        runners: Vec::new(),
+        incoming: Vec::new(),
+        outgoing: Vec::new(),
+        named_steps: Vec::new(),
+    })
+}
+
+fn read_edge(
+    edge: &stave_exec::Edge,
+    index: usize,
+    by_id: &HashMap<String, usize>,
+    nodes: &mut [Node],
+) -> Result<Edge, Failure> {
+    let data = EdgeData::read(&edge.extra).map_err(|error| bad_document(error.to_string()))?;
+    let find =
+        |id: &str| by_id.get(id).copied().ok_or_else(|| bad_document(format!("no node has the id {id:?}")));
+    let (from, to) = (find(&edge.from)?, find(&edge.to)?);
+    if let Some(node) = nodes.get_mut(from) {
+        if data.case.is_some() && node.kind != SWITCH {
+            let message = format!("an edge out of `{}` has a case, and it is no switch", node.id);
+            return Err(bad_document(message).at(node.origin()));
+        }
+        node.outgoing.push(index);
+    }
+    if let Some(node) = nodes.get_mut(to) {
+        node.incoming.push(index);
+    }
+    Ok(Edge {
+        from,
+        to,
+        on: edge.on,
+        from_port: data.from_port,
+        to_port: data.to_port,
+        case: data.case,
+        condition: data.condition,
+        transform: data.transform,
+        cast: data.cast,
+        origin: data.origin,
+    })
+}
+
+/// Finds the nodes that others run themselves.
+fn find_tools(nodes: &mut [Node], by_id: &HashMap<String, usize>) {
+    for index in 0..nodes.len() {
+        let Some(node) = nodes.get(index) else { continue };
+        let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+        let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
+        let each = node.with.get("node").filter(|_| node.kind == EACH).and_then(Value::as_str);
+        let tools: Vec<usize> = tools.chain(each).filter_map(|id| by_id.get(id).copied()).collect();
+        for tool in &tools {
+            if let Some(tool) = nodes.get_mut(*tool) {
+                tool.runners.push(index);
+            }
+        }
+        if let Some(node) = nodes.get_mut(index) {
+            node.tools = tools;
+        }
+    }
+}
+
+/// What a node runs itself has its effects on the node's behalf, at any depth.
+fn add_effects_of_tools(nodes: &mut [Node]) {
+    loop {
+        let has_effects = |index: &usize| nodes.get(*index).is_some_and(|node| node.effects);
+        let found = nodes.iter().position(|node| !node.effects && node.tools.iter().any(has_effects));
+        let Some(node) = found.and_then(|index| nodes.get_mut(index)) else { return };
+        node.effects = true;
+    }
+}
+
+/// Finds the steps that arguments name and that are done by then whatever the timing.
+fn find_named_steps(nodes: &mut [Node], edges: &[Edge], by_id: &HashMap<String, usize>) {
+    for index in 0..nodes.len() {
+        let Some(node) = nodes.get(index) else { continue };
+        let mut named = Vec::new();
+        for value in node.with.values() {
+            references::each_step(value, &mut |path| {
+                let step = references::split_step(path, |id| by_id.contains_key(id));
+                named.extend(step.and_then(|(id, _)| by_id.get(&id).copied()));
+            });
+        }
+        if !named.is_empty() {
+            let before = steps_before(index, nodes, edges);
+            named.retain(|step| before.get(*step) == Some(&true));
+        }
+        if let Some(node) = nodes.get_mut(index) {
+            node.named_steps = named;
+        }
+    }
+}
+
+fn steps_before(index: usize, nodes: &[Node], edges: &[Edge]) -> Vec<bool> {
+    let mut before = vec![false; nodes.len()];
+    let mut waiting = vec![index];
+    while let Some(index) = waiting.pop() {
+        let incoming = nodes.get(index).map(|node| node.incoming.as_slice()).unwrap_or_default();
+        for edge in incoming.iter().filter_map(|edge| edges.get(*edge)) {
+            if let Some(seen) = before.get_mut(edge.from).filter(|seen| !**seen) {
+                *seen = true;
+                waiting.push(edge.from);
+            }
+        }
+    }
+    before
+}
+
+/// The failure of a document that breaks a rule of its form.
+pub fn bad_document(message: impl Into<String>) -> Failure {
+    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, message)
+}

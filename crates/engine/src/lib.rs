@@ -1,0 +1,25 @@
+//! The pure core of a run: a state machine that takes events and answers with actions.
+//!
+//! An executor performs the actions and feeds back what happened. The embedded engine and the engine on
+//! Restate are two executors of this one machine, so a flow means the same in both.
+//!
+//! Invariants: the core reads no clock, does no I/O and takes no lock; the same events in the same order give
+//! the same actions; every node ends in exactly one of ok, error, skipped or cancelled; ties are broken by
+//! document order.
+
+pub mod failure;
+mod frame;
+pub mod graph;
+mod machine;
+mod ports;
+pub mod references;
+mod routes;
+mod semantics;
+mod size;
+mod transitions;
+
+pub use failure::{Failure, Kind, RunFailure};
+pub use graph::{Edge, Graph, Node};
+pub use machine::{Action, Event, Machine, RunEnd, StepStart, Stopped};
+pub use routes::{Routes, Signal, StepResult};
+pub use size::{object_bytes, value_bytes};

@@ -1,0 +1,67 @@
+//! What follows from the result of a step: which of its edges carry something, and whether its failure is handled.
+
+use stave_canon::{Object, Value};
+use stave_exec::On;
+
+use crate::failure::{Failure, Kind};
+use crate::graph::{Graph, Node};
+use crate::size::Room;
+
+/// What an edge carries once its source has a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    /// It carries a value.
+    Active(Value),
+    /// It carries nothing, for this reason.
+    Inactive(String),
+}
+
+/// The result of a step, with everything that follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepResult {
+    pub outputs: Result<Object, Failure>,
+    /// What each outgoing edge carries, by its index in the document.
+    pub signals: Vec<(usize, Signal)>,
+    /// The failure that no error route took.
+    pub unhandled: Option<Failure>,
+    pub attempts: u32,
+}
+
+impl Graph {
+    /// What the edges out of a step carry before their expressions are evaluated, and the failure that no error route
+    /// takes. An executor evaluates the condition, the transform and the cast of each edge that is active.
+    #[must_use]
+    pub fn routes(&self, node: &Node, outputs: &Result<Object, Failure>, attempts: u32) -> Routes {
+        let mut signals = Vec::with_capacity(node.outgoing.len());
+        let (mut room, mut too_much) = (Room::new(), None);
+        for (index, edge) in self.edges_of(node) {
+            let signal = match (outputs, edge.on) {
+                (Ok(_), On::Failure) => Ok(Signal::Inactive(format!("`{}` did not fail", node.id))),
+                (Ok(outputs), On::Success) => self.semantics.carried(self, edge, node, outputs, &mut room),
+                (Err(_), On::Success) => Ok(Signal::Inactive(format!("`{}` failed", node.id))),
+                (Err(failure), On::Failure) => {
+                    Ok(self.semantics.carried_error(failure.to_error_value(&node.id, attempts)))
+                }
+            };
+            let signal = signal.unwrap_or_else(|failure| {
+                too_much.get_or_insert(failure);
+                Signal::Inactive(format!("an edge out of `{}` failed", node.id))
+            });
+            signals.push((index, signal));
+        }
+        let unhandled = outputs.as_ref().err().filter(|failure| {
+            let has_route = self.edges_of(node).any(|(_, edge)| edge.on == On::Failure);
+            // A refusal is never handled away: what a rule forbids must not look like a mishap, and a run without
+            // budget must not spend more on its error route.
+            !has_route || matches!(failure.kind, Kind::Refused | Kind::Budget)
+        });
+        Routes { unhandled: too_much.or_else(|| unhandled.cloned()), signals }
+    }
+}
+
+/// What follows from a result, before the expressions of edges are evaluated.
+#[derive(Debug)]
+pub struct Routes {
+    pub signals: Vec<(usize, Signal)>,
+    pub unhandled: Option<Failure>,
+}
