@@ -9,10 +9,12 @@
 //!
 //! Invariant: the blocks of an IR are numbered from 0 without a gap and no two share a span id.
 
+mod as_seen;
 mod build;
 mod codec;
 mod difference;
 mod economics;
+mod find_sensitive;
 mod govern;
 mod labels;
 mod marked_cache;
@@ -31,11 +33,9 @@ pub use build::{BlockSection, BuildError, Tokenizer, ToolSchema, Wire, build};
 pub use codec::{Fault, InvalidBlocks, from_value, to_value};
 pub use difference::{Difference, first_difference};
 pub use economics::CachePricing;
+pub use find_sensitive::{Finding, find_sensitive, find_sensitive_joined, find_sensitive_until};
 pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
-pub use labels::{
-    Finding, GateAction, GateRecord, SensitivityPolicy, find_sensitive, find_sensitive_joined,
-    find_sensitive_until,
-};
+pub use labels::{GateAction, GateRecord, SensitivityPolicy};
 pub use marked_cache::{Entries, Entry, Measured, Served, serve};
 pub use model::{
     BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanId,

@@ -14,6 +14,7 @@ mod float;
 mod hash;
 mod ids;
 mod integer;
+mod look;
 mod number;
 mod order;
 mod parse;
@@ -28,6 +29,7 @@ pub use convert::LossyNumber;
 pub use float::{js_float, python_float};
 pub use hash::{Sha256, prefixed_sha256, sha256, sha256_hex, sha256_of};
 pub use ids::{CountingIds, Ids, SHORT_ID_LENGTH, short_hash};
+pub use look::{Look, is_invisible, look};
 pub use number::Number;
 pub use parse::{
     DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each,

@@ -388,6 +388,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn characters_that_nobody_sees_hide_nothing() {
+        let spread: String = SECRET.chars().flat_map(|letter| [letter, '\u{200b}']).collect();
+        let escaped: String = SECRET.chars().map(|letter| format!("{letter}\\u2060")).collect();
+        for hidden in [spread.as_str(), &escaped, "４１１１\u{a0}１１１１\u{202f}１１１１\u{2009}１１１１"]
+        {
+            for template in [
+                r#"{"model":"m","messages":[{"role":"user","content":"use S now"}]}"#,
+                r#"{"model":"m","messages":[],"metadata":{"S":"a"}}"#,
+                r#"{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"i","type":"function","function":{"name":"f","arguments":"S"}}]}]}"#,
+            ] {
+                let sent = sent(Surface::OpenAiChat, &template.replace('S', hidden));
+                assert!(sent.contains("[redacted ") && stave_canon::parse(&sent).is_ok(), "{sent}");
+                assert!(!sent.contains('O') && !sent.contains('１') && !sent.contains("I"), "{sent}");
+            }
+        }
+        let split =
+            r#"{"model":"m","messages":[{"role":"user","content":["A\u200bKIAIOSF","O\u200bDNN7EXAMPLE"]}]}"#;
+        let sent = sent(Surface::AnthropicMessages, split);
+        assert!(!sent.contains("KIA") && !sent.contains("DNN7"), "{sent}");
+    }
+
     fn verdict(surface: Surface, body: &str) -> (GateVerdict, String) {
         let wire = read_wire(body, Some(surface)).unwrap();
         let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));

@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use stave_canon::is_invisible;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// A folded text with the way back.
@@ -144,18 +145,6 @@ fn drawn_letter(character: char) -> Option<char> {
         }
         _ => None,
     }
-}
-
-/// Characters that take no room: default ignorable code points, controls and private fillers.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        u32::from(character),
-        0x80..=0x84 | 0x86..=0x9f
-            | 0xad | 0x34f | 0x61c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f
-            | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f | 0x2800 | 0x3164
-            | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfffb
-            | 0x1bca0..=0x1bca3 | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff
-    )
 }
 
 #[cfg(test)]
