@@ -2,7 +2,7 @@
 //!
 //! A host that is sent a secret may repeat it: as it is, reversed, in base64 (both alphabets, at any place of a longer
 //! text), in hexadecimal digits, or two of these one after the other. Around that it may be escaped for a URL, for
-//! JSON or for HTML, or be broken into lines. All of these are found.
+//! JSON or for HTML, be broken into lines, or have characters without width between its own. All of these are found.
 //!
 //! Limits: a secret of fewer than [`SHORTEST`] bytes is not looked for, since it would be found everywhere; what is
 //! compressed, encrypted or cut into parts is not found.
@@ -15,6 +15,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use stave_canon::Value;
 
 use crate::Secret;
+
+mod beginnings;
+mod view;
+
+pub use beginnings::{Begun, SecretBeginnings};
+use view::View;
 
 /// What stands where a secret was.
 pub const REPLACEMENT: &str = "[secret]";
@@ -38,7 +44,6 @@ pub struct SecretSearch {
     exact: Option<AhoCorasick>,
     /// The forms of other secrets, found in either case.
     folded: Option<AhoCorasick>,
-    longest: usize,
 }
 
 impl std::fmt::Debug for SecretSearch {
@@ -50,28 +55,14 @@ impl std::fmt::Debug for SecretSearch {
 impl SecretSearch {
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> SecretSearch {
-        let (mut exact, mut folded) = (BTreeSet::new(), BTreeSet::new());
-        for secret in secrets {
-            let text = secret.expose();
-            if text.len() >= SHORTEST {
-                let forms = if text.len() < DISTINCT { &mut exact } else { &mut folded };
-                add_forms(text, forms);
-            }
-        }
-        let longest = exact.iter().chain(&folded).map(Vec::len).max().unwrap_or(0);
-        SecretSearch { exact: automaton(&exact, false), folded: automaton(&folded, true), longest }
+        let Forms { exact, folded } = Forms::of(secrets);
+        SecretSearch { exact: automaton(&exact, false), folded: automaton(&folded, true) }
     }
 
     /// Whether there is nothing to look for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.exact.is_none() && self.folded.is_none()
-    }
-
-    /// The length of the longest form, for whoever reads a text in pieces.
-    #[must_use]
-    pub fn longest(&self) -> usize {
-        self.longest
     }
 
     /// The places of secrets: in order, apart from each other.
@@ -156,11 +147,30 @@ impl SecretSearch {
     }
 
     fn find_in(&self, bytes: &[u8], view: View, found: &mut Vec<Range<usize>>) {
-        // Words without the spaces between them would be short secrets too often.
-        let exact = self.exact.as_ref().filter(|_| view != View::WithoutSpace);
+        let exact = self.exact.as_ref().filter(|_| view.keeps_space());
         for automaton in exact.into_iter().chain(&self.folded) {
             found.extend(automaton.find_overlapping_iter(bytes).map(|hit| hit.range()));
         }
+    }
+}
+
+/// What secrets may look like.
+#[derive(Default)]
+struct Forms {
+    exact: BTreeSet<Vec<u8>>,
+    folded: BTreeSet<Vec<u8>>,
+}
+
+impl Forms {
+    fn of(secrets: impl IntoIterator<Item = Secret>) -> Forms {
+        let mut forms = Forms::default();
+        for secret in secrets {
+            let text = secret.expose();
+            if text.len() >= SHORTEST {
+                add_forms(text, if text.len() < DISTINCT { &mut forms.exact } else { &mut forms.folded });
+            }
+        }
+        forms
     }
 }
 
@@ -235,111 +245,6 @@ fn base64_core(bytes: &[u8], offset: usize) -> Vec<u8> {
         bits &= (1 << count) - 1;
     }
     digits
-}
-
-/// A way of reading a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum View {
-    AsItIs,
-    /// `%41` is `A`.
-    Percent,
-    /// `\u0041`, `\x41` and `\n`, as in JSON and in programs.
-    Backslash,
-    /// `&#65;`, `&#x41;` and `&amp;`.
-    Entities,
-    WithoutSpace,
-}
-
-impl View {
-    const DECODED: [View; 4] = [View::Percent, View::Backslash, View::Entities, View::WithoutSpace];
-
-    fn applies(self, bytes: &[u8]) -> bool {
-        match self {
-            View::AsItIs => true,
-            View::Percent => bytes.contains(&b'%'),
-            View::Backslash => bytes.contains(&b'\\'),
-            View::Entities => bytes.contains(&b'&'),
-            View::WithoutSpace => bytes.iter().any(u8::is_ascii_whitespace),
-        }
-    }
-
-    /// The bytes as this view reads them, and where in the text each of them is.
-    fn decode(self, bytes: &[u8], mut places: Option<&mut Vec<Range<usize>>>) -> Vec<u8> {
-        let mut decoded = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let before = decoded.len();
-            let length = self.unit(rest, &mut decoded).max(1);
-            if let Some(places) = places.as_deref_mut() {
-                places.extend(std::iter::repeat_n(at..at + length, decoded.len() - before));
-            }
-            at += length;
-        }
-        decoded
-    }
-
-    /// Reads one unit of the text, and gives its length there.
-    fn unit(self, rest: &[u8], decoded: &mut Vec<u8>) -> usize {
-        let escape = match (self, rest) {
-            (View::Percent, [b'%', high, low, ..]) => byte_of(*high, *low).map(|byte| (vec![byte], 3)),
-            (View::Backslash, [b'\\', b'x', high, low, ..]) => {
-                byte_of(*high, *low).map(|byte| (vec![byte], 4))
-            }
-            (View::Backslash, [b'\\', b'u', digits @ ..]) => {
-                digits.get(..4).and_then(|digits| character(digits, 16)).map(|bytes| (bytes, 6))
-            }
-            (View::Backslash, [b'\\', next, ..]) => Some((
-                vec![match next {
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    other => *other,
-                }],
-                2,
-            )),
-            (View::Entities, [b'&', ..]) => entity(rest),
-            (View::WithoutSpace, [space, ..]) if space.is_ascii_whitespace() => Some((Vec::new(), 1)),
-            _ => None,
-        };
-        match (escape, rest) {
-            (Some((bytes, length)), _) => {
-                decoded.extend(bytes);
-                length
-            }
-            (None, [byte, ..]) => {
-                decoded.push(*byte);
-                1
-            }
-            (None, []) => 1,
-        }
-    }
-}
-
-fn byte_of(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? * 16 + digit(low)?)
-}
-
-fn character(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
-    let number = u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()?;
-    Some(char::from_u32(number)?.to_string().into_bytes())
-}
-
-fn entity(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
-    const LONGEST: usize = 10;
-    let end = rest.iter().take(LONGEST).position(|byte| *byte == b';')?;
-    let name = rest.get(1..end)?;
-    let bytes = match name {
-        [b'#', b'x' | b'X', digits @ ..] => character(digits, 16)?,
-        [b'#', digits @ ..] => character(digits, 10)?,
-        b"amp" => b"&".to_vec(),
-        b"lt" => b"<".to_vec(),
-        b"gt" => b">".to_vec(),
-        b"quot" => b"\"".to_vec(),
-        b"apos" => b"'".to_vec(),
-        _ => return None,
-    };
-    Some((bytes, end + 1))
 }
 
 /// Ranges in order, with those that touch made one.

@@ -12,7 +12,7 @@ use stave_canon::Value;
 use stave_llm::StreamEvent;
 use stave_llm::codec::{AnswerFault, Envelope};
 
-use super::echo::{upstream_key, without_key};
+use super::echo::{EchoMask, upstream_key, without_key};
 use super::entry::Entry;
 use super::headers::{is_event_stream, is_packed, own_headers, passed_on};
 use super::interface::{Fault, codec, json, whole};
@@ -56,15 +56,17 @@ pub(super) async fn reply(mut entry: Box<Entry>, head: Option<Parts>, kind: Kind
             let Some(mut head) = head else { return silent(FaultClass::ServerError).into_reply(surface) };
             let is_stream = is_event_stream(&head.headers);
             entry.traced.answers(surface, is_stream);
+            let is_packed = is_packed(&head.headers);
             let tap = match is_stream {
-                _ if is_packed(&head.headers) => Tap::opaque(surface),
+                _ if is_packed => Tap::opaque(surface),
                 true => Tap::stream(surface),
                 false => Tap::whole(surface),
             };
             passed_on(&mut head.headers);
-            without_key(&mut head.headers, upstream_key(&entry).as_ref());
+            without_key(&mut head.headers, upstream_key(&entry).as_deref());
             let status = head.status;
-            let mut reply = Response::new(ReplyBody::passing(body, tap, idle, entry));
+            let mut reply =
+                Response::new(ReplyBody::passing(body, tap, is_stream && !is_packed, idle, entry));
             *reply.status_mut() = status;
             *reply.headers_mut() = head.headers;
             reply
@@ -136,8 +138,10 @@ async fn translate_whole(
     } else {
         ("application/json", codec(surface).encode_response(&response, envelope).to_string())
     };
+    let mut mask = EchoMask::of_events(upstream_key(&entry));
+    let text = [mask.pass(text.into()), mask.finish()].concat();
     entry.record.response_bytes = text.len() as u64;
-    entry.record.response_hash = Some(Digest::of(text.as_bytes()));
+    entry.record.response_hash = Some(Digest::of(&text));
     whole(StatusCode::OK, HeaderValue::from_static(media_type), text)
 }
 
@@ -145,7 +149,7 @@ async fn translate_whole(
 fn error(entry: &mut Entry, head: Option<Parts>, body: Bytes, from: Surface) -> Reply {
     let surface = entry.endpoint.surface();
     let Some(mut head) = head else { return silent(FaultClass::ServerError).into_reply(surface) };
-    without_key(&mut head.headers, upstream_key(entry).as_ref());
+    without_key(&mut head.headers, upstream_key(entry).as_deref());
     entry.record.status = head.status.as_u16();
     entry.record.durations.first_byte = Some(entry.elapsed());
     let status = head.status;

@@ -389,7 +389,7 @@ async fn tell(
 /// A provider may repeat the key that it refuses.
 fn without_key(body: Bytes, candidate: &Candidate) -> Bytes {
     let text = String::from_utf8_lossy(&body);
-    match candidate.upstream.key_search.hide(&text) {
+    match candidate.upstream.key_echo.search.hide(&text) {
         Cow::Borrowed(_) => body,
         Cow::Owned(hidden) => hidden.into(),
     }

@@ -4,6 +4,7 @@ mod admin;
 mod answer;
 mod cost_bound;
 mod echo;
+mod echo_events;
 mod entry;
 mod exchange;
 mod gateway;

@@ -1,8 +1,9 @@
 //! What goes back to the client: a body of ours, the upstream's bytes as they come, or its events in the
 //! client's words.
 //!
-//! Invariant: bytes that pass are passed as they are and at once; nothing of a stream is held back. However
-//! the reply ends, what is known of it goes into its record.
+//! Invariant: bytes that pass are passed as they are and at once. Held back is only what could be the beginning of the
+//! upstream's key, and an event of a stream until it is whole. However the reply ends, what is known of it goes into its
+//! record.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -47,6 +48,8 @@ pub(crate) struct Passing {
     mask: EchoMask,
     idle: Idle,
     ending: Ending,
+    /// What follows the bytes that were held back.
+    next: Option<Frame<Bytes>>,
     /// When a reply that broke off is broken off towards the client too.
     break_off: Option<Pin<Box<Sleep>>>,
 }
@@ -62,6 +65,7 @@ pub(crate) struct Translated {
     encoder: Box<dyn StreamEncoder>,
     events: Vec<StreamEvent>,
     tally: Tally,
+    mask: EchoMask,
     is_over: bool,
     idle: Idle,
     ending: Ending,
@@ -89,13 +93,21 @@ impl ReplyBody {
         ReplyBody::Whole(Some(bytes))
     }
 
-    pub(crate) fn passing(body: UpstreamBody, tap: Tap, idle: Duration, entry: Box<Entry>) -> Self {
+    pub(crate) fn passing(
+        body: UpstreamBody,
+        tap: Tap,
+        is_stream: bool,
+        idle: Duration,
+        entry: Box<Entry>,
+    ) -> Self {
+        let key = upstream_key(&entry);
         let mut passing = Passing {
             body,
             tap,
-            mask: EchoMask::new(upstream_key(&entry)),
+            mask: if is_stream { EchoMask::of_events(key) } else { EchoMask::new(key) },
             idle: Idle::new(idle),
             ending: Ending::new(entry),
+            next: None,
             break_off: None,
         };
         if passing.body.is_end_stream() {
@@ -124,6 +136,7 @@ impl ReplyBody {
             encoder: codec(to).stream_encoder(envelope),
             events: Vec::new(),
             tally: Tally::new(from),
+            mask: EchoMask::of_events(upstream_key(&entry)),
             is_over: false,
             idle: Idle::new(idle),
             ending: Ending::new(entry),
@@ -152,7 +165,7 @@ impl Body for ReplyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             ReplyBody::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            ReplyBody::Passing(passing) => passing.body.is_end_stream(),
+            ReplyBody::Passing(passing) => passing.is_end_stream(),
             ReplyBody::Translated(_) => false,
         }
     }
@@ -171,32 +184,66 @@ impl Passing {
         if let Some(break_off) = &mut self.break_off {
             return break_off.as_mut().poll(context).map(|()| Some(Err(BrokenOff)));
         }
-        match Pin::new(&mut self.body).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
-                self.idle.is_stale = true;
-                let frame = frame.map_data(|data| self.mask.pass(data));
-                if let Some(data) = frame.data_ref() {
-                    self.ending.take_in(data);
-                    self.tap.feed(data);
+        if let Some(next) = self.next.take() {
+            return Poll::Ready(Some(Ok(next)));
+        }
+        loop {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.idle.is_stale = true;
+                    let (data, other) = match frame.into_data() {
+                        Ok(data) => (self.mask.pass(data), None),
+                        // What follows the bytes ends them.
+                        Err(other) => (self.mask.finish(), Some(other)),
+                    };
+                    let is_end = self.body.is_end_stream();
+                    let data = if is_end { joined(data, self.mask.finish()) } else { data };
+                    self.take_in(&data);
+                    if is_end {
+                        self.finish(Outcome::Answered);
+                    }
+                    match (data.is_empty(), other) {
+                        (false, other) => {
+                            self.next = other;
+                            return Poll::Ready(Some(Ok(Frame::data(data))));
+                        }
+                        (true, Some(other)) => return Poll::Ready(Some(Ok(other))),
+                        (true, None) if is_end => return Poll::Ready(None),
+                        (true, None) => {}
+                    }
                 }
-                if self.body.is_end_stream() {
+                Poll::Ready(Some(Err(_))) => return self.break_off(context),
+                Poll::Ready(None) => {
+                    let rest = self.mask.finish();
+                    self.take_in(&rest);
                     self.finish(Outcome::Answered);
+                    return Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))));
                 }
-                Poll::Ready(Some(Ok(frame)))
+                Poll::Pending if self.idle.is_over(context) => return self.break_off(context),
+                Poll::Pending => return Poll::Pending,
             }
-            Poll::Ready(Some(Err(_))) => self.break_off(context),
-            Poll::Ready(None) => {
-                self.finish(Outcome::Answered);
-                Poll::Ready(None)
-            }
-            Poll::Pending if self.idle.is_over(context) => self.break_off(context),
-            Poll::Pending => Poll::Pending,
         }
     }
 
+    fn take_in(&mut self, data: &Bytes) {
+        if !data.is_empty() {
+            self.ending.take_in(data);
+            self.tap.feed(data);
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream() && self.next.is_none() && !self.mask.is_holding()
+    }
+
     fn break_off(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let rest = self.mask.finish();
+        self.take_in(&rest);
         self.finish(Outcome::Failed);
         let break_off = self.break_off.insert(Box::pin(tokio::time::sleep(LAST_BYTES)));
+        if !rest.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
         break_off.as_mut().poll(context).map(|()| Some(Err(BrokenOff)))
     }
 
@@ -219,8 +266,8 @@ impl Drop for Passing {
 
 impl Translated {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        let mut out = String::new();
         loop {
+            let mut out = String::new();
             if self.is_over {
                 return Poll::Ready(None);
             }
@@ -245,17 +292,18 @@ impl Translated {
                         self.end(Outcome::Answered);
                     }
                 }
-                Poll::Pending if !out.is_empty() => break,
                 Poll::Pending if self.idle.is_over(context) => self.fail(&mut out),
                 Poll::Pending => return Poll::Pending,
             }
-            if !out.is_empty() {
-                break;
+            let mut bytes = self.mask.pass(out.into());
+            if self.is_over {
+                bytes = joined(bytes, self.mask.finish());
+            }
+            if !bytes.is_empty() {
+                self.ending.take_in(&bytes);
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
             }
         }
-        let bytes = Bytes::from(out);
-        self.ending.take_in(&bytes);
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn frame(&mut self, frame: &str, out: &mut String) {
@@ -308,6 +356,15 @@ impl Drop for Translated {
 impl std::fmt::Debug for Translated {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Translated").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}
+
+/// What can be passed on, and what was held back after it.
+fn joined(data: Bytes, rest: Bytes) -> Bytes {
+    match (data.is_empty(), rest.is_empty()) {
+        (_, true) => data,
+        (true, false) => rest,
+        (false, false) => [data, rest].concat().into(),
     }
 }
 

@@ -174,13 +174,16 @@ impl Kept {
 /// Takes out what the gate knows as a secret, and the upstream's key should anybody repeat it.
 fn without_secrets(parts: &mut [Part], key: Option<&Secret>) {
     let clean = |text: &mut String| {
-        let mut findings = find_sensitive(text);
-        findings.retain(|finding| finding.label == SensitivityLabel::Restricted);
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.range.start));
-        for finding in findings {
-            if text.get(finding.range.clone()).is_some() {
-                text.replace_range(finding.range, &redaction(finding.rule));
-            }
+        let (mut left, mut at) = (String::new(), 0);
+        let found = find_sensitive(text);
+        for finding in found.iter().filter(|finding| finding.label == SensitivityLabel::Restricted) {
+            left.push_str(text.get(at..finding.range.start).unwrap_or_default());
+            left.push_str(&redaction(finding.rule));
+            at = finding.range.end;
+        }
+        if at > 0 {
+            left.push_str(text.get(at..).unwrap_or_default());
+            *text = left;
         }
         if let Some(key) = key.map(Secret::expose).filter(|key| !key.is_empty() && text.contains(*key)) {
             *text = text.replace(key, "[secret]");

@@ -10,6 +10,7 @@
 
 mod budgets;
 mod client;
+mod echoes;
 mod failing;
 mod hostile;
 mod life;

@@ -86,6 +86,40 @@ fn every_form_of_a_secret_is_found_wherever_it_is() {
 }
 
 #[test]
+fn characters_without_width_and_other_digits_hide_nothing() {
+    let search = search();
+    let letters: Vec<String> = SECRET.chars().map(String::from).collect();
+    for form in [
+        letters.join("\u{200b}"),
+        letters.join("\u{a0}"),
+        letters.join("\\u200b"),
+        SECRET.replace('4', "４").replace('-', "\u{2011}"),
+    ] {
+        assert_eq!(search.hide(&format!("is {form}!")), "is [secret]!", "{form}");
+    }
+}
+
+#[test]
+fn the_beginning_of_a_secret_is_held_in_every_form() {
+    let (search, beginnings) = (search(), SecretBeginnings::new([Secret::new(SECRET)]));
+    for form in forms(SECRET) {
+        let whole = format!("{{\"a\": \"{form}");
+        let end = search.find(whole.as_bytes()).last().expect("it is found").end;
+        let start = search.find(whole.as_bytes())[0].start;
+        // Whatever is cut off before its end is held from its beginning on.
+        for cut in (start + 1..end).step_by(3) {
+            let held = beginnings.held_from(&whole.as_bytes()[..cut], 1);
+            assert!(held <= start, "{whole} at {cut}: {held} > {start}");
+        }
+    }
+    for text in ["", "plain words }", "data: {\"content\":\"hello\"}\n\n", "fish & chips\"}\n\n"] {
+        assert_eq!(beginnings.held_from(text.as_bytes(), 1), text.len(), "{text}");
+    }
+    assert!(SecretBeginnings::default().is_empty());
+    assert_eq!(SecretBeginnings::default().held_from(b"abc", 1), 3);
+}
+
+#[test]
 fn the_spaces_around_a_secret_stay() {
     assert_eq!(search().hide(&format!("is {SECRET} a key?")), "is [secret] a key?");
 }

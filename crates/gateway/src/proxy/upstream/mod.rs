@@ -17,7 +17,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use stave_block::Surface;
 use stave_canon::Clock;
-use stave_llm::{Provider, SecretSearch, Target};
+use stave_llm::{Provider, Target};
 use thiserror::Error;
 
 use self::breaker::{Breaker, Breakers};
@@ -25,6 +25,7 @@ use self::planner::UpstreamPlanner;
 use self::pool::{Broken, Pool};
 use self::retry_budget::RetryBudget;
 use self::socket::Place;
+use super::echo::KeyEcho;
 use super::queue::{FairQueue, Waiting};
 use super::seen::SeenPrompts;
 use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
@@ -45,7 +46,7 @@ pub(crate) struct Upstream {
     paths: Vec<(Surface, String)>,
     credential: Option<(HeaderName, HeaderValue)>,
     /// Finds the key in what the upstream says.
-    pub(crate) key_search: SecretSearch,
+    pub(crate) key_echo: Arc<KeyEcho>,
     pool: Arc<Pool>,
     pub(crate) breakers: Breakers,
     pub(crate) retry_budget: RetryBudget,
@@ -151,9 +152,9 @@ impl Upstream {
             host,
             paths,
             credential,
-            key_search: SecretSearch::new(
+            key_echo: Arc::new(KeyEcho::new(
                 config.key.clone().filter(|key| key.expose().len() >= SHORTEST_KEY),
-            ),
+            )),
             pool: Arc::new(Pool::new(Arc::clone(clock))),
             breakers: Breakers::new(gateway.breaker),
             retry_budget: RetryBudget::new(&gateway.retries),
