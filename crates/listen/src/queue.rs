@@ -17,6 +17,8 @@ use tokio::sync::{Notify, oneshot};
 #[derive(Debug)]
 pub struct FairQueue<K: Key> {
     turns: usize,
+    /// How many of them one key may have.
+    of_one_key: usize,
     bounds: Waiting,
     state: Mutex<State<K>>,
     /// Told when the last turn came back and nobody waits.
@@ -50,6 +52,13 @@ struct State<K: Key> {
     queues: HashMap<K, VecDeque<oneshot::Sender<Turn<K>>>>,
     /// How many of the first key were let in since it came to the front.
     in_a_row: u32,
+}
+
+/// How many turns there are, and how many one key may have.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    turns: usize,
+    of_one_key: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +100,12 @@ pub enum NoTurn {
 impl<K: Key> FairQueue<K> {
     #[must_use]
     pub fn new(turns: usize, bounds: Waiting) -> Arc<Self> {
+        FairQueue::with_most_of_one_key(turns, turns, bounds)
+    }
+
+    /// The same where one key never has more turns than that, whether others want them or not.
+    #[must_use]
+    pub fn with_most_of_one_key(turns: usize, of_one_key: usize, bounds: Waiting) -> Arc<Self> {
         let state = State {
             out: 0,
             held: HashMap::new(),
@@ -100,7 +115,7 @@ impl<K: Key> FairQueue<K> {
             queues: HashMap::new(),
             in_a_row: 0,
         };
-        Arc::new(FairQueue { turns, bounds, state: Mutex::new(state), idle: Notify::new() })
+        Arc::new(FairQueue { turns, of_one_key, bounds, state: Mutex::new(state), idle: Notify::new() })
     }
 
     /// Names the keys that are sure of turns, with their weights: half of all turns are divided among them, one key
@@ -124,7 +139,7 @@ impl<K: Key> FairQueue<K> {
     pub fn ask(self: &Arc<Self>, key: K) -> Result<Asked<K>, NoTurn> {
         let mut state = self.lock();
         let is_alone = state.queues.get(&key).is_none_or(VecDeque::is_empty);
-        if is_alone && state.has_turn(&key, self.turns) {
+        if is_alone && state.has_turn(&key, self.most()) {
             state.give(&key);
             return Ok(Asked::Turn(Turn(Some((Arc::clone(self), key)))));
         }
@@ -160,7 +175,7 @@ impl<K: Key> FairQueue<K> {
     pub fn try_enter(self: &Arc<Self>, key: K) -> Option<Turn<K>> {
         let mut state = self.lock();
         let is_alone = state.queues.get(&key).is_none_or(VecDeque::is_empty);
-        if !is_alone || !state.has_turn(&key, self.turns) {
+        if !is_alone || !state.has_turn(&key, self.most()) {
             return None;
         }
         state.give(&key);
@@ -202,7 +217,7 @@ impl<K: Key> FairQueue<K> {
         loop {
             let next = {
                 let mut state = self.lock();
-                let Some((key, next)) = state.next(self.turns) else {
+                let Some((key, next)) = state.next(self.most()) else {
                     if state.out == 0 && state.waiting == 0 {
                         self.idle.notify_waiters();
                     }
@@ -220,6 +235,10 @@ impl<K: Key> FairQueue<K> {
         }
     }
 
+    fn most(&self) -> Most {
+        Most { turns: self.turns, of_one_key: self.of_one_key }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -227,9 +246,9 @@ impl<K: Key> FairQueue<K> {
 
 impl<K: Key> State<K> {
     /// Whether a key may have one more turn: one that it is sure of, or one that no other key is sure of.
-    fn has_turn(&self, key: &K, turns: usize) -> bool {
+    fn has_turn(&self, key: &K, most: Most) -> bool {
         let held = |key: &K| self.held.get(key).copied().unwrap_or(0);
-        if self.out >= turns {
+        if self.out >= most.turns || held(key) >= most.of_one_key {
             return false;
         }
         let own = self.shares.get(key).map_or(0, |share| share.sure);
@@ -238,7 +257,7 @@ impl<K: Key> State<K> {
         }
         let others = self.shares.iter().filter(|(other, _)| *other != key);
         let kept: usize = others.map(|(other, share)| share.sure.saturating_sub(held(other))).sum();
-        self.out + kept < turns
+        self.out + kept < most.turns
     }
 
     fn give(&mut self, key: &K) {
@@ -257,8 +276,8 @@ impl<K: Key> State<K> {
     }
 
     /// The next that waits and may have a turn.
-    fn next(&mut self, turns: usize) -> Option<(K, oneshot::Sender<Turn<K>>)> {
-        let place = self.order.iter().position(|key| self.has_turn(key, turns))?;
+    fn next(&mut self, most: Most) -> Option<(K, oneshot::Sender<Turn<K>>)> {
+        let place = self.order.iter().position(|key| self.has_turn(key, most))?;
         let key = self.order.get(place)?.clone();
         let queue = self.queues.get_mut(&key)?;
         let sender = queue.pop_front()?;

@@ -1,11 +1,11 @@
 //! Work whose time grows with a value, away from the threads that serve everybody.
 //!
-//! Invariants: work on a large value never runs on a thread that others wait for, where the runtime has threads for
-//! that. One project has at most [`AT_ONCE`] such jobs at a time; its further ones wait without holding a thread, so
-//! the processor stays free for the work of others.
+//! Invariant: one project has at most one such job at a time, and all projects of a process together so many that
+//! threads are left for everything else. Further jobs wait without holding a thread, and are let in project by project.
 
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::Semaphore;
+use std::sync::Arc;
+
+use stave_listen::Waiting;
 
 /// Below this size the work costs less than moving it elsewhere.
 const LARGE: usize = 16 * 1024;
@@ -13,13 +13,37 @@ const LARGE: usize = 16 * 1024;
 /// How many jobs one project has at the same time.
 const AT_ONCE: usize = 1;
 
-/// The large jobs of those who share one limit.
+/// Those that wait are runs, which have a bound of their own.
+const WAITING: Waiting = Waiting::Each(usize::MAX);
+
+/// The large jobs of all projects of a process.
+#[derive(Debug, Clone)]
+pub struct HeavyPool(Arc<stave_listen::HeavyWork<Arc<str>>>);
+
+/// The large jobs of one project.
 #[derive(Debug)]
-pub struct HeavyWork(Semaphore);
+pub struct HeavyWork {
+    pool: HeavyPool,
+    project: Arc<str>,
+}
+
+impl HeavyPool {
+    /// A pool that leaves half of the threads to everything else.
+    #[must_use]
+    pub fn beside_others() -> HeavyPool {
+        HeavyPool(Arc::new(stave_listen::HeavyWork::beside_others(AT_ONCE, WAITING)))
+    }
+
+    /// The share of a project.
+    #[must_use]
+    pub fn of(&self, project: &str) -> HeavyWork {
+        HeavyWork { pool: self.clone(), project: project.into() }
+    }
+}
 
 impl Default for HeavyWork {
     fn default() -> Self {
-        HeavyWork(Semaphore::new(AT_ONCE))
+        HeavyPool(Arc::new(stave_listen::HeavyWork::new(AT_ONCE, AT_ONCE, WAITING))).of("")
     }
 }
 
@@ -31,13 +55,14 @@ impl HeavyWork {
 
     /// Does the work, elsewhere if it is heavy.
     pub(crate) async fn run_if<T>(&self, is_heavy: bool, work: impl FnOnce() -> T) -> T {
-        let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
-        if !is_heavy || !matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        if !is_heavy {
             return work();
         }
-        // The semaphore is never closed, and without a permit the work would still be right.
-        let _permit = self.0.acquire().await.ok();
-        tokio::task::block_in_place(work)
+        match self.pool.0.turn(Arc::clone(&self.project)).await {
+            Ok(turn) => turn.run(work),
+            // Nobody is turned away, and without a turn the work would still be right.
+            Err(_) => work(),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ use stave_engine::failure;
 pub use budget::{Budget, Spent};
 pub use concurrency_limits::ConcurrencyLimits;
 pub use engine::{Begun, EmbeddedEngine, Engine};
-pub use heavy_work::HeavyWork;
+pub use heavy_work::{HeavyPool, HeavyWork};
 pub use interpolate::add_secret_names;
 pub use model_hosts::ModelHosts;
 pub use observer::{Event, Observer};

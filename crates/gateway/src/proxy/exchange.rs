@@ -81,11 +81,16 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     let body = read_body(&parts.headers, body, &setup.config.limits).await?;
     let began = core.clock.elapsed();
     entry.record.request_bytes = body.len() as u64;
-    entry.record.request_hash = Some(on_body(body.len(), || Digest::of(&body)));
     let query = parts.uri.query().map(str::to_owned);
     let tenant = key.as_deref().map(|key| &*key.tenant);
-    let read = || Received::read(entry.endpoint, parts.headers, query, &body, tenant);
-    let received = on_body(body.len(), read)?;
+    let turn_of = key.as_deref().map_or(0, |key| number(&key.id));
+    let endpoint = entry.endpoint;
+    let read = || (Digest::of(&body), Received::read(endpoint, parts.headers, query, &body, tenant));
+    let ((hash, received), waited) = on_body(core, turn_of, body.len(), read).await?;
+    entry.record.request_hash = Some(hash);
+    entry.record.durations.waited += waited;
+    let began = began + waited;
+    let received = received?;
     entry.record.model_asked.clone_from(&received.model);
     entry.record.streamed = received.is_stream;
     entry.record.session = received.session.as_deref().map(session_name);
@@ -104,7 +109,6 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
         entry.admission = Some(admission);
     }
     entry.record.durations.own = core.clock.elapsed().saturating_sub(began);
-    let turn_of = key.as_deref().map_or(0, |key| number(&key.id));
     take_turn(core, entry, &setup.queue, turn_of).await?;
     ask(core, entry, &received, candidates, turn_of).await
 }
@@ -146,7 +150,10 @@ async fn ask(
     for (index, candidate) in candidates.list.into_iter().enumerate() {
         let is_last = index + 1 == count;
         let bytes = received.body.len();
-        let (candidate, prepared) = match on_body(bytes, || ready(core, entry, received, candidate)) {
+        let (made, waited) =
+            on_body(core, turn_of, bytes, || ready(core, entry, received, candidate)).await?;
+        entry.record.durations.waited += waited;
+        let Ready { candidate, prepared, content, sent_hash } = match made {
             Ok(ready) => ready,
             // What this upstream may not have, an earlier one could have.
             Err(_) if failure.is_some() => break,
@@ -154,7 +161,7 @@ async fn ask(
         };
         let upstream = &candidate.upstream;
         if entry.endpoint == Endpoint::CountTokens && prepared.surface != Surface::AnthropicMessages {
-            let counted = on_body(bytes, || count_tokens(&candidate, &prepared));
+            let (counted, _) = on_body(core, turn_of, bytes, || count_tokens(&candidate, &prepared)).await?;
             return Ok(Answered { head: None, kind: Kind::Counted(counted) });
         }
         let mut outgoing = Outgoing {
@@ -164,8 +171,7 @@ async fn ask(
             headers: outgoing_headers(received, prepared.surface, core.keys.count() > 0),
             body: prepared.body.clone(),
         };
-        let content = entry.traced.content(prepared.surface, &prepared.body, &candidate);
-        note(entry, received, &candidate, prepared);
+        note(entry, sent_hash, &candidate, prepared);
         // The turn at an upstream that failed is somebody else's.
         entry.turns.truncate(1);
         if let Some(queue) = &upstream.queue {
@@ -240,13 +246,16 @@ async fn ask(
     }
 }
 
-/// The request as an upstream gets it; another upstream, when the policy sends it there.
-fn ready(
-    core: &Core,
-    entry: &mut Entry,
-    received: &Received,
+/// A request made ready for an upstream, with everything that is to be known about its bytes.
+struct Ready {
     candidate: Candidate,
-) -> Result<(Candidate, Prepared), Fault> {
+    prepared: Prepared,
+    content: Option<stave_llm::Request>,
+    sent_hash: Option<Digest>,
+}
+
+/// The request as an upstream gets it; another upstream, when the policy sends it there.
+fn ready(core: &Core, entry: &mut Entry, received: &Received, candidate: Candidate) -> Result<Ready, Fault> {
     let began = core.clock.elapsed();
     let setup = Arc::clone(&entry.setup);
     let tenant = Arc::clone(&entry.record.tenant);
@@ -285,7 +294,17 @@ fn ready(
     }
     entry.record.durations.own += core.clock.elapsed().saturating_sub(began);
     match made {
-        Ok(prepared) => Ok((candidate, prepared)),
+        Ok(prepared) => {
+            let content = entry.traced.content(prepared.surface, &prepared.body, &candidate);
+            // The same bytes have the same hash, and what edits make of a body that has one needs no other.
+            let is_unchanged = prepared.body.as_ptr() == received.body.as_ptr();
+            let sent_hash = match &prepared.edits {
+                Some(_) => None,
+                None if is_unchanged => entry.record.request_hash,
+                None => Some(Digest::of(&prepared.body)),
+            };
+            Ok(Ready { candidate, prepared, content, sent_hash })
+        }
         Err(Denied { fault, decisions }) => {
             entry.record.gates = decisions;
             Err(fault)
@@ -294,17 +313,11 @@ fn ready(
 }
 
 /// Writes down what is about to be sent.
-fn note(entry: &mut Entry, received: &Received, candidate: &Candidate, prepared: Prepared) {
+fn note(entry: &mut Entry, sent_hash: Option<Digest>, candidate: &Candidate, prepared: Prepared) {
     let record = &mut entry.record;
     record.upstream = Some(candidate.upstream.config.name.as_str().into());
     record.model_used = Some(Arc::clone(&candidate.model));
-    // The same bytes have the same hash, and what edits make of a body that has one needs no other.
-    let is_unchanged = prepared.body.as_ptr() == received.body.as_ptr();
-    record.sent_hash = match &prepared.edits {
-        Some(_) => None,
-        None if is_unchanged => record.request_hash,
-        None => Some(Digest::of(&prepared.body)),
-    };
+    record.sent_hash = sent_hash;
     record.edits = prepared.edits;
     record.breakpoints = prepared.breakpoints;
     record.not_planned = prepared.not_planned;

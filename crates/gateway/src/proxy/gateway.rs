@@ -6,6 +6,7 @@ use stave_canon::{Clock, Ids};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::heavy_work::{HeavyWork, heavy_work};
 use super::listener;
 use super::metrics::Metrics;
 use super::setup::{BadSetup, Setup};
@@ -47,6 +48,8 @@ pub(crate) struct Core {
     epoch: f64,
     pub(crate) version: &'static str,
     pub(crate) metrics: Metrics,
+    /// Work on large bodies, whatever the configuration.
+    pub(crate) heavy_work: HeavyWork,
     phase: watch::Sender<Phase>,
 }
 
@@ -75,6 +78,7 @@ impl Gateway {
             epoch,
             version,
             metrics: Metrics::default(),
+            heavy_work: heavy_work(),
             phase: watch::Sender::new(Phase::Serving),
         })))
     }

@@ -13,6 +13,7 @@ mod client;
 mod echoes;
 mod failing;
 mod hostile;
+mod large_bodies;
 mod life;
 mod passing;
 mod policy;

@@ -8,7 +8,7 @@ use stave_canon::Value;
 use stave_diag::codes::project::UNLISTED_VARIABLE;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
-use stave_runtime::HeavyWork;
+use stave_runtime::HeavyPool;
 use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, Model, Unserved};
@@ -40,8 +40,8 @@ pub(super) struct Flows {
     engine: EngineChoice,
     /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
     python: BTreeMap<String, Arc<PythonPool>>,
-    /// The work on large values, of each tenant for itself.
-    heavy_work: BTreeMap<String, Arc<HeavyWork>>,
+    /// The work on large values, shared by tenant.
+    heavy_work: HeavyPool,
     /// The projects whose runs Restate hands out.
     projects: Arc<ServedProjects>,
     tracing: Tracing,
@@ -96,7 +96,7 @@ impl Flows {
             is_tolerant,
             engine: arguments.engine.clone(),
             python: BTreeMap::new(),
-            heavy_work: BTreeMap::new(),
+            heavy_work: HeavyPool::beside_others(),
             projects: Arc::default(),
             tracing,
             archives: BTreeMap::new(),
@@ -315,7 +315,7 @@ impl Flows {
             Some(python) => Arc::clone(python),
             None => Arc::clone(self.python.entry(tenant.clone()).or_insert(python()?)),
         };
-        let heavy_work = Arc::clone(self.heavy_work.entry(tenant.clone()).or_default());
+        let heavy_work = Arc::new(self.heavy_work.of(&tenant));
         let tracing = self.tracing.clone();
         let shared = (python, heavy_work);
         let engines = ProjectEngines::new(project, database, models, shared, client, tracing);
