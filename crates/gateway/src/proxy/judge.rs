@@ -217,7 +217,8 @@ impl Judge<'_> {
             if self.is_late() {
                 return Err(too_long().into());
             }
-            verdict.violations.extend(policies.check_content(some).violations);
+            let judged = policies.check_content_until(some, &|| self.is_late()).ok_or_else(too_long)?;
+            verdict.violations.extend(judged.violations);
         }
         let is_new = wire.positions.iter().skip(known).any(is_instruction);
         if is_new {

@@ -1,6 +1,6 @@
 //! One policy, ready to search a text for all that it forbids.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,19 +30,50 @@ pub(super) struct Item<'t> {
     lowered: OnceCell<Lowered<'t>>,
     prepared: OnceCell<Prepared<'t>>,
     paths: OnceCell<Paths>,
+    /// Whether there is no more time to judge it; then nothing that was found counts.
+    is_late: &'t dyn Fn() -> bool,
+    was_late: Cell<bool>,
 }
 
 impl<'t> Item<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Item { text, lowered: OnceCell::new(), prepared: OnceCell::new(), paths: OnceCell::new() }
+        Item::until(text, &|| false)
+    }
+
+    /// A text that is judged as long as there is time.
+    pub(super) fn until(text: &'t str, is_late: &'t dyn Fn() -> bool) -> Self {
+        Item {
+            text,
+            lowered: OnceCell::new(),
+            prepared: OnceCell::new(),
+            paths: OnceCell::new(),
+            is_late,
+            was_late: Cell::new(false),
+        }
+    }
+
+    /// Whether judging it ended before its time.
+    pub(super) fn was_late(&self) -> bool {
+        self.was_late.get()
+    }
+
+    /// Looks at the time.
+    fn is_late(&self) -> bool {
+        self.was_late.set(self.was_late.get() || (self.is_late)());
+        self.was_late.get()
     }
 
     fn lowered(&self) -> &Lowered<'t> {
         self.lowered.get_or_init(|| Lowered::new(self.text))
     }
 
-    fn prepared(&self) -> &Prepared<'t> {
-        self.prepared.get_or_init(|| Prepared::new(self.text))
+    /// The text ready to be searched; `None` once there is no more time.
+    fn prepared(&self) -> Option<&Prepared<'t>> {
+        if self.prepared.get().is_none() {
+            let prepared = Prepared::until(self.text, &|| self.is_late())?;
+            return Some(self.prepared.get_or_init(|| prepared));
+        }
+        self.prepared.get()
     }
 
     fn paths(&self) -> &Paths {
@@ -152,20 +183,35 @@ impl Compiled {
         if self.literals.is_empty() && self.expressions.is_empty() {
             return Vec::new();
         }
-        let prepared = item.prepared();
+        let Some(prepared) = item.prepared() else { return Vec::new() };
         let mut hits = Vec::new();
         self.literals.find_each(prepared, |pattern, range| hits.push((pattern, range)));
-        hits.extend(self.expressions.iter().filter_map(|index| {
-            let expression = policy.patterns().get(*index)?.expression()?;
-            Some((*index, prepared.find(expression)?))
-        }));
+        for index in &self.expressions {
+            if item.is_late() {
+                return Vec::new();
+            }
+            let expression = policy.patterns().get(*index).and_then(|pattern| pattern.expression());
+            let found = expression.and_then(|expression| prepared.find(expression));
+            hits.extend(found.map(|range| (*index, range)));
+        }
         if hits.is_empty() || self.allowed.is_empty() {
             return hits;
         }
         let mut allowed = Vec::new();
         self.allowed.find_each(prepared, |_, range| allowed.push(range));
+        // Of those that begin before a hit, the one that ends last can hold it.
+        allowed.sort_unstable_by_key(|range: &Range<usize>| range.start);
+        let mut last = 0;
+        let ends: Vec<usize> = allowed
+            .iter()
+            .map(|range| {
+                last = last.max(range.end);
+                last
+            })
+            .collect();
         let inside = |range: &Range<usize>| {
-            allowed.iter().any(|allowed| allowed.start <= range.start && range.end <= allowed.end)
+            let before = allowed.partition_point(|allowed| allowed.start <= range.start);
+            before.checked_sub(1).and_then(|at| ends.get(at)).is_some_and(|end| range.end <= *end)
         };
         hits.retain(|(_, range)| !inside(range));
         hits

@@ -174,7 +174,18 @@ impl PolicySet {
     /// Judges what the references of a prompt resolved to.
     #[must_use]
     pub fn check_content(&self, contents: &[Content<'_>]) -> Verdict {
-        self.judge().check_content(&self.policies, contents)
+        self.check_content_until(contents, &|| false).unwrap_or_default()
+    }
+
+    /// The same for a caller that has no time to lose; `None` once `is_late` says so. The time is looked at between walks
+    /// over a text, of which there are a few for each expression.
+    #[must_use]
+    pub fn check_content_until(
+        &self,
+        contents: &[Content<'_>],
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Verdict> {
+        self.judge().check_content(&self.policies, contents, is_late)
     }
 
     /// Judges what a compiled prompt sends beside what it was judged by before: the rendered template with the

@@ -7,6 +7,7 @@
 //! Invariant: one walk over the text for all words of a policy. The work for one hit is bounded by the
 //! length of the word.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -16,6 +17,9 @@ use super::plain::{Plain, narrow, plain};
 
 /// Endings that leave a word the same word.
 const ENDINGS: [&str; 7] = ["s", "d", "es", "ed", "er", "ers", "ing"];
+
+/// The length of the longest ending.
+const LONGEST_ENDING: usize = 3;
 
 /// The longest thing between two letters of one word.
 const LONGEST_GAP: usize = 4;
@@ -40,6 +44,10 @@ struct View {
     figures: Option<Letters>,
     /// Everything.
     whole: Letters,
+    /// The folded text with snake case as words, once an expression asks for it.
+    spaced: OnceCell<String>,
+    /// The folded text with words that were taken apart put together, once an expression asks for it.
+    joined: OnceCell<Letters>,
 }
 
 /// A searched text: a part of a folded one, with letters that are easily mistaken made equal.
@@ -85,12 +93,18 @@ struct Needle {
 }
 
 impl<'t> Prepared<'t> {
+    #[cfg(test)]
     pub(in super::super) fn new(original: &'t str) -> Self {
-        let mut views = vec![View::new(Plain::new(original))];
+        Prepared::until(original, &|| false).unwrap_or(Prepared { original, views: Vec::new() })
+    }
+
+    /// The same for a caller that has no time to lose; `None` once `is_late` says so.
+    pub(in super::super) fn until(original: &'t str, is_late: &dyn Fn() -> bool) -> Option<Self> {
+        let mut views = vec![View::until(Plain::new(original), is_late)?];
         if let Some(placed) = encoded::decoded(original) {
-            views.push(View::new(Plain::fold(placed.into_iter(), original.len())));
+            views.push(View::until(Plain::fold(placed.into_iter(), original.len()), is_late)?);
         }
-        Prepared { original, views }
+        Some(Prepared { original, views })
     }
 
     /// The first place that a regular expression matches: in the text itself, as it looks, or without
@@ -101,23 +115,30 @@ impl<'t> Prepared<'t> {
         }
         self.views.iter().find_map(|view| {
             // Snake case is words too, and a space is as long as the sign it replaces.
-            if let Some(found) = expression.find(&view.plain.text.replace('_', " ")) {
+            let spaced = view.spaced.get_or_init(|| view.plain.text.replace('_', " "));
+            if let Some(found) = expression.find(spaced) {
                 return Some(view.plain.origin(found.range()));
             }
-            let joined = view.joined();
+            let joined = view.joined.get_or_init(|| view.joined());
             let found = expression.find(&joined.text)?;
-            Some(view.origin(&joined, found.range()))
+            Some(view.origin(joined, found.range()))
         })
     }
 }
 
 impl View {
-    fn new(plain: Plain) -> Self {
+    fn until(plain: Plain, is_late: &dyn Fn() -> bool) -> Option<Self> {
+        if is_late() {
+            return None;
+        }
         let letters = Letters::new(&plain.text, Keep::Letters);
         let has_figures = plain.text.contains(|sign| figure(sign).is_some());
         let figures = has_figures.then(|| Letters::new(&plain.text, Keep::LettersAndFigures));
+        if is_late() {
+            return None;
+        }
         let whole = Letters::new(&plain.text, Keep::Everything);
-        View { plain, letters, figures, whole }
+        Some(View { plain, letters, figures, whole, spaced: OnceCell::new(), joined: OnceCell::new() })
     }
 
     /// The bytes of the original that a part of a searched text came from.
@@ -133,10 +154,10 @@ impl View {
     fn joined(&self) -> Letters {
         let text = &self.plain.text;
         let mut out = Letters::default();
-        let characters: Vec<(usize, char)> = text.char_indices().collect();
-        let letter = |at: usize| characters.get(at).is_some_and(|(_, letter)| letter.is_alphabetic());
+        let letters: Vec<bool> = text.chars().map(char::is_alphabetic).collect();
+        let letter = |at: usize| letters.get(at) == Some(&true);
         let alone = |at: usize| letter(at) && !(at > 0 && letter(at - 1)) && !letter(at + 1);
-        for (index, &(at, character)) in characters.iter().enumerate() {
+        for (index, (at, character)) in text.char_indices().enumerate() {
             let before = index.checked_sub(1);
             let joins = !character.is_alphanumeric() && before.is_some_and(letter) && letter(index + 1);
             let spelt = character == ' ' && before.is_some_and(alone) && alone(index + 1);
@@ -160,7 +181,9 @@ impl View {
     /// Whether the word ends at this byte of the folded text, or only its ending follows.
     fn ends(&self, original: &str, at: usize) -> bool {
         let rest = self.plain.text.get(at..).unwrap_or_default();
-        let tail_end = rest.find(|sign: char| !sign.is_alphabetic()).unwrap_or(rest.len());
+        // A longer tail is no ending, and a text can be one long word.
+        let tail = rest.chars().take(LONGEST_ENDING + 1).take_while(|sign| sign.is_alphabetic());
+        let tail_end = tail.map(char::len_utf8).sum();
         let tail = rest.get(..tail_end).unwrap_or_default();
         if tail.is_empty() || ENDINGS.contains(&tail) {
             return true;
