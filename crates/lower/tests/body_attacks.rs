@@ -20,6 +20,8 @@ proptest! {
             let Ok(wire) = read_wire(&body, Some(*surface)) else { continue };
             let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
             let governed = govern_body(&body, &wire, &policy, &scope, Destination::External);
+            let steps = body_attack::steps(&body, &wire);
+            prop_assert!(steps <= body_attack::most_steps(&body), "{} steps for {}", steps, body);
             if governed.verdict == GateVerdict::Send {
                 let sent = stave_canon::parse(&governed.spliced.body);
                 let sent = sent.map_err(|error| TestCaseError::fail(format!("{error}: {body}")))?;
