@@ -43,9 +43,9 @@ fn receiver(node: &Node, scopes: &Scopes) -> Option<(String, Sensitivity)> {
         let host = text(name).and_then(written_host);
         let shown = host.as_ref().map_or_else(
             || "a host that only the run decides".to_owned(),
-            |host| format!("the host `{host}`"),
+            |host| format!("the host `{}`", host.name()),
         );
-        (shown, scopes.host(host.as_deref()))
+        (shown, scopes.host(host.as_ref()))
     };
     Some(match node.kind.as_str() {
         kind if kind.starts_with("http.") => host("url"),

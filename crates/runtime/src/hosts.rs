@@ -6,12 +6,12 @@ use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use stave_diag::codes::run as codes;
+use stave_engine::{Failure, Kind};
 use stave_llm::SecretSearch;
 use url::Url;
 
 use crate::http::HttpClient;
-use crate::redirects;
-use stave_engine::{Failure, Kind};
+use crate::redirects::{self, MayHave};
 
 /// Someone who answers in the place of hosts, or listens to what they answer.
 pub trait Hosts: Send + Sync + std::fmt::Debug {
@@ -59,18 +59,19 @@ impl HostReply {
 
 impl HttpClient {
     /// Sends a request and reads the reply, of which at most `limit` bytes. `secrets` are those that the request may
-    /// carry.
+    /// carry; `may_have` answers whether the target of a redirect may be given the request's data.
     pub(crate) async fn exchange(
         &self,
         request: RequestBuilder,
         limit: usize,
         secrets: &SecretSearch,
+        may_have: MayHave<'_>,
     ) -> Result<HostReply, Failure> {
         let mut request = request.build().map_err(|error| transport_failure(&error))?;
         // One time for all redirects and the body.
         let timeout = request.timeout_mut().take();
         let Some(hosts) = self.hosts() else {
-            return within(timeout, self.reply(request, limit, secrets)).await;
+            return within(timeout, self.reply(request, limit, secrets, may_have)).await;
         };
         let asked = Asked {
             method: request.method().as_str().to_owned(),
@@ -85,7 +86,7 @@ impl HttpClient {
             tokio::time::sleep(reply.delay).await;
             return Ok(reply);
         }
-        let reply = within(timeout, self.reply(request, limit, secrets)).await?;
+        let reply = within(timeout, self.reply(request, limit, secrets, may_have)).await?;
         hosts.heard(&asked, &reply);
         Ok(reply)
     }
@@ -95,8 +96,9 @@ impl HttpClient {
         request: Request,
         limit: usize,
         secrets: &SecretSearch,
+        may_have: MayHave<'_>,
     ) -> Result<HostReply, Failure> {
-        read(redirects::send(self, request, secrets).await?, limit).await
+        read(redirects::send(self, request, secrets, may_have).await?, limit).await
     }
 }
 

@@ -4,13 +4,15 @@
 //! public address. The address is checked after the name was resolved and on every redirect, so a name
 //! that points inside cannot be used to get there.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
-use stave_script::address::host_name;
+use stave_script::address::{HostPort, entry_name};
+use stave_script::allow_list::http_host_refusal;
 use url::{Host, Url};
 
 use crate::hosts::Hosts;
@@ -25,7 +27,7 @@ pub struct AllowList(Allowed);
 enum Allowed {
     #[default]
     Public,
-    Listed(Arc<Vec<String>>),
+    Listed(Arc<BTreeSet<String>>),
     Everywhere,
 }
 
@@ -56,12 +58,11 @@ impl AllowList {
         AllowList(Allowed::Everywhere)
     }
 
-    /// These hosts only; a private one counts when it is listed.
+    /// These hosts only, written as `stave_script::address::listed_host` writes them; a private one counts when it is
+    /// listed.
     #[must_use]
     pub fn hosts(hosts: impl IntoIterator<Item = String>) -> Self {
-        AllowList(Allowed::Listed(Arc::new(
-            hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
-        )))
+        AllowList(Allowed::Listed(Arc::new(hosts.into_iter().collect())))
     }
 
     /// Why a URL may not be called, or `None` when it may.
@@ -70,7 +71,7 @@ impl AllowList {
         if !matches!(url.scheme(), "http" | "https") {
             return Some(format!("`{}` is not http or https", url.scheme()));
         }
-        let (Some(host), Some(name)) = (url.host(), host_name(url)) else {
+        let (Some(host), Some(receiver)) = (url.host(), HostPort::of_url(url)) else {
             return Some("the address has no host".to_owned());
         };
         let address = match host {
@@ -78,10 +79,10 @@ impl AllowList {
             Host::Ipv6(address) => Some(IpAddr::V6(address)),
             Host::Domain(_) => None,
         };
+        let name = receiver.name();
         match &self.0 {
             Allowed::Everywhere => None,
-            Allowed::Listed(hosts) if hosts.contains(&name) => None,
-            Allowed::Listed(_) => Some(format!("host `{name}` is not in `http.allow`")),
+            Allowed::Listed(hosts) => http_host_refusal(hosts, &receiver).map(|refusal| refusal.message),
             Allowed::Public if address.is_some_and(|address| !is_public(address)) || name == "localhost" => {
                 Some(format!("host `{name}` is not public and not in `http.allow`"))
             }
@@ -89,10 +90,15 @@ impl AllowList {
         }
     }
 
+    /// Whether some port of a host is listed. Which ports, [`AllowList::refusal`] has decided before the name is
+    /// resolved.
     fn lists(&self, name: &str) -> bool {
         match &self.0 {
             Allowed::Public => false,
-            Allowed::Listed(hosts) => hosts.iter().any(|host| host == &name.to_ascii_lowercase()),
+            Allowed::Listed(hosts) => {
+                let name = name.trim_end_matches('.').to_ascii_lowercase();
+                hosts.iter().any(|entry| entry_name(entry) == name)
+            }
             Allowed::Everywhere => true,
         }
     }
@@ -223,10 +229,14 @@ mod tests {
 
     #[test]
     fn with_a_list_nothing_else_may_be_called() {
-        let allow = AllowList::hosts(["127.0.0.1".to_owned(), "API.example.com".to_owned()]);
+        let allow = AllowList::hosts(["127.0.0.1".to_owned(), "api.example.com".to_owned()]);
         assert!(!refused(&allow, "http://127.0.0.1:8080/"));
         assert!(!refused(&allow, "https://api.example.com./"));
         assert!(refused(&allow, "https://example.com/"));
         assert!(refused(&allow, "http://127.0.0.2/"));
+        let allow = AllowList::hosts(["127.0.0.1:8080".to_owned()]);
+        assert!(!refused(&allow, "http://127.0.0.1:8080/"));
+        assert!(refused(&allow, "http://127.0.0.1/"));
+        assert!(allow.lists("127.0.0.1"), "the port is not known when a name is resolved");
     }
 }

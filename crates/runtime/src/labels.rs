@@ -13,6 +13,7 @@ use stave_canon::Value;
 use stave_diag::codes::flow::SENSITIVE_DATA_LEAK;
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
+use stave_script::address::HostPort;
 use stave_script::{Read, reads};
 
 use crate::plan::Node;
@@ -23,8 +24,8 @@ use crate::{Failure, failure::Kind};
 /// Someone outside the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Receiver<'r> {
-    /// A host, by its name in an address; none when the address has no host.
-    Host(Option<&'r str>),
+    /// The host of an address; none when the address has no host.
+    Host(Option<&'r HostPort>),
     Tool {
         server: &'r str,
         tool: &'r str,
@@ -46,9 +47,9 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
     let tool;
     let (name, takes) = match receiver {
         Receiver::Host(host) => {
-            let name =
-                host.map_or_else(|| "a host without a name".to_owned(), |host| format!("host `{host}`"));
-            (name, accepted(call, "hosts", host.unwrap_or_default())?)
+            let name = host
+                .map_or_else(|| "a host without a name".to_owned(), |host| format!("host `{}`", host.name()));
+            (name, host.map(|host| accepted_host(call, host)).transpose()?.flatten())
         }
         Receiver::Tool { server, tool: name } => {
             tool = format!("{server}/{name}");
@@ -74,6 +75,16 @@ pub(crate) fn accepted(
     name: &str,
 ) -> Result<Option<SensitivityLabel>, Failure> {
     accepted_by(&call.run.plan.document, table, name)
+}
+
+/// What the project says about a host; an entry with its port decides before one without.
+pub(crate) fn accepted_host(call: &Call<'_>, host: &HostPort) -> Result<Option<SensitivityLabel>, Failure> {
+    for entry in host.entries() {
+        if let Some(level) = accepted(call, "hosts", &entry)? {
+            return Ok(Some(level));
+        }
+    }
+    Ok(None)
 }
 
 fn accepted_by(document: &Document, table: &str, name: &str) -> Result<Option<SensitivityLabel>, Failure> {

@@ -68,6 +68,6 @@ pub use services::{Limits, Services};
 pub use stave_engine::{Failure, Kind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
-pub use stave_script::address::host_of;
+pub use stave_script::address::{HostPort, host_of};
 pub use steps::{Produced, Step, StepKinds, argument_schema, kinds};
 pub use volume::Volume;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stave_llm::Provider;
-use stave_script::address::{host_of, listed_host};
+use stave_script::address::{HostPort, host_of};
 use stave_script::allow_list::{Unlisted, model_host_refusal};
 
 /// The hosts that a project names for models.
@@ -27,11 +27,10 @@ impl Default for Named {
 }
 
 impl ModelHosts {
-    /// These hosts, besides the providers' own.
+    /// These hosts, besides the providers' own, written as `stave_script::address::listed_host` writes them.
     #[must_use]
     pub fn these(hosts: impl IntoIterator<Item = String>) -> ModelHosts {
-        let hosts = hosts.into_iter().map(|host| listed_host(&host));
-        ModelHosts(Named::These(Arc::new(hosts.collect())))
+        ModelHosts(Named::These(Arc::new(hosts.into_iter().collect())))
     }
 
     /// Any host, for models that nobody is asked for over a network.
@@ -44,7 +43,7 @@ impl ModelHosts {
     #[must_use]
     pub fn refusal(&self, provider: Provider, endpoint: &str) -> Option<Unlisted> {
         let Named::These(hosts) = &self.0 else { return None };
-        let Some(host) = host_of(endpoint) else {
+        let Some(host) = HostPort::of(endpoint) else {
             return Some(Unlisted {
                 message: "the model's endpoint is no address with a host".to_owned(),
                 help: "write it as `https://HOST/PATH`".to_owned(),
@@ -62,7 +61,7 @@ mod tests {
     #[test]
     fn only_the_providers_own_host_and_named_ones_are_asked() {
         let hosts =
-            ModelHosts::these(["Models.Example".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()]);
+            ModelHosts::these(["models.example".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()]);
         for endpoint in [
             "https://api.openai.com/v1",
             "https://API.OPENAI.COM./v1",

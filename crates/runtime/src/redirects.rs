@@ -22,18 +22,22 @@ const MOST: usize = 5;
 const HARMLESS: [HeaderName; 4] = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
+/// Whether an address may be given the data of a request, by the labels of that data.
+pub(crate) type MayHave<'m> = &'m (dyn Fn(&Url) -> bool + Sync);
+
 /// Sends a request and follows what its host says.
 pub(crate) async fn send(
     http: &HttpClient,
     mut request: Request,
     secrets: &SecretSearch,
+    may_have: MayHave<'_>,
 ) -> Result<Response, Failure> {
     for _ in 0..=MOST {
         // A body that cannot be sent again is sent once; those of flows are texts, which can.
         let again = request.try_clone();
         let response = http.client().execute(request).await.map_err(|error| transport_failure(&error))?;
         let Some(again) = again else { return Ok(response) };
-        match next(http, again, &response, secrets) {
+        match next(http, again, &response, secrets, may_have) {
             Some(next) => request = next,
             None => return Ok(response),
         }
@@ -43,7 +47,13 @@ pub(crate) async fn send(
 }
 
 /// The request that a reply asks for, when it may be made.
-fn next(http: &HttpClient, request: Request, reply: &Response, secrets: &SecretSearch) -> Option<Request> {
+fn next(
+    http: &HttpClient,
+    request: Request,
+    reply: &Response,
+    secrets: &SecretSearch,
+    may_have: MayHave<'_>,
+) -> Option<Request> {
     let keeps_method = match reply.status() {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => false,
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
@@ -51,7 +61,7 @@ fn next(http: &HttpClient, request: Request, reply: &Response, secrets: &SecretS
     };
     let location = reply.headers().get(LOCATION)?;
     let target = request.url().join(std::str::from_utf8(location.as_bytes()).ok()?).ok()?;
-    if target.host() != request.url().host() || http.refusal(&target).is_some() {
+    if target.host() != request.url().host() || http.refusal(&target).is_some() || !may_have(&target) {
         return None;
     }
     let stays = is_same_origin(request.url(), &target);

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use stave_llm::recording::Redactor;
 use stave_llm::{Provider, Secret, SecretSearch};
-use stave_script::address::host_of;
+use stave_script::address::{HostPort, host_of};
 use stave_script::allow_list::{SecretHosts, Unlisted, secret_refusal, unlisted_secret};
 
 /// Named secrets. They are used in headers and addresses only.
@@ -48,7 +48,7 @@ impl Secrets {
 
     /// Why a secret may not be sent to a host.
     #[must_use]
-    pub fn refusal(&self, name: &str, host: Option<&str>) -> Option<Unlisted> {
+    pub fn refusal(&self, name: &str, host: Option<&HostPort>) -> Option<Unlisted> {
         secret_refusal(&self.listed, name, host)
     }
 
@@ -64,12 +64,14 @@ impl Secrets {
         let name = Secrets::provider_key_name(provider.as_str());
         let own = provider.endpoint().and_then(host_of);
         let host = match endpoint {
-            Some(endpoint) => Some(host_of(endpoint)?),
-            None => own.clone(),
+            Some(endpoint) => Some(HostPort::of(endpoint)?),
+            None => provider.endpoint().and_then(HostPort::of),
         };
-        let may_receive = match self.listed.get(&name) {
-            Some(hosts) => host.as_ref().is_some_and(|host| hosts.contains(host)),
-            None => host == own || host.as_ref().is_some_and(|host| self.key_hosts.contains(host)),
+        let may_receive = match (self.listed.get(&name), &host) {
+            (Some(hosts), host) => host.as_ref().is_some_and(|host| host.is_in(hosts)),
+            (None, Some(host)) => own.as_deref() == Some(host.name()) || host.is_in(&self.key_hosts),
+            // A provider without an address of its own is asked at none.
+            (None, None) => true,
         };
         self.values.get(&name).filter(|_| may_receive)
     }

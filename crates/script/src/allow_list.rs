@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::address::HostPort;
+
 /// The secrets that flows may name, each with the hosts that may receive it. Hosts are written as
-/// [`crate::address::host_name`] writes them.
+/// [`crate::address::listed_host`] writes them.
 pub type SecretHosts = BTreeMap<String, BTreeSet<String>>;
 
 /// The lists of one project.
@@ -40,23 +42,29 @@ impl fmt::Display for Unlisted {
 
 /// Why flows may not use a secret at all. `host` is the receiver to propose, when it is known.
 #[must_use]
-pub fn unlisted_secret(listed: &SecretHosts, name: &str, host: Option<&str>) -> Option<Unlisted> {
+pub fn unlisted_secret(listed: &SecretHosts, name: &str, host: Option<&HostPort>) -> Option<Unlisted> {
     (!listed.contains_key(name)).then(|| Unlisted {
         message: format!("secret `{name}` is not listed in the project"),
-        help: format!("add `[secrets.{name}]` with `hosts = [\"{}\"]` to stave.toml", host.unwrap_or("HOST")),
+        help: format!(
+            "add `[secrets.{name}]` with `hosts = [\"{}\"]` to stave.toml",
+            host.map_or("HOST", HostPort::name)
+        ),
     })
 }
 
 /// Why a secret may not be sent to a host. A host that is not known receives nothing.
 #[must_use]
-pub fn secret_refusal(listed: &SecretHosts, name: &str, host: Option<&str>) -> Option<Unlisted> {
+pub fn secret_refusal(listed: &SecretHosts, name: &str, host: Option<&HostPort>) -> Option<Unlisted> {
     let Some(hosts) = listed.get(name) else { return unlisted_secret(listed, name, host) };
-    if host.is_some_and(|host| hosts.contains(host)) {
+    if host.is_some_and(|host| host.is_in(hosts)) {
         return None;
     }
     let (receiver, proposed) = match host {
-        Some(host) => (format!("host `{host}`"), host),
-        None => ("the host of the address".to_owned(), "HOST"),
+        Some(host) => {
+            let shown = host.shown_beside(hosts);
+            (format!("host `{shown}`"), shown)
+        }
+        None => ("the host of the address".to_owned(), "HOST".to_owned()),
     };
     Some(Unlisted {
         message: format!("secret `{name}` is not listed for {receiver}"),
@@ -75,10 +83,23 @@ pub fn variable_refusal(listed: &BTreeSet<String>, name: &str) -> Option<Unliste
 
 /// Why a model may not be asked at a host. `own` is the provider's own host.
 #[must_use]
-pub fn model_host_refusal(listed: &BTreeSet<String>, own: Option<&str>, host: &str) -> Option<Unlisted> {
-    (own != Some(host) && !listed.contains(host)).then(|| Unlisted {
-        message: format!("host `{host}` of the model's endpoint is not one that the project names"),
+pub fn model_host_refusal(listed: &BTreeSet<String>, own: Option<&str>, host: &HostPort) -> Option<Unlisted> {
+    (own != Some(host.name()) && !host.is_in(listed)).then(|| Unlisted {
+        message: format!(
+            "host `{}` of the model's endpoint is not one that the project names",
+            host.shown_beside(listed)
+        ),
         help: "list it under `[models] hosts` in stave.toml".to_owned(),
+    })
+}
+
+/// Why a request may not go to a host, when the project lists the hosts of requests.
+#[must_use]
+pub fn http_host_refusal(listed: &BTreeSet<String>, host: &HostPort) -> Option<Unlisted> {
+    let shown = host.shown_beside(listed);
+    (!host.is_in(listed)).then(|| Unlisted {
+        message: format!("host `{shown}` is not in `http.allow`"),
+        help: format!("add \"{shown}\" to `allow` in `[http]` of stave.toml"),
     })
 }
 
@@ -91,8 +112,9 @@ mod tests {
         let hosts = BTreeSet::from(["api.example.com".to_owned()]);
         let listed =
             SecretHosts::from([("TOKEN".to_owned(), hosts), ("NOWHERE".to_owned(), BTreeSet::new())]);
-        assert_eq!(secret_refusal(&listed, "TOKEN", Some("api.example.com")), None);
-        for (name, host, said) in [
+        let host = |name: &str| HostPort::of(&format!("https://{name}/"));
+        assert_eq!(secret_refusal(&listed, "TOKEN", host("api.example.com").as_ref()), None);
+        for (name, receiver, said) in [
             ("TOKEN", Some("evil.example"), "secret `TOKEN` is not listed for host `evil.example`"),
             ("TOKEN", Some("api.example.com.evil.example"), "is not listed for host"),
             ("TOKEN", None, "is not listed for the host of the address"),
@@ -100,7 +122,7 @@ mod tests {
             ("token", Some("api.example.com"), "secret `token` is not listed in the project"),
             ("OTHER", None, "secret `OTHER` is not listed in the project"),
         ] {
-            let refusal = secret_refusal(&listed, name, host).expect(name);
+            let refusal = secret_refusal(&listed, name, receiver.and_then(host).as_ref()).expect(name);
             assert!(refusal.message.contains(said), "{refusal}");
         }
     }

@@ -274,3 +274,67 @@ async fn a_secret_in_a_refused_address_is_not_told() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_port_in_a_list_of_hosts_has_to_match_in_check_and_run() {
+    let host = HostScript::new(&values(
+        r#"[{"method": "GET", "path": "/items/a", "json": {"id": "a"}, "times": 9}]"#,
+    ));
+    let server = host.serve().await;
+    let folder = Folder::new();
+    folder.write("flow.yaml", fetcher(server.port));
+    let here = format!("127.0.0.1:{}", server.port);
+    let settings = |allow: &str, hosts: &str| {
+        format!("[http]\nallow = [\"{allow}\"]\n[secrets.ITEMS_TOKEN]\nhosts = [\"{hosts}\"]\n")
+    };
+    for (allow, hosts, code) in [
+        ("127.0.0.1", "127.0.0.1:1", "unlisted-secret"),
+        (here.as_str(), "127.0.0.1:1", "unlisted-secret"),
+        ("127.0.0.1:1", here.as_str(), "host-not-allowed"),
+    ] {
+        folder.write("stave.toml", settings(allow, hosts));
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+        let refused = call.input(r#"{"id": "a"}"#).finish().await.exits(3);
+        assert_eq!(refused.json().pointer("/error/code"), Some(&code.into()), "{refused}");
+        assert!(refused.stdout.contains(&here), "the message names the port: {refused}");
+        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+        assert!(checked.stdout.contains(code) && checked.stdout.contains(&here), "{checked}");
+    }
+    assert_eq!(host.log.lock().calls.len(), 0, "nothing was sent");
+    for (allow, hosts) in [(here.as_str(), here.as_str()), ("127.0.0.1", here.as_str())] {
+        folder.write("stave.toml", settings(allow, hosts));
+        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+        assert!(!checked.stdout.contains("127.0.0.1"), "{checked}");
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("ITEMS_TOKEN", KEY);
+        call.input(r#"{"id": "a"}"#).finish().await.exits(0);
+    }
+    for entry in ["http://127.0.0.1", "127.0.0.1:99999", "*.example.com"] {
+        folder.write("stave.toml", settings(entry, "127.0.0.1"));
+        let checked = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+        assert!(
+            checked.stdout.contains("bad-project-value") || checked.stderr.contains("bad-project-value"),
+            "{checked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_port_in_the_hosts_of_models_has_to_match() {
+    let model = ModelScript::new(&values(r#"[{"content": "Because."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write("flow.yaml", asker(server.port));
+    let run = async |port: u16| {
+        folder.write("stave.toml", format!("[models]\nhosts = [\"127.0.0.1:{port}\"]\n"));
+        let call = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).env("OPENAI_API_KEY", KEY);
+        call.input(r#"{"q": "Why?"}"#).finish().await
+    };
+    let refused = run(1).await.exits(3);
+    assert_eq!(refused.json().pointer("/error/code"), Some(&"host-not-allowed".into()), "{refused}");
+    assert_eq!(model.log.lock().calls.len(), 0, "nobody was asked");
+    run(server.port).await.exits(0);
+    assert!(
+        model.log.lock().calls[0].headers.contains_key("authorization"),
+        "the key goes to the listed port"
+    );
+}

@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use stave_canon::{Object, Value};
 use stave_flow::model::Sensitivity;
 use stave_flow::{Options, Scopes};
+use stave_script::address::listed_host;
 
 use super::Settings;
 use super::read::{Reader, Table};
 use super::stores::StateBackend;
+
+/// An entry of the lists of hosts.
+const A_HOST: &str = "`HOST` or `HOST:PORT`";
 
 impl Reader<'_> {
     pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
@@ -57,14 +61,27 @@ impl Reader<'_> {
         None
     }
 
+    /// A list of hosts, each with or without a port.
+    pub(super) fn hosts(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<String>> {
+        let entries = self.texts(table, key)?;
+        let hosts: Option<Vec<String>> = entries.iter().map(|entry| listed_host(entry)).collect();
+        if hosts.is_none() {
+            self.bad_value(table, key, &format!("a list of hosts, each {A_HOST}"));
+        }
+        hosts
+    }
+
     fn levels(&mut self, accepts: &Table<'_>, key: &str) -> BTreeMap<String, Sensitivity> {
         let Some(table) = self.table(accepts, key) else { return BTreeMap::new() };
         let mut levels = BTreeMap::new();
         for name in table.keys().map(|name| name.get_ref().to_string()) {
             match self.text(table, &name).map(|word| Sensitivity::from_word(&word)) {
                 Some(Some(level)) => {
-                    let name = if key == "hosts" { stave_script::address::listed_host(&name) } else { name };
-                    levels.insert(name, level);
+                    let entry = if key == "hosts" { listed_host(&name) } else { Some(name.clone()) };
+                    match entry {
+                        Some(entry) => drop(levels.insert(entry, level)),
+                        None => self.bad_value(table, &name, &format!("the level of {A_HOST}")),
+                    }
                 }
                 Some(None) => {
                     self.bad_value(table, &name, "\"public\", \"private\" or \"restricted\"");

@@ -77,11 +77,11 @@ impl Reader<'_> {
         settings.secrets = self.secrets(root);
         if let Some(http) = self.table(root, "http") {
             self.known(http, "http.", &["allow"]);
-            settings.http_allow = self.texts(http, "allow");
+            settings.http_allow = self.hosts(http, "allow");
         }
         if let Some(models) = self.table(root, "models") {
             self.known(models, "models.", &["default", "hosts"]);
-            settings.model_hosts = self.texts(models, "hosts").unwrap_or_default();
+            settings.model_hosts = self.hosts(models, "hosts").unwrap_or_default();
             settings.default_model = self.table(models, "default").and_then(|model| self.model(model));
         }
         settings.stores = self.stores(root);

@@ -13,7 +13,6 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::project as codes;
 use stave_llm::{Provider, Secret};
 use stave_runtime::host_of;
-use stave_script::address::listed_host;
 use stave_script::allow_list::{AllowLists, SecretHosts};
 use toml::de::DeValue;
 
@@ -103,12 +102,12 @@ impl Settings {
     /// The hosts that the project names for models: they may be asked, and receive providers' keys.
     pub(crate) fn key_hosts(&self) -> BTreeSet<String> {
         let default = self.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
-        self.model_hosts.iter().map(|host| listed_host(host)).chain(default).collect()
+        self.model_hosts.iter().cloned().chain(default).collect()
     }
 
     /// What the project lists for its flows.
     pub(crate) fn allow_lists(&self) -> AllowLists {
-        let requests = self.http_allow.iter().flatten().map(|host| listed_host(host));
+        let requests = self.http_allow.iter().flatten().cloned();
         let accepting = self.accepts.hosts.keys().cloned();
         let own = |provider: Provider| {
             let host = provider.endpoint().and_then(host_of)?;
@@ -153,8 +152,8 @@ impl Reader<'_> {
             if !secret.contains_key("hosts") {
                 self.bad_value(secrets, name, "a table with `hosts = [\"HOST\"]`");
             }
-            let hosts = self.texts(secret, "hosts").unwrap_or_default();
-            settings.listed.insert(name.to_owned(), hosts.iter().map(|host| listed_host(host)).collect());
+            let hosts = self.hosts(secret, "hosts").unwrap_or_default();
+            settings.listed.insert(name.to_owned(), hosts.into_iter().collect());
         }
         settings
     }

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use stave_diag::codes::project as codes;
 use stave_diag::codes::run::HOST_NOT_ALLOWED;
 use stave_diag::{Code, Diagnostic, Severity, Span};
-use stave_script::address::written_host;
+use stave_script::address::{HostPort, written_host};
 use stave_script::allow_list::{
-    AllowLists, Unlisted, model_host_refusal, secret_refusal, unlisted_secret, variable_refusal,
+    AllowLists, Unlisted, http_host_refusal, model_host_refusal, secret_refusal, unlisted_secret,
+    variable_refusal,
 };
 use stave_script::interpolation::{self, PathStep};
 
@@ -43,20 +44,15 @@ fn arguments(lists: &AllowLists, operation: &Operation, diagnostics: &mut Vec<Di
     let is_request = operation.op.as_ref().is_some_and(|op| op.as_str().starts_with("http."));
     let url = args.get("url").and_then(Tree::text).filter(|_| is_request);
     let host = url.and_then(|url| written_host(url.as_str()));
-    if let (Some(url), Some(host), Some(listed)) = (url, &host, &lists.http_hosts)
-        && !listed.contains(host)
-    {
-        let refusal = Unlisted {
-            message: format!("host `{host}` is not in `http.allow`"),
-            help: format!("add \"{host}\" to `allow` in `[http]` of stave.toml"),
-        };
-        diagnostics.push(warn(HOST_NOT_ALLOWED, url.span, refusal));
+    if let (Some(url), Some(host), Some(listed)) = (url, &host, &lists.http_hosts) {
+        let refusal = http_host_refusal(listed, host);
+        diagnostics.extend(refusal.map(|found| warn(HOST_NOT_ALLOWED, url.span, found)));
     }
     let mut texts = Vec::new();
     args.each_text(&mut |text| texts.push(text));
     let mut told = BTreeSet::new();
     for (name, span) in texts.into_iter().flat_map(secrets) {
-        diagnostics.extend(secret(lists, &name, host.as_deref(), span).filter(|_| told.insert(name)));
+        diagnostics.extend(secret(lists, &name, host.as_ref(), span).filter(|_| told.insert(name)));
     }
 }
 
@@ -64,17 +60,16 @@ fn endpoint(lists: &AllowLists, model: &Model, diagnostics: &mut Vec<Diagnostic>
     let Some(endpoint) = &model.endpoint else { return };
     let host = written_host(endpoint.as_str());
     let own = model.provider.as_ref().and_then(|provider| lists.provider_hosts.get(provider.as_str()));
-    let refusal = host
-        .as_deref()
-        .and_then(|host| model_host_refusal(&lists.model_hosts, own.map(String::as_str), host));
+    let refusal =
+        host.as_ref().and_then(|host| model_host_refusal(&lists.model_hosts, own.map(String::as_str), host));
     diagnostics.extend(refusal.map(|found| warn(HOST_NOT_ALLOWED, endpoint.span, found)));
     for (name, span) in secrets(endpoint) {
-        diagnostics.extend(secret(lists, &name, host.as_deref(), span));
+        diagnostics.extend(secret(lists, &name, host.as_ref(), span));
     }
 }
 
 /// What is wrong with a secret. Where only the run decides the host, only the run can refuse it.
-fn secret(lists: &AllowLists, name: &str, host: Option<&str>, span: Span) -> Option<Diagnostic> {
+fn secret(lists: &AllowLists, name: &str, host: Option<&HostPort>, span: Span) -> Option<Diagnostic> {
     let refusal = match host {
         Some(host) => secret_refusal(&lists.secrets, name, Some(host)),
         None => unlisted_secret(&lists.secrets, name, None),

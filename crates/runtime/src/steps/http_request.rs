@@ -10,7 +10,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_llm::SecretSearch;
-use stave_script::address::host_name;
+use stave_script::address::HostPort;
 use stave_script::header_names::is_of_the_client;
 use url::Url;
 
@@ -43,8 +43,11 @@ impl Step for HttpRequest {
         call.count().await?;
         let limit = call.services.limits.http_body_bytes;
         let secrets = call.services.secrets.in_answers(&secrets(call, &WITH_SECRETS));
+        // A redirect can lead to another port, which may be given less.
+        let may_have =
+            |target: &Url| labels::admit(call, Receiver::Host(HostPort::of_url(target).as_ref())).is_ok();
         let HostReply { status, headers, body, .. } =
-            call.services.http.exchange(request, limit, &secrets).await?;
+            call.services.http.exchange(request, limit, &secrets, &may_have).await?;
         let expected = expected_statuses(call)?;
         let accepted =
             if expected.is_empty() { (200..300).contains(&status) } else { expected.contains(&status) };
@@ -100,12 +103,12 @@ impl HttpRequest {
             }
         }
         let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
-        let host = host_name(&url);
+        let host = HostPort::of_url(&url);
         // The host may be the secret itself, so the host of an address that has one is not shown.
         let is_shown = secrets(call, &["url"]).is_empty();
         for name in secrets(call, &WITH_SECRETS) {
-            if call.services.secrets.refusal(&name, host.as_deref()).is_some() {
-                let shown = host.as_deref().filter(|_| is_shown);
+            if call.services.secrets.refusal(&name, host.as_ref()).is_some() {
+                let shown = host.as_ref().filter(|_| is_shown);
                 let refusal = call.services.secrets.refusal(&name, shown);
                 let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
                 return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, reason));
@@ -115,7 +118,7 @@ impl HttpRequest {
             let reason = if is_shown { reason } else { "the host of the address is not allowed".to_owned() };
             return refuse(reason);
         }
-        labels::admit(call, Receiver::Host(host.as_deref()))?;
+        labels::admit(call, Receiver::Host(host.as_ref()))?;
         let method = if self.post { Method::POST } else { Method::GET };
         let is_listed = call.services.http.lists(&url);
         let mut request = call.services.http.client().request(method, url);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_script::address::host_of;
+use stave_script::address::HostPort;
 
 use super::hopsworks_read_features::text_argument;
 use super::{Produced, Step, argument, bad_argument};
@@ -37,7 +37,7 @@ impl Step for OpcuaRead {
         if nodes.len() > MOST_NODES {
             return Err(bad_argument("node_ids", &format!("a list of at most {MOST_NODES}")));
         }
-        labels::admit(call, Receiver::Host(host_of(&endpoint).as_deref()))?;
+        labels::admit(call, Receiver::Host(HostPort::of(&endpoint).as_ref()))?;
         call.count().await?;
         let readings = self.0.read(&endpoint, &nodes).await.map_err(|fault| failure(&fault))?;
         let by_node = |value: &dyn Fn(&Reading) -> Value| -> Value {

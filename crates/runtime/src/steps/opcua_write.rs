@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
-use stave_script::address::host_of;
+use stave_script::address::HostPort;
 
 use super::hopsworks_read_features::text_argument;
 use super::opcua_read::failure;
@@ -28,7 +28,7 @@ impl Step for OpcuaWrite {
             Some(Value::String(kind)) => Some(kind),
             Some(_) => return Err(bad_argument("type", "a text")),
         };
-        labels::admit(call, Receiver::Host(host_of(&endpoint).as_deref()))?;
+        labels::admit(call, Receiver::Host(HostPort::of(&endpoint).as_ref()))?;
         call.count().await?;
         let written = self.0.write(&endpoint, &node, &value, kind.as_deref()).await;
         written.map_err(|fault| failure(&fault))?;

@@ -7,7 +7,7 @@ use stave_diag::{Diagnostic, Sources, render};
 use stave_flow::model::Sensitivity;
 use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
 use stave_llm::Provider;
-use stave_runtime::host_of;
+use stave_runtime::HostPort;
 
 use crate::exit::Stop;
 use crate::governance;
@@ -73,8 +73,8 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
     let endpoint = settings.endpoint.as_deref().or_else(|| settings.provider.endpoint());
     let scopes = &project.settings.accepts;
     let said = endpoint
-        .and_then(host_of)
-        .and_then(|host| scopes.hosts.get(&host))
+        .and_then(HostPort::of)
+        .and_then(|host| host.find(&scopes.hosts))
         .or_else(|| scopes.providers.get(settings.provider.as_str()));
     let said = said.map(|level| match level {
         Sensitivity::Public => SensitivityLabel::Public,

@@ -2,7 +2,7 @@
 
 use stave_diag::{Diagnostic, Span};
 use stave_script::Read;
-use stave_script::address::written_host;
+use stave_script::address::{HostPort, written_host};
 
 use super::leak;
 use super::path::Label;
@@ -73,12 +73,13 @@ fn receiver(subject: &Subject<'_>, model: Option<&Model>) -> Receiver {
         None => scopes.default_model.clone().unwrap_or_default(),
     };
     let takes = scopes.model(&provider, endpoint.as_deref());
-    let name = match (provider.as_str(), endpoint.as_deref().and_then(written_host)) {
+    let host = endpoint.as_deref().and_then(written_host);
+    let name = match (provider.as_str(), host.as_ref().map(HostPort::name)) {
         ("", _) => "the project's default model".to_owned(),
         (_, Some(host)) => format!("the model at `{host}`"),
         (provider, None) => format!("a model of `{provider}`"),
     };
-    let table = match endpoint.as_deref().and_then(written_host) {
+    let table = match host.as_ref().map(HostPort::name) {
         Some(host) => format!("`\"{host}\" = …` under `[accepts.hosts]`"),
         None if provider.is_empty() => "its provider under `[accepts.providers]`".to_owned(),
         None => format!("`{provider} = …` under `[accepts.providers]`"),
@@ -120,7 +121,7 @@ fn receiver_of(subject: &Subject<'_>, op: &str, args: &Tree) -> Option<Receiver>
     let text = |name: &str| args.get(name).and_then(Tree::text).map(Text::as_str);
     let host = |key: &str| {
         let host = text(key).and_then(written_host);
-        let (name, help) = match &host {
+        let (name, help) = match host.as_ref().map(HostPort::name) {
             Some(host) => (
                 format!("the host `{host}`"),
                 format!(
@@ -132,7 +133,7 @@ fn receiver_of(subject: &Subject<'_>, op: &str, args: &Tree) -> Option<Receiver>
                 "write the host out, so that its scope is known".to_owned(),
             ),
         };
-        Receiver { name, takes: scopes.host(host.as_deref()), help }
+        Receiver { name, takes: scopes.host(host.as_ref()), help }
     };
     Some(match op {
         op if op.starts_with("http.") => host("url"),

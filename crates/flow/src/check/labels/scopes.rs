@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stave_script::address::written_host;
+use stave_script::address::{HostPort, written_host};
 
 use crate::model::Sensitivity;
 
@@ -12,7 +12,7 @@ use crate::model::Sensitivity;
 pub struct Scopes {
     /// By provider name.
     pub providers: BTreeMap<String, Sensitivity>,
-    /// By host name, of HTTP requests and of models' endpoints.
+    /// By host, with or without a port, of HTTP requests and of models' endpoints.
     pub hosts: BTreeMap<String, Sensitivity>,
     /// By `server/tool` of tools that answer outside the flow.
     pub tools: BTreeMap<String, Sensitivity>,
@@ -44,13 +44,13 @@ impl Scopes {
     /// An endpoint's own host decides before the provider whose protocol it speaks.
     #[must_use]
     pub fn model(&self, provider: &str, endpoint: Option<&str>) -> Sensitivity {
-        let host = endpoint.and_then(written_host).and_then(|host| self.hosts.get(&host));
+        let host = endpoint.and_then(written_host).and_then(|host| host.find(&self.hosts));
         host.or_else(|| self.providers.get(provider)).copied().unwrap_or(UNNAMED)
     }
 
     #[must_use]
-    pub fn host(&self, host: Option<&str>) -> Sensitivity {
-        host.and_then(|host| self.hosts.get(host)).copied().unwrap_or(UNNAMED)
+    pub fn host(&self, host: Option<&HostPort>) -> Sensitivity {
+        host.and_then(|host| host.find(&self.hosts)).copied().unwrap_or(UNNAMED)
     }
 
     #[must_use]

@@ -15,7 +15,7 @@ use stave_llm::{
     Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
-use stave_script::address::host_of;
+use stave_script::address::HostPort;
 use tokio::sync::Mutex;
 
 use super::arguments::{Arguments, ChatTool, Model};
@@ -441,9 +441,9 @@ fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
         }
         return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason.to_string()));
     }
-    let host = endpoint.and_then(host_of);
+    let host = endpoint.and_then(HostPort::of);
     for name in &model.endpoint_secrets {
-        if call.services.secrets.refusal(name, host.as_deref()).is_some() {
+        if call.services.secrets.refusal(name, host.as_ref()).is_some() {
             // The host may be the secret itself.
             let refusal = call.services.secrets.refusal(name, None);
             let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());

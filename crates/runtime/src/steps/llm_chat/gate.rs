@@ -16,7 +16,7 @@ use stave_block::{
 use stave_diag::codes::run as codes;
 use stave_prompt::compile::Sensitivity;
 use stave_script::Read;
-use stave_script::address::host_of;
+use stave_script::address::HostPort;
 
 use super::arguments::{Arguments, Model};
 use super::evidence::{self, Kept};
@@ -119,8 +119,8 @@ struct Rules {
 impl Rules {
     fn read(call: &Call<'_>, model: &Model) -> Result<Rules, Failure> {
         let rules = rules(call);
-        let host = model.endpoint.as_deref().and_then(host_of);
-        let host = host.map(|host| labels::accepted(call, "hosts", &host)).transpose()?.flatten();
+        let host = model.endpoint.as_deref().and_then(HostPort::of);
+        let host = host.map(|host| labels::accepted_host(call, &host)).transpose()?.flatten();
         let accepted = match host {
             Some(host) => Some(host),
             None => labels::accepted(call, "providers", model.provider.as_str())?,
@@ -157,7 +157,8 @@ impl Rules {
 
 /// Whether a policy means this model, by its provider or by its endpoint's host.
 fn is_named(model: &Model, name: &str) -> bool {
-    model.provider.as_str() == name || model.endpoint.as_deref().and_then(host_of).as_deref() == Some(name)
+    let host = model.endpoint.as_deref().and_then(HostPort::of);
+    model.provider.as_str() == name || host.is_some_and(|host| host.entries().any(|entry| entry == name))
 }
 
 /// Puts the decisions into the step's report, without the content.
