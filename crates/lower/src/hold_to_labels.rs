@@ -56,25 +56,29 @@ const UNNAMED: &str = "";
 type Fields = BTreeMap<String, Sensitivity>;
 
 /// Lays what the project says under `sensitivity` in its baked policy onto the document. A project that says nothing
-/// changes nothing.
+/// keeps the receivers of the document, but not its consents.
 pub fn hold_to_labels(document: &mut Document, project: &Object) {
-    if project.is_empty() {
-        return;
-    }
     let old = document.constants.policy.get(KEY).and_then(Value::as_object).cloned().unwrap_or_default();
     let is_covered = is_covered(&old, project);
-    let mut rules = old;
-    for key in SAID {
-        match project.get(key) {
-            Some(said) => rules.insert(key.to_owned(), said.clone()),
-            None => rules.shift_remove(key),
-        };
+    if project.is_empty() && is_covered {
+        return;
     }
     let fields = levels(project.get("fields"));
+    // The labels of the flow itself are in the document alone.
+    let own = if is_covered { None } else { most_of(&old) };
+    let mut rules = old;
+    let replaced: &[&str] = if project.is_empty() { &["declassify"] } else { &SAID };
+    for key in replaced {
+        match project.get(*key) {
+            Some(said) => rules.insert((*key).to_owned(), said.clone()),
+            None => rules.shift_remove(*key),
+        };
+    }
     let nodes = &document.graph.nodes;
     let has_ports = |node: &Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
     let is_workflow = !nodes.iter().any(has_ports);
-    if let Some(most) = fields.values().copied().max().filter(|_| is_workflow || !is_covered) {
+    let most = fields.values().copied().max().max(own);
+    if let Some(most) = most.filter(|_| is_workflow || !is_covered) {
         let found =
             if is_workflow { of_workflow(&document.graph, &fields, most) } else { everything(nodes, most) };
         found.write(&mut rules);
@@ -95,6 +99,14 @@ fn is_covered(rules: &Object, project: &Object) -> bool {
     let taken = rules.get("declassify").and_then(Value::as_object).into_iter().flat_map(Object::keys);
     levels(project.get("fields")).into_iter().all(has)
         && taken.into_iter().all(|name| consents(project, name))
+}
+
+/// The most sensitive of all levels in a document.
+fn most_of(rules: &Object) -> Option<Sensitivity> {
+    let tables = ["context", "errors", "fields", "outputs", "reads", "replies", "state"];
+    let tables = tables.iter().filter_map(|table| rules.get(*table));
+    let inputs = rules.get("inputs").and_then(Value::as_object).into_iter().flat_map(Object::values);
+    tables.chain(inputs).flat_map(|table| levels(Some(table)).into_values()).max()
 }
 
 /// A table of levels. A level that is not understood is the highest.

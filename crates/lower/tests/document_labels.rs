@@ -123,6 +123,34 @@ fn a_document_that_was_checked_for_other_labels_is_restricted_as_a_whole() {
 }
 
 #[test]
+fn a_document_with_a_consent_that_the_project_has_not_is_as_sensitive_as_its_most_sensitive_value() {
+    let own =
+        r#""sensitivity": {"declassify": {"f/a.x": "a number"}, "context": {"diagnosis": "restricted"}}"#;
+    let nested =
+        r#""sensitivity": {"declassify": {"f/a.x": "a number"}, "inputs": {"act": {"x": "restricted"}}}"#;
+    for policy in [own, nested] {
+        for project in [
+            "{}",
+            r#"{"declassify": {"f/b.x": "another"}}"#,
+            r#"{"fields": {"other": "private"}}"#,
+            r#"{"accepts": {"hosts": {"a.example": "restricted"}}}"#,
+        ] {
+            let project = parse(project).unwrap().as_object().unwrap().clone();
+            let mut document = compiled(policy);
+            hold_to_labels(&mut document, &project);
+            assert_eq!(level(&document, "/outputs/act"), Some("restricted"), "{policy} {project:?}");
+            assert_eq!(level(&document, "/inputs/act/x"), Some("restricted"), "{policy} {project:?}");
+            assert_eq!(level(&document, "/declassify/f~1a.x"), None, "{policy} {project:?}");
+        }
+        let consents =
+            parse(r#"{"declassify": {"f/a.x": "a number"}}"#).unwrap().as_object().unwrap().clone();
+        let mut document = compiled(policy);
+        hold_to_labels(&mut document, &consents);
+        assert_eq!(level(&document, "/outputs/act"), None, "{policy}");
+    }
+}
+
+#[test]
 fn a_document_of_the_project_keeps_its_levels_and_takes_the_receivers_of_the_project() {
     let forged = r#""sensitivity": {"fields": {"diagnosis": "restricted"}, "accepts": {"hosts": {"evil.example.com": "restricted"}}}"#;
     let mut document = compiled(forged);

@@ -119,3 +119,66 @@ async fn a_tools_answer_is_judged_before_the_model_sees_it() {
         assert_eq!(model.log.lock().calls.len(), calls, "{finished}");
     }
 }
+
+/// Tells a model the length of a restricted text.
+fn declassifying(port: u16) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: summary}}
+context:
+  requires: [diagnosis]
+  sensitivity: {{diagnosis: restricted}}
+nodes:
+  redact:
+    type: transform
+    inputs: [{{name: text, type: string}}]
+    outputs: [{{name: length, type: string, sensitivity: public}}]
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            return {{'length': str(len(inputs['text']))}}
+  ask:
+    type: transform
+    inputs: [{{name: length, type: string}}]
+    outputs: [{{name: a, type: string}}]
+    prompt:
+      system: You answer.
+      template: "The length is {{{{ length }}}}"
+      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{port}/v1"}}
+edges:
+  - {{from: _input.diagnosis, to: redact.text}}
+  - {{from: redact.length, to: ask.length}}
+  - {{from: ask.a, to: _output.a}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn a_compiled_flow_loses_a_consent_that_the_project_withdrew() {
+    let model = ModelScript::new(&values(r#"[{"content": "Short."}, {"content": "Short."}]"#));
+    let server = model.serve().await;
+    let folder = Folder::new();
+    let consent = "[labels.declassify]\n\"summary/redact.length\" = \"a number\"\n";
+    folder.write("stave.toml", format!("{PROJECT}{consent}"));
+    folder.write("summary.yaml", declassifying(server.port));
+    stave(&folder, ["compile", "summary.yaml", "--out", "build"]).finish().await.exits(0);
+    let run = async || {
+        let arguments = ["run", "build/flows/summary.ir.json", "--input", "-"];
+        stave(&folder, arguments).input(r#"{"diagnosis": "flu"}"#).finish().await
+    };
+    run().await.exits(0);
+    assert_eq!(model.log.lock().calls.len(), 1);
+    for other in [
+        "",
+        "[labels.declassify]\n\"summary/other.length\" = \"a number\"\n",
+        "[labels.context]\nfoo = \"private\"\n",
+        "[accepts.hosts]\n\"records.example\" = \"restricted\"\n",
+        "[accepts.providers]\nazure = \"restricted\"\n",
+    ] {
+        folder.write("stave.toml", format!("{PROJECT}{other}"));
+        let refused = run().await.exits(3);
+        assert!(refused.stderr.contains("sensitive") || refused.stderr.contains("restricted"), "{refused}");
+        assert_eq!(model.log.lock().calls.len(), 1, "{other}: {refused}");
+    }
+}
