@@ -187,3 +187,31 @@ async fn a_replay_asks_again_before_an_effect_and_repeats_no_other() {
         assert_eq!(paid(), 1, "the decision was made for one payment");
     }
 }
+
+#[tokio::test]
+async fn a_decision_at_the_command_line_is_that_of_a_user() {
+    let flow = r#"version: "1.0"
+metadata: {name: asker}
+context: {requires: [q]}
+nodes:
+  ask:
+    type: transform
+    inputs: [{name: q, type: string}]
+    outputs: [{name: q, type: string}]
+    transform: {mode: declarative, spec: {op: human.approve, args: {message: "Do ${q}?"}}}
+edges:
+  - {from: _input.q, to: ask.q}
+  - {from: ask.q, to: _output.q}
+"#;
+    let folder = project(flow, r#"{"q": "it"}"#);
+    let waiting = stave(&folder, RUN).finish().await.exits(1).json();
+    let run = text(&waiting, "run_id").unwrap();
+    for forged in ["key:ann", "user:ann", "", "a\nb"] {
+        let refused = stave(&folder, ["runs", "approve", run, "ask", "--by", forged]).finish().await.exits(2);
+        assert!(refused.stderr.contains("--by"), "{refused}");
+    }
+    assert_eq!(asking(&folder, run).await, ["ask"], "nothing was decided");
+    stave(&folder, ["runs", "approve", run, "ask", "--by", "bob"]).finish().await.exits(0);
+    let shown = shown(&folder, run).await;
+    assert_eq!(shown.pointer("/decisions/0/decided_by").and_then(Value::as_str), Some("user:bob"), "{shown}");
+}

@@ -164,7 +164,7 @@ pub(super) struct Approve {
     /// Why
     #[arg(long)]
     pub(super) comment: Option<String>,
-    /// Who decides; the user of this machine when absent
+    /// Who decides, recorded as `user:NAME`; the user of this machine when absent
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
     /// Write the decision down and leave the run to `stave runs resume`

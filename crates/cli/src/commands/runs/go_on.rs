@@ -54,6 +54,7 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
 }
 
 pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<Exit, Stop> {
+    let decided_by = user(arguments.by.as_deref())?;
     let archive = Archive::existing(&arguments.with.place)?;
     let run = archive.run(&arguments.run).await?;
     let path = questions::path_of(&arguments.node);
@@ -72,7 +73,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         comment: arguments.comment.clone(),
         decided_at: SystemClock.now(),
         digest: arguments.digest.clone(),
-        decided_by: Some(arguments.by.clone().unwrap_or_else(user)),
+        decided_by: Some(decided_by),
     };
     let decided = archive.runs.decide(&run.summary.id, &path, decision.clone()).await;
     let decided = decided.map_err(|error| stop(&error))?;
@@ -108,10 +109,18 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
     .await
 }
 
-/// Who sits at the command line, as far as the system says.
-fn user() -> String {
+/// Who sits at the command line: as they say, or as the system does. Nobody there can decide in the name of a key, so
+/// the kind of name is not theirs to choose.
+fn user(named: Option<&str>) -> Result<String, Stop> {
+    if let Some(name) = named {
+        if name.trim().is_empty() || name.contains(|letter: char| letter == ':' || letter.is_control()) {
+            return Err(Stop::invalid(format!("--by {name:?} is not a plain name"))
+                .help("give the name alone; it is recorded as `user:NAME`"));
+        }
+        return Ok(format!("user:{name}"));
+    }
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    format!("user:{}", named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned()))
+    Ok(format!("user:{}", named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())))
 }
 
 /// Fills the ports for a run's document, lets the engine work, and prints the report.
