@@ -46,7 +46,7 @@ edges:
 "#;
 
 #[tokio::test]
-async fn runs_show_report_and_why_hide_restricted_values() {
+async fn runs_show_report_export_and_why_hide_restricted_values() {
     let folder = Folder::new();
     folder.write("stave.toml", LOOPBACK);
     folder.write("flow.yaml", FLOW);
@@ -57,6 +57,8 @@ async fn runs_show_report_and_why_hide_restricted_values() {
         vec!["runs", "show", &id, "--json"],
         vec!["runs", "show", &id],
         vec!["runs", "report", &id],
+        vec!["runs", "export", &id],
+        vec!["runs", "export", "--all", "--json"],
         vec!["why", &id, "check"],
         vec!["why", &id, "copy", "--json"],
     ] {

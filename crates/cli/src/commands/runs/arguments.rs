@@ -42,7 +42,7 @@ pub(super) enum RunsCommand {
     Cancel(Cancel),
     /// Take away runs that ended long ago
     Gc(Gc),
-    /// Write runs as JSON, one on each line, with everything that is kept of them
+    /// Write runs as JSON, one on each line, with everything that is kept of them but restricted values
     Export(Export),
     /// Hand runs that have not ended to Restate, with what their sessions remember
     Handover(HandOver),
@@ -208,6 +208,9 @@ pub(super) struct Export {
     /// The file to write; stdout when absent
     #[arg(long, short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    /// Write restricted values too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -30,7 +30,9 @@ pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
     }
     let mut lines = String::new();
     for id in &ids {
-        lines.push_str(&exported(&archive.run(id).await?).to_string());
+        let run = archive.run(id).await?;
+        let run = if arguments.show_restricted { run } else { run.redacted() };
+        lines.push_str(&exported(&run).to_string());
         lines.push('\n');
     }
     if let Some(path) = &arguments.out {
