@@ -16,32 +16,45 @@ const PLACE: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct Bodies {
-    /// The bytes that each tenant of the keys has.
-    shares: BTreeMap<String, usize>,
     /// Those of everyone, on a server without keys.
     all: usize,
-    rooms: Mutex<HashMap<String, Arc<Semaphore>>>,
+    rooms: Mutex<Rooms>,
+}
+
+#[derive(Debug, Default)]
+struct Rooms {
+    /// The bytes that each tenant of the keys has.
+    shares: BTreeMap<String, usize>,
+    taken: HashMap<String, Arc<Semaphore>>,
 }
 
 impl Bodies {
     pub(crate) fn new(keys: &Keys, limits: &Limits) -> Bodies {
+        let bodies = Bodies { all: limits.held_body_bytes, rooms: Mutex::default() };
+        bodies.share(keys, limits);
+        bodies
+    }
+
+    /// Divides the room among the tenants of these keys. Bodies that are there keep the room that they were given.
+    pub(crate) fn share(&self, keys: &Keys, limits: &Limits) {
         let weights = keys.weights();
         let sum: usize = weights.values().map(|weight| *weight as usize).sum();
         let share = |weight: u32| limits.held_body_bytes / sum.max(1) * weight as usize;
         let least = limits.body_bytes.min(limits.held_body_bytes);
         let shares = weights.iter().map(|(tenant, weight)| (tenant.clone(), share(*weight).max(least)));
-        Bodies { shares: shares.collect(), all: limits.held_body_bytes, rooms: Mutex::default() }
+        let rooms = Rooms { shares: shares.collect(), taken: HashMap::new() };
+        *self.rooms.lock().unwrap_or_else(PoisonError::into_inner) = rooms;
     }
 
     /// Waits until a tenant has room for a body of so many bytes.
     pub(crate) async fn hold(&self, tenant: Option<&str>, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let tenant = tenant.unwrap_or_default();
-        let share = self.shares.get(tenant).copied().unwrap_or(self.all);
-        let room = {
+        let (room, share) = {
             let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            let room =
-                rooms.entry(tenant.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(places(share))));
-            Arc::clone(room)
+            let share = rooms.shares.get(tenant).copied().unwrap_or(self.all);
+            let room = rooms.taken.entry(tenant.to_owned());
+            let room = room.or_insert_with(|| Arc::new(Semaphore::new(places(share))));
+            (Arc::clone(room), share)
         };
         let wanted = u32::try_from(places(bytes.min(share))).unwrap_or(u32::MAX);
         room.acquire_many_owned(wanted).await.ok()

@@ -5,7 +5,7 @@
 //! written down.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -31,6 +31,27 @@ const DIGEST: &str = "sha256:";
 pub struct Keys {
     keys: Vec<Arc<Key>>,
     weights: BTreeMap<String, u32>,
+}
+
+/// The keys that a running server takes at the moment. Every request is held to the keys of its beginning.
+#[derive(Debug, Default)]
+pub struct KeyRing(RwLock<Arc<Keys>>);
+
+impl From<Keys> for KeyRing {
+    fn from(keys: Keys) -> KeyRing {
+        KeyRing(RwLock::new(Arc::new(keys)))
+    }
+}
+
+impl KeyRing {
+    pub(crate) fn current(&self) -> Arc<Keys> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes these keys from here on, and no others.
+    pub(crate) fn exchange(&self, keys: Keys) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+    }
 }
 
 /// A key with what it may do.

@@ -35,7 +35,7 @@ mod tensor;
 
 pub use catalog::{Archive, Catalog, Engines, Model, SharedName, Unserved};
 pub use context::ContextSource;
-pub use keys::{BadKeys, Keys};
+pub use keys::{BadKeys, KeyRing, Keys};
 pub use observed::Watched;
 pub use server::{Limits, Server, ServerOptions};
 pub use studio::{CompiledLines, Studio, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};

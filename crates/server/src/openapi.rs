@@ -160,7 +160,7 @@ pub(crate) fn document(call: &Call<'_>) -> Value {
     let info = [("title", Value::from("Stave")), ("version", call.shared.options.version.into())];
     document.insert("info".into(), info.into_iter().collect());
     document.insert("paths".into(), paths.into());
-    if !call.shared.options.keys.is_empty() {
+    if !call.shared.options.keys.current().is_empty() {
         let scheme = Value::from_iter([("type", "http"), ("scheme", "bearer")]);
         components.insert("securitySchemes".into(), Value::from_iter([("key", scheme)]));
         let need = Value::from_iter([("key", Value::Array(Vec::new()))]);

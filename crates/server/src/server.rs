@@ -15,7 +15,7 @@ use crate::access::Principal;
 use crate::bodies::Bodies;
 use crate::catalog::Catalog;
 use crate::connection;
-use crate::keys::Keys;
+use crate::keys::{KeyRing, Keys};
 use crate::metrics::Metrics;
 use crate::studio::Studio;
 
@@ -63,7 +63,7 @@ impl Default for Limits {
 
 #[derive(Debug)]
 pub struct ServerOptions {
-    pub keys: Keys,
+    pub keys: KeyRing,
     pub limits: Limits,
     pub clock: Arc<dyn Clock>,
     /// The version of the program, for those who ask.
@@ -110,7 +110,7 @@ impl Server {
     #[must_use]
     pub fn new(catalog: Catalog, options: ServerOptions) -> Server {
         let limits = options.limits;
-        let bodies = Bodies::new(&options.keys, &limits);
+        let bodies = Bodies::new(&options.keys.current(), &limits);
         let server = Server(Arc::new(Shared {
             catalog: RwLock::new(Arc::new(catalog)),
             bodies,
@@ -140,6 +140,13 @@ impl Server {
     /// Serves other flows from here on. Runs that have begun keep their documents.
     pub fn exchange(&self, catalog: Catalog) {
         *self.0.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        self.0.share();
+    }
+
+    /// Takes other keys from here on. A request that has begun is finished.
+    pub fn exchange_keys(&self, keys: Keys) {
+        self.0.bodies.share(&keys, self.0.limits());
+        self.0.options.keys.exchange(keys);
         self.0.share();
     }
 
@@ -217,8 +224,9 @@ impl Shared {
         let everyone = Principal::anyone();
         let tenants: BTreeSet<&str> =
             catalog.archives(&everyone).map(|archive| archive.tenant.as_str()).collect();
+        let keys = self.options.keys.current();
         let weights: Vec<(String, u32)> =
-            tenants.into_iter().map(|tenant| (tenant.to_owned(), self.options.keys.weight(tenant))).collect();
+            tenants.into_iter().map(|tenant| (tenant.to_owned(), keys.weight(tenant))).collect();
         if let Some(studio) = &self.options.studio {
             studio.share(weights.clone());
         }

@@ -173,3 +173,46 @@ async fn a_compiled_flow_is_served_when_it_is_signed_as_the_project_asks() {
     let answer = served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
     assert_eq!(answer.json().get("reply"), Some(&"hi".into()));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn keys_are_revoked_while_the_server_serves() {
+    let folder = two_tenants();
+    let paths = ["acme/flows", "globex/flows", "--api-keys", "keys.txt"];
+    let mut served = Served::start(&folder, &paths).await;
+    served.with_key(Some(GLOBEX)).get("/runs").await.is(200);
+    folder.write("keys.txt", format!("acme {ACME} name=ann roles=admin\n"));
+    served.process.wait_for_stderr("were read again").await;
+    served.with_key(Some(GLOBEX)).get("/runs").await.problem(401, "unauthorized");
+    served.with_key(Some(ACME)).get("/runs").await.is(200);
+
+    // A file that cannot be read takes no key away and lets nobody in.
+    for broken in ["", "acme short\n", "globex"] {
+        folder.write("keys.txt", broken);
+        served.process.wait_for_stderr("keeps the keys that it had").await;
+        served.with_key(Some(ACME)).get("/runs").await.is(200);
+        served.with_key(Some(GLOBEX)).get("/runs").await.problem(401, "unauthorized");
+        served.with_key(None).get("/runs").await.problem(401, "unauthorized");
+    }
+
+    folder.write("keys.txt", format!("globex {GLOBEX}\n"));
+    served.process.wait_for_stderr("were read again").await;
+    served.process.hang_up();
+    served.process.wait_for_stderr("were read again").await;
+    served.with_key(Some(GLOBEX)).get("/runs").await.is(200);
+    served.with_key(Some(ACME)).get("/runs").await.problem(401, "unauthorized");
+    served.end().await.exits(0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_without_reloading_reads_its_keys_when_it_is_asked_to() {
+    let folder = two_tenants();
+    let paths = ["acme/flows", "--no-reload", "--api-keys", "keys.txt"];
+    let mut served = Served::start(&folder, &paths).await;
+    served.with_key(Some(ACME)).get("/runs").await.is(200);
+    folder.write("keys.txt", format!("globex {GLOBEX}\n"));
+    served.process.hang_up();
+    served.process.wait_for_stderr("were read again").await;
+    served.with_key(Some(ACME)).get("/runs").await.problem(401, "unauthorized");
+}

@@ -18,7 +18,7 @@ Examples:
 A file of keys has a tenant and a key on each line, and after them what the key may do: name=NAME, \
 roles=run,decide,observe,edit,admin, flows=FLOW,… A key opens the flows and runs of its tenant and no others, and without \
 roles it can run and observe.
-Flows that change are served anew; runs that have begun go on with what they began with. On SIGTERM nothing new is
+Flows and keys that change are read again, and on SIGHUP; runs that have begun go on with what they began with. On SIGTERM nothing new is
 taken, and runs are waited for.")]
 pub(crate) struct Serve {
     /// Flows, workflows, exec documents, or folders of them; `flows` when absent
@@ -51,7 +51,7 @@ pub(crate) struct Serve {
     /// The tenant of flows that lie in no project
     #[arg(long, value_name = "TENANT", env = "STAVE_TENANT")]
     pub(crate) tenant: Option<String>,
-    /// Serve flows as they are now, whatever becomes of their files
+    /// Serve flows as they are now, whatever becomes of their files; keys are read again on SIGHUP only
     #[arg(long)]
     pub(crate) no_reload: bool,
     /// Serve no page: only the protocols and the run API

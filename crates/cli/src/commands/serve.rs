@@ -4,6 +4,7 @@ mod context;
 mod engines;
 mod flows;
 mod readiness;
+mod reload;
 mod rooms;
 mod tenants;
 mod worker;
@@ -18,13 +19,12 @@ use stave_diag::Sources;
 use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 
 use self::flows::Flows;
+use self::reload::{KeysFile, Reloading};
 use self::worker::Working;
 use self::workspace::ProjectWorkspace;
 use super::run::{asked_to_end, asked_to_end_twice};
 use crate::args::Serve;
-use crate::changes::Changes;
 use crate::exit::{Exit, Stop};
-use crate::files;
 use crate::ports::SystemClock;
 use crate::project::{self, Project};
 use crate::restate;
@@ -35,8 +35,8 @@ use crate::tracing::Tracing;
 const FLOWS: &str = "flows";
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
-    let keys = keys(arguments)?;
-    inside_runtime(|| listen(arguments, keys, terminal))
+    let (file, keys) = keys(arguments)?;
+    inside_runtime(|| listen(arguments, file, keys, terminal))
 }
 
 /// Offers the flows as tools on standard input and output.
@@ -44,7 +44,7 @@ pub(crate) fn tools(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop>
     inside_runtime(|| async {
         let prepared = Prepared::new(arguments, Keys::default(), terminal)?;
         let tracing = prepared.tracing.clone();
-        let server = prepared.begin(arguments, terminal)?;
+        let server = prepared.begin(arguments, None, terminal)?;
         let left = server.serve_tools(asked_to_end()).await;
         let left = left.map_err(|error| Stop::internal(format!("the other side broke off: {error}")))?;
         if left > 0 {
@@ -67,11 +67,9 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
 }
 
 /// Beyond this machine, somebody has to decide who may ask.
-fn keys(arguments: &Serve) -> Result<Keys, Stop> {
+fn keys(arguments: &Serve) -> Result<(Option<KeysFile>, Keys), Stop> {
     if let Some(path) = &arguments.api_keys {
-        files::check_keys_file(path)?;
-        let text = files::read_text(path)?;
-        return Keys::parse(&text).map_err(|error| Stop::invalid(format!("{}: {error}", path.display())));
+        return KeysFile::open(path).map(|(file, keys)| (Some(file), keys));
     }
     if !arguments.host.is_loopback() && !arguments.without_keys {
         let stop =
@@ -80,7 +78,7 @@ fn keys(arguments: &Serve) -> Result<Keys, Stop> {
             "give --api-keys FILE, or --without-keys when something in front of the server decides who may ask",
         ));
     }
-    Ok(Keys::default())
+    Ok((None, Keys::default()))
 }
 
 /// A server whose flows are read, before anybody can ask for them.
@@ -112,7 +110,7 @@ impl Prepared {
             Studio::new(Arc::clone(&workspace) as Arc<dyn stave_server::Workspace>, arguments.read_only)
         });
         let options = ServerOptions {
-            keys,
+            keys: keys.into(),
             studio,
             limits: Limits {
                 body_bytes: arguments.max_body,
@@ -136,12 +134,19 @@ impl Prepared {
     }
 
     /// Begins to watch the files and to go on with runs that were left.
-    fn begin(self, arguments: &Serve, terminal: Terminal) -> Result<Server, Stop> {
+    fn begin(self, arguments: &Serve, keys: Option<KeysFile>, terminal: Terminal) -> Result<Server, Stop> {
         let server = self.server;
+        let keys = keys.map(Arc::new);
+        let mut reloading = None;
         if !arguments.no_reload {
             let _ = self.workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
-            watch(&self.paths, server.clone(), self.flows, terminal)?;
+            let flows = reloading.insert(Reloading { server: server.clone(), flows: self.flows, terminal });
+            reload::watch_flows(&self.paths, flows.clone())?;
+            if let Some(keys) = &keys {
+                reload::watch_keys(Arc::clone(keys), server.clone(), terminal)?;
+            }
         }
+        reload::on_hangup(keys, reloading, server.clone(), terminal)?;
         if !arguments.no_resume {
             server.resume_interrupted();
         }
@@ -149,7 +154,12 @@ impl Prepared {
     }
 }
 
-async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exit, Stop> {
+async fn listen(
+    arguments: &Serve,
+    file: Option<KeysFile>,
+    keys: Keys,
+    terminal: Terminal,
+) -> Result<Exit, Stop> {
     let prepared = Prepared::new(arguments, keys, terminal)?;
     let address = SocketAddr::new(arguments.host, arguments.port);
     let listener = tokio::net::TcpListener::bind(address)
@@ -159,7 +169,7 @@ async fn listen(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Exi
     let names = prepared.names.clone();
     let tracing = prepared.tracing.clone();
     let working = work(arguments, &prepared.paths, &prepared.flows).await?;
-    let server = prepared.begin(arguments, terminal)?;
+    let server = prepared.begin(arguments, file, terminal)?;
     terminal::error(&format!("serving {names} on http://{address}"));
     let serving = server.serve(listener, async {
         asked_to_end().await;
@@ -214,32 +224,4 @@ fn paths(arguments: &Serve) -> Result<Vec<PathBuf>, Stop> {
         return Ok(vec![PathBuf::from(FLOWS)]);
     }
     Err(Stop::invalid("there is no folder `flows` here").help("name the flows: stave serve FLOW…"))
-}
-
-/// Serves flows anew when their files change.
-fn watch(
-    paths: &[PathBuf],
-    server: Server,
-    flows: Arc<Mutex<Flows>>,
-    terminal: Terminal,
-) -> Result<(), Stop> {
-    let changes = Changes::watch(paths)?;
-    let runtime = tokio::runtime::Handle::current();
-    let waiting = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
-        // Clients are made inside the asynchronous runtime.
-        let _inside = runtime.enter();
-        while changes.wait() {
-            let mut flows = flows.lock().unwrap_or_else(PoisonError::into_inner);
-            match flows.load(Some(&server.catalog()), terminal) {
-                Ok(loaded) if loaded.is_changed => {
-                    let names = loaded.names.join(", ");
-                    server.exchange(loaded.catalog);
-                    terminal::error(&format!("serving {names}"));
-                }
-                Ok(_) => {}
-                Err(stop) => terminal.stop(&stop),
-            }
-        }
-    });
-    waiting.map(drop).map_err(|error| Stop::internal(format!("files cannot be watched: {error}")))
 }

@@ -93,7 +93,8 @@ pub(crate) async fn answer(
     if matches!(route, Route::Live | Route::Ready | Route::Server) {
         return Ok(health::answer(shared, &route));
     }
-    same_origin(&parts.headers, &shared.options.keys)?;
+    let keys = shared.options.keys.current();
+    same_origin(&parts.headers, &keys)?;
     // The page holds nothing of anybody, so it needs no key; what it asks for does.
     match (&route, &shared.options.studio) {
         (Route::Page, Some(_)) => return page("/", &parts.headers),
@@ -104,7 +105,7 @@ pub(crate) async fn answer(
         }
         _ => {}
     }
-    let principal = shared.options.keys.principal(&parts.headers)?.narrowed(need)?;
+    let principal = keys.principal(&parts.headers)?.narrowed(need)?;
     seat.take(shared, &principal)?;
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());

@@ -42,7 +42,7 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
         ("read_only", (studio.is_read_only || !call.principal.has(Role::Edit)).into()),
         ("roles", call.principal.roles().into()),
         ("flows", flows.into()),
-        ("keys", (!options.keys.is_empty()).into()),
+        ("keys", (!options.keys.current().is_empty()).into()),
         ("chat", chat),
         ("projects", Value::Array(shown.collect())),
         ("types", types()),
