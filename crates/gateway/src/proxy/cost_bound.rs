@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use stave_llm::Usage;
 use stave_llm::prices::{Cost, server_tool_price};
 use stave_llm::tokens::longest_output;
 use stave_lower::{BodyValue, RequestBody};
@@ -59,6 +60,9 @@ const TIERS: [(&str, &[&str]); 3] = [
     ("inferencegeo", &["global"]),
 ];
 
+/// Members that let the provider answer after its reply, by names without case and underscores.
+const LATER: [&str; 2] = ["background", "deferred"];
+
 /// What a request may come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CostBound {
@@ -73,6 +77,8 @@ pub(crate) struct CostBound {
     pub(crate) tools: ServerTools,
     /// Whether the request asks for a service tier whose price the table does not have.
     pub(crate) is_unpriced: bool,
+    /// Whether the provider may go on when nobody reads its reply, so that what passed does not say what it comes to.
+    pub(crate) goes_on: bool,
 }
 
 /// Tools that the provider runs itself.
@@ -117,12 +123,23 @@ impl CostBound {
             choices,
             tools,
             is_unpriced: limits.is_unpriced,
+            goes_on: limits.goes_on,
         })
     }
 
     /// The most output of an answer by `model`.
     pub(crate) fn most_output(&self, model: &str) -> u64 {
         self.output.unwrap_or_else(|| longest_output(model).saturating_mul(self.choices.max(1)))
+    }
+
+    /// What an attempt is charged for that nobody answered: its input, since a provider stops to write when nobody
+    /// reads; everything that it may come to when the provider goes on.
+    pub(crate) fn unanswered(&self, model: &str) -> Usage {
+        if self.goes_on {
+            Usage { input: self.input, output: self.most_output(model), ..Usage::default() }
+        } else {
+            Usage { input: self.likely_input, ..Usage::default() }
+        }
     }
 
     /// The output that a rate limit sets aside.
@@ -137,6 +154,7 @@ struct Limits {
     tokens: Option<u64>,
     choices: u64,
     is_unpriced: bool,
+    goes_on: bool,
 }
 
 impl Limits {
@@ -154,6 +172,8 @@ impl Limits {
             } else if let Some((_, usual)) = TIERS.iter().find(|(tier, _)| *tier == plain) {
                 let is_usual = value.text().is_some_and(|tier| usual.contains(&&*tier));
                 self.is_unpriced |= !is_usual && !value.is_null();
+            } else if LATER.contains(&plain.as_str()) {
+                self.goes_on |= !value.is_null() && value.raw() != "false";
             } else {
                 self.read_inside(value, depth)?;
             }
@@ -396,6 +416,21 @@ mod tests {
             (r#""metadata":{"speed":"fast"}"#, false),
         ] {
             assert_eq!(bound(&format!("{{{members}}}")).is_unpriced, is_unpriced, "{members}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_answered_later_is_seen() {
+        for (members, goes_on) in [
+            (r#""background":true"#, true),
+            (r#""Background":1"#, true),
+            (r#""extra_body":{"background":true}"#, true),
+            (r#""deferred":true"#, true),
+            (r#""background":false"#, false),
+            (r#""background":null"#, false),
+            (r#""tools":[{"type":"image_generation","background":"transparent"}]"#, false),
+        ] {
+            assert_eq!(bound(&format!("{{{members}}}")).goes_on, goes_on, "{members}");
         }
     }
 

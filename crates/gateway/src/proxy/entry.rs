@@ -92,7 +92,7 @@ impl Entry {
     /// Takes in what a reply came to.
     pub(crate) fn charge(&mut self, tally: &Tally) {
         let model = self.record.model_used.as_deref().unwrap_or_default();
-        self.charged = Some(tally.charged(self.bound.likely_input, self.bound.most_output(model)));
+        self.charged = Some(tally.charged(&self.bound, model));
     }
 
     /// Whether an upstream may charge for the request. Counting is free.
@@ -100,7 +100,7 @@ impl Entry {
         self.endpoint != Endpoint::CountTokens && (self.is_answered || self.is_asking || self.unanswered > 0)
     }
 
-    /// The tokens of the answer, and the input of every attempt that nobody answered.
+    /// The tokens of the answer, and those of every attempt that nobody answered.
     fn used(&self) -> Usage {
         if !self.has_used() {
             return self
@@ -109,15 +109,21 @@ impl Entry {
                 .filter(|_| self.is_answered)
                 .unwrap_or_default();
         }
-        let input = self.bound.likely_input;
+        let model = self.record.model_used.as_deref().unwrap_or_default();
+        let attempt = self.bound.unanswered(model);
         let mut usage = match (self.charged, self.is_answered) {
             (Some(charged), _) => charged.usage,
-            (None, true) => Usage { input, ..Usage::default() },
+            (None, true) => attempt,
             (None, false) => Usage::default(),
         };
-        usage.input =
-            usage.input.saturating_add(input.saturating_mul(self.unanswered + u64::from(self.is_asking)));
+        let attempts = self.attempts_without_answer();
+        usage.input = usage.input.saturating_add(attempt.input.saturating_mul(attempts));
+        usage.output = usage.output.saturating_add(attempt.output.saturating_mul(attempts));
         usage
+    }
+
+    fn attempts_without_answer(&self) -> u64 {
+        self.unanswered + u64::from(self.is_asking)
     }
 
     fn money(&mut self) -> Option<Cost> {
@@ -125,7 +131,10 @@ impl Entry {
         let price = self.setup.config.prices.of(model)?;
         let usage = self.record.usage;
         let tools = self.bound.tools;
-        let calls = self.charged.map_or(0, |charged| charged.tool_calls.max(u64::from(tools.is_implied)));
+        let mut calls = self.charged.map_or(0, |charged| charged.tool_calls.max(u64::from(tools.is_implied)));
+        if self.bound.goes_on {
+            calls = calls.saturating_add(tools.calls.saturating_mul(self.attempts_without_answer()));
+        }
         let spent = price.cost(&usage) + tools.price * calls;
         let as_sent = if self.is_as_sent { spent } else { without_cache(price, usage) + tools.price * calls };
         self.record.money = Money { spent: Some(spent), as_sent: Some(as_sent) };

@@ -455,13 +455,14 @@ async fn hold(setup: &Setup, admission: &mut Admission) -> Result<(), Fault> {
     }
 }
 
-/// Sets the input aside once more, for a request that is sent again after nobody answered it.
+/// Sets aside once more what an attempt that nobody answered is charged for, before the request is sent again.
 async fn reserve_again(core: &Core, entry: &mut Entry, candidate: &Candidate) -> bool {
     let setup = Arc::clone(&entry.setup);
-    let usage = Usage { input: entry.bound.input, ..Usage::default() };
+    let usage = Usage { input: entry.bound.input, ..entry.bound.unanswered(&candidate.model) };
     let money = setup.config.prices.cost(&candidate.model, &usage);
     let Some(admission) = &mut entry.admission else { return true };
-    let more = Estimate { tokens: entry.bound.likely_input, money };
+    let tokens = entry.bound.likely_input.saturating_add(usage.output);
+    let more = Estimate { tokens, money };
     admission.add(more, core.clock.now()).is_ok() && hold(&setup, admission).await.is_ok()
 }
 

@@ -9,6 +9,7 @@ use stave_llm::codec::StreamDecoder;
 use stave_llm::{ErrorKind, Usage};
 use stave_lower::{BodyValue, RequestBody};
 
+use super::cost_bound::CostBound;
 use super::interface::codec;
 
 /// Bytes of text that a token has at most on average. A provider that counts fewer tokens than that is not believed.
@@ -37,6 +38,9 @@ const NOT_WRITTEN: [&str; 17] = [
     "citations",
 ];
 
+/// What states of a response say that nothing more is written.
+const ENDED: [&str; 4] = ["completed", "incomplete", "failed", "cancelled"];
+
 /// What was counted of one reply.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -56,6 +60,8 @@ pub(crate) struct Tally {
     has_failed: bool,
     /// Whether something passed that could not be read, so that nobody knows what it came to.
     is_opaque: bool,
+    /// Whether the provider goes on after the reply.
+    goes_on: bool,
 }
 
 /// What a reply is charged for.
@@ -81,6 +87,7 @@ impl Tally {
             is_over: false,
             has_failed: false,
             is_opaque: false,
+            goes_on: false,
         }
     }
 
@@ -111,13 +118,17 @@ impl Tally {
         let reply = body.root();
         let output = match self.surface {
             Surface::AnthropicMessages => reply.get("content"),
-            Surface::OpenAiResponses => reply.get("output"),
+            Surface::OpenAiResponses => {
+                let status = reply.get("status").and_then(BodyValue::text);
+                self.goes_on = status.is_some_and(|status| !ENDED.contains(&&*status));
+                reply.get("output")
+            }
             Surface::OpenAiChat | Surface::GeminiGenerateContent => reply.get("choices"),
         };
         if let Some(output) = output {
             self.add(output);
         }
-        self.is_final = true;
+        self.is_final = !self.goes_on && (output.is_some() || reply.get("error").is_some());
         self.counts(reply.get("usage"));
     }
 
@@ -139,21 +150,30 @@ impl Tally {
         self.has_failed
     }
 
-    /// What the reply is charged for, of a request with about so much input and at most so much output: the larger of
-    /// what the provider counts and of what it wrote.
-    pub(crate) fn charged(&self, likely_input: u64, most_output: u64) -> Charged {
+    /// What the reply to a request is charged for: the larger of what the provider counts and of what it wrote. What
+    /// nobody can know yet is charged as the most that the request allows.
+    pub(crate) fn charged(&self, bound: &CostBound, model: &str) -> Charged {
+        let most_output = bound.most_output(model);
+        let goes_on = self.goes_on || (bound.goes_on && !self.is_final);
         let said = self.said.unwrap_or_default();
         let least = self.written / MOST_BYTES_PER_TOKEN;
         let likely = self.written.div_ceil(BYTES_PER_TOKEN).max(self.pieces);
-        let output = match (self.is_final, said.output) {
+        let mut output = match (self.is_final, said.output) {
             (true, counted @ 1..) => counted.max(least),
             (_, counted) => counted.max(likely),
         };
-        let output = if self.is_opaque { output.max(most_output) } else { output };
-        let input = if said.input > 0 { said.input } else { likely_input };
+        let mut input = if said.input > 0 { said.input } else { bound.likely_input };
+        let mut tool_calls = self.tool_calls.max(self.tool_items);
+        if self.is_opaque || goes_on {
+            output = output.max(most_output);
+            tool_calls = tool_calls.max(bound.tools.calls);
+        }
+        if goes_on {
+            input = input.max(bound.input);
+        }
         Charged {
             usage: Usage { input, output, ..said },
-            tool_calls: self.tool_calls.max(self.tool_items),
+            tool_calls,
             is_said: self.said.is_some() && self.is_final && said.input > 0,
         }
     }
@@ -297,8 +317,12 @@ mod tests {
         tally
     }
 
+    fn bound(likely_input: u64, output: u64) -> CostBound {
+        CostBound { likely_input, output: Some(output), ..CostBound::default() }
+    }
+
     fn usage(tally: &Tally) -> (u64, u64) {
-        let usage = tally.charged(11, 500).usage;
+        let usage = tally.charged(&bound(11, 500), "m").usage;
         (usage.input, usage.output)
     }
 
@@ -365,7 +389,7 @@ mod tests {
             assert_eq!(usage(&tally), expected, "{said}");
         }
         let cached = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":999}}}"#;
-        assert_eq!(stream(Surface::OpenAiChat, &[cached]).charged(1, 1).usage.cache_read, 10);
+        assert_eq!(stream(Surface::OpenAiChat, &[cached]).charged(&bound(1, 1), "m").usage.cache_read, 10);
     }
 
     #[test]
@@ -385,9 +409,9 @@ mod tests {
         packed.opaque();
         assert_eq!(usage(&packed), (11, 500));
         let items = [r#"{"type":"response.output_item.done","item":{"type":"web_search_call"}}"#; 3];
-        assert_eq!(stream(Surface::OpenAiResponses, &items).charged(1, 1).tool_calls, 3);
+        assert_eq!(stream(Surface::OpenAiResponses, &items).charged(&bound(1, 1), "m").tool_calls, 3);
         let mut searched = Tally::new(Surface::AnthropicMessages);
         searched.whole(r#"{"content":[],"usage":{"input_tokens":1,"output_tokens":1,"server_tool_use":{"web_search_requests":4}}}"#);
-        assert_eq!(searched.charged(1, 1).tool_calls, 4);
+        assert_eq!(searched.charged(&bound(1, 1), "m").tool_calls, 4);
     }
 }

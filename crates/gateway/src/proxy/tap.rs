@@ -207,6 +207,7 @@ mod tests {
     use stave_llm::codec::StreamDecoder;
     use stave_llm::{ErrorKind, StreamEvent, Usage};
 
+    use super::super::cost_bound::CostBound;
     use super::*;
 
     fn read(surface: Surface, text: &str, step: usize) -> Tap {
@@ -218,8 +219,12 @@ mod tests {
         tap
     }
 
+    fn bound(likely_input: u64, output: u64) -> CostBound {
+        CostBound { likely_input, output: Some(output), ..CostBound::default() }
+    }
+
     fn usage(tap: &Tap) -> Usage {
-        tap.tally().charged(1, 1).usage
+        tap.tally().charged(&bound(1, 1), "m").usage
     }
 
     const MESSAGES: &str = concat!(
@@ -299,7 +304,7 @@ mod tests {
         }
         tap.finish();
         assert_eq!((tap.has_failed(), tap.is_over()), (false, true));
-        assert_eq!(tap.tally().charged(7, 90).usage.output, 90, "nobody knows what it came to");
+        assert_eq!(tap.tally().charged(&bound(7, 90), "m").usage.output, 90, "nobody knows what it came to");
     }
 
     proptest::proptest! {

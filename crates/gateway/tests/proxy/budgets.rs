@@ -215,3 +215,63 @@ async fn two_equal_keys_are_refused_wherever_they_stand() {
     }
     assert_eq!(upstream.calls().len(), 0);
 }
+
+/// A request whose answer is written after its reply.
+const BACKGROUND: &str =
+    r#"{"model":"gpt-5","max_output_tokens":100000,"background":true,"input":"write a novel"}"#;
+
+#[tokio::test]
+async fn work_that_goes_on_after_its_reply_is_charged_as_its_limit() {
+    let queued =
+        r#"{"id":"r1","object":"response","status":"queued","background":true,"output":[],"usage":null}"#;
+    let running = queued.replace("queued", "in_progress");
+    let created = format!("data: {{\"type\":\"response.created\",\"response\":{queued}}}\n\n");
+    let stream = BACKGROUND.replace("true,", "true,\"stream\":true,");
+    let plain = BACKGROUND.replace("\"background\":true,", "");
+    for (name, body, reply) in [
+        ("queued", BACKGROUND, whole(200, "", queued)),
+        ("in progress", BACKGROUND, whole(200, "", &running)),
+        ("queued without being asked to", plain.as_str(), whole(200, "", queued)),
+        ("a stream that breaks off", stream.as_str(), events(&[created.as_bytes()])),
+        ("no reply", BACKGROUND, whole(200, "", "")),
+    ] {
+        let upstream = Upstream::always(reply).await;
+        let scene = Scene::new(config(&upstream, Provider::OpenAiResponses)).await;
+        // 100000 tokens of output cost a dollar.
+        let key = key(&scene, "1.20").await;
+        let answer = scene.client().await.post("/v1/responses", &key, body).await;
+        assert_eq!(answer.status, 200, "{name}");
+        let record = &scene.records_of(1).await[0];
+        assert_eq!(record.output, 100_000, "{name}: {record:?}");
+        assert!(scene.spent_today() >= "1".parse().unwrap(), "{name}: {}", scene.spent_today());
+        let again = scene.client().await.post("/v1/responses", &key, body).await;
+        assert_eq!((again.status, again.at("/error/code").as_str()), (429, "day_budget"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn work_in_the_background_that_was_counted_is_charged_by_its_counts() {
+    let done =
+        r#"{"id":"r1","status":"completed","output":[],"usage":{"input_tokens":40,"output_tokens":60}}"#;
+    let upstream = Upstream::always(whole(200, "", done)).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAiResponses)).await;
+    let key = key(&scene, "1.20").await;
+    assert_eq!(scene.client().await.post("/v1/responses", &key, BACKGROUND).await.status, 200);
+    let record = &scene.records_of(1).await[0];
+    assert_eq!((record.input, record.output), (40, 60));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_work_in_the_background_pays_for_it() {
+    let upstream = Upstream::always(vec![Step::Wait(Duration::from_secs(30))]).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAiResponses)).await;
+    let key = key(&scene, "1.20").await;
+    let mut client = scene.client().await;
+    client.send(request("/v1/responses", &key, BACKGROUND).as_bytes()).await;
+    while upstream.calls().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(client);
+    let record = &scene.records_of(1).await[0];
+    assert_eq!((record.outcome.as_str(), record.output), ("cancelled", 100_000));
+}
