@@ -13,6 +13,7 @@ mod heavy_work;
 mod interface;
 mod judge;
 mod listener;
+mod measure;
 mod metrics;
 mod origin;
 mod pages;

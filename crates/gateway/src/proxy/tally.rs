@@ -11,35 +11,18 @@ use stave_lower::{BodyValue, RequestBody};
 
 use super::cost_bound::CostBound;
 use super::interface::codec;
+use super::measure::{Measure, REPEATED};
 
 /// Bytes of text that a token has at most on average. A provider that counts fewer tokens than that is not believed.
 const MOST_BYTES_PER_TOKEN: u64 = 8;
 /// Bytes of text that a token has usually.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// Members whose texts are not written by the model token by token.
-const NOT_WRITTEN: [&str; 17] = [
-    "id",
-    "type",
-    "role",
-    "status",
-    "call_id",
-    "item_id",
-    "tool_use_id",
-    "object",
-    "model",
-    "data",
-    "result",
-    "url",
-    "encrypted_content",
-    "signature",
-    "logprobs",
-    "annotations",
-    "citations",
-];
-
 /// What states of a response say that nothing more is written.
 const ENDED: [&str; 4] = ["completed", "incomplete", "failed", "cancelled"];
+
+/// The longest event with an error that is not taken for something the model wrote.
+const LONGEST_ERROR: usize = 4096;
 
 /// What was counted of one reply.
 #[derive(Debug)]
@@ -53,6 +36,12 @@ pub(crate) struct Tally {
     /// Bytes and pieces of what the model wrote.
     written: u64,
     pieces: u64,
+    /// What events say of the item that is not done yet, each in the way of its kind: they repeat each other.
+    telling: [u64; Telling::COUNT],
+    /// Bytes of what the model wrote, by the response as a whole.
+    repeated: u64,
+    /// Bytes that came beside it.
+    aside: u64,
     /// Calls of the provider's own tools: those it counts, and those that passed.
     tool_calls: u64,
     tool_items: u64,
@@ -62,6 +51,31 @@ pub(crate) struct Tally {
     is_opaque: bool,
     /// Whether the provider goes on after the reply.
     goes_on: bool,
+}
+
+/// A way in which the events of a responses stream tell what is in an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    Added,
+    Delta,
+    Text,
+    Part,
+    Item,
+}
+
+impl Telling {
+    const COUNT: usize = 5;
+
+    fn of(kind: &str) -> Option<Telling> {
+        Some(match kind {
+            "response.output_item.done" => Telling::Item,
+            kind if kind.ends_with("_part.done") => Telling::Part,
+            kind if kind.ends_with(".done") => Telling::Text,
+            kind if kind.ends_with(".delta") => Telling::Delta,
+            kind if kind.ends_with(".added") => Telling::Added,
+            _ => return None,
+        })
+    }
 }
 
 /// What a reply is charged for.
@@ -82,6 +96,9 @@ impl Tally {
             is_final: false,
             written: 0,
             pieces: 0,
+            telling: [0; Telling::COUNT],
+            repeated: 0,
+            aside: 0,
             tool_calls: 0,
             tool_items: 0,
             is_over: false,
@@ -114,6 +131,7 @@ impl Tally {
 
     /// Reads a reply that came in one piece.
     pub(crate) fn whole(&mut self, text: &str) {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Ok(body) = RequestBody::read_reply(text) else { return self.unread(text.len()) };
         let reply = body.root();
         let output = match self.surface {
@@ -121,12 +139,13 @@ impl Tally {
             Surface::OpenAiResponses => {
                 let status = reply.get("status").and_then(BodyValue::text);
                 self.goes_on = status.is_some_and(|status| !ENDED.contains(&&*status));
+                self.response(reply);
                 reply.get("output")
             }
             Surface::OpenAiChat | Surface::GeminiGenerateContent => reply.get("choices"),
         };
-        if let Some(output) = output {
-            self.add(output);
+        if self.surface != Surface::OpenAiResponses {
+            self.take_in(reply);
         }
         self.is_final = !self.goes_on && (output.is_some() || reply.get("error").is_some());
         self.counts(reply.get("usage"));
@@ -156,11 +175,15 @@ impl Tally {
         let most_output = bound.most_output(model);
         let goes_on = self.goes_on || (bound.goes_on && !self.is_final);
         let said = self.said.unwrap_or_default();
-        let least = self.written / MOST_BYTES_PER_TOKEN;
-        let likely = self.written.div_ceil(BYTES_PER_TOKEN).max(self.pieces);
+        let told = self.telling.iter().copied().max().unwrap_or_default();
+        let written = self.written.saturating_add(told).max(self.repeated);
+        let least = written / MOST_BYTES_PER_TOKEN;
+        let likely = written.div_ceil(BYTES_PER_TOKEN).max(self.pieces);
+        // What came beside the text makes no reply dearer than the request allows.
+        let beside = written.saturating_add(self.aside).div_ceil(BYTES_PER_TOKEN).min(most_output);
         let mut output = match (self.is_final, said.output) {
             (true, counted @ 1..) => counted.max(least),
-            (_, counted) => counted.max(likely),
+            (_, counted) => counted.max(likely).max(beside),
         };
         let mut input = if said.input > 0 { said.input } else { bound.likely_input };
         let mut tool_calls = self.tool_calls.max(self.tool_items);
@@ -179,10 +202,12 @@ impl Tally {
     }
 
     fn messages_event(&mut self, event: BodyValue<'_, '_>) {
-        match event.get("type").and_then(BodyValue::text).as_deref() {
+        let kind = event.get("type").and_then(BodyValue::text);
+        let before = self.written;
+        self.take_in(event);
+        match kind.as_deref() {
             Some("message_start") => self.counts(event.at(&["message", "usage"])),
-            Some("content_block_start") => self.piece(event.get("content_block"), false),
-            Some("content_block_delta") => self.piece(event.get("delta"), true),
+            Some("content_block_delta") => self.pieces += u64::from(self.written > before),
             Some("message_delta") => {
                 let usage = event.get("usage").filter(|usage| usage.is_object());
                 self.is_final |= usage.is_some();
@@ -196,35 +221,62 @@ impl Tally {
 
     fn responses_event(&mut self, event: BodyValue<'_, '_>) {
         let kind = event.get("type").and_then(BodyValue::text).unwrap_or_default();
-        match &*kind {
-            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                self.is_over = true;
-                self.is_final = true;
-                self.has_failed |= &*kind == "response.failed";
-                self.counts(event.at(&["response", "usage"]));
+        if &*kind == "error" {
+            self.fail(event);
+            if event.raw().len() <= LONGEST_ERROR {
+                return;
             }
-            "response.output_item.done" => {
-                let role = event.get("item").and_then(tool_role);
-                self.tool_items += u64::from(role == Some(ToolRole::Call));
-            }
-            "error" => self.fail(event),
-            kind if kind.ends_with(".delta") && !kind.contains("audio.delta") => {
-                self.piece(event.get("delta"), true);
-            }
-            _ => {}
         }
+        if let Some(response) = event.get("response") {
+            self.response(response);
+        }
+        if kind.strip_prefix("response.").is_some_and(|state| ENDED.contains(&state)) {
+            self.is_over = true;
+            self.is_final = true;
+            self.has_failed |= &*kind == "response.failed";
+            self.counts(event.at(&["response", "usage"]));
+        }
+        let mut measure = Measure::of(self.surface, event, &["response"]);
+        if kind.contains("audio.delta") {
+            measure.aside = measure.aside.saturating_add(std::mem::take(&mut measure.written));
+        }
+        self.aside = self.aside.saturating_add(measure.aside);
+        let Some(telling) = Telling::of(&kind) else {
+            self.written = self.written.saturating_add(measure.written);
+            return;
+        };
+        self.pieces += u64::from(telling == Telling::Delta && measure.written > 0);
+        if let Some(told) = self.telling.get_mut(telling as usize) {
+            *told = told.saturating_add(measure.written);
+        }
+        if telling == Telling::Item {
+            self.tool_items = self.tool_items.saturating_add(measure.tool_calls);
+            let told = std::mem::take(&mut self.telling).into_iter().max().unwrap_or_default();
+            self.written = self.written.saturating_add(told);
+        }
+    }
+
+    /// Takes in a response as a whole, which repeats what its events told.
+    fn response(&mut self, response: BodyValue<'_, '_>) {
+        let measure = Measure::of(self.surface, response, &REPEATED);
+        self.repeated = self.repeated.max(measure.written);
+        self.aside = self.aside.max(measure.aside);
+        self.tool_items = self.tool_items.max(measure.tool_calls);
     }
 
     fn chat_event(&mut self, event: BodyValue<'_, '_>) {
         if event.get("error").is_some_and(|error| !error.is_null()) {
             self.fail(event);
         }
+        let before = self.written;
+        self.take_in(event);
         let mut choices = 0;
         for choice in event.get("choices").into_iter().flat_map(BodyValue::items) {
             choices += 1;
-            self.piece(choice.get("delta"), true);
             self.is_final |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
         }
+        // Each answer in it has at least one token.
+        self.pieces += if self.written > before { choices } else { 0 };
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.is_final |= choices == 0;
             self.counts(Some(usage));
@@ -251,59 +303,12 @@ impl Tally {
         self.said = Some(Usage { input, output, ..counted });
     }
 
-    /// Takes in a piece of what the model writes.
-    fn piece(&mut self, value: Option<BodyValue<'_, '_>>, is_delta: bool) {
-        let Some(value) = value else { return };
-        let before = self.written;
-        self.add(value);
-        self.pieces += u64::from(is_delta && self.written > before);
-    }
-
-    /// Adds the bytes of the texts in a value that the model wrote.
-    fn add(&mut self, value: BodyValue<'_, '_>) {
-        let mut open = vec![value];
-        while let Some(value) = open.pop() {
-            if let Some(text) = value.text() {
-                self.written = self.written.saturating_add(text.len() as u64);
-                continue;
-            }
-            open.extend(value.items());
-            if !value.is_object() {
-                continue;
-            }
-            if let Some(role) = tool_role(value) {
-                // What it brings is input of the model, which the provider counts as such.
-                self.tool_items += u64::from(role == ToolRole::Call);
-                continue;
-            }
-            for (name, member) in value.members() {
-                if &*name == "input" && member.is_object() {
-                    // The arguments of a call, whatever their names.
-                    self.written = self.written.saturating_add(member.raw().len() as u64);
-                } else if !NOT_WRITTEN.contains(&&*name) {
-                    open.push(member);
-                }
-            }
-        }
-    }
-}
-
-/// What an item has to do with a tool that the provider runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToolRole {
-    Call,
-    Result,
-}
-
-fn tool_role(item: BodyValue<'_, '_>) -> Option<ToolRole> {
-    let kind = item.get("type").and_then(BodyValue::text)?;
-    match &*kind {
-        "function_call" | "custom_tool_call" | "tool_call" | "computer_call" | "local_shell_call"
-        | "shell_call" | "apply_patch_call" => None,
-        "server_tool_use" | "mcp_tool_use" => Some(ToolRole::Call),
-        kind if kind.ends_with("_call") => Some(ToolRole::Call),
-        kind if kind.ends_with("tool_result") => Some(ToolRole::Result),
-        _ => None,
+    /// Takes in everything that a value tells, beside the counts at its top.
+    fn take_in(&mut self, value: BodyValue<'_, '_>) {
+        let measure = Measure::of(self.surface, value, &["usage"]);
+        self.written = self.written.saturating_add(measure.written);
+        self.aside = self.aside.saturating_add(measure.aside);
+        self.tool_items = self.tool_items.saturating_add(measure.tool_calls);
     }
 }
 

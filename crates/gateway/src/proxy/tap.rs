@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use memchr::memchr;
+use memchr::memchr2;
 use stave_block::Surface;
 
 use super::tally::Tally;
@@ -15,6 +15,13 @@ use super::tally::Tally;
 const LONGEST_EVENT: usize = 4 << 20;
 /// The longest whole reply that is read.
 const LONGEST_REPLY: usize = 32 << 20;
+
+/// What begins a line of a stream that says nothing about the answer, as long as the line is short.
+const FRAMING: [&[u8]; 4] = [b":", b"event:", b"id:", b"retry:"];
+const LONGEST_FRAMING: usize = 256;
+
+/// The mark of byte order that a text may begin with.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A reader of one reply.
 #[derive(Debug)]
@@ -46,6 +53,10 @@ struct Lines {
     data: Vec<u8>,
     /// Whether the event is too long and is passed over.
     is_skipping: bool,
+    /// Whether a line was read.
+    is_begun: bool,
+    /// Whether the last line ended in a carriage return, to which a line feed may belong.
+    is_after_return: bool,
 }
 
 impl Tap {
@@ -142,8 +153,14 @@ impl Tap {
 
 impl Lines {
     fn feed(&mut self, mut rest: &[u8], tally: &mut Tally) {
-        while let Some(end) = memchr(b'\n', rest) {
+        loop {
+            if self.is_after_return && !rest.is_empty() {
+                self.is_after_return = false;
+                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+            }
+            let Some(end) = memchr2(b'\n', b'\r', rest) else { break };
             let (line, after) = rest.split_at(end);
+            self.is_after_return = after.starts_with(b"\r");
             rest = after.get(1..).unwrap_or_default();
             if self.line.is_empty() {
                 self.line(line, tally);
@@ -165,14 +182,24 @@ impl Lines {
     }
 
     fn line(&mut self, line: &[u8], tally: &mut Tally) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line);
         if line.is_empty() {
             return self.event(tally);
         }
-        let Some(data) = line.strip_prefix(b"data:") else { return };
+        let Some(data) = line.strip_prefix(b"data:") else {
+            let is_framing = FRAMING.iter().any(|field| line.starts_with(field));
+            if !is_framing || line.len() > LONGEST_FRAMING {
+                tally.unread(line.len());
+            }
+            return;
+        };
         let data = data.strip_prefix(b" ").unwrap_or(data);
-        if self.data.len() + data.len() > LONGEST_EVENT {
+        if self.is_skipping {
+            tally.unread(data.len());
+        } else if self.data.len() + data.len() > LONGEST_EVENT {
             tally.unread(self.data.len() + data.len());
+            self.data.clear();
             self.is_skipping = true;
         } else {
             if !self.data.is_empty() {

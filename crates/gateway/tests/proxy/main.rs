@@ -19,5 +19,6 @@ mod passing;
 mod policy;
 mod routing;
 mod scene;
+mod shapes;
 mod translation;
 mod upstream;
