@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stave_canon::Ids;
 use stave_exec::Document;
 use stave_exec::dataflow::{NodeData, State};
+use stave_operations::HOPSWORKS_WRITE_FEATURES;
 use stave_runtime::cache::{MemoryCache, ResultCache, SqliteCache};
 use stave_runtime::database::Database;
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
@@ -21,9 +22,6 @@ use crate::terminal;
 
 /// The database of a project, in its `.stave` folder.
 pub(crate) const DATABASE: &str = "stave.sqlite";
-
-/// The operation that keeps rows of features.
-const WRITE_FEATURES: &str = "hopsworks.write_features";
 
 /// The stores of a run.
 pub(crate) struct Storage {
@@ -45,7 +43,7 @@ pub(crate) fn storage(
     if !ephemeral {
         return storage_of(project, document, &database(folder)?);
     }
-    let writes = document.graph.nodes.iter().any(|node| node.kind == WRITE_FEATURES);
+    let writes = document.graph.nodes.iter().any(|node| node.kind == HOPSWORKS_WRITE_FEATURES.name);
     let remembers = sessions(document).next().is_some();
     let wants_file = writes || remembers && project.settings.stores.state != Some(StateBackend::Memory);
     let exists = folder.join(DATABASE).is_file();

@@ -11,6 +11,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
 use stave_exec::{Document, On};
+use stave_operations::{Descriptor, MCP_CALL, SWITCH, TRANSFORM_EACH, step_kind};
 
 use crate::failure::{Failure, Kind};
 use crate::ports::Ports;
@@ -21,15 +22,6 @@ use crate::transitions::Transitions;
 /// The ids of the two nodes that stand for the request and the response.
 pub const INPUT: &str = "_input";
 pub const OUTPUT: &str = "_output";
-
-/// The step kind whose edges have cases.
-pub const SWITCH: &str = "switch";
-
-/// The step kind that ends a workflow and passes on what led to it.
-pub const FINISH: &str = "finish";
-
-/// The step kind that runs another node for every item of a list.
-pub const EACH: &str = "transform.each";
 
 /// The structure of a document.
 #[derive(Debug)]
@@ -92,14 +84,14 @@ impl Node {
 }
 
 impl Graph {
-    /// Resolves a document. `has_effects` answers for step kinds whose nodes do not say so themselves.
-    pub fn new(document: &Document, has_effects: impl Fn(&str) -> bool) -> Result<Graph, Failure> {
+    /// Resolves the nodes and edges of a document.
+    pub fn new(document: &Document) -> Result<Graph, Failure> {
         let semantics = semantics_of(document)?;
         let mut by_id = HashMap::new();
         let mut nodes = Vec::with_capacity(document.graph.nodes.len());
         for (index, node) in document.graph.nodes.iter().enumerate() {
             by_id.insert(node.id.clone(), index);
-            nodes.push(read_node(node, semantics, &has_effects)?);
+            nodes.push(read_node(node, semantics)?);
         }
         let mut edges = Vec::with_capacity(document.graph.edges.len());
         for (index, edge) in document.graph.edges.iter().enumerate() {
@@ -216,24 +208,21 @@ fn semantics_of(document: &Document) -> Result<&'static dyn Semantics, Failure> 
     }
 }
 
-fn read_node(
-    node: &stave_exec::Node,
-    semantics: &dyn Semantics,
-    has_effects: &dyn Fn(&str) -> bool,
-) -> Result<Node, Failure> {
+fn read_node(node: &stave_exec::Node, semantics: &dyn Semantics) -> Result<Node, Failure> {
     let data =
         NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let data = data.unwrap_or_else(|| NodeData {
-        effects: has_effects(&node.kind),
+        // A kind that the catalogue does not have may change anything.
+        effects: step_kind(&node.kind).is_none_or(Descriptor::writes),
         origin: Origin::of(&node.extra),
         ..NodeData::default()
     });
-    let is_typed = semantics.reads_references() && node.kind != SWITCH;
+    let is_typed = semantics.reads_references() && node.kind != SWITCH.name;
     Ok(Node {
         id: node.id.clone(),
         kind: node.kind.clone(),
         with: if is_typed { references::typed(&node.with) } else { node.with.clone() },
-        effects: data.effects,
+        effects: data.effects || calls_tool_server(node),
         data,
         tools: Vec::new(),
         runners: Vec::new(),
@@ -241,6 +230,12 @@ fn read_node(
         outgoing: Vec::new(),
         named_steps: Vec::new(),
     })
+}
+
+/// Whether a model may call a tool on a server, which may change something there.
+fn calls_tool_server(node: &stave_exec::Node) -> bool {
+    let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
+    MCP_CALL.writes() && tools.iter().any(|tool| tool.get("mcp").is_some_and(|mcp| !mcp.is_null()))
 }
 
 fn read_edge(
@@ -254,7 +249,7 @@ fn read_edge(
         |id: &str| by_id.get(id).copied().ok_or_else(|| bad_document(format!("no node has the id {id:?}")));
     let (from, to) = (find(&edge.from)?, find(&edge.to)?);
     if let Some(node) = nodes.get_mut(from) {
-        if data.case.is_some() && node.kind != SWITCH {
+        if data.case.is_some() && node.kind != SWITCH.name {
             let message = format!("an edge out of `{}` has a case, and it is no switch", node.id);
             return Err(bad_document(message).at(node.origin()));
         }
@@ -283,7 +278,7 @@ fn find_tools(nodes: &mut [Node], by_id: &HashMap<String, usize>) {
         let Some(node) = nodes.get(index) else { continue };
         let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
         let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
-        let each = node.with.get("node").filter(|_| node.kind == EACH).and_then(Value::as_str);
+        let each = node.with.get("node").filter(|_| node.kind == TRANSFORM_EACH.name).and_then(Value::as_str);
         let tools: Vec<usize> = tools.chain(each).filter_map(|id| by_id.get(id).copied()).collect();
         for tool in &tools {
             if let Some(tool) = nodes.get_mut(*tool) {

@@ -9,10 +9,11 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use stave_canon::{Object, Value};
+use stave_operations::{FINISH, SWITCH};
 
 use crate::failure::Failure;
 use crate::frame::Frame;
-use crate::graph::{Edge, FINISH, Graph, Node, SWITCH};
+use crate::graph::{Edge, Graph, Node};
 use crate::references::{self, ERROR, Reference};
 use crate::routes::Signal;
 use crate::semantics::{Readiness, Semantics};
@@ -49,7 +50,7 @@ impl Semantics for Transitions {
             reasons.dedup();
             return Readiness::Skip(format!("no edge leads to it: {}", reasons.join("; ")));
         }
-        if node.kind == FINISH {
+        if node.kind == FINISH.name {
             let before = taken.into_iter().filter_map(|source| {
                 let id = graph.nodes.get(source)?.id.clone();
                 Some((id, frame.result(source)?.clone()))
@@ -79,7 +80,7 @@ impl Semantics for Transitions {
         _: &mut Room,
     ) -> Result<Signal, Failure> {
         let decided = outputs.get(RESULT).unwrap_or(&Value::Null);
-        if source.kind == SWITCH && !is_chosen(graph, edge, decided) {
+        if source.kind == SWITCH.name && !is_chosen(graph, edge, decided) {
             let case = decided.get("case").and_then(Value::as_str).unwrap_or_default();
             return Ok(Signal::Inactive(format!("`{}` took the case {case:?}", source.id)));
         }
@@ -105,8 +106,8 @@ impl Semantics for Transitions {
             (!node.outgoing.iter().any(is_taken)).then_some((node, result))
         });
         let mut ended: Vec<_> = ended.collect();
-        if ended.iter().any(|(node, _)| node.kind == FINISH) {
-            ended.retain(|(node, _)| node.kind == FINISH);
+        if ended.iter().any(|(node, _)| node.kind == FINISH.name) {
+            ended.retain(|(node, _)| node.kind == FINISH.name);
         }
         Ok(match ended.as_slice() {
             [] => Value::Null,

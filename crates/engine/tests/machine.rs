@@ -87,7 +87,7 @@ fn document(sketch: &Sketch) -> Document {
 }
 
 fn graph(sketch: &Sketch) -> Arc<Graph> {
-    Arc::new(Graph::new(&document(sketch), |_| false).unwrap())
+    Arc::new(Graph::new(&document(sketch)).unwrap())
 }
 
 /// The result of a step: it fails when the sketch says so, else it adds its inputs up.

@@ -14,7 +14,6 @@ pub mod graph;
 mod hash;
 pub mod merge;
 pub mod model;
-pub mod ops;
 mod parse;
 pub mod picture;
 pub mod schema;

@@ -4,8 +4,8 @@
 //! that they accept may still have mistakes, and a text without mistakes is always accepted.
 
 use stave_canon::{Object, Value};
+use stave_operations::{Descriptor, arguments_schema, operations};
 
-use crate::ops::{CATALOGUE, Kind, OperationSchema};
 use crate::shape::{FLOW, Field, Holds, Shape};
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
@@ -16,8 +16,8 @@ const NAME_PATTERN: &str = "^[a-z][a-z0-9_]*$";
 pub fn flow() -> Value {
     let mut definitions = Object::new();
     define(&FLOW, &mut definitions);
-    for operation in CATALOGUE {
-        definitions.insert(operation_name(operation), arguments(operation));
+    for operation in operations() {
+        definitions.insert(operation_name(operation), arguments_schema(operation));
     }
     let root = definitions.shift_remove(FLOW.name).unwrap_or_default();
     let mut schema = Object::from_iter([
@@ -31,20 +31,20 @@ pub fn flow() -> Value {
     schema.into()
 }
 
-/// The schema of an operation's `args`, draft 7, on its own.
+/// The schema of an operation's `args`, or of the arguments of a workflow's step, draft 7, on its own.
 #[must_use]
-pub fn operation(operation: &OperationSchema) -> Value {
+pub fn operation(operation: &Descriptor) -> Value {
     let mut schema = Object::from_iter([
         ("$schema".to_owned(), Value::from(DRAFT)),
         ("title".to_owned(), Value::from(operation.name)),
     ]);
-    if let Value::Object(arguments) = arguments(operation) {
+    if let Value::Object(arguments) = arguments_schema(operation) {
         schema.extend(arguments);
     }
     schema.into()
 }
 
-fn operation_name(operation: &OperationSchema) -> String {
+fn operation_name(operation: &Descriptor) -> String {
     format!("args_of_{}", operation.name.replace('.', "_"))
 }
 
@@ -66,7 +66,7 @@ fn define(shape: &'static Shape, definitions: &mut Object) {
         ("required", texts(required)),
     ]);
     if let (Some(object), true) = (schema.as_object_mut(), shape.name == "operation") {
-        object.insert("allOf".into(), Value::Array(CATALOGUE.iter().map(arguments_of).collect()));
+        object.insert("allOf".into(), Value::Array(operations().map(arguments_of).collect()));
     }
     if let (Some(object), true) = (schema.as_object_mut(), shape.name == "node") {
         let needs = |field: &str| object_with("required", texts([field.to_owned()]));
@@ -76,7 +76,7 @@ fn define(shape: &'static Shape, definitions: &mut Object) {
 }
 
 /// "When `op` is this operation, `args` are its arguments."
-fn arguments_of(operation: &OperationSchema) -> Value {
+fn arguments_of(operation: &Descriptor) -> Value {
     let is_op = object_with("properties", object_with("op", object_with("const", operation.name.into())));
     let has_args = object_with("properties", object_with("args", reference(&operation_name(operation))));
     object([("if", is_op), ("then", has_args)])
@@ -166,63 +166,6 @@ fn holds(holds: Holds, definitions: &mut Object) -> Value {
         Holds::Arguments | Holds::FreeMap => typed("object"),
         Holds::Any => object([]),
         Holds::AnyList => typed("array"),
-    }
-}
-
-fn arguments(operation: &OperationSchema) -> Value {
-    let mut properties = Object::new();
-    for argument in operation.arguments {
-        let mut schema = kind(argument.kind);
-        if let Some(object) = schema.as_object_mut() {
-            object.insert("description".into(), argument.summary.into());
-        }
-        properties.insert(argument.name.to_owned(), schema);
-    }
-    let required = operation
-        .arguments
-        .iter()
-        .filter(|argument| argument.required)
-        .map(|argument| argument.name.to_owned());
-    let mut schema = object([
-        ("description", Value::from(operation.summary)),
-        ("type", "object".into()),
-        ("properties", properties.into()),
-        ("required", texts(required)),
-    ]);
-    let groups = operation.one_of.iter().map(|group| {
-        let each = group.iter().map(|name| object_with("required", texts([(*name).to_owned()])));
-        object_with("anyOf", Value::Array(each.collect()))
-    });
-    let groups: Vec<Value> = groups.collect();
-    if let (Some(object), false) = (schema.as_object_mut(), groups.is_empty()) {
-        object.insert("allOf".into(), Value::Array(groups));
-    }
-    schema
-}
-
-fn kind(kind: Kind) -> Value {
-    let typed = |word: &str| object_with("type", word.into());
-    let scalar = || object_with("type", texts(["string", "number", "boolean"].map(str::to_owned)));
-    let status = || {
-        object([("type", Value::from("integer")), ("minimum", 100_u64.into()), ("maximum", 599_u64.into())])
-    };
-    let list = |items: Value| object([("type", Value::from("array")), ("items", items)]);
-    let map = |values: Value| object([("type", Value::from("object")), ("additionalProperties", values)]);
-    let placeholder = || object([("type", Value::from("string")), ("pattern", r"^\$\{.*\}$".into())]);
-    let any_of = |schemas: Vec<Value>| object_with("anyOf", Value::Array(schemas));
-    match kind {
-        Kind::Text | Kind::Node | Kind::Expression(_) => typed("string"),
-        Kind::TextOrInteger => object_with("type", texts(["string", "integer"].map(str::to_owned))),
-        Kind::Key => any_of(vec![scalar(), map(scalar())]),
-        Kind::Map => any_of(vec![typed("object"), placeholder()]),
-        Kind::ScalarMap => any_of(vec![map(scalar()), placeholder()]),
-        Kind::TextList => any_of(vec![list(typed("string")), placeholder()]),
-        Kind::Count => {
-            any_of(vec![object([("type", Value::from("integer")), ("minimum", 1_u64.into())]), placeholder()])
-        }
-        Kind::Statuses => any_of(vec![status(), list(status()), placeholder()]),
-        Kind::List => any_of(vec![typed("array"), placeholder()]),
-        Kind::Any => object([]),
     }
 }
 

@@ -6,7 +6,8 @@ use jsonschema::Validator;
 use stave_canon::Value;
 use stave_diag::{Diagnostic, SourceId};
 use stave_flow::shape::{FLOW, Holds, Shape};
-use stave_flow::{Options, load, ops, parse, schema, yaml};
+use stave_flow::{Options, load, parse, schema, yaml};
+use stave_operations::{Form, STEP_KINDS, operations};
 
 #[expect(clippy::disallowed_methods, reason = "a test reads the files it is about")]
 fn published(path: &str) -> String {
@@ -34,8 +35,11 @@ fn compare(path: &str, schema: &Value) {
 #[test]
 fn the_committed_files_are_what_is_generated() {
     compare("flow.schema.json", &schema::flow());
-    for operation in ops::CATALOGUE {
+    for operation in operations() {
         compare(&format!("ops/{}.json", operation.name), &schema::operation(operation));
+    }
+    for step in STEP_KINDS.iter().filter(|step| step.form == Form::Workflow) {
+        compare(&format!("steps/{}.json", step.name), &schema::operation(step));
     }
 }
 
@@ -45,7 +49,7 @@ fn validator() -> Validator {
 
 #[test]
 fn the_schemas_are_valid_themselves() {
-    for text in std::iter::once(schema::flow()).chain(ops::CATALOGUE.iter().map(schema::operation)) {
+    for text in std::iter::once(schema::flow()).chain(STEP_KINDS.iter().copied().map(schema::operation)) {
         assert!(jsonschema::draft7::meta::is_valid(&text.to_serde()), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use stave_exec::dataflow::NodeData;
 use stave_exec::expression::literal;
 use stave_exec::{Document, Graph, Node};
 use stave_flow::model::Sensitivity;
+use stave_operations::{FINISH, Form, step_kind};
 use stave_script::{Read, reads};
 
 /// The key of the policy that has the levels.
@@ -23,32 +24,6 @@ const SAID: [&str; 4] = ["accepts", "declassify", "fields", "restricted"];
 
 /// Arguments of a workflow's step that are code or templates, whose reads are not analysed here.
 const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
-
-/// The step kind that passes on the results of the steps that led to it.
-const FINISH: &str = "finish";
-
-/// Step kinds that take nothing but their arguments.
-const ARGUMENTS_ONLY: [&str; 19] = [
-    "dsl.emit",
-    "hopsworks.get_model",
-    "hopsworks.read_features",
-    "hopsworks.write_features",
-    "http.get",
-    "http.post",
-    "human.approve",
-    "io.format_response",
-    "llm.chat",
-    "mcp.call",
-    "opcua.read",
-    "opcua.write",
-    "policy.apply",
-    "python",
-    "switch",
-    "transform.each",
-    "transform.filter",
-    "transform.map",
-    "transform.reduce",
-];
 
 /// The name that stands for what a step takes without an argument.
 const UNNAMED: &str = "";
@@ -197,21 +172,16 @@ pub(crate) fn of_workflow(graph: &Graph, fields: &Fields, most: Sensitivity) -> 
     }
 }
 
-/// The level of what a step takes without naming it in its arguments. A kind that is not known to take its arguments alone
-/// may take everything.
+/// The level of what a step takes without naming it in its arguments. A kind that the catalogue does not have may take
+/// everything, and so do the nodes that stand for the request and the response.
 fn of_unnamed(node: &Node, graph: &Graph, steps: &Fields, most: Sensitivity) -> Sensitivity {
-    match node.kind.as_str() {
-        FINISH => {
-            let before = graph.edges.iter().filter(|edge| edge.to == node.id);
-            let levels = before.filter_map(|edge| steps.get(&edge.from)).copied();
-            levels.max().unwrap_or(Sensitivity::Public)
-        }
-        kind if ARGUMENTS_ONLY.contains(&kind) => {
-            let called = called_nodes(node).filter_map(|id| steps.get(id)).copied();
-            called.max().unwrap_or(Sensitivity::Public)
-        }
-        _ => most,
-    }
+    let known = step_kind(&node.kind).filter(|kind| kind.form != Form::Boundary);
+    let Some(kind) = known else { return most };
+    let of = |id: &str| steps.get(id).copied();
+    let called = called_nodes(node).filter_map(of).max();
+    let before = graph.edges.iter().filter(|edge| edge.to == node.id).filter_map(|edge| of(&edge.from));
+    let passed_on = if kind.name == FINISH.name { before.max() } else { None };
+    called.max(passed_on).unwrap_or(Sensitivity::Public)
 }
 
 /// The nodes whose results a step takes because it runs them itself.

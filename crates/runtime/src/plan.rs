@@ -16,7 +16,7 @@ use stave_exec::{Document, Retry};
 
 use crate::conditions::Condition;
 use crate::port::CheckedPort;
-use crate::steps::{self, Step, StepKinds};
+use crate::steps::{Step, StepKinds};
 use crate::{Failure, policy::Policy};
 use stave_engine::Kind;
 
@@ -67,7 +67,7 @@ impl Plan {
     /// anything runs.
     pub fn new(document: Arc<Document>, kinds: &StepKinds) -> Result<Plan, Failure> {
         let policy = Policy::read(&document.constants)?;
-        let graph = Graph::new(&document, steps::has_effects)?;
+        let graph = Graph::new(&document)?;
         let written = document.graph.nodes.iter().zip(&graph.nodes);
         let nodes = written.map(|(written, node)| bind(written, node, kinds)).collect::<Result<_, _>>()?;
         let conditions = graph.edges.iter().map(|edge| edge.condition.as_deref().and_then(Condition::parse));

@@ -25,7 +25,7 @@ use crate::report::{NodeReport, Status};
 use crate::request::Request;
 use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
-use crate::steps::Produced;
+use crate::steps::{self, Produced};
 use crate::trace::{End, Traced, Work};
 use crate::{Failure, labels, port, volume};
 use stave_engine::Kind;
@@ -287,7 +287,7 @@ impl Run<'_> {
         let key = stave_canon::sha256_hex(format!("{}\n{path}", self.id));
         let mut jitter = Jitter::seeded(seed(&key));
         let policy = retry_policy(node);
-        let own_attempts = node.step.manages_attempts();
+        let own_attempts = steps::repeats_by_part(&node.kind);
         let retries = if own_attempts { 0 } else { node.retries() };
         loop {
             *attempts += 1;

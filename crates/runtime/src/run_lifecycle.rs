@@ -6,6 +6,7 @@ use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_engine::{Failure, Kind, RunFailure};
 use stave_exec::Document;
+use stave_operations::HUMAN_APPROVE;
 
 use crate::journal::{Ending, JournalError, StepRecord};
 use crate::plan::{Node, Plan};
@@ -13,7 +14,6 @@ use crate::report::{NodeReport, RunReport, Status};
 use crate::request::Request;
 use crate::run::Run;
 use crate::services::Limits;
-use crate::steps;
 
 /// The nodes as they stand before anything has happened.
 pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
@@ -91,7 +91,7 @@ fn mark_with_followers(plan: &Plan, marked: &mut [bool], waiting: &mut Vec<usize
 /// decision before it is asked for again; when that would repeat effects that nobody wanted repeated, the replay is
 /// refused.
 fn ask_again(plan: &Plan, run: &str, records: &[StepRecord], again: &mut [bool]) -> Result<(), JournalError> {
-    let asks = |node: &Node| node.kind == steps::APPROVE;
+    let asks = |node: &Node| node.kind == HUMAN_APPROVE.name;
     let acts = |node: &Node| node.effects && !asks(node);
     let at = |index: &usize| plan.nodes.get(*index);
     let kept = |again: &[bool], index: usize| again.get(index) == Some(&false);

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use stave_canon::{Clock, Ids, Value};
 use stave_exec::Document;
 use stave_exec::dataflow::NodeData;
+use stave_operations::HUMAN_APPROVE;
 use stave_runtime::interpreter::kept_steps;
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StepRecord, StoredRun, Times, codec};
 use stave_runtime::state::StateStore;
@@ -21,7 +22,6 @@ use crate::state::RestateState;
 use crate::store::{Packed, Store};
 
 /// The step kind that waits for a person.
-const APPROVE: &str = "human.approve";
 
 /// Hands the runs of one project to Restate.
 #[derive(Debug, Clone)]
@@ -226,7 +226,7 @@ impl Engine for RestateEngine {
 
 /// Whether a run of the document may wait for a person.
 fn asks_someone(document: &Document) -> bool {
-    document.graph.nodes.iter().any(|node| node.kind == APPROVE)
+    document.graph.nodes.iter().any(|node| node.kind == HUMAN_APPROVE.name)
 }
 
 /// The session whose state a run may change.

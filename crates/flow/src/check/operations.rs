@@ -2,18 +2,18 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_operations::{Argument, Descriptor, Kind, RESERVED};
 use stave_script::{check_expression, interpolation};
 
 use super::subject::{Subject, listed, suggest};
 use crate::model::{Node, Operation, PortType, Text, Transform};
-use crate::ops::{self, Argument, Kind, OperationSchema};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         let Some(operation) = node.transform.as_ref().and_then(Transform::operation) else { continue };
         let Some(op) = &operation.op else { continue };
-        match ops::find(op.as_str()) {
+        match stave_operations::operation(op.as_str()) {
             Some(schema) => arguments(node, operation, schema, diagnostics),
             None => diagnostics.push(unknown(op)),
         }
@@ -22,22 +22,17 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 fn unknown(op: &Text) -> Diagnostic {
     let name = op.as_str();
-    if ops::RESERVED.contains(&name) {
+    if RESERVED.contains(&name) {
         let message = format!("the operation `{name}` is reserved; it is accepted and cannot be run");
         return Diagnostic::new(codes::RESERVED_OP, op.span, message)
             .help("use `http.post` or code until then");
     }
-    let known: Vec<&str> = ops::CATALOGUE.iter().map(|operation| operation.name).collect();
+    let known: Vec<&str> = stave_operations::operations().map(|operation| operation.name).collect();
     let diagnostic = Diagnostic::new(codes::UNKNOWN_OP, op.span, format!("there is no operation `{name}`"));
     suggest(diagnostic, name, op.span, &known, |listed| format!("use one of {listed}"))
 }
 
-fn arguments(
-    node: &Node,
-    operation: &Operation,
-    schema: &OperationSchema,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+fn arguments(node: &Node, operation: &Operation, schema: &Descriptor, diagnostics: &mut Vec<Diagnostic>) {
     let Some(args) = &operation.args else { return };
     let place = operation.op.as_ref().map_or(operation.key, |op| op.span);
     let missing = |what: String, help: String| {
@@ -98,7 +93,7 @@ fn value(node: &Node, argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Di
         return;
     }
     let wrong = |what: &str| {
-        let message = format!("`{}` must be {}, and this is {what}", argument.name, words(argument.kind));
+        let message = format!("`{}` must be {}, and this is {what}", argument.name, argument.kind.words());
         Diagnostic::new(codes::WRONG_TYPE, tree.span, message).help(argument.summary)
     };
     if let Some(text) = tree.text().filter(|text| is_placeholder(text.as_str())) {
@@ -139,37 +134,23 @@ fn fits(kind: Kind, tree: &Tree) -> bool {
         TreeValue::Sequence(items) => items.iter().all(item),
         _ => false,
     };
+    let number = |tree: &Tree| matches!(tree.value, TreeValue::Number(_));
     let positive = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.as_i64().is_some_and(|number| number > 0));
     let status = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.as_i64().is_some_and(|code| (100..600).contains(&code)));
     let list = matches!(tree.value, TreeValue::Sequence(_));
     let mapping = matches!(tree.value, TreeValue::Mapping(_));
     match kind {
         Kind::Any => true,
-        Kind::Text | Kind::Node | Kind::Expression(_) => text(tree),
+        Kind::Text | Kind::Url | Kind::Node | Kind::Expression(_) | Kind::Reference => text(tree),
         Kind::TextOrInteger => text(tree) || integer(tree),
         Kind::Key => scalar(tree) || (mapping && every(tree, &scalar)),
         Kind::Map => mapping,
-        Kind::ScalarMap => mapping && every(tree, &scalar),
+        Kind::Headers => mapping && every(tree, &scalar),
         Kind::TextList => list && every(tree, &text),
+        Kind::TextMap => mapping && every(tree, &text),
         Kind::Count => positive(tree),
+        Kind::Number => number(tree),
         Kind::Statuses => status(tree) || (list && every(tree, &status)),
         Kind::List => list,
-    }
-}
-
-fn words(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Any => "any value",
-        Kind::Text => "a string",
-        Kind::Node => "the id of a node",
-        Kind::Expression(_) => "an expression as a string",
-        Kind::TextOrInteger => "a string or a whole number",
-        Kind::Key => "a string, a number, a boolean or a mapping of these",
-        Kind::Map => "a mapping",
-        Kind::ScalarMap => "a mapping from name to string, number or boolean",
-        Kind::TextList => "a list of strings",
-        Kind::Count => "a whole number from 1 on",
-        Kind::Statuses => "an HTTP status or a list of them",
-        Kind::List => "a list or a `${…}` that gives one",
     }
 }

@@ -206,6 +206,6 @@ fn rename(flow: &mut Value, from: &str, to: &str) {
 fn item_node(node: &mut Value) -> Option<&mut Value> {
     let spec =
         node.as_object_mut()?.get_mut("transform")?.as_object_mut()?.get_mut("spec")?.as_object_mut()?;
-    let is_each = spec.get("op").and_then(Value::as_str) == Some(crate::model::EACH);
+    let is_each = spec.get("op").and_then(Value::as_str) == Some(stave_operations::TRANSFORM_EACH.name);
     spec.get_mut("args").filter(|_| is_each)?.as_object_mut()?.get_mut("node")
 }

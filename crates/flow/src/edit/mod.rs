@@ -7,6 +7,7 @@
 //! unless it says otherwise; the inverse of an edit restores the bytes.
 
 mod apply;
+mod blank;
 mod catalogue;
 mod change;
 pub mod chat;
@@ -22,6 +23,7 @@ mod state;
 use stave_diag::{Diagnostic, Span};
 
 pub use apply::{Edited, apply};
+pub use blank::blank_node;
 pub use catalogue::{COMMANDS, CommandField, CommandShape, FieldKind, command_schema, request_schema};
 pub use command::{Command, Direction, EditRequest};
 pub(crate) use matching::{Step, identity, steps};

@@ -1,10 +1,9 @@
 //! What a `transform.each` node runs.
 
+use stave_operations::TRANSFORM_EACH;
+
 use super::{Node, Text, Transform};
 use crate::yaml::Tree;
-
-/// The operation's name.
-pub const EACH: &str = "transform.each";
 
 /// The node that is run for every item of a list, and the input that takes the item.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +17,7 @@ impl Node {
     #[must_use]
     pub fn each(&self) -> Option<Each<'_>> {
         let operation = self.transform.as_ref().and_then(Transform::operation)?;
-        if operation.op.as_ref().map(Text::as_str) != Some(EACH) {
+        if operation.op.as_ref().map(Text::as_str) != Some(TRANSFORM_EACH.name) {
             return None;
         }
         let args = operation.args.as_ref()?;

@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use stave_diag::{SourceId, Span};
 
 pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
-pub use each::{EACH, Each};
+pub use each::Each;
 pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
 pub use extra::Extra;
 pub use limits::{Budget, FlowRuntime};

@@ -1,6 +1,7 @@
 //! Nodes and their ports.
 
 use stave_diag::Span;
+use stave_operations::Descriptor;
 
 use super::{Extra, Prompt, Runtime, Spanned, State, Text, Transform};
 use crate::yaml::Tree;
@@ -49,6 +50,12 @@ impl Node {
     #[must_use]
     pub fn op(&self) -> Option<&str> {
         self.transform.as_ref().and_then(Transform::op)
+    }
+
+    /// What is known about the node's operation; none for code, and for an operation that there is none of.
+    #[must_use]
+    pub fn descriptor(&self) -> Option<&'static Descriptor> {
+        self.op().and_then(stave_operations::operation)
     }
 }
 

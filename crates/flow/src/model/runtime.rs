@@ -1,6 +1,7 @@
 //! How a node is run, and what it remembers.
 
 use stave_diag::Span;
+use stave_operations::Descriptor;
 
 use super::{Extra, Node, Sensitivity, Spanned, Text};
 
@@ -57,7 +58,7 @@ impl Node {
     /// Whether the node's operation changes something outside the flow.
     #[must_use]
     pub fn has_effects(&self) -> bool {
-        self.op().and_then(crate::ops::find).is_some_and(|operation| operation.effects)
+        self.descriptor().is_some_and(Descriptor::writes)
     }
 }
 

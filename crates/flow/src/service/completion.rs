@@ -1,11 +1,11 @@
 //! What could be written at a place.
 
 use stave_diag::SourceId;
+use stave_operations::operations;
 
 use super::cursor::{cursor, holds, innermost, shape_at};
 use super::words::{self, Word, word};
 use crate::model::{Flow, Node, Text};
-use crate::ops::{self, CATALOGUE};
 use crate::shape::Holds;
 use crate::yaml::TreeValue;
 
@@ -112,7 +112,7 @@ fn keys(text: &str, offset: usize, path: &[String], flow: Option<&Flow>) -> Vec<
     } else if let (Some(Holds::Arguments), Some(flow), ["nodes", id, ..]) =
         (holds(path), flow, path.iter().map(String::as_str).collect::<Vec<_>>().as_slice())
         && path.last().is_some_and(|last| last == "args")
-        && let Some(operation) = flow.nodes.get(*id).and_then(Node::op).and_then(ops::find)
+        && let Some(operation) = flow.nodes.get(*id).and_then(Node::descriptor)
     {
         words.extend(operation.arguments.iter().map(|argument| word(argument.name, argument.summary)));
     }
@@ -143,7 +143,7 @@ fn outer(text: &str, offset: usize, flow: &Flow) -> Vec<Completion> {
     }
     match path.as_slice() {
         [.., "spec", "op"] => {
-            let words = CATALOGUE.iter().map(|operation| word(operation.name, operation.summary)).collect();
+            let words = operations().map(|operation| word(operation.name, operation.summary)).collect();
             value(words, CompletionKind::Operation)
         }
         ["edges", "-", "from"] => value(words::origins(flow), CompletionKind::Port),

@@ -2,13 +2,13 @@
 
 use stave_canon::Value;
 use stave_diag::Span;
+use stave_operations::{Descriptor, operation};
 
 use super::cursor::{field_at, innermost, key_at};
 use super::words::type_word;
 use super::{Analysis, Symbol, properties};
 use crate::graph::{self, Destination, Origin};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Port, Text};
-use crate::ops;
 use crate::yaml::Tree;
 
 /// An explanation in Markdown, and what it is about.
@@ -30,7 +30,7 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     let tree = analysis.tree.as_ref()?;
     let (path, value) = innermost(tree, offset);
     if path.last().is_some_and(|last| last == "op")
-        && let Some(operation) = value.text().and_then(|text| ops::find(text.as_str()))
+        && let Some(operation) = value.text().and_then(|text| operation(text.as_str()))
     {
         return Some(Hover { markdown: operation_page(operation), span: value.span });
     }
@@ -138,7 +138,7 @@ fn node_page(node: &Node) -> String {
     };
     let work = match (&node.prompt, node.op()) {
         (Some(_), _) => "asks a model".to_owned(),
-        (None, Some(op)) => match ops::find(op) {
+        (None, Some(op)) => match operation(op) {
             Some(operation) => format!("`{op}`: {}", operation.summary),
             None => format!("`{op}`"),
         },
@@ -171,7 +171,7 @@ fn port_page(role: &str, node: &Node, port: &Port) -> String {
     page
 }
 
-fn operation_page(operation: &ops::OperationSchema) -> String {
+fn operation_page(operation: &Descriptor) -> String {
     let mut page = format!("`{}`: {}\n", operation.name, operation.summary);
     for argument in operation.arguments {
         let needed = if argument.required { " (required)" } else { "" };
@@ -180,7 +180,7 @@ fn operation_page(operation: &ops::OperationSchema) -> String {
     for group in operation.one_of {
         page.push_str(&format!("\n\none of {} must be given", group.join(", ")));
     }
-    if operation.effects {
+    if operation.writes() {
         page.push_str(
             "\n\nIt changes something outside the flow, so it is neither cached nor repeated by itself.",
         );

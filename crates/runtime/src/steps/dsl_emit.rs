@@ -6,8 +6,6 @@ use stave_canon::{Object, Value};
 use super::{Produced, Step, optional_argument};
 use crate::{Failure, run::Call};
 
-pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/dsl.emit.json");
-
 #[derive(Debug)]
 pub(super) struct Emit;
 

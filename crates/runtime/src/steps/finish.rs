@@ -6,8 +6,6 @@ use stave_canon::Value;
 use super::{Produced, Step};
 use crate::{Failure, run::Call};
 
-pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/finish.json");
-
 #[derive(Debug)]
 pub(super) struct Finish;
 

@@ -10,6 +10,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_llm::SecretSearch;
+use stave_operations::{Descriptor, HTTP_GET, HTTP_POST, Secrets};
 use stave_script::address::HostPort;
 use stave_script::header_names::is_of_the_client;
 use url::Url;
@@ -20,20 +21,18 @@ use crate::interpolate::add_secret_names;
 use crate::labels::{self, Receiver};
 use crate::{Failure, failure::Kind, port, run::Call};
 
-/// The arguments that secrets may be a part of.
-const WITH_SECRETS: [&str; 3] = ["url", "query", "headers"];
-
 /// How much of an error's body is shown.
 const SHOWN_BODY: usize = 300;
 
 #[derive(Debug)]
 pub(super) struct HttpRequest {
+    descriptor: &'static Descriptor,
     post: bool,
 }
 
 impl HttpRequest {
-    pub(super) const GET: HttpRequest = HttpRequest { post: false };
-    pub(super) const POST: HttpRequest = HttpRequest { post: true };
+    pub(super) const GET: HttpRequest = HttpRequest { descriptor: &HTTP_GET, post: false };
+    pub(super) const POST: HttpRequest = HttpRequest { descriptor: &HTTP_POST, post: true };
 }
 
 #[async_trait]
@@ -42,7 +41,7 @@ impl Step for HttpRequest {
         let request = self.request(call)?;
         call.count().await?;
         let limit = call.services.limits.http_body_bytes;
-        let secrets = call.services.secrets.in_answers(&secrets(call, &WITH_SECRETS));
+        let secrets = call.services.secrets.in_answers(&self.secrets(call));
         // A redirect can lead to another port, which may be given less.
         let may_have =
             |target: &Url| labels::admit(call, Receiver::Host(HostPort::of_url(target).as_ref())).is_ok();
@@ -90,6 +89,13 @@ fn secrets(call: &Call<'_>, arguments: &[&str]) -> BTreeSet<String> {
 }
 
 impl HttpRequest {
+    /// The names of the secrets in all arguments that may have some.
+    fn secrets(&self, call: &Call<'_>) -> BTreeSet<String> {
+        let listed = self.descriptor.arguments.iter();
+        let may_have = listed.filter(|argument| argument.secrets != Secrets::Refused);
+        secrets(call, &may_have.map(|argument| argument.name).collect::<Vec<_>>())
+    }
+
     fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Failure> {
         let scope = call.scope();
         let with_secrets = scope.with_secrets(&call.services.secrets);
@@ -106,7 +112,7 @@ impl HttpRequest {
         let host = HostPort::of_url(&url);
         // The host may be the secret itself, so the host of an address that has one is not shown.
         let is_shown = secrets(call, &["url"]).is_empty();
-        for name in secrets(call, &WITH_SECRETS) {
+        for name in self.secrets(call) {
             if call.services.secrets.refusal(&name, host.as_ref()).is_some() {
                 let shown = host.as_ref().filter(|_| is_shown);
                 let refusal = call.services.secrets.refusal(&name, shown);

@@ -28,7 +28,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
-use stave_engine::graph::{EACH, SWITCH};
+use stave_operations::{
+    DSL_EMIT, Descriptor, FINISH, FLOW_INPUT, FLOW_OUTPUT, HOPSWORKS_GET_MODEL, HOPSWORKS_READ_FEATURES,
+    HOPSWORKS_WRITE_FEATURES, HTTP_GET, HTTP_POST, HUMAN_APPROVE, IO_FORMAT_RESPONSE, LLM_CHAT, MCP_CALL,
+    OPCUA_READ, OPCUA_WRITE, POLICY_APPLY, PYTHON, SWITCH, TRANSFORM_EACH, TRANSFORM_FILTER, TRANSFORM_MAP,
+    TRANSFORM_REDUCE, step_kind,
+};
 use stave_script::url_template;
 
 use crate::opcua::Opcua;
@@ -40,19 +45,10 @@ use crate::{
     references,
 };
 
-/// The step kind that asks a person.
-pub(crate) const APPROVE: &str = "human.approve";
-
 /// What a step kind does.
 #[async_trait]
 pub trait Step: Send + Sync + fmt::Debug {
     async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure>;
-
-    /// Whether the step bounds its own time and repeats its own work, as a model step does for each of
-    /// its calls. Every other step is bounded and repeated as a whole.
-    fn manages_attempts(&self) -> bool {
-        false
-    }
 }
 
 /// What a step produced, before it is laid onto the output ports.
@@ -68,18 +64,48 @@ pub enum Produced {
 #[derive(Debug, Clone, Default)]
 pub struct StepKinds(HashMap<String, Arc<dyn Step>>);
 
-/// The step kinds that only some builds have.
-const OPCUA_READ: &str = "opcua.read";
-const OPCUA_WRITE: &str = "opcua.write";
+/// Makes a step, given the ports that only some builds have; none without a port that it needs.
+type Make = fn(Option<&Arc<dyn Opcua>>) -> Option<Arc<dyn Step>>;
+
+/// The step of each kind in the catalogue.
+static STEPS: &[(&Descriptor, Make)] = &[
+    (&DSL_EMIT, |_| step(dsl_emit::Emit)),
+    (&FINISH, |_| step(finish::Finish)),
+    (&FLOW_INPUT, |_| step(flow_input::FlowInput)),
+    (&FLOW_OUTPUT, |_| step(flow_output::FlowOutput)),
+    (&HOPSWORKS_GET_MODEL, |_| step(hopsworks_get_model::GetModel)),
+    (&HOPSWORKS_READ_FEATURES, |_| step(hopsworks_read_features::ReadFeatures)),
+    (&HOPSWORKS_WRITE_FEATURES, |_| step(hopsworks_write_features::WriteFeatures)),
+    (&HTTP_GET, |_| step(http_request::HttpRequest::GET)),
+    (&HTTP_POST, |_| step(http_request::HttpRequest::POST)),
+    (&HUMAN_APPROVE, |_| step(human_approve::HumanApprove)),
+    (&IO_FORMAT_RESPONSE, |_| step(io_format_response::FormatResponse)),
+    (&LLM_CHAT, |_| step(llm_chat::LlmChat)),
+    (&MCP_CALL, |_| step(mcp_call::McpCall)),
+    (&OPCUA_READ, |opcua| step(opcua_read::OpcuaRead(Arc::clone(opcua?)))),
+    (&OPCUA_WRITE, |opcua| step(opcua_write::OpcuaWrite(Arc::clone(opcua?)))),
+    (&POLICY_APPLY, |_| step(policy_apply::PolicyApply)),
+    (&PYTHON, |_| step(python::Python)),
+    (&SWITCH, |_| step(switch::Switch)),
+    (&TRANSFORM_EACH, |_| step(transform_each::Each)),
+    (&TRANSFORM_FILTER, |_| step(transform_filter::Filter)),
+    (&TRANSFORM_MAP, |_| step(transform_map::Map)),
+    (&TRANSFORM_REDUCE, |_| step(transform_reduce::Reduce)),
+];
+
+fn step(step: impl Step + 'static) -> Option<Arc<dyn Step>> {
+    Some(Arc::new(step))
+}
 
 impl StepKinds {
     /// The runtime's own kinds, and those that need the given ports.
     #[must_use]
     pub fn with(opcua: Option<&Arc<dyn Opcua>>) -> StepKinds {
         let mut kinds = StepKinds::default();
-        if let Some(opcua) = opcua {
-            kinds.add(OPCUA_READ, Arc::new(opcua_read::OpcuaRead(Arc::clone(opcua))));
-            kinds.add(OPCUA_WRITE, Arc::new(opcua_write::OpcuaWrite(Arc::clone(opcua))));
+        for (descriptor, make) in STEPS.iter().filter(|(_, make)| make(None).is_none()) {
+            if let Some(step) = make(opcua) {
+                kinds.add(descriptor.name, step);
+            }
         }
         kinds
     }
@@ -87,21 +113,20 @@ impl StepKinds {
     /// The names of all kinds, sorted.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = kinds().into_iter().chain(self.0.keys().map(String::as_str)).collect();
+        let own =
+            STEPS.iter().filter(|(_, make)| make(None).is_some()).map(|(descriptor, _)| descriptor.name);
+        let mut names: Vec<&str> = own.chain(self.0.keys().map(String::as_str)).collect();
         names.sort_unstable();
         names
     }
 
     /// What is to be done about a kind that is not there, where something can be.
     #[must_use]
-    pub fn advice(kind: &str) -> &'static str {
-        match kind {
-            OPCUA_READ | OPCUA_WRITE => {
-                "; this build has no OPC UA: build it with `--features opcua`, and list the plant's address \
-                 under `[opcua] allow` in stave.toml"
-            }
-            _ => "",
-        }
+    pub fn advice(kind: &str) -> String {
+        let feature = step_kind(kind).and_then(|kind| kind.feature);
+        feature.map_or_else(String::new, |feature| {
+            format!("; this build has no {}: {}", feature.title, feature.advice)
+        })
     }
 
     /// Adds a kind. One that the runtime has itself cannot be replaced.
@@ -115,93 +140,18 @@ impl StepKinds {
     }
 }
 
-/// The step of a kind.
+/// The step of a kind that every build has.
 #[must_use]
 pub(crate) fn registry(kind: &str) -> Option<Arc<dyn Step>> {
-    Some(match kind {
-        "dsl.emit" => Arc::new(dsl_emit::Emit),
-        "finish" => Arc::new(finish::Finish),
-        "flow.input" => Arc::new(flow_input::FlowInput),
-        "flow.output" => Arc::new(flow_output::FlowOutput),
-        "hopsworks.get_model" => Arc::new(hopsworks_get_model::GetModel),
-        "hopsworks.read_features" => Arc::new(hopsworks_read_features::ReadFeatures),
-        "hopsworks.write_features" => Arc::new(hopsworks_write_features::WriteFeatures),
-        "http.get" => Arc::new(http_request::HttpRequest::GET),
-        "http.post" => Arc::new(http_request::HttpRequest::POST),
-        APPROVE => Arc::new(human_approve::HumanApprove),
-        "io.format_response" => Arc::new(io_format_response::FormatResponse),
-        "llm.chat" => Arc::new(llm_chat::LlmChat),
-        "mcp.call" => Arc::new(mcp_call::McpCall),
-        "policy.apply" => Arc::new(policy_apply::PolicyApply),
-        "python" => Arc::new(python::Python),
-        SWITCH => Arc::new(switch::Switch),
-        EACH => Arc::new(transform_each::Each),
-        "transform.filter" => Arc::new(transform_filter::Filter),
-        "transform.map" => Arc::new(transform_map::Map),
-        "transform.reduce" => Arc::new(transform_reduce::Reduce),
-        _ => return None,
-    })
+    let (_, make) = STEPS.iter().find(|(descriptor, _)| descriptor.name == kind)?;
+    make(None)
 }
 
-/// The kinds this runtime has, sorted.
+/// Whether a step bounds the time of its parts and repeats them itself, as a model step does for each of its
+/// requests. Every other step is bounded and repeated as a whole.
 #[must_use]
-pub fn kinds() -> Vec<&'static str> {
-    let mut kinds = vec![
-        "dsl.emit",
-        "finish",
-        "flow.input",
-        "flow.output",
-        "hopsworks.get_model",
-        "hopsworks.read_features",
-        "hopsworks.write_features",
-        "http.get",
-        "http.post",
-        APPROVE,
-        "io.format_response",
-        "llm.chat",
-        "mcp.call",
-        "policy.apply",
-        "python",
-        SWITCH,
-        EACH,
-        "transform.filter",
-        "transform.map",
-        "transform.reduce",
-    ];
-    kinds.sort_unstable();
-    kinds
-}
-
-/// The JSON Schema of the arguments of a workflow's own step kinds.
-#[must_use]
-pub fn argument_schema(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "dsl.emit" => dsl_emit::ARGUMENTS,
-        "finish" => finish::ARGUMENTS,
-        "policy.apply" => policy_apply::ARGUMENTS,
-        SWITCH => switch::ARGUMENTS,
-        _ => return None,
-    })
-}
-
-/// Whether the step of a workflow may change something outside the run. Kinds that are not known to leave
-/// everything as it is may.
-#[must_use]
-pub(crate) fn has_effects(kind: &str) -> bool {
-    const PURE: [&str; 11] = [
-        "dsl.emit",
-        "finish",
-        "hopsworks.read_features",
-        "http.get",
-        "io.format_response",
-        OPCUA_READ,
-        "policy.apply",
-        SWITCH,
-        "transform.filter",
-        "transform.map",
-        "transform.reduce",
-    ];
-    !PURE.contains(&kind)
+pub(crate) fn repeats_by_part(kind: &str) -> bool {
+    step_kind(kind).is_some_and(Descriptor::repeats_by_part)
 }
 
 /// A required argument, filled. Arguments that are absent or of the wrong kind were reported by the
@@ -260,4 +210,26 @@ fn list_argument(call: &Call<'_>, name: &str) -> Result<Vec<Value>, Failure> {
 fn bad_argument(name: &str, wanted: &str) -> Failure {
     let message = format!("argument `{name}` must be {wanted}");
     Failure::new(stave_diag::codes::run::BAD_ARGUMENT, Kind::Value, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::STEPS;
+
+    #[test]
+    fn the_catalogue_and_the_steps_name_the_same_kinds() {
+        let described: BTreeSet<&str> = stave_operations::STEP_KINDS.iter().map(|kind| kind.name).collect();
+        let done: BTreeSet<&str> = STEPS.iter().map(|(descriptor, _)| descriptor.name).collect();
+        assert_eq!(described, done);
+        assert_eq!(STEPS.len(), done.len(), "a kind has two steps");
+    }
+
+    #[test]
+    fn a_step_is_missing_only_where_the_descriptor_names_a_feature() {
+        for (descriptor, make) in STEPS {
+            assert_eq!(make(None).is_none(), descriptor.feature.is_some(), "{}", descriptor.name);
+        }
+    }
 }

@@ -10,8 +10,6 @@ use stave_diag::codes::run as codes;
 use super::{Produced, Step, bad_argument, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
 
-pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/policy.apply.json");
-
 #[derive(Debug)]
 pub(super) struct PolicyApply;
 

@@ -12,8 +12,6 @@ use crate::{Failure, port, run::Call};
 /// The case that is taken when no other is.
 const DEFAULT_CASE: &str = "_DEFAULT";
 
-pub(super) const ARGUMENTS: &str = include_str!("../../../../schemas/steps/switch.json");
-
 #[derive(Debug)]
 pub(super) struct Switch;
 

@@ -86,10 +86,6 @@ impl Step for Each {
             }
         })
     }
-
-    fn manages_attempts(&self) -> bool {
-        true
-    }
 }
 
 /// The items of one execution, as far as they have come.

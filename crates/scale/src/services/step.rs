@@ -8,6 +8,7 @@ use std::sync::Arc;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use stave_canon::Value;
+use stave_operations::{Descriptor, HUMAN_APPROVE, step_kind};
 use stave_runtime::interpreter::{GivenUp, Interpreter, STATE_CONFLICTS, StepCall, StepDone};
 use stave_runtime::journal::{JournalError, StepRecord, codec};
 use stave_runtime::state::StateError;
@@ -22,8 +23,6 @@ use crate::worker::{Prepared, Shared};
 
 /// The largest result that is kept.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
-/// The step kinds that write the answers to their calls down before they are done.
-const CALLERS: [&str; 3] = ["human.approve", "llm.chat", "transform.each"];
 
 #[derive(Debug)]
 pub(crate) struct StepService(pub(crate) Arc<Shared>);
@@ -96,7 +95,7 @@ impl Attempt {
     /// Does the step. What comes out is an answer, with what is to be remembered.
     async fn once(&self) -> Result<Body, HandlerError> {
         let node = self.prepared.document.node(&self.job.node);
-        let answers = match node.filter(|node| CALLERS.contains(&node.kind.as_str())) {
+        let answers = match node.filter(|node| keeps_answers(&node.kind)) {
             Some(_) => self.prepared.journal.answers(&self.job.run, &self.job.node).await.map_err(failed)?,
             None => Vec::new(),
         };
@@ -161,4 +160,10 @@ impl Attempt {
 /// A step that was not done is done again.
 fn undone(error: JournalError) -> HandlerError {
     HandlerError::from(error)
+}
+
+/// Whether a step writes the answers to its calls down before it is done: what its parts came to, or what a person was
+/// asked.
+fn keeps_answers(kind: &str) -> bool {
+    kind == HUMAN_APPROVE.name || step_kind(kind).is_some_and(Descriptor::repeats_by_part)
 }

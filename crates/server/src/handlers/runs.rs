@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
+use stave_operations::HUMAN_APPROVE;
 use stave_runtime::Engine;
 use stave_runtime::journal::{
     Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun, questions,
@@ -299,7 +300,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let path = questions::path_of(node);
     let top = path.split('/').next().unwrap_or_default();
     // What another node runs may ask as well; a node of the flow itself has to be one that does.
-    let may_ask = |node: &stave_exec::Node| node.kind == "human.approve" || top != path;
+    let may_ask = |node: &stave_exec::Node| node.kind == HUMAN_APPROVE.name || top != path;
     if !stored.document.node(top).is_some_and(may_ask) {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
     }

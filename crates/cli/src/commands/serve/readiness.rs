@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use stave_canon::Value;
 use stave_exec::Document;
 use stave_llm::Provider;
+use stave_operations::step_kind;
 use stave_runtime::{Secrets, add_secret_names};
 use stave_script::allow_list::unlisted_secret;
 
@@ -16,8 +17,9 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
     let (mut secrets, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let mut reasons = Vec::new();
     for node in &document.graph.nodes {
-        if node.kind.starts_with("opcua.") && cfg!(not(feature = "opcua")) {
-            reasons.push(format!("this build has no OPC UA, which `{}` needs", node.id));
+        let feature = step_kind(&node.kind).and_then(|kind| kind.feature);
+        if let Some(feature) = feature.filter(|feature| !is_built(feature.name)) {
+            reasons.push(format!("this build has no {}, which `{}` needs", feature.title, node.id));
         }
         node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
         // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
@@ -42,4 +44,9 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
     let missing = secrets.into_iter().chain(keys).filter(|name| project.secret(name).is_none());
     reasons.extend(missing.map(|name| format!("the secret `{name}` is not set")));
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Whether this build has a feature that some operations need. An unknown one is not there.
+fn is_built(feature: &str) -> bool {
+    feature == "opcua" && cfg!(feature = "opcua")
 }

@@ -1,12 +1,12 @@
 //! What a node reads, and where.
 
 use stave_diag::Span;
+use stave_operations::Descriptor;
 use stave_script::Read;
 use stave_script::state_key::KeySegment;
 
 use crate::check::subject::Subject;
 use crate::model::{Node, Prompt, State, Text, Transform};
-use crate::ops;
 use crate::yaml::Tree;
 
 /// What a prompt puts in front of its models, each with its place: its templates, and the addresses at which the
@@ -43,8 +43,8 @@ pub(super) fn of_transform(subject: &Subject<'_>, node: &Node) -> Vec<Read> {
     let Some(transform) = &node.transform else { return vec![Read::Reply] };
     if let Some(operation) = transform.operation() {
         let args = operation.args.iter().flat_map(of_arguments).map(|(read, _)| read);
-        let schema = transform.op().and_then(ops::find);
-        let all = schema.is_none_or(ops::OperationSchema::hands_inputs_on);
+        let schema = transform.op().and_then(stave_operations::operation);
+        let all = schema.is_none_or(Descriptor::hands_inputs_on);
         return args.chain(all.then_some(Read::EveryInput)).collect();
     }
     match subject.code.get(node.id.as_str()) {

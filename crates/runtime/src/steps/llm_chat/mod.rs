@@ -45,10 +45,6 @@ impl Step for LlmChat {
             }
         }
     }
-
-    fn manages_attempts(&self) -> bool {
-        true
-    }
 }
 
 /// The model's answer, or that of whatever stands in for it.

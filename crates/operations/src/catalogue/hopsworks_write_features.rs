@@ -1,0 +1,44 @@
+//! `hopsworks.write_features`: rows into a feature group.
+
+use crate::{
+    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Provenance, Receiver, Repeat,
+    ResultShape, StoreEntry,
+};
+
+pub static HOPSWORKS_WRITE_FEATURES: Descriptor = Descriptor {
+    name: "hopsworks.write_features",
+    summary: "writes rows to a feature group",
+    details: "The result is `{written: COUNT}`. Rows with the same key and time replace each other.",
+    arguments: &[
+        Argument::required("feature_group", Kind::Text, "the feature group to write to"),
+        Argument::required("data", Kind::Any, "a row, or a list of rows"),
+        Argument::optional("event_time", Kind::Text, "the time of the rows, RFC 3339")
+            .default("the time of the request"),
+        Argument::optional("version", Kind::TextOrInteger, "the version of the group"),
+    ],
+    result: ResultShape::Object,
+    effects: Effects::Writes,
+    network: true,
+    repeat: Repeat::SafeWith {
+        key: DuplicateKey::Argument("event_time"),
+        advice: "add `event_time`, so that the same rows are written over themselves, or leave `retries` out",
+    },
+    receiver: Receiver::FeatureStore {
+        entries: &[StoreEntry { argument: "feature_group", kind: "feature_group" }],
+    },
+    provenance: Provenance::Retrieval,
+    blank: Some(Blank {
+        group: Group::Features,
+        title: "Write features",
+        id: "write_features",
+        node: r#"inputs: [{name: data, type: object}]
+outputs: []
+transform:
+  mode: declarative
+  spec:
+    op: hopsworks.write_features
+    args: {feature_group: predictions, data: "${data}"}
+"#,
+    }),
+    ..Descriptor::INSIDE
+};

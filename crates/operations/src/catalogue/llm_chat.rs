@@ -1,0 +1,46 @@
+//! `llm.chat`: the prompt of a node.
+
+use crate::{
+    Argument, Blank, Descriptor, Effects, Form, Group, Kind, Provenance, Receiver, Repeat, ResultShape,
+};
+
+pub static LLM_CHAT: Descriptor = Descriptor {
+    name: "llm.chat",
+    form: Form::Prompt,
+    summary: "asks a model with a prompt made from the inputs",
+    details: "\
+Written as `prompt` on a node, with `template`, `system`, `model`, `output_schema`, `tools` and `fallback`. Each request to \
+the model is bounded and repeated by itself; a tool that the model calls follows the rules of the node or server that \
+answers it. A node whose tools change something outside is never answered from the cache.",
+    arguments: &[
+        Argument::required("template", Kind::Text, "the text of the prompt, as a Jinja template"),
+        Argument::optional("system", Kind::Text, "the text that comes first and says how to answer"),
+        Argument::optional("model", Kind::Map, "the model, by `provider`, `name` and `endpoint`")
+            .default("the project's default model"),
+        Argument::optional("output_schema", Kind::Map, "the JSON Schema that the answer has to fit"),
+        Argument::optional("temperature", Kind::Number, "how freely the model chooses its words"),
+        Argument::optional("max_tokens", Kind::Count, "how long an answer may be"),
+        Argument::optional("tools", Kind::List, "what the model may call"),
+        Argument::optional("fallback", Kind::Map, "what stands in when the model fails"),
+    ],
+    result: ResultShape::Any,
+    effects: Effects::OfCalled,
+    network: true,
+    repeat: Repeat::ByPart,
+    receiver: Receiver::Model,
+    provenance: Provenance::Tool,
+    blank: Some(Blank {
+        group: Group::Model,
+        title: "Ask a model",
+        id: "answer",
+        node: r#"inputs: [{name: question, type: string}]
+outputs: [{name: answer, type: string}]
+prompt:
+  system: |
+    You are a helpful assistant.
+  template: |
+    {{ question }}
+"#,
+    }),
+    ..Descriptor::INSIDE
+};

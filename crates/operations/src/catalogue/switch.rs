@@ -1,0 +1,24 @@
+//! `switch`: chooses the edges of a workflow to go on by.
+
+use crate::{Argument, Descriptor, Form, Kind, ResultShape};
+
+pub static SWITCH: Descriptor = Descriptor {
+    name: "switch",
+    form: Form::Workflow,
+    summary: "chooses the edges to go on by",
+    details: "\
+The value that `key_from` names is compared with the `case` of the edges out of the step, else with `cases`. A value that \
+no case has takes the `default`.",
+    arguments: &[
+        Argument::required("key_from", Kind::Reference, "a reference to the value that decides"),
+        Argument::optional(
+            "cases",
+            Kind::TextMap,
+            "the step to go on with by case, for edges that name no case of their own",
+        ),
+        Argument::optional("default", Kind::Text, "the case for a value that has none; _DEFAULT when absent")
+            .default("`_DEFAULT`"),
+    ],
+    result: ResultShape::Object,
+    ..Descriptor::INSIDE
+};

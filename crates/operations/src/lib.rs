@@ -1,0 +1,27 @@
+//! The operations of flows and the step kinds of documents, each described once.
+//!
+//! A [`Descriptor`] says what an operation takes, does and gives. The checker, both lowerings, the runtime, the rules
+//! for labels, the studio's palette, the language server, the schemas and the documentation read it; none of them has a
+//! list of its own. The work itself is a step of the runtime, which has one for each descriptor and no others.
+//!
+//! Invariant: a fact about an operation that two crates need stands in its file in `catalogue` and nowhere else.
+
+mod argument;
+mod catalogue;
+mod descriptor;
+mod page;
+mod schema;
+
+pub use argument::{Argument, Kind, Secrets};
+pub use catalogue::{
+    DSL_EMIT, FINISH, FLOW_INPUT, FLOW_OUTPUT, HOPSWORKS_GET_MODEL, HOPSWORKS_READ_FEATURES,
+    HOPSWORKS_WRITE_FEATURES, HTTP_GET, HTTP_POST, HUMAN_APPROVE, IO_FORMAT_RESPONSE, LLM_CHAT, MCP_CALL,
+    OPCUA_READ, OPCUA_WRITE, POLICY_APPLY, PYTHON, RESERVED, STEP_KINDS, SWITCH, TRANSFORM_EACH,
+    TRANSFORM_FILTER, TRANSFORM_MAP, TRANSFORM_REDUCE, operation, operations, step_kind,
+};
+pub use descriptor::{
+    Blank, Descriptor, DuplicateKey, Effects, Feature, Form, Group, Provenance, Receiver, Repeat,
+    ResultShape, StoreEntry,
+};
+pub use page::{page, section, table};
+pub use schema::{arguments_schema, to_value};

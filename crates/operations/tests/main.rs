@@ -1,0 +1,4 @@
+//! What the catalogue promises, one module per subject.
+
+mod catalogue;
+mod docs;
