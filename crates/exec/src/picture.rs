@@ -1,6 +1,9 @@
 //! A document as a diagram.
 
 use stave_canon::Value;
+use stave_operations::{
+    DSL_EMIT, Descriptor, FINISH, FLOW_INPUT, FLOW_OUTPUT, POLICY_APPLY, Receiver, SWITCH, step_kind,
+};
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 
 use crate::{Document, Edge, Node, On};
@@ -16,17 +19,17 @@ pub fn diagram(document: &Document) -> Diagram {
 }
 
 fn node_box(node: &Node) -> Box {
-    let tone = match node.kind.as_str() {
-        "flow.input" | "flow.output" | "dsl.emit" | "finish" => Tone::Border,
-        "llm.chat" => Tone::Model,
-        "switch" => Tone::Guard,
-        kind if kind.starts_with("policy.") => Tone::Guard,
-        kind if kind.starts_with("http.") || kind.starts_with("mcp.") || kind.starts_with("opcua.") => {
-            Tone::Outside
-        }
-        kind if kind.starts_with("hopsworks.") => Tone::Memory,
-        _ if node.extra.contains_key("state") => Tone::Memory,
-        _ => Tone::Step,
+    let kind = node.kind.as_str();
+    let is_one_of = |kinds: &[&Descriptor]| kinds.iter().any(|known| known.name == kind);
+    let receiver = step_kind(kind).map_or(Receiver::Nobody, |kind| kind.receiver);
+    let tone = match receiver {
+        _ if is_one_of(&[&FLOW_INPUT, &FLOW_OUTPUT, &DSL_EMIT, &FINISH]) => Tone::Border,
+        _ if is_one_of(&[&SWITCH, &POLICY_APPLY]) => Tone::Guard,
+        Receiver::Model => Tone::Model,
+        Receiver::Host { .. } | Receiver::Tool { .. } => Tone::Outside,
+        Receiver::FeatureStore { .. } => Tone::Memory,
+        Receiver::Nobody if node.extra.contains_key("state") => Tone::Memory,
+        Receiver::Nobody => Tone::Step,
     };
     Box { id: node.id.clone(), title: node.id.clone(), subtitle: node.kind.clone(), tone }
 }

@@ -1,5 +1,7 @@
 //! Edges with their ends found: which port of which node each one leaves and enters.
 
+use std::collections::HashSet;
+
 use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port};
 use stave_diag::Span;
 
@@ -205,4 +207,23 @@ pub fn fault_span(end: &Endpoint, fault: &Unresolved<'_>) -> Span {
         (Unresolved::UnknownPort(_) | Unresolved::UndeclaredField, Some(port)) => port.span,
         _ => end.node.span,
     }
+}
+
+/// The node by which a node changes something outside the flow: itself, or one that it runs, at any depth. The first one
+/// in the order of the calls; none when nothing is changed.
+#[must_use]
+pub fn effect<'flow>(flow: &'flow Flow, node: &'flow Node) -> Option<&'flow Node> {
+    let mut seen = HashSet::new();
+    let mut waiting = vec![node];
+    while let Some(node) = waiting.pop() {
+        if !seen.insert(node.id.as_str()) {
+            continue;
+        }
+        if node.has_effects() {
+            return Some(node);
+        }
+        let called: Vec<&Node> = node.called().filter_map(|id| flow.nodes.get(id.as_str())).collect();
+        waiting.extend(called.into_iter().rev());
+    }
+    None
 }

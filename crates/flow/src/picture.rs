@@ -1,5 +1,6 @@
 //! A flow as a neutral diagram: what enters, the nodes with what they do, what leaves.
 
+use stave_operations::PYTHON;
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 
 use crate::graph::{self, Connected, Destination, Origin};
@@ -92,9 +93,9 @@ fn subtitle(node: &Node) -> String {
         let name = prompt.model.as_ref().and_then(|model| model.name.as_ref());
         name.map_or("default model", Text::as_str)
     });
-    let work = node.op().or_else(|| node.transform.as_ref().map(|_| "python"));
+    let work = node.op().or_else(|| node.transform.as_ref().map(|_| PYTHON.name));
     match (model, work) {
-        (Some(model), Some("python")) => format!("{model}, python"),
+        (Some(model), Some(work)) if work == PYTHON.name => format!("{model}, {work}"),
         (Some(model), _) => model.to_owned(),
         (None, Some(work)) => work.to_owned(),
         (None, None) => String::new(),
@@ -102,7 +103,7 @@ fn subtitle(node: &Node) -> String {
 }
 
 fn tone(node: &Node) -> Tone {
-    let outside = node.op().is_some_and(|op| op.starts_with("http.") || op.starts_with("hopsworks."));
+    let outside = node.descriptor().is_some_and(|operation| operation.network);
     if node.prompt.is_some() {
         Tone::Model
     } else if outside {

@@ -4,6 +4,7 @@ mod check_rows;
 mod complete_example;
 mod edit_properties;
 mod edits;
+mod effects;
 mod flows;
 mod format;
 mod golden;

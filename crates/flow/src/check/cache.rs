@@ -6,6 +6,7 @@ use stave_script::Read;
 
 use super::context_uses;
 use super::subject::Subject;
+use crate::graph;
 use crate::model::{Flow, Node, Text};
 
 /// The context fields that a node's cached result may depend on; `None` when all may matter.
@@ -33,9 +34,9 @@ pub fn cached_context(flow: &Flow, node: &Node) -> Option<Vec<String>> {
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         let Some(cache) = &node.runtime.cache else { continue };
-        if node.has_effects() {
-            let op = node.op().unwrap_or_default();
-            let message = format!("`{op}` has effects, and a cached answer would leave them out");
+        if let Some(actor) = graph::effect(subject.flow, node) {
+            let actor = effect_words(node, actor);
+            let message = format!("{actor} has effects, and a cached answer would leave them out");
             diagnostics.push(
                 Diagnostic::new(codes::CACHED_EFFECT, cache.key_span, message)
                     .help("remove `cache` from the node"),
@@ -48,6 +49,16 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                     .help("add a `key` such as `\"{session_id}\"` to `cache`, or remove it"),
             );
         }
+    }
+}
+
+/// Who has the effects of a node, in words.
+pub(crate) fn effect_words(node: &Node, actor: &Node) -> String {
+    let op = actor.op().filter(|_| actor.writes());
+    match (op, actor.id.value == node.id.value) {
+        (Some(op), true) => format!("`{op}`"),
+        (None, true) => format!("a tool of `{}`", node.id.value),
+        (_, false) => format!("`{}`, which it runs,", actor.id.value),
     }
 }
 

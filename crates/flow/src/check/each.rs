@@ -30,13 +30,6 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             continue;
         }
         diagnostics.extend(port(subject, node, each));
-        if let (Some(cache), true) = (&caller.runtime.cache, node.has_effects()) {
-            let message = format!("`{id}` has effects, and a cached answer would leave them out");
-            diagnostics.push(
-                Diagnostic::new(codes::CACHED_EFFECT, cache.key_span, message)
-                    .help("remove `cache` from the node"),
-            );
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
+use stave_operations::HUMAN_APPROVE;
 
 use super::subject::{Subject, listed, suggest};
 use crate::model::{Expectation, ExpectedStatus, FlowTest, Text};
@@ -50,11 +51,11 @@ fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagn
     };
     for entry in entries {
         let id = entry.key.as_str();
-        let asks = subject.flow.nodes.get(id).is_some_and(|node| node.op() == Some("human.approve"));
+        let asks = subject.flow.nodes.get(id).is_some_and(|node| node.op() == Some(HUMAN_APPROVE.name));
         if !asks {
             let message = format!("`{id}` is not a node that asks a person");
-            diagnostics
-                .push(bad(entry.key.span, message).help("name a node with the operation `human.approve`"));
+            let help = format!("name a node with the operation `{}`", HUMAN_APPROVE.name);
+            diagnostics.push(bad(entry.key.span, message).help(help));
         }
         if !matches!(entry.value.text().map(Text::as_str), Some("approve" | "deny")) {
             diagnostics.push(bad(entry.value.span, "a person can `approve` or `deny`".to_owned()));

@@ -54,6 +54,7 @@ mod unused_nodes;
 mod version;
 
 pub use cache::cached_context;
+pub(crate) use cache::effect_words;
 pub use deployment::service_label;
 
 use crate::model::Flow;

@@ -2,6 +2,7 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_operations::ResultShape;
 
 use super::subject::{Subject, listed};
 use crate::model::{Node, Transform};
@@ -10,14 +11,17 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         diagnostics.extend(list_as_something_else(node));
     }
-    for node in subject.nodes().filter(|node| node.op() == Some("io.format_response")) {
+    for node in subject.nodes() {
+        let Some(ResultShape::Filled(filled)) = node.descriptor().map(|operation| operation.result) else {
+            continue;
+        };
         // A single output takes the whole value, whatever its keys.
         if node.outputs.len() < 2 {
             continue;
         }
         let operation = node.transform.as_ref().and_then(Transform::operation);
         let args = operation.and_then(|operation| operation.args.as_ref());
-        let Some(template) = args.and_then(|args| args.entry("template")) else { continue };
+        let Some(template) = args.and_then(|args| args.entry(filled)) else { continue };
         let Some(keys) = template.value.entries() else { continue };
         let required = node.outputs.iter().filter(|port| !port.optional).map(|port| port.name.as_str());
         let lacking: Vec<&str> =
@@ -46,7 +50,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 /// What filters and maps give is a list, which the only output has to take.
 fn list_as_something_else(node: &Node) -> Option<Diagnostic> {
-    let op = node.op().filter(|op| matches!(*op, "transform.filter" | "transform.map"))?;
+    let op = node.descriptor().filter(|operation| operation.result == ResultShape::List)?.name;
     let [port] = node.outputs.as_slice() else { return None };
     let port_type = port.port_type.as_ref().filter(|port_type| port_type.json_type() != "array")?;
     let message = format!(

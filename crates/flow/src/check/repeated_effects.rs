@@ -2,38 +2,38 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_operations::{DuplicateKey, Repeat};
 
 use super::subject::Subject;
 use crate::model::{Node, Transform};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    for node in subject.nodes().filter(|node| node.has_effects()) {
+    for node in subject.nodes() {
+        let Some(operation) = node.descriptor() else { continue };
+        let (key, advice) = match operation.repeat {
+            Repeat::SafeWith { key, advice } => (Some(key), advice),
+            Repeat::Unsafe { advice } => (None, advice),
+            Repeat::Safe | Repeat::ByPart => continue,
+        };
         let Some(retries) = node.runtime.retries.filter(|retries| retries.value > 0) else { continue };
-        let op = node.op().unwrap_or_default();
-        if is_told_apart(node) {
+        if key.is_some_and(|key| is_given(node, key)) {
             continue;
         }
-        let (times, cure) = (retries.value, cure(op));
+        let (op, times) = (operation.name, retries.value);
         let message = format!("`{op}` may be done {} times, and nothing says which are the same", times + 1);
-        diagnostics.push(Diagnostic::new(codes::REPEATED_EFFECT, retries.span, message).help(cure));
+        diagnostics.push(Diagnostic::new(codes::REPEATED_EFFECT, retries.span, message).help(advice));
     }
 }
 
 /// Whether the author gave the other side a way to see that two attempts are one.
-fn is_told_apart(node: &Node) -> bool {
+fn is_given(node: &Node, key: DuplicateKey) -> bool {
     let operation = node.transform.as_ref().and_then(Transform::operation);
     let Some(args) = operation.and_then(|operation| operation.args.as_ref()) else { return true };
-    let headers = args.get("headers").and_then(|headers| headers.entries()).unwrap_or_default();
-    headers.iter().any(|entry| entry.key.eq_ignore_ascii_case("idempotency-key"))
-        || args.get("event_time").is_some()
-}
-
-fn cure(op: &str) -> &'static str {
-    match op {
-        "http.post" => {
-            "every attempt carries the same `Idempotency-Key`, which helps only if the host honours it; \
-             write the header yourself, or leave `retries` out"
+    match key {
+        DuplicateKey::Header(name) => {
+            let headers = args.get("headers").and_then(|headers| headers.entries()).unwrap_or_default();
+            headers.iter().any(|entry| entry.key.eq_ignore_ascii_case(name))
         }
-        _ => "add `event_time`, so that the same rows are written over themselves, or leave `retries` out",
+        DuplicateKey::Argument(name) => args.get(name).is_some(),
     }
 }

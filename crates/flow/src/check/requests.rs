@@ -2,6 +2,7 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_operations::Kind;
 use stave_script::header_names::{is_of_the_client, is_token};
 use stave_script::url_template;
 
@@ -12,12 +13,15 @@ use crate::yaml::Tree;
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         let Some(operation) = node.transform.as_ref().and_then(Transform::operation) else { continue };
-        if !operation.op.as_ref().is_some_and(|op| matches!(op.as_str(), "http.get" | "http.post")) {
-            continue;
+        let (Some(descriptor), Some(args)) = (node.descriptor(), &operation.args) else { continue };
+        for argument in descriptor.arguments {
+            let Some(tree) = args.get(argument.name) else { continue };
+            match argument.kind {
+                Kind::Url => diagnostics.extend(address(tree)),
+                Kind::Headers => diagnostics.extend(headers(tree)),
+                _ => {}
+            }
         }
-        let Some(args) = &operation.args else { continue };
-        diagnostics.extend(args.get("url").and_then(address));
-        diagnostics.extend(args.get("headers").into_iter().flat_map(headers));
     }
 }
 

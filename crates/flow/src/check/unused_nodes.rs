@@ -6,6 +6,7 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::subject::Subject;
+use crate::graph;
 use crate::model::Node;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -33,5 +34,5 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 fn works_by_effect(subject: &Subject<'_>, node: &Node) -> bool {
     let writes = subject.code.get(node.id.as_str()).is_some_and(|code| code.facts.reads.sets_state);
-    node.has_effects() || (node.state.is_some() && writes) || node.outputs.is_empty()
+    graph::effect(subject.flow, node).is_some() || (node.state.is_some() && writes) || node.outputs.is_empty()
 }

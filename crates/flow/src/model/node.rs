@@ -1,7 +1,7 @@
 //! Nodes and their ports.
 
 use stave_diag::Span;
-use stave_operations::Descriptor;
+use stave_operations::{Descriptor, LLM_CHAT, PYTHON};
 
 use super::{Extra, Prompt, Runtime, Spanned, State, Text, Transform};
 use crate::yaml::Tree;
@@ -50,6 +50,16 @@ impl Node {
     #[must_use]
     pub fn op(&self) -> Option<&str> {
         self.transform.as_ref().and_then(Transform::op)
+    }
+
+    /// The kind of step that the node is run as.
+    #[must_use]
+    pub fn step_kind(&self) -> &str {
+        match (&self.prompt, self.op()) {
+            (Some(_), _) => LLM_CHAT.name,
+            (None, Some(op)) => op,
+            (None, None) => PYTHON.name,
+        }
     }
 
     /// What is known about the node's operation; none for code, and for an operation that there is none of.

@@ -1,7 +1,7 @@
 //! How a node is run, and what it remembers.
 
 use stave_diag::Span;
-use stave_operations::Descriptor;
+use stave_operations::{Descriptor, MCP_CALL};
 
 use super::{Extra, Node, Sensitivity, Spanned, Text};
 
@@ -46,7 +46,7 @@ impl Node {
     /// Attempts after the first. Work with effects is repeated only when the author says so.
     #[must_use]
     pub fn retries(&self) -> u64 {
-        let default = if self.has_effects() { 0 } else { DEFAULT_RETRIES };
+        let default = if self.writes() { 0 } else { DEFAULT_RETRIES };
         self.runtime.retries.map_or(default, |retries| retries.value)
     }
 
@@ -57,8 +57,17 @@ impl Node {
 
     /// Whether the node's operation changes something outside the flow.
     #[must_use]
-    pub fn has_effects(&self) -> bool {
+    pub fn writes(&self) -> bool {
         self.descriptor().is_some_and(Descriptor::writes)
+    }
+
+    /// Whether the node changes something outside the flow by its operation or by a tool on a server. What the nodes
+    /// change that it runs is known to the flow (`graph::effect`).
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
+        let has_server_tool =
+            || self.prompt.iter().flat_map(|prompt| &prompt.tools).any(|tool| tool.mcp.is_some());
+        self.writes() || MCP_CALL.writes() && has_server_tool()
     }
 }
 

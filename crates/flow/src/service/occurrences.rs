@@ -4,6 +4,7 @@
 //! Invariant: the text of an occurrence's span is exactly the name, so replacing the spans renames.
 
 use stave_diag::Span;
+use stave_operations::ResultShape;
 use stave_script::interpolation::{self, PathStep};
 use stave_script::state_key::{self, KeySegment};
 use stave_script::{Used, UsedPath, check_condition, check_expression, check_template, check_transform};
@@ -264,8 +265,10 @@ impl<'flow> Finder<'flow> {
                 }
             }
         });
-        if node.outputs.len() > 1 && node.op() == Some("io.format_response") {
-            let template = args.get("template").and_then(Tree::entries).unwrap_or_default();
+        if let (true, Some(ResultShape::Filled(filled))) =
+            (node.outputs.len() > 1, node.descriptor().map(|operation| operation.result))
+        {
+            let template = args.get(filled).and_then(Tree::entries).unwrap_or_default();
             for entry in template.iter().filter(|entry| node.output(&entry.key.value).is_some()) {
                 self.add(output(node, &entry.key.value), entry.key.span, false);
             }

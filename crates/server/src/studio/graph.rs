@@ -164,7 +164,7 @@ impl<'f> Graph<'f> {
             ("layout", layout),
             ("range", self.range(node.id.span.to(node.span))),
             ("state", scope.into()),
-            ("effects", node.has_effects().into()),
+            ("effects", graph::effect(self.flow, node).is_some().into()),
             ("tool_only", self.is_tool_only(node).into()),
             ("model", model(node).into()),
             ("errors", errors.into()),

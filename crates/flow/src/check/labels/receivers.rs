@@ -1,6 +1,7 @@
 //! Everyone who is given data, and whether they may have it.
 
 use stave_diag::{Diagnostic, Span};
+use stave_operations::Receiver as Kind;
 use stave_script::Read;
 use stave_script::address::{HostPort, written_host};
 
@@ -135,12 +136,11 @@ fn receiver_of(subject: &Subject<'_>, op: &str, args: &Tree) -> Option<Receiver>
         };
         Receiver { name, takes: scopes.host(host.as_ref()), help }
     };
-    Some(match op {
-        op if op.starts_with("http.") => host("url"),
-        op if op.starts_with("opcua.") => host("endpoint"),
-        "mcp.call" => {
+    Some(match stave_operations::operation(op)?.receiver {
+        Kind::Host { address } => host(address),
+        Kind::Tool { server, tool } => {
             let written = |name: &str| text(name).filter(|text| !text.contains("${"));
-            match (written("server"), written("tool")) {
+            match (written(server), written(tool)) {
                 (Some(server), Some(tool)) => tool_receiver(subject, &format!("{server}/{tool}")),
                 _ => Receiver {
                     name: "a tool that only the run decides".to_owned(),
@@ -149,13 +149,13 @@ fn receiver_of(subject: &Subject<'_>, op: &str, args: &Tree) -> Option<Receiver>
                 },
             }
         }
-        op if op.starts_with("hopsworks.") => Receiver {
+        Kind::FeatureStore { .. } => Receiver {
             name: "the feature store".to_owned(),
             takes: scopes.store(FEATURES),
             help: "leave it out of the arguments, or write `features = …` under `[accepts.stores]` in stave.toml"
                 .to_owned(),
         },
-        _ => return None,
+        Kind::Nobody | Kind::Model => return None,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Changes that people ask for in one phrase: error handling and caching.
 
 use stave_canon::{Object, Value};
+use stave_operations::IO_FORMAT_RESPONSE;
 
 use super::{EditError, State, edges_mut, node_mut, nodes_mut};
+use crate::check::effect_words;
 use crate::graph;
 use crate::model::OUTPUT;
 
@@ -76,7 +78,7 @@ fn handler_node(input: &str) -> Value {
         ("reason", Value::from(format!("${{{input}.reason}}"))),
     ]);
     let args = Value::from_iter([("template", template)]);
-    let spec = Value::from_iter([("op", text("io.format_response")), ("args", args)]);
+    let spec = Value::from_iter([("op", text(IO_FORMAT_RESPONSE.name)), ("args", args)]);
     Value::from_iter([
         ("type", text("transform")),
         ("inputs", Value::Array(vec![port(input)])),
@@ -97,10 +99,10 @@ pub(super) fn caching(
     let Some(model) = state.flow.nodes.get(node) else {
         return Err(EditError::invalid(format!("node `{node}` is no mapping")));
     };
-    if model.has_effects() {
-        let op = model.op().unwrap_or_default();
+    if let Some(actor) = graph::effect(&state.flow, model) {
+        let actor = effect_words(model, actor);
         return Err(EditError::invalid(format!(
-            "`{op}` has effects, and a cached answer would leave them out"
+            "{actor} has effects, and a cached answer would leave them out"
         )));
     }
     let runtime = owner.entry("runtime".to_owned()).or_default();
