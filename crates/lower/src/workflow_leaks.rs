@@ -8,6 +8,7 @@ use stave_exec::dataflow::Origin;
 use stave_exec::{Document, Node};
 use stave_flow::Scopes;
 use stave_flow::model::Sensitivity;
+use stave_operations::{Receiver, step_kind};
 use stave_script::address::written_host;
 
 use crate::hold_to_labels::of_workflow;
@@ -47,15 +48,14 @@ fn receiver(node: &Node, scopes: &Scopes) -> Option<(String, Sensitivity)> {
         );
         (shown, scopes.host(host.as_ref()))
     };
-    Some(match node.kind.as_str() {
-        kind if kind.starts_with("http.") => host("url"),
-        kind if kind.starts_with("opcua.") => host("endpoint"),
-        kind if kind.starts_with("hopsworks.") => ("the feature store".to_owned(), scopes.store("features")),
-        "mcp.call" => {
-            let name = format!("{}/{}", text("server").unwrap_or_default(), text("tool").unwrap_or_default());
+    Some(match step_kind(&node.kind)?.receiver {
+        Receiver::Host { address } => host(address),
+        Receiver::FeatureStore { .. } => ("the feature store".to_owned(), scopes.store("features")),
+        Receiver::Tool { server, tool } => {
+            let name = format!("{}/{}", text(server).unwrap_or_default(), text(tool).unwrap_or_default());
             (format!("the tool `{name}`"), scopes.tool(&name))
         }
-        _ => return None,
+        Receiver::Nobody | Receiver::Model => return None,
     })
 }
 

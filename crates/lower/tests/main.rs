@@ -8,5 +8,6 @@ mod document_labels;
 mod exec_pages;
 mod flow_labels;
 mod gate_leaks;
+mod outside;
 mod prepare_request;
 mod system_pages;

@@ -4,12 +4,9 @@ use stave_canon::{Object, Value};
 use stave_exec::dataflow::{Cache, NodeData, Origin, Port, PortType, State};
 use stave_exec::{MAX_INTEGER, Node, Retry};
 use stave_flow::model::{self, Backend, Scope, Text, Transform};
+use stave_operations::{LLM_CHAT, PYTHON};
 
 use super::{Lowering, provenance};
-
-/// The step kinds that are not operations.
-const CHAT: &str = "llm.chat";
-const PYTHON: &str = "python";
 
 impl Lowering<'_> {
     pub(super) fn node(&self, node: &model::Node) -> Node {
@@ -23,10 +20,10 @@ impl Lowering<'_> {
                         [("type", Value::from(kind)), ("with", arguments.into())].into_iter().collect();
                     with.insert("transform".into(), follow);
                 }
-                (CHAT.to_owned(), with)
+                (LLM_CHAT.name.to_owned(), with)
             }
             (None, Some(transform)) => self.transform(transform, &mut text_origins),
-            (None, None) => (PYTHON.to_owned(), Object::new()),
+            (None, None) => (PYTHON.name.to_owned(), Object::new()),
         };
         let data = NodeData {
             inputs: self.input_ports(node),
@@ -81,9 +78,9 @@ impl Lowering<'_> {
         if let Some(code) = transform.code() {
             self.text_origin("code", code, text_origins);
             let with = [("code".to_owned(), Value::from(code.as_str()))].into_iter().collect();
-            return (PYTHON.to_owned(), with);
+            return (PYTHON.name.to_owned(), with);
         }
-        let Some(operation) = transform.operation() else { return (PYTHON.to_owned(), Object::new()) };
+        let Some(operation) = transform.operation() else { return (PYTHON.name.to_owned(), Object::new()) };
         let arguments = operation.args.as_ref().map(stave_flow::yaml::Tree::to_value);
         let with = match arguments {
             Some(Value::Object(arguments)) => arguments,

@@ -1,11 +1,12 @@
 //! Where the values of an input port come from, for the blocks of a prompt.
 //!
-//! A field of the request is the user's, a node with session state gives memory, an operation that
-//! fetches gives retrieved documents, a model gives a tool's result. Any other node passes on the least
-//! trusted of what it was given, and one that was given nothing is the author's own.
+//! A field of the request is the user's, and a node with session state gives memory. What a model or an operation
+//! gives is said by its descriptor. Any other node passes on the least trusted of what it was given, and one that was
+//! given nothing is the author's own.
 
 use stave_flow::graph::{self, Connected};
 use stave_flow::model::{Flow, Node, Scope};
+use stave_operations::{LLM_CHAT, Provenance as Given};
 
 /// From most to least trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +21,7 @@ enum Provenance {
 /// The word for one input port of a node.
 pub(super) fn of_input(flow: &Flow, node: &Node, port: &str) -> &'static str {
     let edges = graph::connected(flow);
-    match at_input(&edges, node, port, edges.len()) {
+    match (Walk { flow, edges: &edges }).at_input(node, port, edges.len()) {
         Provenance::Developer => "developer",
         Provenance::Memory => "memory",
         Provenance::Tool => "tool",
@@ -29,32 +30,59 @@ pub(super) fn of_input(flow: &Flow, node: &Node, port: &str) -> &'static str {
     }
 }
 
-/// `depth` bounds the walk, so that a cyclic flow that was not checked still ends.
-fn at_input(edges: &[Connected<'_>], node: &Node, port: &str, depth: usize) -> Provenance {
-    let into = edges.iter().filter(|edge| {
-        edge.destination.node().is_some_and(|target| target.id.value == node.id.value)
-            && edge.destination.port().is_some_and(|target| target.name.as_str() == port)
-    });
-    let sources = into.map(|edge| match edge.origin.node() {
-        None => Provenance::User,
-        Some(source) => of_node(edges, source, depth),
-    });
-    sources.max().unwrap_or(Provenance::User)
+struct Walk<'f> {
+    flow: &'f Flow,
+    edges: &'f [Connected<'f>],
 }
 
-fn of_node(edges: &[Connected<'_>], node: &Node, depth: usize) -> Provenance {
-    let Some(depth) = depth.checked_sub(1) else { return Provenance::User };
-    let is_session =
-        node.state.as_ref().and_then(|state| state.scope).is_some_and(|scope| scope.value == Scope::Session);
-    if is_session {
-        return Provenance::Memory;
+impl Walk<'_> {
+    /// `depth` bounds the walk, so that a cyclic flow that was not checked still ends.
+    fn at_input(&self, node: &Node, port: &str, depth: usize) -> Provenance {
+        self.fed(node, port, depth).unwrap_or(Provenance::User)
     }
-    if node.prompt.is_some() {
-        return Provenance::Tool;
+
+    /// The least trusted of what edges bring to an input; none without an edge.
+    fn fed(&self, node: &Node, port: &str, depth: usize) -> Option<Provenance> {
+        let into = self.edges.iter().filter(|edge| {
+            edge.destination.node().is_some_and(|target| target.id.value == node.id.value)
+                && edge.destination.port().is_some_and(|target| target.name.as_str() == port)
+        });
+        let sources = into.map(|edge| match edge.origin.node() {
+            None => Provenance::User,
+            Some(source) => self.of_node(source, depth),
+        });
+        sources.max()
     }
-    if node.op().is_some_and(|op| op.starts_with("http.") || op.starts_with("hopsworks.")) {
-        return Provenance::Retrieval;
+
+    fn of_node(&self, node: &Node, depth: usize) -> Provenance {
+        let Some(depth) = depth.checked_sub(1) else { return Provenance::User };
+        if let Some(own) = own(node) {
+            return own;
+        }
+        let inputs = node.inputs.iter().map(|port| self.at_input(node, port.name.as_str(), depth));
+        let called = node.descriptor().filter(|operation| operation.provenance == Given::Called);
+        let called = called.and_then(|_| self.flow.nodes.get(node.each()?.node.as_str()));
+        let called = called.and_then(|called| self.of_called(called, depth));
+        inputs.chain(called).max().unwrap_or(Provenance::Developer)
     }
-    let inputs = node.inputs.iter().map(|port| at_input(edges, node, port.name.as_str(), depth));
-    inputs.max().unwrap_or(Provenance::Developer)
+
+    /// What a node gives whose items come from its caller: its own, or what edges bring to its other inputs.
+    fn of_called(&self, node: &Node, depth: usize) -> Option<Provenance> {
+        let fed = || node.inputs.iter().filter_map(|port| self.fed(node, port.name.as_str(), depth)).max();
+        own(node).or_else(fed)
+    }
+}
+
+/// What a node gives whatever it was given; none when that depends on its inputs.
+fn own(node: &Node) -> Option<Provenance> {
+    let scope = node.state.as_ref().and_then(|state| state.scope);
+    if scope.is_some_and(|scope| scope.value == Scope::Session) {
+        return Some(Provenance::Memory);
+    }
+    let of = if node.prompt.is_some() { Some(&LLM_CHAT) } else { node.descriptor() };
+    match of?.provenance {
+        Given::Tool => Some(Provenance::Tool),
+        Given::Retrieval => Some(Provenance::Retrieval),
+        Given::Inputs | Given::Called => None,
+    }
 }

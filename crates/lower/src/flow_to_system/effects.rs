@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use stave_flow::model::{Model, Node, Prompt, Text};
+use stave_operations::LLM_CHAT;
 use stave_system::model::EffectAnnotation;
 
 use super::Lowering;
@@ -34,9 +35,9 @@ impl Lowering<'_> {
         }
         let mut secrets = secrets(node);
         secrets.extend(self.models(node).iter().filter_map(key_name));
-        let is_remote = node.op().is_some_and(|op| op.starts_with("http.") || op.starts_with("hopsworks."));
+        let asks_model = node.prompt.is_some() && LLM_CHAT.network;
         EffectAnnotation {
-            network: is_remote || node.prompt.is_some(),
+            network: asks_model || node.descriptor().is_some_and(|operation| operation.network),
             secrets: secrets.into_iter().collect(),
             tools: tools.into_iter().collect(),
             ..EffectAnnotation::default()

@@ -1,9 +1,10 @@
-//! What a flow node reaches: model providers, hosts and feature groups, a node each; and what it
+//! What a flow node reaches: model providers, hosts, tool servers and entries of the feature store, a node each; and what it
 //! remembers, an entity for each store.
 
 use stave_canon::Value;
 use stave_flow::model::{Backend, Node as FlowNode, Scope, State, Text};
-use stave_system::model::EffectAnnotation;
+use stave_operations::Receiver;
+use stave_system::model::{EffectAnnotation, ProvenancePointer};
 use stave_system::{BlankPart, Node, NodeKind, stable_node_id};
 
 use super::effects::key_name;
@@ -34,26 +35,31 @@ impl<'f> Lowering<'f> {
             integration.provenance = rows(self.provenance(flow, node.span));
             ids.push(nodes.add(integration));
         }
-        let op = node.op().unwrap_or_default();
-        let found = if op.starts_with("http.") {
-            let host = argument(node, "url").and_then(host).unwrap_or_else(|| "*".to_owned());
-            Some((format!("host:{host}"), "host", host))
-        } else if op.starts_with("hopsworks.") {
-            let group = argument(node, "feature_group").or_else(|| argument(node, "name")).unwrap_or("*");
-            Some((format!("feature_group:{group}"), "feature_group", group.to_owned()))
-        } else {
-            None
-        };
-        if let Some((name, key, value)) = found {
-            let mut integration = self.integration(&name, Vec::new())?;
-            integration.properties.insert(key.to_owned(), value.into());
-            integration.provenance = rows(self.provenance(flow, node.span));
+        let receiver = node.descriptor().map(|operation| operation.receiver);
+        let found = receiver.and_then(|receiver| reached(receiver, &|name| argument(node, name)));
+        let tools = node.prompt.iter().flat_map(|prompt| &prompt.tools);
+        let servers = tools.filter_map(|tool| Some(Reached::server(tool.mcp.as_ref()?.as_str())));
+        for reached in found.into_iter().chain(servers) {
+            let integration = self.reached_node(&reached, rows(self.provenance(flow, node.span)))?;
             ids.push(nodes.add(integration));
         }
         Ok(ids)
     }
 
-    pub(super) fn integration(&self, name: &str, secrets: Vec<String>) -> Result<Node, BlankPart> {
+    /// The integration of somebody whom a step reaches.
+    pub(super) fn reached_node(
+        &self,
+        reached: &Reached,
+        provenance: Vec<ProvenancePointer>,
+    ) -> Result<Node, BlankPart> {
+        let Reached { kind, name } = reached;
+        let mut integration = self.integration(&format!("{kind}:{name}"), Vec::new())?;
+        integration.properties.insert((*kind).to_owned(), name.as_str().into());
+        integration.provenance = provenance;
+        Ok(integration)
+    }
+
+    fn integration(&self, name: &str, secrets: Vec<String>) -> Result<Node, BlankPart> {
         let id = stable_node_id("integration", name)?;
         let effects = EffectAnnotation { network: true, secrets, ..EffectAnnotation::default() };
         Ok(Node { effects: Some(effects), ..Node::new(id, self.tenant_id, NodeKind::Integration, name) })
@@ -90,6 +96,42 @@ impl<'f> Lowering<'f> {
     }
 }
 
+/// Somebody whom a step reaches.
+pub(super) struct Reached {
+    kind: &'static str,
+    /// `*` when only the run decides.
+    name: String,
+}
+
+impl Reached {
+    /// The server of a tool that is written as `server/tool`.
+    fn server(tool: &str) -> Reached {
+        let server = tool.split_once('/').map_or(tool, |(server, _)| server);
+        Reached { kind: MCP_SERVER, name: server.to_owned() }
+    }
+}
+
+const MCP_SERVER: &str = "mcp_server";
+
+/// Whom an operation reaches, by what is written for its arguments.
+pub(super) fn reached<'t>(receiver: Receiver, text: &dyn Fn(&str) -> Option<&'t str>) -> Option<Reached> {
+    let written = |name: &str| text(name).filter(|text| !text.contains("${")).map(str::to_owned);
+    let anyone = || "*".to_owned();
+    Some(match receiver {
+        Receiver::Host { address } => {
+            Reached { kind: "host", name: text(address).and_then(host).unwrap_or_else(anyone) }
+        }
+        Receiver::Tool { server, .. } => {
+            Reached { kind: MCP_SERVER, name: written(server).unwrap_or_else(anyone) }
+        }
+        Receiver::FeatureStore { entries } => {
+            let entry = entries.iter().find(|entry| text(entry.argument).is_some()).or(entries.first())?;
+            Reached { kind: entry.kind, name: text(entry.argument).map_or_else(anyone, str::to_owned) }
+        }
+        Receiver::Nobody | Receiver::Model => return None,
+    })
+}
+
 pub(super) fn backend_word(backend: Backend) -> &'static str {
     match backend {
         Backend::Memory => "memory",
@@ -105,7 +147,7 @@ fn argument<'n>(node: &'n FlowNode, name: &str) -> Option<&'n str> {
 }
 
 /// The host of an address whose host is written out; one that is put together at run time is unknown.
-pub(super) fn host(address: &str) -> Option<String> {
+fn host(address: &str) -> Option<String> {
     let (_, rest) = address.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;

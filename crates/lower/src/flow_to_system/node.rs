@@ -61,15 +61,10 @@ impl<'f> Lowering<'f> {
     }
 
     fn properties(&self, flow_name: &str, node: &FlowNode, index: usize) -> Object {
-        let kind = match (&node.prompt, node.op()) {
-            (Some(_), _) => "llm.chat",
-            (None, Some(op)) => op,
-            (None, None) => "python",
-        };
         let mut properties: Object = [
             ("plan_id", Value::from(flow_name)),
             ("step_id", node.id.as_str().into()),
-            ("step_kind", kind.into()),
+            ("step_kind", node.step_kind().into()),
             ("order_idx", index.into()),
             ("timeout_ms", node.timeout_ms().into()),
             ("retries", node.retries().into()),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use stave_canon::{Object, Value, compact_utf8, sha256_hex};
 use stave_exec::dataflow::Origin;
 use stave_exec::{Edge, Node as ExecNode};
+use stave_operations::step_kind;
 use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract,
     ProvenanceKind, ProvenancePointer,
@@ -13,7 +14,7 @@ use stave_system::model::{
 use stave_system::{BlankPart, Node, NodeKind, acceptance_contract_id, runtime_contract_id, stable_node_id};
 
 use super::effects::secret_names;
-use super::integration::host;
+use super::integration;
 use super::{Lowering, Nodes, SystemWorkflow};
 
 /// Steps that the compiler puts in; they touch nothing.
@@ -113,22 +114,17 @@ impl<'f> Lowering<'f> {
         Ok(Some(nodes.add(node)))
     }
 
-    /// The host that a step calls, as the id of an integration.
+    /// Whom a step reaches, as the id of an integration.
     fn reached(
         &self,
         node: &ExecNode,
         provenance: Option<ProvenancePointer>,
         nodes: &mut Nodes,
     ) -> Result<Option<String>, BlankPart> {
-        if !node.kind.starts_with("http.") {
-            return Ok(None);
-        }
-        let address = node.with.get("url").and_then(Value::as_str).map(unquoted);
-        let host = address.and_then(host).unwrap_or_else(|| "*".to_owned());
-        let mut integration = self.integration(&format!("host:{host}"), Vec::new())?;
-        integration.properties.insert("host".into(), host.into());
-        integration.provenance.extend(provenance);
-        Ok(Some(nodes.add(integration)))
+        let text = |name: &str| node.with.get(name).and_then(Value::as_str).map(unquoted);
+        let found = step_kind(&node.kind).and_then(|kind| integration::reached(kind.receiver, &text));
+        let Some(found) = found else { return Ok(None) };
+        Ok(Some(nodes.add(self.reached_node(&found, provenance.into_iter().collect())?)))
     }
 
     /// Whole lines of the workflow's file.
@@ -203,7 +199,8 @@ fn effects(node: &ExecNode) -> EffectAnnotation {
     let mut secrets = BTreeSet::new();
     each_text(&node.with.clone().into(), &mut |text| secrets.extend(secret_names(text)));
     EffectAnnotation {
-        network: node.kind.starts_with("http.") || node.kind.starts_with("llm."),
+        // What a step of another runtime reaches is not known here.
+        network: step_kind(&node.kind).is_none_or(|kind| kind.network),
         secrets: secrets.into_iter().collect(),
         tools: vec![node.kind.clone()],
         ..EffectAnnotation::default()
