@@ -96,6 +96,8 @@ pub(crate) enum Command {
     New(New),
     /// Say what a diagnostic code means, with an example and its cure
     Explain(Explain),
+    /// Describe the operations: arguments, result, effects, who receives what
+    Ops(crate::commands::Ops),
     /// Run Python for another stave process, on stdin and stdout
     #[command(hide = true)]
     PyWorker,
@@ -128,6 +130,7 @@ impl Command {
             Command::Rep(_) => false,
             Command::New(new) => new.json,
             Command::Explain(explain) => explain.json,
+            Command::Ops(ops) => ops.json,
             Command::Gateway(gateway) => gateway.is_json(),
             Command::Serve(_) | Command::Mcp(_) => false,
             Command::PyWorker => false,

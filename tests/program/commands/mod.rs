@@ -23,6 +23,7 @@ mod journal_files;
 mod keys;
 mod lsp;
 mod new;
+mod ops;
 #[cfg(unix)]
 mod pipes;
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 use stave_canon::Value;
 use stave_diag::{CODES, CodeInfo, did_you_mean, lookup, page};
+use stave_operations::step_kind;
 
 use crate::args::Explain;
 use crate::exit::{Exit, Stop};
@@ -15,6 +16,9 @@ pub(crate) fn explain(arguments: &Explain, terminal: Terminal) -> Result<Exit, S
     let Some(info) = lookup(name) else {
         let known = CODES.iter().copied().flatten().map(|info| info.code.0);
         let stop = Stop::invalid(format!("there is no code `{name}`"));
+        if step_kind(name).is_some() {
+            return Err(stop.help(format!("`stave ops {name}` describes the operation")));
+        }
         return Err(match did_you_mean(name, known) {
             Some(near) => stop.help(format!("did you mean `{near}`?")),
             None => stop.help("`stave explain` lists all codes"),

@@ -17,6 +17,7 @@ mod lsp;
 mod mcp;
 mod merge;
 mod new;
+mod ops;
 mod prompt;
 mod rep;
 mod run;
@@ -36,6 +37,7 @@ pub(crate) use keys::Keys;
 pub(crate) use lsp::Lsp;
 pub(crate) use mcp::Mcp;
 pub(crate) use merge::Merge;
+pub(crate) use ops::Ops;
 pub(crate) use prompt::Prompt;
 pub(crate) use rep::Rep;
 pub(crate) use runs::Runs;
@@ -77,6 +79,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Rep(arguments) => rep::rep(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments, terminal),
+        Command::Ops(arguments) => ops::ops(&arguments, terminal),
         Command::PyWorker => stave_pyworker::main_loop(std::io::stdin(), std::io::stdout())
             .map(|()| Exit::Fine)
             .map_err(|error| Stop::internal(format!("the Python worker stopped: {error}"))),
