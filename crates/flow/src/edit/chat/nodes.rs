@@ -1,8 +1,13 @@
 //! "Add a node that …".
 
 use stave_canon::Value;
+use stave_operations::{
+    Descriptor, HOPSWORKS_GET_MODEL, HOPSWORKS_READ_FEATURES, HOPSWORKS_WRITE_FEATURES, HTTP_GET, HTTP_POST,
+    TRANSFORM_FILTER, TRANSFORM_MAP, TRANSFORM_REDUCE,
+};
 
 use super::{Command, Meaning, after};
+use crate::edit::blank_node;
 use crate::model::{Flow, Text};
 
 pub(super) fn add_node(flow: &Flow, words: &[&str]) -> Option<Meaning> {
@@ -21,18 +26,18 @@ pub(super) fn add_node(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     let has = |wanted: &[&str]| object.iter().any(|word| wanted.iter().any(|known| word.starts_with(known)));
     let verb = verb.trim_end_matches('s');
     Some(match (verb, url) {
-        ("post" | "send", Some(url)) => http(flow, "http.post", url),
+        ("post" | "send", Some(url)) => http(flow, &HTTP_POST, url),
         ("call" | "fetche" | "fetch" | "get" | "read" | "request" | "download" | "load", Some(url)) => {
-            http(flow, "http.get", url)
+            http(flow, &HTTP_GET, url)
         }
         ("fetche" | "fetch" | "read" | "get" | "load" | "retrieve" | "look", None) if has(&["feature"]) => {
             features(flow, object)
         }
         ("write" | "store" | "save", None) if has(&["feature"]) => write_features(flow, object),
         ("fetche" | "fetch" | "read" | "get" | "load", None) if has(&["model"]) => model(object),
-        ("filter", None) => list(flow, "transform.filter", object),
-        ("map" | "transform", None) => list(flow, "transform.map", object),
-        ("reduce" | "fold", None) => list(flow, "transform.reduce", object),
+        ("filter", None) => list(flow, &TRANSFORM_FILTER, object),
+        ("map" | "transform", None) => list(flow, &TRANSFORM_MAP, object),
+        ("reduce" | "fold", None) => list(flow, &TRANSFORM_REDUCE, object),
         _ => {
             let known = "fetch features, write features, get a model, call or post to an address, filter, map or reduce";
             Meaning::Unclear(format!(
@@ -65,8 +70,8 @@ fn port(name: &str, kind: &str) -> Value {
     Value::from_iter([("name", name), ("type", kind)])
 }
 
-fn node(inputs: Vec<Value>, outputs: Vec<Value>, op: &str, args: Vec<(&str, Value)>) -> Value {
-    let spec = Value::from_iter([("op", Value::from(op)), ("args", Value::from_iter(args))]);
+fn node(inputs: Vec<Value>, outputs: Vec<Value>, operation: &Descriptor, args: Vec<(&str, Value)>) -> Value {
+    let spec = Value::from_iter([("op", Value::from(operation.name)), ("args", Value::from_iter(args))]);
     Value::from_iter([
         ("type", Value::from("transform")),
         ("inputs", Value::Array(inputs)),
@@ -119,7 +124,7 @@ fn features(flow: &Flow, object: &[&str]) -> Meaning {
     let body = node(
         vec![port(&field, "string")],
         vec![port(&output, "object")],
-        "hopsworks.read_features",
+        &HOPSWORKS_READ_FEATURES,
         vec![("feature_group", Value::from(group)), ("key", Value::from(format!("${{{field}}}")))],
     );
     let mut commands: Vec<Command> = declare.into_iter().collect();
@@ -144,7 +149,7 @@ fn write_features(flow: &Flow, object: &[&str]) -> Meaning {
     let body = node(
         vec![port("data", "object")],
         Vec::new(),
-        "hopsworks.write_features",
+        &HOPSWORKS_WRITE_FEATURES,
         vec![("feature_group", Value::from(group)), ("data", Value::from("${data}"))],
     );
     let add = Command::AddNode { id: id.clone(), node: body, after: None };
@@ -161,22 +166,23 @@ fn model(object: &[&str]) -> Meaning {
     let body = node(
         Vec::new(),
         vec![port("model", "object")],
-        "hopsworks.get_model",
+        &HOPSWORKS_GET_MODEL,
         vec![("name", Value::from(*name))],
     );
     let id = format!("get_{}", name.replace('-', "_"));
     Meaning::Commands(vec![Command::AddNode { id, node: body, after: None }])
 }
 
-fn http(flow: &Flow, op: &str, url: &str) -> Meaning {
+fn http(flow: &Flow, operation: &Descriptor, url: &str) -> Meaning {
     let host = url.split("//").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
     let word = host.split('.').rev().nth(1).unwrap_or("service").replace('-', "_");
-    let (verb, effects) = if op == "http.post" { ("post_to", true) } else { ("call", false) };
+    let verb = if operation.writes() { "post_to" } else { "call" };
     let id = free(flow, &format!("{verb}_{word}"));
     let mut args = vec![("url", Value::from(url))];
     let mut inputs = Vec::new();
     let mut commands = Vec::new();
-    if effects {
+    // What is written needs something to write.
+    if operation.writes() {
         let Some(field) = flow.context.fields().next().map(Text::as_str) else {
             return Meaning::Unclear("the request has no field that could be posted".to_owned());
         };
@@ -184,12 +190,12 @@ fn http(flow: &Flow, op: &str, url: &str) -> Meaning {
         args.push(("body", Value::from_iter([(field, format!("${{{field}}}"))])));
         commands.push(connect(format!("_input.{field}"), format!("{id}.{field}")));
     }
-    let body = node(inputs, vec![port("answer", "object")], op, args);
+    let body = node(inputs, vec![port("answer", "object")], operation, args);
     commands.insert(0, Command::AddNode { id, node: body, after: None });
     Meaning::Commands(commands)
 }
 
-fn list(flow: &Flow, op: &str, object: &[&str]) -> Meaning {
+fn list(flow: &Flow, operation: &Descriptor, object: &[&str]) -> Meaning {
     let source = match super::things::origin(flow, object) {
         Ok(thing) => thing,
         Err(reason) => return Meaning::Unclear(format!("say which list: {reason}")),
@@ -198,18 +204,19 @@ fn list(flow: &Flow, op: &str, object: &[&str]) -> Meaning {
     if !matches!(kind, "array" | "table") {
         return Meaning::Unclear(format!("`{}` is {kind}, not a list", source.end()));
     }
-    let (verb, expression, output) = match op {
-        "transform.filter" => ("filter", "item is not None", "array"),
-        "transform.map" => ("map", "item", "array"),
-        _ => ("reduce", "acc + [item]", "array"),
+    let Some(blank) = &operation.blank else {
+        return Meaning::Unclear(format!("`{}` cannot be added as a node", operation.name));
     };
-    let mut args =
-        vec![("expression", Value::from(expression)), ("input", Value::from(format!("${{{name}}}")))];
-    if op == "transform.reduce" {
-        args.push(("initial", Value::Array(Vec::new())));
-    }
-    let id = free(flow, &format!("{verb}_{name}"));
-    let body = node(vec![port(&name, "array")], vec![port("result", output)], op, args);
+    // A new node as any editor begins it, with the list at its input.
+    let begun = blank_node(blank);
+    let args = begun.pointer("/transform/spec/args").and_then(Value::as_object).cloned().unwrap_or_default();
+    let input = Value::from(format!("${{{name}}}"));
+    let args = args.iter().map(|(key, value)| {
+        let value = if key == "input" { input.clone() } else { value.clone() };
+        (key.as_str(), value)
+    });
+    let id = free(flow, &format!("{}_{name}", blank.id));
+    let body = node(vec![port(&name, "array")], vec![port("result", "array")], operation, args.collect());
     let add = Command::AddNode { id: id.clone(), node: body, after: None };
     Meaning::Commands(vec![add, connect(source.end(), format!("{id}.{name}"))])
 }
