@@ -30,7 +30,7 @@ mod variables;
 mod wire;
 
 pub use build::{BlockSection, BuildError, Tokenizer, ToolSchema, Wire, build};
-pub use codec::{Fault, InvalidBlocks, from_value, to_value};
+pub use codec::{InvalidBlocks, from_value, schema, to_value};
 pub use difference::{Difference, first_difference};
 pub use economics::CachePricing;
 pub use find_sensitive::{Finding, find_sensitive, find_sensitive_joined, find_sensitive_until};

@@ -3,14 +3,18 @@
 use std::fmt;
 
 use stave_canon::Timestamp;
+use stave_shape::Shape;
 use uuid::Uuid;
+
+use crate::codec::{blocks_have_their_own_ids, carries_its_index, id, time};
 
 /// Declares an enum of plain words together with its wire names.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
+        #[derive(stave_shape::Shape)]
         pub enum $name {
-            $($(#[$variant_meta])* $variant,)*
+            $($(#[$variant_meta])* #[shape(rename = $word)] $variant,)*
         }
 
         impl $name {
@@ -99,25 +103,28 @@ words! {
 }
 
 /// The stable name of a block, made by [`crate::SpanIds`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Shape)]
 pub struct SpanId(pub String);
 
 /// How many tokens a block has, for which family of models.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open)]
 pub struct TokenizationMetadata {
     pub model_family: String,
     pub token_count: u32,
 }
 
 /// The fingerprint of a tool definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open)]
 pub struct ToolSchemaHash {
     pub tool_name: String,
     pub schema_hash: String,
 }
 
 /// One addressable piece of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open, check = carries_its_index)]
 pub struct PromptBlock {
     pub span_id: SpanId,
     /// Its place in the prompt, from 0.
@@ -126,13 +133,16 @@ pub struct PromptBlock {
     pub content: String,
     pub content_type: BlockContentType,
     pub provenance: ProvenanceLabel,
+    #[shape(default)]
     pub sensitivity: SensitivityLabel,
     pub token_metadata: Option<TokenizationMetadata>,
 }
 
 /// A whole prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open, check = blocks_have_their_own_ids)]
 pub struct PromptIr {
+    #[shape(with = id)]
     pub ir_id: Uuid,
     pub blocks: Vec<PromptBlock>,
     /// `None` when tools play no part, empty when there could be some and are none.
@@ -140,6 +150,7 @@ pub struct PromptIr {
     pub structured_output_schema_id: Option<String>,
     /// The hash of the request that the blocks were made from.
     pub source_request_hash: Option<String>,
+    #[shape(with = time)]
     pub created_at: Timestamp,
 }
 

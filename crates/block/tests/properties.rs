@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn any_value_is_read_or_refused_with_a_reason(value in value()) {
         if let Err(error) = from_value(&value) {
-            prop_assert!(!error.faults.is_empty());
+            prop_assert!(!error.0.0.is_empty());
         }
     }
 
@@ -164,7 +164,7 @@ proptest! {
             *slot.1 = value;
         }
         if let Err(error) = from_value(&wire) {
-            prop_assert!(!error.faults.is_empty());
+            prop_assert!(!error.0.0.is_empty());
         }
     }
 }

@@ -9,6 +9,7 @@ mod core_schema;
 mod fast_path;
 mod faults;
 mod mapping;
+mod node;
 mod pieces;
 mod read;
 mod scalars;

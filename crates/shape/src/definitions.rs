@@ -1,0 +1,136 @@
+//! The JSON Schema of a document, put together from the schemas of its types.
+
+use stave_canon::{Object, Value};
+
+use crate::limits::nullable;
+use crate::{Limits, Null, Shape};
+
+/// The named types of a schema.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    types: Object,
+}
+
+/// What a schema says about a field besides its type.
+#[derive(Debug, Default)]
+pub struct Described {
+    pub description: &'static str,
+    pub default: Option<Value>,
+}
+
+impl Definitions {
+    /// A reference to the type `name`, which is described when it is met first. A type may contain itself.
+    pub fn named(&mut self, name: &str, describe: impl FnOnce(&mut Definitions) -> Value) -> Value {
+        if !self.types.contains_key(name) {
+            self.types.insert(name.to_owned(), Value::Null);
+            let schema = describe(self);
+            self.types.insert(name.to_owned(), schema);
+        }
+        Value::from_iter([("$ref", format!("#/$defs/{name}"))])
+    }
+}
+
+/// The schema of a whole document: the type's own at the top, the others below it.
+#[must_use]
+pub fn document<T: Shape>(id: &str, title: &str) -> Value {
+    let mut definitions = Definitions::default();
+    let root = T::schema(&mut definitions);
+    let root_name =
+        root.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+    let own = root_name.and_then(|name| definitions.types.shift_remove(name)).unwrap_or(root);
+    let mut schema = Object::new();
+    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("$id".to_owned(), id.into());
+    schema.insert("title".to_owned(), title.into());
+    if let Value::Object(own) = own {
+        schema.extend(own);
+    }
+    if !definitions.types.is_empty() {
+        definitions.types.sort_keys();
+        schema.insert("$defs".to_owned(), Value::Object(definitions.types));
+    }
+    Value::Object(schema)
+}
+
+/// The schema of an object, put together field by field; what the derive calls.
+#[derive(Debug)]
+pub struct ObjectSchema {
+    description: &'static str,
+    properties: Object,
+    required: Vec<Value>,
+    closed: bool,
+}
+
+impl ObjectSchema {
+    #[must_use]
+    pub fn new(description: &'static str, closed: bool) -> Self {
+        ObjectSchema { description, properties: Object::new(), required: Vec::new(), closed }
+    }
+
+    /// Adds a field.
+    pub fn field(&mut self, key: &str, schema: Value, limits: &Limits, null: Null, described: Described) {
+        let schema = limits.describe(schema);
+        let schema = if null == Null::IsAbsent { nullable(schema) } else { schema };
+        let mut field = Object::new();
+        if !described.description.is_empty() {
+            field.insert("description".to_owned(), described.description.into());
+        }
+        if let Value::Object(schema) = schema {
+            field.extend(schema);
+        }
+        if let Some(default) = described.default {
+            field.insert("default".to_owned(), default);
+        }
+        self.properties.insert(key.to_owned(), Value::Object(field));
+    }
+
+    /// Adds the tag of a variant.
+    pub fn tag(&mut self, key: &str, word: &str) {
+        self.properties.insert(key.to_owned(), Value::from_iter([("const", word)]));
+        self.require(key);
+    }
+
+    pub fn require(&mut self, key: &str) {
+        self.required.push(key.into());
+    }
+
+    #[must_use]
+    pub fn finish(self) -> Value {
+        let mut schema = Object::new();
+        if !self.description.is_empty() {
+            schema.insert("description".to_owned(), self.description.into());
+        }
+        schema.insert("type".to_owned(), "object".into());
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), Value::Array(self.required));
+        }
+        schema.insert("properties".to_owned(), Value::Object(self.properties));
+        if self.closed {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
+        Value::Object(schema)
+    }
+}
+
+/// The schema of an enum of words.
+#[must_use]
+pub fn words_schema(description: &str, words: &[&str]) -> Value {
+    let mut schema = Object::new();
+    if !description.is_empty() {
+        schema.insert("description".to_owned(), description.into());
+    }
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), words.to_vec().into());
+    Value::Object(schema)
+}
+
+/// The schema of an enum whose variants are told apart by a tag.
+#[must_use]
+pub fn tagged_schema(description: &str, variants: Vec<Value>) -> Value {
+    let mut schema = Object::new();
+    if !description.is_empty() {
+        schema.insert("description".to_owned(), description.into());
+    }
+    schema.insert("oneOf".to_owned(), Value::Array(variants));
+    Value::Object(schema)
+}
