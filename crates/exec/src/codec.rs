@@ -1,10 +1,10 @@
 //! JSON to [`Document`] and back.
 
-use stave_canon::{Number, Object, Pointer, Value};
+use stave_canon::{Object, Pointer, Value};
 use stave_diag::codes::exec as codes;
+use stave_shape::{FaultKind, Pattern, Place, Reader, Shape};
 
-use crate::model::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
-use crate::{Fault, MAX_INTEGER, VERSION, verify};
+use crate::{Document, Fault, VERSION, verify};
 
 /// Which versions a reader takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +17,13 @@ pub enum Acceptance {
 
 /// Reads a document, or every violation in it.
 pub fn read(value: &Value, acceptance: Acceptance) -> Result<Document, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), closed: true };
-    let document = reader.document(value, acceptance);
-    let mut faults = reader.faults;
+    let version = value.get("version").and_then(Value::as_str).filter(|version| !version.is_empty());
+    let refused = version.filter(|version| !fits(version, acceptance));
+    let mut reader = Reader::new();
+    reader.closed = refused.is_some() || version.is_none_or(|version| version == VERSION);
+    let document = Document::read(value, &Place::root(), &mut reader);
+    let mut faults: Vec<Fault> = refused.map(unsupported).into_iter().collect();
+    faults.extend(reader.finish().into_iter().map(violation));
     verify::verify(value, &mut faults);
     match document {
         Some(document) if faults.is_empty() => Ok(document),
@@ -36,293 +40,116 @@ pub fn encode(document: &Document) -> String {
 /// The document as a JSON value, keys in the specification's order, extras last.
 #[must_use]
 pub fn to_value(document: &Document) -> Value {
-    let mut flow = Object::new();
-    flow.insert("name".into(), document.flow.name.as_str().into());
-    flow.insert("timeout_ms".into(), document.flow.timeout_ms.into());
-    let mut constants = Object::new();
-    constants.insert("policyRef".into(), document.constants.policy_ref.as_str().into());
-    constants.insert("policy".into(), Value::Object(document.constants.policy.clone()));
-    let mut graph = Object::new();
-    graph.insert("nodes".into(), Value::Array(document.graph.nodes.iter().map(node_value).collect()));
-    graph.insert("edges".into(), Value::Array(document.graph.edges.iter().map(edge_value).collect()));
-    let mut metadata = Object::new();
-    metadata.insert("generated_at".into(), document.metadata.generated_at.as_str().into());
-    metadata.insert("source_file".into(), document.metadata.source_file.as_str().into());
-    metadata.extend(document.metadata.extra.clone());
-
-    let mut object = Object::new();
-    object.insert("version".into(), document.version.as_str().into());
-    object.insert("flow".into(), flow.into());
-    object.insert("constants".into(), constants.into());
-    object.insert("inputs_schema".into(), document.inputs_schema.clone().into());
-    object.insert("graph".into(), graph.into());
-    object.insert("metadata".into(), metadata.into());
-    object.extend(document.extra.clone());
-    Value::Object(object)
+    document.write()
 }
 
-pub(crate) fn node_value(node: &Node) -> Value {
-    let mut object = Object::new();
-    object.insert("id".into(), node.id.as_str().into());
-    object.insert("type".into(), node.kind.as_str().into());
-    object.insert("with".into(), node.with.clone().into());
-    object.insert("timeout_ms".into(), node.timeout_ms.into());
-    let retry: Object = [
-        ("max".to_owned(), Value::from(node.retry.max)),
-        ("backoff_ms".to_owned(), Value::from(node.retry.backoff_ms)),
-    ]
-    .into_iter()
-    .collect();
-    object.insert("retry".into(), retry.into());
-    object.extend(node.extra.clone());
-    Value::Object(object)
+/// The JSON Schema of the version that this crate writes.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = stave_shape::document::<Document>("urn:stave:exec:1.0.0", "Exec document 1.0.0");
+    let properties = schema.as_object_mut().and_then(|schema| schema.get_mut("properties"));
+    let version = properties.and_then(Value::as_object_mut).and_then(|fields| fields.get_mut("version"));
+    // A schema is of one version, while the reader is told which ones it takes.
+    if let Some(version) = version {
+        *version = Value::Object(Object::from_iter([("const".to_owned(), VERSION.into())]));
+    }
+    schema
 }
 
-fn edge_value(edge: &Edge) -> Value {
-    let mut object = Object::new();
-    object.insert("from".into(), edge.from.as_str().into());
-    object.insert("to".into(), edge.to.as_str().into());
-    object.insert("on".into(), edge.on.word().into());
-    object.extend(edge.extra.clone());
-    Value::Object(object)
-}
+pub(crate) const IDENTIFIER: Pattern =
+    Pattern { name: "an identifier", expression: "^[A-Za-z0-9_.-]+$", fits: verify::is_identifier };
 
-struct Reader {
-    faults: Vec<Fault>,
-    /// Whether the schema's closed objects refuse properties it does not name.
-    closed: bool,
-}
-
-impl Reader {
-    fn document(&mut self, value: &Value, acceptance: Acceptance) -> Option<Document> {
-        let root = Pointer::root();
-        let object = self.object(value, &root)?;
-        let version = self.version(object, &root, acceptance);
-        let flow = self.member_object(object, &root, "flow").map(|(flow, at)| {
-            self.refuse_extra(flow, &at, &["name", "timeout_ms"]);
-            (self.identifier(flow, &at, "name"), self.integer(flow, &at, "timeout_ms"))
-        });
-        let constants = self.member_object(object, &root, "constants").map(|(constants, at)| {
-            self.refuse_extra(constants, &at, &["policyRef", "policy"]);
-            let policy = self.member_object(constants, &at, "policy").map(|(policy, _)| policy.clone());
-            (self.text(constants, &at, "policyRef"), policy)
-        });
-        let inputs_schema =
-            self.member_object(object, &root, "inputs_schema").map(|(schema, _)| schema.clone());
-        let graph = self.member_object(object, &root, "graph").map(|(graph, at)| {
-            self.refuse_extra(graph, &at, &["nodes", "edges"]);
-            let nodes = self.items(graph, &at, "nodes", Self::node);
-            let edges = self.items(graph, &at, "edges", Self::edge);
-            (nodes, edges)
-        });
-        let metadata = self.member_object(object, &root, "metadata").map(|(metadata, at)| {
-            let generated_at = self.text(metadata, &at, "generated_at");
-            let source_file = self.text(metadata, &at, "source_file");
-            (generated_at, source_file, extra(metadata, &["generated_at", "source_file"]))
-        });
-        let (name, timeout_ms) = flow?;
-        let (policy_ref, policy) = constants?;
-        let (nodes, edges) = graph?;
-        let (generated_at, source_file, metadata_extra) = metadata?;
-        Some(Document {
-            version: version?,
-            flow: FlowHeader { name: name?, timeout_ms: timeout_ms? },
-            constants: Constants { policy_ref: policy_ref?, policy: policy? },
-            inputs_schema: inputs_schema?,
-            graph: Graph { nodes: nodes?, edges: edges? },
-            metadata: Metadata {
-                generated_at: generated_at?,
-                source_file: source_file?,
-                extra: metadata_extra,
-            },
-            extra: extra(object, &["version", "flow", "constants", "inputs_schema", "graph", "metadata"]),
-        })
+fn fits(version: &str, acceptance: Acceptance) -> bool {
+    let numbers: Option<Vec<u64>> = version.split('.').map(plain_number).collect();
+    match acceptance {
+        Acceptance::Exact => version == VERSION,
+        Acceptance::Additive => matches!(numbers.as_deref(), Some([1, _, _])),
     }
-
-    fn version(&mut self, object: &Object, at: &Pointer, acceptance: Acceptance) -> Option<String> {
-        let version = self.text(object, at, "version")?;
-        let numbers: Option<Vec<u64>> = version.split('.').map(plain_number).collect();
-        let fits = match (acceptance, numbers.as_deref()) {
-            (Acceptance::Exact, _) => version == VERSION,
-            (Acceptance::Additive, Some([1, _, _])) => true,
-            (Acceptance::Additive, _) => false,
-        };
-        if !fits {
-            let fault = Fault::new(
-                codes::EXEC_UNSUPPORTED_VERSION,
-                at.key("version"),
-                format!("version {version:?} is not supported"),
-            );
-            self.faults.push(fault.help(format!("compile the source again; this runtime takes {VERSION:?}")));
-            return None;
-        }
-        self.closed = version == VERSION;
-        Some(version)
-    }
-
-    fn node(&mut self, value: &Value, at: &Pointer) -> Option<Node> {
-        let object = self.object(value, at)?;
-        let id = self.identifier(object, at, "id");
-        let kind = self.text(object, at, "type");
-        let with = self.member_object(object, at, "with").map(|(with, _)| with.clone());
-        let timeout_ms = self.integer(object, at, "timeout_ms");
-        let retry = self.member_object(object, at, "retry").map(|(retry, at)| {
-            self.refuse_extra(retry, &at, &["max", "backoff_ms"]);
-            (self.integer(retry, &at, "max"), self.integer(retry, &at, "backoff_ms"))
-        });
-        let (max, backoff_ms) = retry?;
-        Some(Node {
-            id: id?,
-            kind: kind?,
-            with: with?,
-            timeout_ms: timeout_ms?,
-            retry: Retry { max: max?, backoff_ms: backoff_ms? },
-            extra: extra(object, &["id", "type", "with", "timeout_ms", "retry"]),
-        })
-    }
-
-    fn edge(&mut self, value: &Value, at: &Pointer) -> Option<Edge> {
-        let object = self.object(value, at)?;
-        let from = self.identifier(object, at, "from");
-        let to = self.identifier(object, at, "to");
-        let on = self.text(object, at, "on").and_then(|word| match word.as_str() {
-            "success" => Some(On::Success),
-            "failure" => Some(On::Failure),
-            _ => {
-                let fault = Fault::new(
-                    codes::EXEC_UNKNOWN_TRANSITION,
-                    at.key("on"),
-                    format!("{word:?} is not a transition reason"),
-                );
-                self.faults.push(fault.help("write \"success\" or \"failure\""));
-                None
-            }
-        });
-        Some(Edge { from: from?, to: to?, on: on?, extra: extra(object, &["from", "to", "on"]) })
-    }
-
-    fn object<'v>(&mut self, value: &'v Value, at: &Pointer) -> Option<&'v Object> {
-        if let Value::Object(object) = value {
-            return Some(object);
-        }
-        self.wrong_type(value, at, "an object");
-        None
-    }
-
-    fn member<'v>(&mut self, object: &'v Object, at: &Pointer, key: &str) -> Option<&'v Value> {
-        let member = object.get(key);
-        if member.is_none() {
-            self.faults.push(Fault::new(codes::EXEC_MISSING_FIELD, at, format!("`{key}` is missing")));
-        }
-        member
-    }
-
-    fn member_object<'v>(
-        &mut self,
-        object: &'v Object,
-        at: &Pointer,
-        key: &str,
-    ) -> Option<(&'v Object, Pointer)> {
-        let at_member = at.key(key);
-        let member = self.member(object, at, key)?;
-        Some((self.object(member, &at_member)?, at_member))
-    }
-
-    fn items<T>(
-        &mut self,
-        object: &Object,
-        at: &Pointer,
-        key: &str,
-        read: impl Fn(&mut Self, &Value, &Pointer) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        let at_member = at.key(key);
-        let member = self.member(object, at, key)?;
-        let Value::Array(items) = member else {
-            self.wrong_type(member, &at_member, "an array");
-            return None;
-        };
-        // Every item is read before any of them is given up on, so that all faults are reported.
-        let items: Vec<Option<T>> =
-            items.iter().enumerate().map(|(index, item)| read(self, item, &at_member.index(index))).collect();
-        items.into_iter().collect()
-    }
-
-    fn text(&mut self, object: &Object, at: &Pointer, key: &str) -> Option<String> {
-        let at_member = at.key(key);
-        let member = self.member(object, at, key)?;
-        let Value::String(text) = member else {
-            self.wrong_type(member, &at_member, "a string");
-            return None;
-        };
-        if text.is_empty() {
-            self.faults.push(Fault::new(codes::EXEC_EMPTY_STRING, at_member, format!("`{key}` is empty")));
-            return None;
-        }
-        Some(text.clone())
-    }
-
-    fn identifier(&mut self, object: &Object, at: &Pointer, key: &str) -> Option<String> {
-        let text = self.text(object, at, key)?;
-        if verify::is_identifier(&text) {
-            return Some(text);
-        }
-        let fault =
-            Fault::new(codes::EXEC_BAD_IDENTIFIER, at.key(key), format!("{text:?} is not an identifier"));
-        self.faults.push(fault.help("use letters, digits, `_`, `.` and `-` only"));
-        None
-    }
-
-    fn integer(&mut self, object: &Object, at: &Pointer, key: &str) -> Option<u32> {
-        let at_member = at.key(key);
-        let member = self.member(object, at, key)?;
-        let whole = match member {
-            Value::Number(Number::Int(value)) => Some(*value),
-            // JSON has one kind of number, so `5.0` is the integer five.
-            Value::Number(Number::Float(value)) if value.fract() == 0.0 => Some(*value as i64),
-            Value::Number(Number::Big(_)) => Some(i64::MAX),
-            _ => None,
-        };
-        match whole {
-            Some(value) if (0..=MAX_INTEGER).contains(&value) => u32::try_from(value).ok(),
-            Some(_) => {
-                let message = format!("`{key}` is {member}, outside 0..={MAX_INTEGER}");
-                self.faults.push(Fault::new(codes::EXEC_OUT_OF_RANGE, at_member, message));
-                None
-            }
-            None => {
-                self.wrong_type(member, &at_member, "an integer");
-                None
-            }
-        }
-    }
-
-    fn refuse_extra(&mut self, object: &Object, at: &Pointer, known: &[&str]) {
-        if !self.closed {
-            return;
-        }
-        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
-            let message = format!("`{key}` is not a property of this object");
-            let fault = Fault::new(codes::EXEC_UNKNOWN_PROPERTY, at.key(key), message);
-            self.faults.push(fault.help(format!("it takes {}", known.join(", "))));
-        }
-    }
-
-    fn wrong_type(&mut self, value: &Value, at: &Pointer, wanted: &str) {
-        let message = format!("expected {wanted}, found {}", value.kind());
-        self.faults.push(Fault::new(codes::EXEC_WRONG_TYPE, at, message));
-    }
-}
-
-fn extra(object: &Object, known: &[&str]) -> Object {
-    object
-        .iter()
-        .filter(|(key, _)| !known.contains(&key.as_str()))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
 }
 
 /// A number of a semantic version: digits without a leading zero.
 fn plain_number(text: &str) -> Option<u64> {
     let plain = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     if plain { text.parse().ok() } else { None }
+}
+
+fn unsupported(version: &str) -> Fault {
+    let pointer = Pointer::root().key("version");
+    Fault::new(codes::EXEC_UNSUPPORTED_VERSION, pointer, format!("version {version:?} is not supported"))
+        .help(format!("compile the source again; this runtime takes {VERSION:?}"))
+}
+
+/// A fault of the form as a violation of the specification's rules.
+fn violation(fault: stave_shape::Fault) -> Fault {
+    let (code, help) = match &fault.kind {
+        FaultKind::MissingKey(_) => (codes::EXEC_MISSING_FIELD, None),
+        FaultKind::UnknownKey { known, .. } => {
+            (codes::EXEC_UNKNOWN_PROPERTY, Some(format!("it takes {}", known.join(", "))))
+        }
+        FaultKind::WrongType { .. } | FaultKind::Rule { .. } => (codes::EXEC_WRONG_TYPE, None),
+        FaultKind::OutOfRange { .. } => (codes::EXEC_OUT_OF_RANGE, None),
+        FaultKind::Empty(_) => (codes::EXEC_EMPTY_STRING, None),
+        FaultKind::NoItems => (codes::EXEC_NO_NODES, None),
+        FaultKind::UnknownWord { .. } => (codes::EXEC_UNKNOWN_TRANSITION, None),
+        FaultKind::WrongForm { .. } => {
+            (codes::EXEC_BAD_IDENTIFIER, Some("use letters, digits, `_`, `.` and `-` only".to_owned()))
+        }
+    };
+    let violation = Fault::new(code, fault.pointer, fault.kind.to_string());
+    match help {
+        Some(help) => violation.help(help),
+        None => violation,
+    }
+}
+
+/// Timeouts and counts. JSON has one kind of number, so `5.0` is the integer five.
+pub(crate) mod count {
+    use stave_canon::{Number, Value};
+    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, integer_schema};
+
+    use crate::MAX_INTEGER;
+
+    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<u32> {
+        let whole = match node.number() {
+            Some(Number::Int(value)) => value,
+            Some(Number::Float(value)) if value.fract() == 0.0 => value as i64,
+            Some(Number::Big(_)) => i64::MAX,
+            Some(Number::Float(_)) | None => {
+                reader.wrong_type(node, at, "an integer");
+                return None;
+            }
+        };
+        if !(0..=MAX_INTEGER).contains(&whole) {
+            let (wanted, found) = (format!("between 0 and {MAX_INTEGER}"), node.to_value().to_string());
+            reader.fault(at, node.span(), FaultKind::OutOfRange { wanted, found });
+            return None;
+        }
+        u32::try_from(whole).ok()
+    }
+
+    pub(crate) fn write(count: &u32) -> Value {
+        (*count).into()
+    }
+
+    pub(crate) fn schema(_: &mut Definitions) -> Value {
+        integer_schema(0i64, MAX_INTEGER)
+    }
+}
+
+/// A time that is kept as it was written; a rule of its own says whether it is one.
+pub(crate) mod time_text {
+    use stave_canon::Value;
+    use stave_shape::{Definitions, Node, Place, Reader, Shape};
+
+    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+        String::read(node, at, reader)
+    }
+
+    pub(crate) fn write(text: &str) -> Value {
+        text.into()
+    }
+
+    pub(crate) fn schema(_: &mut Definitions) -> Value {
+        Value::from_iter([("type", "string"), ("format", "date-time")])
+    }
 }

@@ -88,7 +88,7 @@ pub fn edge_name(edge: &Edge) -> String {
 }
 
 fn node_value(node: &Node) -> Value {
-    crate::codec::node_value(node)
+    stave_shape::Shape::write(node)
 }
 
 /// A document without its graph and its time.

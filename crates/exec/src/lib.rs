@@ -20,7 +20,7 @@ pub mod policy;
 mod verify;
 pub mod wdl;
 
-pub use codec::{Acceptance, encode, read, to_value};
+pub use codec::{Acceptance, encode, read, schema, to_value};
 pub use fault::{Fault, check_text};
 pub use model::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
 

@@ -1,9 +1,16 @@
 //! The exec document as plain data. Properties the specification does not name are kept in `extra`.
 
 use stave_canon::{Object, Value};
+use stave_shape::Shape;
 
-#[derive(Debug, Clone, PartialEq)]
+use crate::codec::{IDENTIFIER, count, time_text};
+
+/// What runs, in what order, under which baked policy. Beyond the schema, node ids are unique, edges join existing nodes
+/// and `generated_at` is in UTC.
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Document {
+    /// The version of the form.
+    #[shape(not_empty)]
     pub version: String,
     pub flow: FlowHeader,
     pub constants: Constants,
@@ -11,78 +18,89 @@ pub struct Document {
     pub inputs_schema: Object,
     pub graph: Graph,
     pub metadata: Metadata,
+    #[shape(rest)]
     pub extra: Object,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
 pub struct FlowHeader {
+    #[shape(not_empty, pattern = IDENTIFIER)]
     pub name: String,
     /// The longest the whole run may take; 0 sets no limit of its own.
+    #[shape(with = count)]
     pub timeout_ms: u32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Constants {
+    /// The name of the policy.
+    #[shape(rename = "policyRef", not_empty)]
     pub policy_ref: String,
     /// Read-only to every runtime.
     pub policy: Object,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Graph {
+    #[shape(filled)]
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Node {
+    #[shape(not_empty, pattern = IDENTIFIER)]
     pub id: String,
-    /// The step kind; JSON calls it `type`.
+    /// The step kind.
+    #[shape(rename = "type", not_empty)]
     pub kind: String,
+    /// The step's arguments.
     pub with: Object,
     /// The longest one attempt may take; 0 sets no limit of its own.
+    #[shape(with = count)]
     pub timeout_ms: u32,
     pub retry: Retry,
+    #[shape(rest)]
     pub extra: Object,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Shape)]
 pub struct Retry {
     /// Attempts after the first.
+    #[shape(with = count)]
     pub max: u32,
+    /// The wait before an attempt is repeated.
+    #[shape(with = count)]
     pub backoff_ms: u32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Edge {
+    #[shape(not_empty, pattern = IDENTIFIER)]
     pub from: String,
+    #[shape(not_empty, pattern = IDENTIFIER)]
     pub to: String,
     pub on: On,
+    #[shape(rest)]
     pub extra: Object,
 }
 
 /// Why an edge is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
 pub enum On {
     Success,
     Failure,
 }
 
-impl On {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            On::Success => "success",
-            On::Failure => "failure",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct Metadata {
     /// RFC 3339, UTC, as written.
+    #[shape(not_empty, with = time_text)]
     pub generated_at: String,
+    #[shape(not_empty)]
     pub source_file: String,
+    #[shape(rest)]
     pub extra: Object,
 }
 

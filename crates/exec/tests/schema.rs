@@ -34,6 +34,18 @@ fn agree(schema: &jsonschema::Validator, document: &Value) -> Result<(), String>
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads and writes the file it is about")]
+fn the_committed_file_is_what_is_generated() {
+    let text = format!("{}\n", stave_canon::pretty_insertion_utf8(&stave_exec::schema()).trim_end());
+    if std::env::var_os("STAVE_BLESS").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/exec.schema.json");
+        std::fs::write(path, text).expect("the file can be written");
+        return;
+    }
+    assert_eq!(file("schemas/exec.schema.json"), text, "run with STAVE_BLESS=1");
+}
+
+#[test]
 fn schema_and_code_agree_on_every_row() {
     let schema = schema();
     let mut count = 0;

@@ -46,6 +46,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<String>,
     /// `Some(None)` is the type's own default.
     pub(crate) default: Option<Option<Expr>>,
+    /// What holds when an optional key is absent, for schemas.
+    pub(crate) unset: Option<Expr>,
     pub(crate) not_null: bool,
     pub(crate) null_is_absent: bool,
     pub(crate) write_null: bool,
@@ -79,6 +81,7 @@ impl FieldAttributes {
                 let written = meta.input.peek(syn::Token![=]);
                 self.default = Some(if written { Some(expression()?) } else { None });
             }
+            "unset" => self.unset = Some(expression()?),
             "with" => self.with = Some(meta.value()?.parse()?),
             "min" => self.min = Some(expression()?),
             "max" => self.max = Some(expression()?),

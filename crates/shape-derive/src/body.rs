@@ -35,8 +35,13 @@ struct Member {
 }
 
 enum Presence {
-    Required { stand_in: bool },
-    Optional,
+    Required {
+        stand_in: bool,
+    },
+    /// With what holds when the key is absent, if that is one value.
+    Optional {
+        unset: Option<Expr>,
+    },
     Default(Option<Expr>),
 }
 
@@ -102,6 +107,11 @@ impl Body {
         }}
     }
 
+    /// How many keys an object has, if all are there.
+    pub(crate) fn count(&self) -> usize {
+        self.members.len()
+    }
+
     /// The fields under names that no function uses.
     pub(crate) fn bindings(&self) -> TokenStream {
         let members = self.members.iter().map(|member| {
@@ -144,10 +154,10 @@ impl Member {
         let inner = option_inner(&field.ty);
         let presence = match (&attributes.default, inner) {
             (Some(default), _) => Presence::Default(default.clone()),
-            (None, Some(_)) => Presence::Optional,
+            (None, Some(_)) => Presence::Optional { unset: attributes.unset.clone() },
             (None, None) => Presence::Required { stand_in: attributes.stand_in },
         };
-        let is_optional = matches!(presence, Presence::Optional);
+        let is_optional = matches!(presence, Presence::Optional { .. });
         let not_null = attributes.not_null || container.not_null;
         Member {
             key: attributes.rename.clone().unwrap_or_else(|| ident.to_string()),
@@ -190,7 +200,7 @@ impl Member {
             Presence::Required { .. } => {
                 quote!(let #local = reader.required(node, slots[#index], #key, at, &#limits, #read);)
             }
-            Presence::Optional | Presence::Default(_) => {
+            Presence::Optional { .. } | Presence::Default(_) => {
                 quote!(let #local = reader.optional(slots[#index], #key, at, #null, &#limits, #read);)
             }
         }
@@ -201,7 +211,7 @@ impl Member {
         let (ident, local) = (&self.ident, self.local());
         match &self.presence {
             Presence::Required { stand_in: false } => quote!(#ident: #local?),
-            Presence::Optional => quote!(#ident: #local),
+            Presence::Optional { .. } => quote!(#ident: #local),
             Presence::Default(Some(default)) => quote!(#ident: match #local {
                 ::core::option::Option::Some(value) => value,
                 ::core::option::Option::None => #default,
@@ -215,7 +225,7 @@ impl Member {
     fn write(&self) -> TokenStream {
         let (local, key, write) = (self.local(), &self.key, self.function("write"));
         let insert = |value: TokenStream| quote!(object.insert(#key.to_owned(), #value););
-        if !matches!(self.presence, Presence::Optional) {
+        if !matches!(self.presence, Presence::Optional { .. }) {
             return insert(quote!(#write(#local)));
         }
         let present = insert(quote!(#write(value)));
@@ -232,14 +242,18 @@ impl Member {
         let (key, ty, limits, null) = (&self.key, &self.ty, &self.limits, self.null());
         let (write, schema, description) =
             (self.function("write"), self.function("schema"), &self.description);
-        let default = match &self.presence {
-            Presence::Default(default) => {
-                let value = default
-                    .as_ref()
-                    .map_or_else(|| quote!(::core::default::Default::default()), |default| quote!(#default));
+        let value = match &self.presence {
+            Presence::Default(None) => Some(quote!(::core::default::Default::default())),
+            Presence::Default(Some(value)) | Presence::Optional { unset: Some(value) } => {
+                Some(quote!(#value))
+            }
+            Presence::Optional { unset: None } | Presence::Required { .. } => None,
+        };
+        let default = match value {
+            Some(value) => {
                 quote!(::core::option::Option::Some({ let value: #ty = #value; #write(&value) }))
             }
-            _ => quote!(::core::option::Option::None),
+            None => quote!(::core::option::Option::None),
         };
         let require =
             matches!(self.presence, Presence::Required { .. }).then(|| quote!(object.require(#key);));

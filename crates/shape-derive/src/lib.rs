@@ -5,7 +5,8 @@
 //! place and the reader; `tag = "…"`, the key that
 //! tells the variants of an enum apart; `words`, which also gives an enum `ALL`, `word` and `from_word`.
 //!
-//! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `not_null`; `null_is_absent`;
+//! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `unset = expression`,
+//! what an absent optional key amounts to, for schemas; `not_null`; `null_is_absent`;
 //! `write_null`, which writes an absent value; `stand_in`, the type's default for a required field that cannot be read;
 //! `rest`, the object of all other keys; `rest_if_open`, the same for a reader that is not closed; `skip`, no part of the
 //! document; `with = module`, which has `read`, `write` and `schema` for a type without a shape; the limits `min`, `max`,
@@ -79,7 +80,7 @@ fn object(input: &DeriveInput, container: &Container, body: &Body) -> syn::Resul
     let description = description(&input.attrs);
     let (read, write, schema) =
         (body.read(&quote!(#ident), None), body.write(), body.schema(&description, None));
-    let bindings = body.bindings();
+    let (bindings, count) = (body.bindings(), body.count());
     let read = match &container.check {
         None => quote!(::core::option::Option::Some(#read)),
         Some(check) => quote! {
@@ -111,7 +112,7 @@ fn object(input: &DeriveInput, container: &Container, body: &Body) -> syn::Resul
 
             fn write(&self) -> ::stave_shape::Value {
                 let Self { #bindings } = self;
-                let mut object = ::stave_shape::Object::new();
+                let mut object = ::stave_shape::Object::with_capacity(#count);
                 #write
                 ::stave_shape::Value::Object(object)
             }

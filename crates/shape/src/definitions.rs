@@ -78,7 +78,8 @@ impl ObjectSchema {
         if let Value::Object(schema) = schema {
             field.extend(schema);
         }
-        if let Some(default) = described.default {
+        // An object's own fields have their defaults.
+        if let Some(default) = described.default.filter(|default| default.as_object().is_none()) {
             field.insert("default".to_owned(), default);
         }
         self.properties.insert(key.to_owned(), Value::Object(field));

@@ -31,8 +31,10 @@ pub enum FaultKind {
         wanted: String,
         found: String,
     },
-    /// A string without a character, or with white space only, or an array without an item.
+    /// A string without a character, or with white space only.
     Empty(&'static str),
+    /// An array without an item.
+    NoItems,
     /// A string that is none of the words that may stand there.
     UnknownWord {
         words: &'static [&'static str],
@@ -65,6 +67,7 @@ impl fmt::Display for FaultKind {
             FaultKind::WrongType { wanted, found } => write!(out, "must be {wanted}, not {found}"),
             FaultKind::OutOfRange { wanted, found } => write!(out, "must be {wanted}, not {found}"),
             FaultKind::Empty(what) => write!(out, "must not be {what}"),
+            FaultKind::NoItems => out.write_str("must have at least one item"),
             FaultKind::UnknownWord { words, found } => {
                 write!(out, "must be {}, not {found:?}", one_of(words))
             }

@@ -100,7 +100,7 @@ impl Limits {
             count += 1;
         });
         if self.filled && count == 0 {
-            reader.fault(at, node.span(), FaultKind::Empty("empty"));
+            reader.fault(at, node.span(), FaultKind::NoItems);
             return false;
         }
         fits

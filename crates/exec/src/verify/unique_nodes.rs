@@ -1,4 +1,4 @@
-//! Rule 3: there is at least one node, and node ids are unique.
+//! Rule 3: node ids are unique. That there is a node is part of the form.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,6 @@ use crate::Fault;
 
 pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
     let Some((nodes, at)) = listed(document, "nodes") else { return };
-    if nodes.is_empty() {
-        faults.push(Fault::new(codes::EXEC_NO_NODES, at, "the graph has no nodes"));
-        return;
-    }
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {
         let Some(id) = node.get("id").and_then(Value::as_str) else { continue };
