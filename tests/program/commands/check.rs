@@ -221,6 +221,14 @@ async fn a_project_file_is_checked_with_its_flows() {
 }
 
 #[tokio::test]
+async fn every_fault_of_a_project_file_is_reported_at_its_place() {
+    let faulty = repository_file("tests/program/data/faulty_project.toml");
+    let folder = folder_with(&[("stave.toml", faulty.as_str()), ("flows/a.yaml", DOUBLE)]);
+    let finished = stave(&folder, ["check", "--format", "short"]).finish().await.exits(2);
+    insta::assert_snapshot!(mask(&finished.stdout, &folder));
+}
+
+#[tokio::test]
 async fn the_complete_example_of_the_specification_has_one_error_the_dangling_edge() {
     let folder = folder_with(&[("flow.yaml", &repository_file("tests/program/data/complete_example.yaml"))]);
     let finished = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(2);

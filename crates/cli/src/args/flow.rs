@@ -104,8 +104,9 @@ pub(crate) struct Graph {
 #[command(after_help = "\
 Examples:
   stave schema flow > flow.schema.json
+  stave schema project                the settings of stave.toml
   stave schema http.post              the arguments of one operation")]
 pub(crate) struct Schema {
-    /// `flow`, or the name of an operation
+    /// `flow`, `exec`, `block` or `project`, or the name of an operation
     pub(crate) name: String,
 }

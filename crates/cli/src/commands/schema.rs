@@ -1,27 +1,34 @@
 //! `stave schema`: JSON Schemas for editors.
 
+use stave_canon::Value;
 use stave_diag::did_you_mean;
 use stave_flow::schema;
 use stave_operations::{Descriptor, Form, STEP_KINDS, step_kind};
 
 use crate::args::Schema;
 use crate::exit::{Exit, Stop};
-use crate::terminal;
+use crate::{project, terminal};
+
+/// The documents with the schemas that their types give.
+const DOCUMENTS: [(&str, fn() -> Value); 4] = [
+    ("flow", schema::flow),
+    ("exec", stave_exec::schema),
+    ("block", stave_block::schema),
+    ("project", project::schema),
+];
 
 pub(crate) fn schema(arguments: &Schema) -> Result<Exit, Stop> {
     let name = arguments.name.as_str();
-    let schema = match (name, step_kind(name).filter(|kind| has_schema(kind))) {
-        ("flow", _) => schema::flow(),
-        (_, Some(kind)) => schema::operation(kind),
-        (_, None) => return Err(unknown(name)),
-    };
+    let document = DOCUMENTS.iter().find(|(document, _)| *document == name).map(|(_, schema)| schema());
+    let kind = || step_kind(name).filter(|kind| has_schema(kind)).map(schema::operation);
+    let Some(schema) = document.or_else(kind) else { return Err(unknown(name)) };
     terminal::out(stave_canon::pretty_insertion_utf8(&schema).trim_end());
     Ok(Exit::Fine)
 }
 
 fn unknown(name: &str) -> Stop {
     let kinds = STEP_KINDS.iter().filter(|kind| has_schema(kind)).map(|kind| kind.name);
-    let known = kinds.chain(["flow"]);
+    let known = kinds.chain(DOCUMENTS.iter().map(|(name, _)| *name));
     let stop = Stop::invalid(format!("there is no schema `{name}`"));
     match did_you_mean(name, known.clone()) {
         Some(near) => stop.help(format!("did you mean `{near}`?")),

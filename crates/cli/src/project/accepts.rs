@@ -7,90 +7,132 @@ use stave_canon::{Object, Value};
 use stave_flow::model::Sensitivity;
 use stave_flow::{Options, Scopes};
 use stave_script::address::listed_host;
+use stave_shape::{FaultKind, Node, Pattern, Place, Reader, Shape};
 
 use super::Settings;
-use super::read::{Reader, Table};
+use super::listed_host::A_HOST;
 use super::stores::StateBackend;
 
-/// An entry of the lists of hosts.
-const A_HOST: &str = "`HOST` or `HOST:PORT`";
+/// How sensitive data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
+pub(super) enum SensitivityWord {
+    Public,
+    Private,
+    Restricted,
+}
 
-impl Reader<'_> {
-    pub(super) fn accepts(&mut self, root: &Table<'_>) -> Scopes {
-        let Some(accepts) = self.table(root, "accepts") else { return Scopes::default() };
-        self.known(accepts, "accepts.", &["providers", "hosts", "tools", "stores", "restricted"]);
-        if let Some(stores) = self.table(accepts, "stores") {
-            let known = ["features", "state", "redis", "hopsworks", "cache", "telemetry"];
-            self.known(stores, "accepts.stores.", &known);
+/// The most sensitive data that receivers outside a flow may be given.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null, check = hosts_are_named)]
+pub(super) struct AcceptsTable {
+    /// Model providers by name; a provider that is not listed is given private data at most.
+    #[shape(default)]
+    providers: BTreeMap<String, SensitivityWord>,
+    /// Hosts by name.
+    #[shape(default)]
+    hosts: BTreeMap<String, SensitivityWord>,
+    /// Tools by `server/tool`.
+    #[shape(default)]
+    tools: BTreeMap<String, SensitivityWord>,
+    #[shape(default)]
+    stores: AcceptingStores,
+    /// What happens to restricted data on its way to a model that may not have it: "refuse", "redact", or "route:" and a
+    /// provider that may.
+    #[shape(pattern = RESTRICTED)]
+    pub(super) restricted: Option<String>,
+}
+
+fn hosts_are_named<N: Node>(accepts: Option<&AcceptsTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+    let Some(hosts) = node.member("hosts").filter(|_| accepts.is_some()) else { return };
+    hosts.members(|key, member| {
+        if listed_host(key.text).is_none() {
+            let kind = FaultKind::rule("value", format!("must be the level of {A_HOST}"));
+            reader.fault(&at.key("hosts").key(key.text), member.span(), kind);
         }
+    });
+}
+
+const RESTRICTED: Pattern = Pattern {
+    name: "\"refuse\", \"redact\" or \"route:\" and a provider",
+    expression: "^(refuse|redact|route:.*)$",
+    fits: |word| ["refuse", "redact"].contains(&word) || word.starts_with("route:"),
+};
+
+/// The same for what the project itself keeps.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+struct AcceptingStores {
+    /// The feature store.
+    features: Option<SensitivityWord>,
+    /// The state store.
+    state: Option<SensitivityWord>,
+    /// Redis.
+    redis: Option<SensitivityWord>,
+    /// Hopsworks.
+    hopsworks: Option<SensitivityWord>,
+    /// Results that later runs take over.
+    cache: Option<SensitivityWord>,
+    /// Traces with content.
+    telemetry: Option<SensitivityWord>,
+}
+
+/// What the project says about the data itself.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null, check = reasons_are_given)]
+pub(super) struct LabelsTable {
+    /// The least sensitivity of context fields, by name.
+    #[shape(default)]
+    context: BTreeMap<String, SensitivityWord>,
+    /// The outputs that flows may label lower than what goes into them, as `FLOW/NODE.OUTPUT`, each with the reason.
+    #[shape(default)]
+    declassify: BTreeMap<String, String>,
+}
+
+fn is_reason(output: &str, reason: &str) -> bool {
+    output.split_once('/').is_some_and(|(_, output)| output.contains('.')) && !reason.trim().is_empty()
+}
+
+fn reasons_are_given<N: Node>(labels: Option<&LabelsTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+    let Some(declassify) = node.member("declassify").filter(|_| labels.is_some()) else { return };
+    declassify.members(|key, member| {
+        if member.text().is_some_and(|reason| !is_reason(key.text, reason)) {
+            let kind = FaultKind::rule("value", "must be `\"FLOW/NODE.OUTPUT\" = \"the reason\"`");
+            reader.fault(&at.key("declassify").key(key.text), member.span(), kind);
+        }
+    });
+}
+
+impl AcceptsTable {
+    pub(super) fn scopes(self, labels: LabelsTable) -> Scopes {
+        let stores = self.stores.write();
+        let word = |value: &Value| value.as_str().and_then(Sensitivity::from_word);
         Scopes {
-            providers: self.levels(accepts, "providers"),
-            hosts: self.levels(accepts, "hosts"),
-            tools: self.levels(accepts, "tools"),
-            stores: self.levels(accepts, "stores"),
+            providers: levels(self.providers),
+            hosts: levels(self.hosts)
+                .into_iter()
+                .filter_map(|(name, level)| Some((listed_host(&name)?, level)))
+                .collect(),
+            tools: levels(self.tools),
+            stores: stores
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter_map(|(name, value)| Some((name.clone(), word(value)?)))
+                .collect(),
+            fields: levels(labels.context),
+            declassify: labels
+                .declassify
+                .into_iter()
+                .filter(|(output, reason)| is_reason(output, reason))
+                .collect(),
             ..Scopes::default()
         }
     }
+}
 
-    /// `[labels]`: the least sensitivity of context fields, and the outputs that flows may label lower than what goes
-    /// into them, each with the reason.
-    pub(super) fn labels(&mut self, root: &Table<'_>, scopes: &mut Scopes) {
-        let Some(labels) = self.table(root, "labels") else { return };
-        self.known(labels, "labels.", &["context", "declassify"]);
-        scopes.fields = self.levels(labels, "context");
-        let Some(table) = self.table(labels, "declassify") else { return };
-        for name in table.keys().map(|name| name.get_ref().to_string()) {
-            let Some(reason) = self.text(table, &name) else { continue };
-            let is_output = name.split_once('/').is_some_and(|(_, output)| output.contains('.'));
-            if !is_output || reason.trim().is_empty() {
-                self.bad_value(table, &name, "`\"FLOW/NODE.OUTPUT\" = \"the reason\"`");
-                continue;
-            }
-            scopes.declassify.insert(name, reason);
-        }
-    }
-
-    /// What happens to restricted data on its way to a model that may not have it.
-    pub(super) fn restricted(&mut self, root: &Table<'_>) -> Option<String> {
-        let accepts = self.table(root, "accepts")?;
-        let word = self.text(accepts, "restricted")?;
-        if ["refuse", "redact"].contains(&word.as_str()) || word.starts_with("route:") {
-            return Some(word);
-        }
-        self.bad_value(accepts, "restricted", "\"refuse\", \"redact\" or \"route:\" and a provider");
-        None
-    }
-
-    /// A list of hosts, each with or without a port.
-    pub(super) fn hosts(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<String>> {
-        let entries = self.texts(table, key)?;
-        let hosts: Option<Vec<String>> = entries.iter().map(|entry| listed_host(entry)).collect();
-        if hosts.is_none() {
-            self.bad_value(table, key, &format!("a list of hosts, each {A_HOST}"));
-        }
-        hosts
-    }
-
-    fn levels(&mut self, accepts: &Table<'_>, key: &str) -> BTreeMap<String, Sensitivity> {
-        let Some(table) = self.table(accepts, key) else { return BTreeMap::new() };
-        let mut levels = BTreeMap::new();
-        for name in table.keys().map(|name| name.get_ref().to_string()) {
-            match self.text(table, &name).map(|word| Sensitivity::from_word(&word)) {
-                Some(Some(level)) => {
-                    let entry = if key == "hosts" { listed_host(&name) } else { Some(name.clone()) };
-                    match entry {
-                        Some(entry) => drop(levels.insert(entry, level)),
-                        None => self.bad_value(table, &name, &format!("the level of {A_HOST}")),
-                    }
-                }
-                Some(None) => {
-                    self.bad_value(table, &name, "\"public\", \"private\" or \"restricted\"");
-                }
-                None => {}
-            }
-        }
-        levels
-    }
+fn levels(words: BTreeMap<String, SensitivityWord>) -> BTreeMap<String, Sensitivity> {
+    words.into_iter().filter_map(|(name, word)| Some((name, Sensitivity::from_word(word.word())?))).collect()
 }
 
 impl Settings {

@@ -1,8 +1,7 @@
 //! `[engine]`: what keeps and drives runs.
 
-use toml::de::DeValue;
+use stave_shape::{OneOrMany, Shape};
 
-use super::read::{Reader, Table};
 use crate::args::EngineKind;
 
 /// What a project sets about its engine.
@@ -17,34 +16,42 @@ pub(crate) struct EngineSettings {
     pub(crate) worker_url: Option<String>,
 }
 
-impl Reader<'_> {
-    pub(super) fn engine(&mut self, root: &Table<'_>) -> EngineSettings {
-        let Some(engine) = self.table(root, "engine") else { return EngineSettings::default() };
-        self.known(engine, "engine.", &["kind", "url", "ingress", "worker_listen", "worker_url"]);
-        let kind = match self.text(engine, "kind").as_deref() {
-            None => None,
-            Some("embedded") => Some(EngineKind::Embedded),
-            Some("restate") => Some(EngineKind::Restate),
-            Some(_) => {
-                self.bad_value(engine, "kind", "\"embedded\" or \"restate\"");
-                None
-            }
-        };
-        EngineSettings {
-            kind,
-            url: self.addresses(engine, "url"),
-            ingress: self.addresses(engine, "ingress"),
-            worker_listen: self.text(engine, "worker_listen"),
-            worker_url: self.text(engine, "worker_url"),
-        }
-    }
+/// What keeps and drives runs.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct EngineTable {
+    #[shape(unset = EngineWord::Embedded)]
+    kind: Option<EngineWord>,
+    /// The admin addresses of Restate.
+    #[shape(default)]
+    url: OneOrMany<String>,
+    /// The ingress addresses of Restate.
+    #[shape(default)]
+    ingress: OneOrMany<String>,
+    /// Where a worker listens.
+    worker_listen: Option<String>,
+    /// Where Restate finds the worker.
+    worker_url: Option<String>,
+}
 
-    /// One address, or a list of them.
-    fn addresses(&mut self, engine: &Table<'_>, key: &str) -> Vec<String> {
-        match engine.get(key).map(toml::Spanned::get_ref) {
-            Some(DeValue::Array(_)) => self.texts(engine, key).unwrap_or_default(),
-            Some(_) => self.text(engine, key).into_iter().collect(),
-            None => Vec::new(),
+/// This process with a journal in the project's own file, or Restate.
+#[derive(Debug, Clone, Copy, Shape)]
+enum EngineWord {
+    Embedded,
+    Restate,
+}
+
+impl EngineTable {
+    pub(super) fn settings(self) -> EngineSettings {
+        EngineSettings {
+            kind: self.kind.map(|kind| match kind {
+                EngineWord::Embedded => EngineKind::Embedded,
+                EngineWord::Restate => EngineKind::Restate,
+            }),
+            url: self.url.0,
+            ingress: self.ingress.0,
+            worker_listen: self.worker_listen,
+            worker_url: self.worker_url,
         }
     }
 }

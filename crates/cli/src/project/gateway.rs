@@ -1,19 +1,22 @@
 //! `[gateway]`: whom the gateway asks, for which models, within which bounds.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use stave_block::{SensitivityLabel, Surface};
 use stave_gateway::{
-    BreakerConfig, Enforcement, FaultClass, GatewayLimits, GatewayTimeouts, ModelRoute, Planning, Retries,
-    RouteTarget,
+    BreakerConfig, Enforcement, GatewayLimits, GatewayTimeouts, ModelRoute, Planning, Retries,
 };
 use stave_llm::Provider;
 use stave_lower::RewritePolicy;
-use toml::Spanned;
-use toml::de::DeValue;
 
-use super::read::{Reader, Table};
+use super::gateway_table::{
+    BreakerTable, EnforcementWord, FailureWord, GatewayLimitsTable, GatewayTable, InterfaceWord,
+    ProviderWord, RetriesTable, RouteTable, UpstreamTable,
+};
+
+/// Where the gateway listens unless it is told.
+pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
 
 /// What a project sets about its gateway.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,339 +51,144 @@ pub(crate) struct UpstreamSettings {
     pub(crate) timeouts: Option<GatewayTimeouts>,
 }
 
-const SETTINGS: [&str; 14] = [
-    "listen",
-    "governance",
-    "gate",
-    "on_unreadable",
-    "on_policy_failure",
-    "planning",
-    "on_planning_failure",
-    "move_volatile",
-    "order_tools",
-    "upstreams",
-    "models",
-    "limits",
-    "timeouts",
-    "retries",
-];
+/// The most connections that can be asked for; each takes a place in a table.
+const MOST_CONNECTIONS: usize = 1 << 20;
 
-impl Reader<'_> {
-    pub(super) fn gateway(&mut self, root: &Table<'_>) -> GatewaySettings {
-        let Some(table) = self.table(root, "gateway") else { return GatewaySettings::default() };
-        let known: Vec<&str> = SETTINGS.into_iter().chain(["breaker"]).collect();
-        self.known(table, "gateway.", &known);
+impl GatewayTable {
+    pub(super) fn settings(self) -> GatewaySettings {
         let defaults = GatewaySettings::default();
-        let listen = self.text(table, "listen").and_then(|text| {
-            let address = text.parse().ok();
-            if address.is_none() {
-                self.bad_value(table, "listen", "an address and a port, such as \"127.0.0.1:8090\"");
-            }
-            address
-        });
-        let enforcement = self.word(
-            table,
-            "governance",
-            &[("enforce", Enforcement::Enforce), ("report", Enforcement::Report), ("off", Enforcement::Off)],
-        );
-        let unreadable = self.word(table, "on_unreadable", &[("refuse", false), ("forward", true)]);
-        let unjudged = self.word(table, "on_policy_failure", &[("refuse", false), ("forward", true)]);
-        let failure = self.word(table, "on_planning_failure", &[("forward", false), ("refuse", true)]);
-        let planning = Planning {
-            on: self.flag(table, "planning").unwrap_or(defaults.planning.on),
-            fail_closed: failure.unwrap_or(defaults.planning.fail_closed),
-            rewrites: RewritePolicy {
-                move_volatile: self.flag(table, "move_volatile").unwrap_or_default(),
-                order_tools: self.flag(table, "order_tools").unwrap_or_default(),
-            },
+        let times = [self.timeouts.connect_ms, self.timeouts.first_byte_ms, self.timeouts.idle_ms];
+        let timeouts = with_times(defaults.timeouts, times);
+        let is = |word: Option<FailureWord>, meant: FailureWord| word == Some(meant);
+        let fail_closed = match self.on_planning_failure {
+            Some(word) => word == FailureWord::Refuse,
+            None => defaults.planning.fail_closed,
         };
-        let timeouts = self.table(table, "timeouts");
-        if let Some(timeouts) = timeouts {
-            self.known(timeouts, "gateway.timeouts.", &TIMEOUTS);
-        }
-        let timeouts =
-            timeouts.map_or(defaults.timeouts, |timeouts| self.timeouts(timeouts, defaults.timeouts));
         GatewaySettings {
-            listen,
-            upstreams: self.upstreams(table, timeouts),
-            models: self.routes(table),
-            limits: self.gateway_limits(table),
+            listen: self.listen,
+            upstreams: self
+                .upstreams
+                .into_iter()
+                .map(|(name, upstream)| upstream.settings(name, timeouts))
+                .collect(),
+            models: self.models.0.into_iter().map(|(name, route)| route.route(name)).collect(),
+            limits: self.limits.limits(),
             timeouts,
-            retries: self.retries(table),
-            breaker: self.breaker(table),
-            enforcement,
-            gate: self.flag(table, "gate"),
-            forward_unreadable: unreadable.unwrap_or_default(),
-            forward_unjudged: unjudged.unwrap_or_default(),
-            planning,
+            retries: self.retries.retries(),
+            breaker: self.breaker.breaker(),
+            enforcement: self.governance.map(|word| match word {
+                EnforcementWord::Enforce => Enforcement::Enforce,
+                EnforcementWord::Report => Enforcement::Report,
+                EnforcementWord::Off => Enforcement::Off,
+            }),
+            gate: self.gate,
+            forward_unreadable: is(self.on_unreadable, FailureWord::Forward),
+            forward_unjudged: is(self.on_policy_failure, FailureWord::Forward),
+            planning: Planning {
+                on: self.planning.unwrap_or(defaults.planning.on),
+                fail_closed,
+                rewrites: RewritePolicy { move_volatile: self.move_volatile, order_tools: self.order_tools },
+            },
         }
-    }
-
-    fn upstreams(&mut self, table: &Table<'_>, timeouts: GatewayTimeouts) -> Vec<UpstreamSettings> {
-        let Some(upstreams) = self.table(table, "upstreams") else { return Vec::new() };
-        let names: Vec<String> = upstreams.keys().map(|name| name.get_ref().to_string()).collect();
-        names.iter().filter_map(|name| self.upstream(upstreams, name, timeouts)).collect()
-    }
-
-    fn upstream(
-        &mut self,
-        upstreams: &Table<'_>,
-        name: &str,
-        timeouts: GatewayTimeouts,
-    ) -> Option<UpstreamSettings> {
-        let table = self.table(upstreams, name)?;
-        let mut known = vec![
-            "provider",
-            "endpoint",
-            "key",
-            "api_version",
-            "interfaces",
-            "models",
-            "concurrency",
-            "accepts",
-        ];
-        known.extend(TIMEOUTS);
-        self.known(table, &format!("gateway.upstreams.{name}."), &known);
-        let providers = [
-            ("openai", Provider::OpenAi),
-            ("openai-responses", Provider::OpenAiResponses),
-            ("anthropic", Provider::Anthropic),
-            ("azure", Provider::Azure),
-        ];
-        let Some(provider) = self.word(table, "provider", &providers) else {
-            if !table.contains_key("provider") {
-                self.bad_value(upstreams, name, "a table with a `provider`");
-            }
-            return None;
-        };
-        let key = self.text(table, "key").and_then(|text| {
-            let name = text.strip_prefix("${secrets.").and_then(|rest| rest.strip_suffix('}'));
-            if name.is_none() {
-                self.bad_value(table, "key", "\"${secrets.NAME}\"");
-            }
-            name.map(str::to_owned)
-        });
-        let interfaces = [
-            ("chat_completions", Surface::OpenAiChat),
-            ("responses", Surface::OpenAiResponses),
-            ("messages", Surface::AnthropicMessages),
-        ];
-        let own_timeouts = TIMEOUTS.iter().any(|key| table.contains_key(*key));
-        Some(UpstreamSettings {
-            name: name.to_owned(),
-            provider,
-            endpoint: self.text(table, "endpoint"),
-            key,
-            api_version: self.text(table, "api_version"),
-            interfaces: self.words(table, "interfaces", &interfaces),
-            models: self.texts(table, "models").unwrap_or_default(),
-            concurrency: self.positive(table, "concurrency"),
-            accepts: self.word(
-                table,
-                "accepts",
-                &[
-                    ("public", SensitivityLabel::Public),
-                    ("private", SensitivityLabel::Private),
-                    ("restricted", SensitivityLabel::Restricted),
-                ],
-            ),
-            timeouts: own_timeouts.then(|| self.timeouts(table, timeouts)),
-        })
-    }
-
-    fn routes(&mut self, table: &Table<'_>) -> Vec<ModelRoute> {
-        let Some(models) = self.table(table, "models") else { return Vec::new() };
-        let mut names: Vec<(usize, String)> =
-            models.keys().map(|name| (name.span().start, name.get_ref().to_string())).collect();
-        // The first that fits counts, so the order of the file is kept.
-        names.sort();
-        let mut routes = Vec::new();
-        for (_, name) in names {
-            let Some(route) = self.table(models, &name) else { continue };
-            self.known(route, &format!("gateway.models.{name}."), &["targets", "fallback", "fallback_on"]);
-            let classes: Vec<(&str, FaultClass)> =
-                FaultClass::ALL.iter().map(|class| (class.word(), *class)).collect();
-            let fallback_on = if route.contains_key("fallback_on") {
-                self.words(route, "fallback_on", &classes)
-            } else {
-                FaultClass::PASSING.to_vec()
-            };
-            let targets = self.targets(route, "targets");
-            if targets.is_empty() && !route.contains_key("targets") {
-                self.bad_value(models, &name, "a table with `targets`");
-            }
-            let fallback = self.targets(route, "fallback");
-            if !targets.is_empty() {
-                routes.push(ModelRoute { name, targets, fallback, fallback_on });
-            }
-        }
-        routes
-    }
-
-    /// `"upstream"`, `"upstream/model"` or `{ upstream, model, weight }`.
-    fn targets(&mut self, route: &Table<'_>, key: &str) -> Vec<RouteTarget> {
-        let wanted = "a list of \"UPSTREAM\", \"UPSTREAM/MODEL\" or { upstream, model, weight }";
-        let items = match route.get(key).map(Spanned::get_ref) {
-            None => return Vec::new(),
-            Some(DeValue::Array(items)) => items,
-            Some(_) => {
-                self.bad_value(route, key, wanted);
-                return Vec::new();
-            }
-        };
-        let mut targets = Vec::new();
-        for item in items {
-            match item.get_ref() {
-                DeValue::String(text) => {
-                    let (upstream, model) = text
-                        .split_once('/')
-                        .map_or((&**text, None), |(upstream, model)| (upstream, Some(model)));
-                    targets.push(RouteTarget {
-                        upstream: upstream.to_owned(),
-                        model: model.map(str::to_owned),
-                        weight: 1,
-                    });
-                }
-                DeValue::Table(table) => {
-                    self.known(table, "", &["upstream", "model", "weight"]);
-                    let weight = self.count(table, "weight").unwrap_or(1);
-                    if let Some(upstream) = self.text(table, "upstream") {
-                        targets.push(RouteTarget {
-                            upstream,
-                            model: self.text(table, "model"),
-                            weight: u32::try_from(weight).unwrap_or(u32::MAX),
-                        });
-                    } else {
-                        self.bad_value(route, key, wanted);
-                    }
-                }
-                _ => self.bad_value(route, key, wanted),
-            }
-        }
-        targets
-    }
-
-    fn gateway_limits(&mut self, table: &Table<'_>) -> GatewayLimits {
-        let defaults = GatewayLimits::default();
-        let Some(limits) = self.table(table, "limits") else { return defaults };
-        self.known(
-            limits,
-            "gateway.limits.",
-            &[
-                "body_bytes",
-                "headers",
-                "header_bytes",
-                "connections",
-                "concurrency",
-                "waiting",
-                "queue_ms",
-                "header_ms",
-                "body_ms",
-                "drain_ms",
-                "reply_bytes",
-            ],
-        );
-        let mut size = |key: &str, default: usize| {
-            self.positive(limits, key).map_or(default, |size| usize::try_from(size).unwrap_or(usize::MAX))
-        };
-        let body_bytes = size("body_bytes", defaults.body_bytes);
-        let headers = size("headers", defaults.headers);
-        let header_bytes = size("header_bytes", defaults.header_bytes);
-        let connections = size("connections", defaults.connections).min(1 << 20);
-        let concurrency = size("concurrency", defaults.concurrency);
-        let waiting = size("waiting", defaults.waiting);
-        let reply_bytes = size("reply_bytes", defaults.reply_bytes);
-        GatewayLimits {
-            body_bytes,
-            headers,
-            header_bytes,
-            connections,
-            concurrency,
-            waiting,
-            queue: self.time(limits, "queue_ms", defaults.queue),
-            header_reading: self.time(limits, "header_ms", defaults.header_reading),
-            body_reading: self.time(limits, "body_ms", defaults.body_reading),
-            drain: self.time(limits, "drain_ms", defaults.drain),
-            reply_bytes,
-        }
-    }
-
-    fn timeouts(&mut self, table: &Table<'_>, defaults: GatewayTimeouts) -> GatewayTimeouts {
-        GatewayTimeouts {
-            connect: self.time(table, "connect_ms", defaults.connect),
-            first_byte: self.time(table, "first_byte_ms", defaults.first_byte),
-            idle: self.time(table, "idle_ms", defaults.idle),
-        }
-    }
-
-    fn retries(&mut self, table: &Table<'_>) -> Retries {
-        let defaults = Retries::default();
-        let Some(retries) = self.table(table, "retries") else { return defaults };
-        self.known(
-            retries,
-            "gateway.retries.",
-            &["attempts", "backoff_ms", "longest_ms", "share_percent", "burst"],
-        );
-        let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        Retries {
-            attempts: self.count(retries, "attempts").map_or(defaults.attempts, small),
-            backoff: self.time(retries, "backoff_ms", defaults.backoff),
-            longest: self.time(retries, "longest_ms", defaults.longest),
-            share: self
-                .count(retries, "share_percent")
-                .map_or(defaults.share, |percent| f64::from(small(percent)) / 100.0),
-            burst: self.count(retries, "burst").map_or(defaults.burst, small),
-        }
-    }
-
-    fn breaker(&mut self, table: &Table<'_>) -> BreakerConfig {
-        let defaults = BreakerConfig::default();
-        let Some(breaker) = self.table(table, "breaker") else { return defaults };
-        self.known(breaker, "gateway.breaker.", &["failures", "pause_ms", "longest_pause_ms"]);
-        let failures = self.positive(breaker, "failures");
-        BreakerConfig {
-            failures: failures.map_or(defaults.failures, |count| u32::try_from(count).unwrap_or(u32::MAX)),
-            pause: self.time(breaker, "pause_ms", defaults.pause),
-            longest_pause: self.time(breaker, "longest_pause_ms", defaults.longest_pause),
-        }
-    }
-
-    fn time(&mut self, table: &Table<'_>, key: &str, default: Duration) -> Duration {
-        self.positive(table, key).map_or(default, Duration::from_millis)
-    }
-
-    /// A whole number that may be 0.
-    fn count(&mut self, table: &Table<'_>, key: &str) -> Option<u64> {
-        match table.get(key)?.get_ref() {
-            DeValue::Integer(integer) if integer.as_str() == "0" => Some(0),
-            _ => self.positive(table, key),
-        }
-    }
-
-    /// One of several words.
-    fn word<T: Copy>(&mut self, table: &Table<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
-        let text = self.text(table, key)?;
-        let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
-        if found.is_none() {
-            self.bad_value(table, key, &one_of(words));
-        }
-        found
-    }
-
-    fn words<T: Copy>(&mut self, table: &Table<'_>, key: &str, words: &[(&str, T)]) -> Vec<T> {
-        let texts = self.texts(table, key).unwrap_or_default();
-        let found = |text: &String| words.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning);
-        let meant: Vec<T> = texts.iter().filter_map(found).collect();
-        if meant.len() != texts.len() {
-            self.bad_value(table, key, &format!("a list of {}", one_of(words)));
-        }
-        meant
     }
 }
 
-const TIMEOUTS: [&str; 3] = ["connect_ms", "first_byte_ms", "idle_ms"];
+impl UpstreamTable {
+    fn settings(self, name: String, timeouts: GatewayTimeouts) -> UpstreamSettings {
+        let times = [self.connect_ms, self.first_byte_ms, self.idle_ms];
+        UpstreamSettings {
+            name,
+            provider: match self.provider {
+                ProviderWord::OpenAi => Provider::OpenAi,
+                ProviderWord::OpenAiResponses => Provider::OpenAiResponses,
+                ProviderWord::Anthropic => Provider::Anthropic,
+                ProviderWord::Azure => Provider::Azure,
+            },
+            endpoint: self.endpoint,
+            key: self.key.map(|secret| secret.0),
+            api_version: self.api_version,
+            interfaces: self
+                .interfaces
+                .into_iter()
+                .map(|interface| match interface {
+                    InterfaceWord::ChatCompletions => Surface::OpenAiChat,
+                    InterfaceWord::Responses => Surface::OpenAiResponses,
+                    InterfaceWord::Messages => Surface::AnthropicMessages,
+                })
+                .collect(),
+            models: self.models,
+            concurrency: self.concurrency,
+            accepts: self.accepts.and_then(|level| SensitivityLabel::from_word(level.word())),
+            timeouts: times.iter().any(Option::is_some).then(|| with_times(timeouts, times)),
+        }
+    }
+}
 
-fn one_of<T>(words: &[(&str, T)]) -> String {
-    let words: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-    words.join(", ")
+impl RouteTable {
+    fn route(self, name: String) -> ModelRoute {
+        ModelRoute {
+            name,
+            targets: self.targets.into_iter().map(|target| target.0).collect(),
+            fallback: self.fallback.into_iter().map(|target| target.0).collect(),
+            fallback_on: self.fallback_on.into_iter().map(|class| class.0).collect(),
+        }
+    }
+}
+
+impl GatewayLimitsTable {
+    fn limits(&self) -> GatewayLimits {
+        let defaults = GatewayLimits::default();
+        let size = |set: Option<u64>, default: usize| {
+            set.map_or(default, |size| usize::try_from(size).unwrap_or(usize::MAX))
+        };
+        GatewayLimits {
+            body_bytes: size(self.body_bytes, defaults.body_bytes),
+            headers: size(self.headers, defaults.headers),
+            header_bytes: size(self.header_bytes, defaults.header_bytes),
+            connections: size(self.connections, defaults.connections).min(MOST_CONNECTIONS),
+            concurrency: size(self.concurrency, defaults.concurrency),
+            waiting: size(self.waiting, defaults.waiting),
+            queue: time(self.queue_ms, defaults.queue),
+            header_reading: time(self.header_ms, defaults.header_reading),
+            body_reading: time(self.body_ms, defaults.body_reading),
+            drain: time(self.drain_ms, defaults.drain),
+            reply_bytes: size(self.reply_bytes, defaults.reply_bytes),
+        }
+    }
+}
+
+impl RetriesTable {
+    fn retries(&self) -> Retries {
+        let defaults = Retries::default();
+        Retries {
+            attempts: self.attempts.unwrap_or(defaults.attempts),
+            backoff: time(self.backoff_ms, defaults.backoff),
+            longest: time(self.longest_ms, defaults.longest),
+            share: self.share_percent.map_or(defaults.share, |percent| f64::from(percent) / 100.0),
+            burst: self.burst.unwrap_or(defaults.burst),
+        }
+    }
+}
+
+impl BreakerTable {
+    fn breaker(&self) -> BreakerConfig {
+        let defaults = BreakerConfig::default();
+        BreakerConfig {
+            failures: self.failures.unwrap_or(defaults.failures),
+            pause: time(self.pause_ms, defaults.pause),
+            longest_pause: time(self.longest_pause_ms, defaults.longest_pause),
+        }
+    }
+}
+
+fn with_times(defaults: GatewayTimeouts, [connect, first_byte, idle]: [Option<u64>; 3]) -> GatewayTimeouts {
+    GatewayTimeouts {
+        connect: time(connect, defaults.connect),
+        first_byte: time(first_byte, defaults.first_byte),
+        idle: time(idle, defaults.idle),
+    }
+}
+
+fn time(set: Option<u64>, default: Duration) -> Duration {
+    set.map_or(default, Duration::from_millis)
 }

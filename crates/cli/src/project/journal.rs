@@ -4,21 +4,28 @@ use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_runtime::journal::Retention;
-use toml::de::DeValue;
-
-use super::read::{Reader, Table};
+use stave_shape::Shape;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a project sets about its journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What is kept of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Shape)]
+#[shape(not_null, name = "Journal")]
 pub(crate) struct JournalSettings {
-    /// The largest result or request that is kept.
+    /// The largest result or request that is kept, in bytes.
+    #[shape(min = 1)]
     pub(crate) record_bytes: Option<u64>,
+    /// Days after which `stave run` removes ended runs; they are kept when absent.
+    #[shape(min = 1)]
     pub(crate) keep_days: Option<u64>,
+    /// The number of newest runs that are kept whatever their age.
+    #[shape(min = 1)]
     pub(crate) keep_runs: Option<u64>,
+    /// The size of the journal above which `stave run` removes the oldest ended runs; without a limit when absent.
+    #[shape(min = 1)]
     pub(crate) max_bytes: Option<u64>,
-    /// Whether it is kept what models were asked; it is, unless the project says otherwise.
+    /// Whether what models were asked is kept.
+    #[shape(unset = true)]
     pub(crate) prompts: Option<bool>,
 }
 
@@ -38,41 +45,54 @@ impl JournalSettings {
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn journal(&mut self, root: &Table<'_>) -> JournalSettings {
-        let Some(journal) = self.table(root, "journal") else { return JournalSettings::default() };
-        self.known(journal, "journal.", &["record_bytes", "keep_days", "keep_runs", "max_bytes", "prompts"]);
-        JournalSettings {
-            record_bytes: self.positive(journal, "record_bytes"),
-            keep_days: self.positive(journal, "keep_days"),
-            keep_runs: self.positive(journal, "keep_runs"),
-            max_bytes: self.positive(journal, "max_bytes"),
-            prompts: self.flag(journal, "prompts"),
+/// What every run may use up.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct BudgetTable {
+    /// The tokens of all model calls of a run together.
+    #[shape(min = 1)]
+    tokens: Option<u64>,
+    /// The model calls of a run.
+    #[shape(min = 1)]
+    calls: Option<u64>,
+    /// The time of a run, in milliseconds.
+    #[shape(min = 1)]
+    wall_ms: Option<u64>,
+    /// The cost of all model calls of a run, in US dollars.
+    #[shape(with = dollars)]
+    cost_usd: Option<f64>,
+}
+
+impl BudgetTable {
+    /// The budget as documents have it.
+    pub(super) fn object(&self) -> Object {
+        match self.write() {
+            Value::Object(budget) => budget,
+            _ => Object::new(),
         }
     }
+}
 
-    /// The budget of every run, as documents have it.
-    pub(super) fn budget(&mut self, root: &Table<'_>) -> Object {
-        let Some(budget) = self.table(root, "budget") else { return Object::new() };
-        self.known(budget, "budget.", &["tokens", "cost_usd", "calls", "wall_ms"]);
-        let mut values = Object::new();
-        for key in ["tokens", "calls", "wall_ms"] {
-            if let Some(count) = self.positive(budget, key) {
-                values.insert(key.to_owned(), count.into());
-            }
+/// Amounts above 0.
+mod dollars {
+    use stave_canon::Value;
+    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+
+    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<f64> {
+        let amount = f64::read(node, at, reader)?;
+        if amount <= 0.0 {
+            let found = node.to_value().to_string();
+            reader.fault(at, node.span(), FaultKind::OutOfRange { wanted: "above 0".to_owned(), found });
+            return None;
         }
-        let amount = budget.get("cost_usd").map(|value| match value.get_ref() {
-            DeValue::Integer(integer) => integer.as_str().parse::<f64>().ok(),
-            DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
-            _ => None,
-        });
-        match amount {
-            None => {}
-            Some(Some(dollars)) if dollars.is_finite() && dollars > 0.0 => {
-                values.insert("cost_usd".to_owned(), Value::from(dollars));
-            }
-            Some(_) => self.bad_value(budget, "cost_usd", "an amount above 0, in US dollars"),
-        }
-        values
+        Some(amount)
+    }
+
+    pub(super) fn write(amount: &f64) -> Value {
+        (*amount).into()
+    }
+
+    pub(super) fn schema(_: &mut Definitions) -> Value {
+        Value::from_iter([("type", Value::from("number")), ("exclusiveMinimum", 0.into())])
     }
 }

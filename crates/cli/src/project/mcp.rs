@@ -1,8 +1,8 @@
 //! The tool servers of a project.
 
-use std::collections::BTreeMap;
+use stave_shape::{FaultKind, Node, Place, Reader, Shape};
 
-use super::read::{Reader, Table};
+use super::file::SecretReference;
 
 /// Where a tool server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,46 +21,39 @@ pub(crate) enum McpServer {
     },
 }
 
-impl Reader<'_> {
-    pub(super) fn mcp(&mut self, root: &Table<'_>) -> BTreeMap<String, McpServer> {
-        let mut servers = BTreeMap::new();
-        let Some(mcp) = self.table(root, "mcp") else { return servers };
-        for key in mcp.keys() {
-            let name = key.get_ref().as_ref();
-            let Some(table) = self.table(mcp, name) else { continue };
-            self.known(
-                table,
-                &format!("mcp.{name}."),
-                &["command", "arguments", "environment", "url", "bearer"],
-            );
-            if let Some(server) = self.mcp_server(mcp, name, table) {
-                servers.insert(name.to_owned(), server);
-            }
-        }
-        servers
-    }
+/// A tool server.
+#[derive(Debug, Shape)]
+#[shape(not_null, check = has_a_command_or_a_url)]
+pub(super) struct McpTable {
+    /// The program of a server that is started and spoken to on its standard streams.
+    command: Option<String>,
+    /// The program's arguments.
+    #[shape(default)]
+    arguments: Vec<String>,
+    /// The variables of the environment that the program may see.
+    #[shape(default)]
+    environment: Vec<String>,
+    /// The address of a server that is spoken to over HTTP.
+    url: Option<String>,
+    /// The secret that is sent as bearer token.
+    bearer: Option<SecretReference>,
+}
 
-    fn mcp_server(&mut self, mcp: &Table<'_>, name: &str, table: &Table<'_>) -> Option<McpServer> {
-        match (self.text(table, "command"), self.text(table, "url")) {
-            (Some(program), None) => Some(McpServer::Command {
-                program,
-                arguments: self.texts(table, "arguments").unwrap_or_default(),
-                environment: self.texts(table, "environment").unwrap_or_default(),
-            }),
-            (None, Some(url)) => {
-                let bearer = self.text(table, "bearer").and_then(|text| {
-                    let name = text.strip_prefix("${secrets.").and_then(|rest| rest.strip_suffix('}'));
-                    if name.is_none() {
-                        self.bad_value(table, "bearer", "\"${secrets.NAME}\"");
-                    }
-                    name.map(str::to_owned)
-                });
-                Some(McpServer::Http { url, bearer })
+fn has_a_command_or_a_url<N: Node>(_: Option<&McpTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+    if node.member("command").is_some() == node.member("url").is_some() {
+        let kind = FaultKind::rule("value", "must be a table with either a `command` or a `url`");
+        reader.fault(at, node.span(), kind);
+    }
+}
+
+impl McpTable {
+    pub(super) fn server(self) -> Option<McpServer> {
+        match (self.command, self.url) {
+            (Some(program), None) => {
+                Some(McpServer::Command { program, arguments: self.arguments, environment: self.environment })
             }
-            _ => {
-                self.bad_value(mcp, name, "a table with either a `command` or a `url`");
-                None
-            }
+            (None, Some(url)) => Some(McpServer::Http { url, bearer: self.bearer.map(|secret| secret.0) }),
+            _ => None,
         }
     }
 }

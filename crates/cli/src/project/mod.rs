@@ -3,9 +3,12 @@
 mod accepts;
 mod discovery;
 mod engine;
+mod file;
 mod gateway;
+mod gateway_table;
 mod governance;
 mod journal;
+mod listed_host;
 mod mcp;
 mod opcua;
 mod read;
@@ -13,12 +16,16 @@ mod secrets;
 mod stores;
 mod system;
 mod telemetry;
+mod toml_node;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources};
 use stave_lower::DefaultModel;
+use stave_runtime::Limits;
+use stave_shape::Shape;
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::CheckPolicies;
 
@@ -27,7 +34,7 @@ use crate::files;
 
 pub(crate) use discovery::Reported;
 pub(crate) use engine::EngineSettings;
-pub(crate) use gateway::{GatewaySettings, UpstreamSettings};
+pub(crate) use gateway::{GatewaySettings, LISTEN, UpstreamSettings};
 pub(crate) use governance::{GovernanceSettings, PromptSettings};
 pub(crate) use journal::JournalSettings;
 pub(crate) use mcp::McpServer;
@@ -87,16 +94,39 @@ pub(crate) struct Settings {
     pub(crate) opcua: OpcuaSettings,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The limits of every run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Shape)]
+#[shape(not_null, name = "Limits")]
 pub(crate) struct LimitSettings {
+    /// How many steps work at the same time.
+    #[shape(min = 1, unset = Limits::default().parallel_steps as u64)]
     pub(crate) parallel_steps: Option<u64>,
+    /// The longest that a run may take, in seconds.
+    #[shape(min = 1, unset = Limits::default().run.as_secs())]
     pub(crate) run_seconds: Option<u64>,
+    /// How often a model may call tools before it has to answer.
+    #[shape(min = 1, unset = Limits::default().tool_rounds as u64)]
     pub(crate) tool_rounds: Option<u64>,
+    /// The most tokens of a prompt; without a limit of the project when absent.
+    #[shape(min = 1)]
     pub(crate) prompt_tokens: Option<u64>,
+    /// The bytes that a run may write to state records.
+    #[shape(min = 1, unset = Limits::default().state_bytes)]
     pub(crate) state_bytes: Option<u64>,
+    /// The bytes of all results of steps, values of edges and answers of models of a run.
+    #[shape(min = 1, unset = Limits::default().result_bytes)]
     pub(crate) result_bytes: Option<u64>,
+    /// The bytes that the code of a run may print.
+    #[shape(min = 1, unset = Limits::default().log_bytes)]
     pub(crate) log_bytes: Option<u64>,
+    /// The largest output of a run, in bytes.
+    #[shape(min = 1, unset = Limits::default().output_bytes)]
     pub(crate) output_bytes: Option<u64>,
+}
+
+/// The JSON Schema of the project file.
+pub(crate) fn schema() -> Value {
+    stave_shape::document::<file::ProjectFile>("urn:stave:project", "stave.toml")
 }
 
 #[derive(Debug, Clone)]

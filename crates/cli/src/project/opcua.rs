@@ -1,10 +1,6 @@
 //! `[opcua]`: the plants that flows may reach, and how connections to them are secured.
 
-use super::read::{Reader, Table};
-
-/// The security policies that the protocol still counts as safe.
-const POLICIES: [&str; 3] = ["Basic256Sha256", "Aes128-Sha256-RsaOaep", "Aes256-Sha256-RsaPss"];
-const MODES: [&str; 2] = ["Sign", "SignAndEncrypt"];
+use stave_shape::{FaultKind, Node, Place, Reader, Shape};
 
 /// What a project sets about plants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,36 +18,73 @@ pub(crate) struct OpcuaSettings {
     pub(crate) password: Option<String>,
 }
 
-impl Reader<'_> {
-    pub(super) fn opcua(&mut self, root: &Table<'_>) -> OpcuaSettings {
-        let Some(opcua) = self.table(root, "opcua") else { return OpcuaSettings::default() };
-        self.known(
-            opcua,
-            "opcua.",
-            &["allow", "timeout_ms", "policy", "mode", "pki", "user", "password_from"],
-        );
-        let settings = OpcuaSettings {
-            allow: self.texts(opcua, "allow").unwrap_or_default(),
-            timeout_ms: self.positive(opcua, "timeout_ms"),
-            policy: self.one_of(opcua, "policy", &POLICIES),
-            mode: self.one_of(opcua, "mode", &MODES),
-            pki: self.text(opcua, "pki"),
-            user: self.text(opcua, "user"),
-            password: self.text(opcua, "password_from"),
-        };
-        // A password would otherwise go over the wire for everyone to read.
-        if settings.user.is_some() && settings.policy.is_none() {
-            self.bad_value(opcua, "user", "set together with a `policy`, which protects the password");
-        }
-        settings
-    }
+/// The plants that flows may reach.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null, check = a_password_is_protected)]
+pub(super) struct OpcuaTable {
+    /// The addresses that flows may name; none when empty.
+    #[shape(default)]
+    allow: Vec<String>,
+    /// The longest that a request may take, in milliseconds.
+    #[shape(min = 1)]
+    timeout_ms: Option<u64>,
+    /// The security policy of connections, which are unprotected when absent.
+    policy: Option<OpcuaPolicy>,
+    /// How messages are protected under the policy.
+    mode: Option<OpcuaMode>,
+    /// The folder with this program's certificate and those it trusts, relative to the project.
+    pki: Option<String>,
+    /// The user to sign in as, which needs a `policy`.
+    user: Option<String>,
+    /// The variable that holds the user's password.
+    password_from: Option<String>,
+}
 
-    fn one_of(&mut self, table: &Table<'_>, key: &str, known: &[&str]) -> Option<String> {
-        let word = self.text(table, key)?;
-        if known.contains(&word.as_str()) {
-            return Some(word);
+/// The security policies that the protocol still counts as safe.
+#[derive(Debug, Clone, Copy, Shape)]
+#[shape(words)]
+enum OpcuaPolicy {
+    #[shape(rename = "Basic256Sha256")]
+    Basic256Sha256,
+    #[shape(rename = "Aes128-Sha256-RsaOaep")]
+    Aes128Sha256RsaOaep,
+    #[shape(rename = "Aes256-Sha256-RsaPss")]
+    Aes256Sha256RsaPss,
+}
+
+#[derive(Debug, Clone, Copy, Shape)]
+#[shape(words)]
+enum OpcuaMode {
+    #[shape(rename = "Sign")]
+    Sign,
+    #[shape(rename = "SignAndEncrypt")]
+    SignAndEncrypt,
+}
+
+/// A password would otherwise go over the wire for everyone to read.
+fn a_password_is_protected<N: Node>(
+    opcua: Option<&OpcuaTable>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
+    if opcua.is_some_and(|opcua| opcua.user.is_some() && opcua.policy.is_none()) {
+        let message = "must be set together with a `policy`, which protects the password";
+        let span = node.member("user").and_then(Node::span);
+        reader.fault(&at.key("user"), span, FaultKind::rule("value", message));
+    }
+}
+
+impl OpcuaTable {
+    pub(super) fn settings(self) -> OpcuaSettings {
+        OpcuaSettings {
+            allow: self.allow,
+            timeout_ms: self.timeout_ms,
+            policy: self.policy.map(|policy| policy.word().to_owned()),
+            mode: self.mode.map(|mode| mode.word().to_owned()),
+            pki: self.pki,
+            user: self.user,
+            password: self.password_from,
         }
-        self.bad_value(table, key, &format!("one of {}", known.join(", ")));
-        None
     }
 }

@@ -2,13 +2,22 @@
 
 use std::ops::Range;
 
+use stave_canon::Pointer;
 use stave_diag::codes::project as codes;
 use stave_diag::{Diagnostic, Fix, SourceId, Span, did_you_mean};
 use stave_lower::DefaultModel;
+use stave_shape::{Fault, FaultKind, Node};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{LimitSettings, Settings};
+use super::Settings;
+use super::file::ProjectFile;
+use super::listed_host::ListedHost;
+use super::toml_node::TomlNode;
+
+/// The rules of values that have a code of their own.
+pub(super) const BAD_POLICY: &str = "policy";
+pub(super) const PASSWORD: &str = "password";
 
 /// Reads a project file. Settings that are wrong are reported and left at their defaults.
 pub(crate) fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Settings {
@@ -21,243 +30,156 @@ pub(crate) fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnosti
             return Settings::default();
         }
     };
-    let mut reader = Reader { source, text, diagnostics };
-    reader.settings(table.get_ref())
+    let root = Spanned::new(table.span(), DeValue::Table(table.into_inner()));
+    let node = TomlNode(&root);
+    let mut secrets = Vec::new();
+    find_secrets(node, "", &mut secrets);
+    diagnostics.extend(secrets.iter().map(|(name, range)| secret(span(source, range), name)));
+    let (file, faults) = stave_shape::read_leniently::<ProjectFile>(node);
+    let is_new = |fault: &&Fault| !secrets.iter().any(|(_, range)| fault.span.as_ref() == Some(range));
+    diagnostics.extend(faults.iter().filter(is_new).map(|fault| diagnostic(source, fault)));
+    Settings::of(file.unwrap_or_default(), text)
 }
 
-pub(super) struct Reader<'r> {
-    source: SourceId,
-    text: &'r str,
-    pub(super) diagnostics: &'r mut Vec<Diagnostic>,
+impl Settings {
+    fn of(file: ProjectFile, text: &str) -> Settings {
+        let model = file.models.default;
+        Settings {
+            tenant: file.project.tenant,
+            repo: file.project.repo,
+            policy: file.project.policy,
+            http_allow: file.http.allow.map(ListedHost::texts),
+            secrets: file.secrets.settings(file.context),
+            model_hosts: ListedHost::texts(file.models.hosts),
+            default_model: model.map(|model| DefaultModel {
+                provider: model.provider,
+                name: model.name,
+                endpoint: model.endpoint,
+            }),
+            stores: file.state.settings(file.hopsworks, file.features),
+            mcp: file.mcp.into_iter().filter_map(|(name, server)| Some((name, server.server()?))).collect(),
+            replay: file.recordings.replay,
+            limits: file.limits,
+            budget: file.budget.object(),
+            journal: file.journal,
+            engine: file.engine.settings(),
+            // The price table has a reader of its own, in the crate that knows what prices are.
+            prices: file.prices.map(|_| text.to_owned()),
+            restricted: file.accepts.restricted.clone(),
+            accepts: file.accepts.scopes(file.labels),
+            governance: file.governance.settings(),
+            prompt: file.prompt,
+            checks: file.checks.0,
+            signing: file.signing.signing(),
+            deploy: file.deploy.options(),
+            gateway: file.gateway.settings(),
+            telemetry: file.telemetry,
+            opcua: file.opcua.settings(),
+        }
+    }
 }
 
-/// A table's entries as the parser gives them.
-pub(super) type Table<'t> = DeTable<'t>;
-
-impl Reader<'_> {
-    fn settings(&mut self, root: &Table<'_>) -> Settings {
-        self.known(
-            root,
-            "",
-            &[
-                "project",
-                "http",
-                "models",
-                "state",
-                "features",
-                "hopsworks",
-                "mcp",
-                "recordings",
-                "limits",
-                "budget",
-                "journal",
-                "engine",
-                "prices",
-                "accepts",
-                "labels",
-                "checks",
-                "signing",
-                "deploy",
-                "governance",
-                "prompt",
-                "gateway",
-                "telemetry",
-                "opcua",
-                "context",
-                "secrets",
-            ],
-        );
-        let mut settings = Settings::default();
-        if let Some(project) = self.table(root, "project") {
-            self.known(project, "project.", &["tenant", "repo", "policy"]);
-            settings.tenant = self.text(project, "tenant");
-            settings.repo = self.text(project, "repo");
-            settings.policy = self.text(project, "policy");
+/// What is said about a fault of the file.
+fn diagnostic(source: SourceId, fault: &Fault) -> Diagnostic {
+    let span = span(source, fault.span.as_ref().unwrap_or(&(0..0)));
+    let name = dotted(&fault.pointer);
+    let key = last_key(&fault.pointer);
+    match &fault.kind {
+        FaultKind::UnknownKey { key, .. } if is_secret_name(key) => secret(span, &name),
+        FaultKind::UnknownKey { key, known } => unknown_key(span, key, &name, known),
+        FaultKind::MissingKey(missing) => {
+            let message = format!("`{name}.{missing}` is missing");
+            Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message)
         }
-        settings.secrets = self.secrets(root);
-        if let Some(http) = self.table(root, "http") {
-            self.known(http, "http.", &["allow"]);
-            settings.http_allow = self.hosts(http, "allow");
+        // TOML calls objects tables.
+        FaultKind::WrongType { wanted, found } => {
+            let word = |kind: &'static str| if kind == "an object" { "a table" } else { kind };
+            let message = format!("`{key}` must be {}, not {}", word(wanted), word(found));
+            Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message)
         }
-        if let Some(models) = self.table(root, "models") {
-            self.known(models, "models.", &["default", "hosts"]);
-            settings.model_hosts = self.hosts(models, "hosts").unwrap_or_default();
-            settings.default_model = self.table(models, "default").and_then(|model| self.model(model));
+        FaultKind::Rule { rule: BAD_POLICY, message } => {
+            Diagnostic::new(codes::BAD_POLICY, span, message.clone())
+                .help("`stave explain bad-policy` shows a policy that can be used")
         }
-        settings.stores = self.stores(root);
-        settings.mcp = self.mcp(root);
-        if let Some(recordings) = self.table(root, "recordings") {
-            self.known(recordings, "recordings.", &["replay"]);
-            settings.replay = self.text(recordings, "replay");
+        FaultKind::Rule { rule: PASSWORD, message } => {
+            let help = "set the address in the environment, and write `url = \"${secrets.NAME}\"`";
+            Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, span, format!("`{key}` {message}")).help(help)
         }
-        if let Some(limits) = self.table(root, "limits") {
-            let known = [
-                "parallel_steps",
-                "run_seconds",
-                "tool_rounds",
-                "prompt_tokens",
-                "state_bytes",
-                "result_bytes",
-                "log_bytes",
-                "output_bytes",
-            ];
-            self.known(limits, "limits.", &known);
-            settings.limits = LimitSettings {
-                parallel_steps: self.positive(limits, "parallel_steps"),
-                run_seconds: self.positive(limits, "run_seconds"),
-                tool_rounds: self.positive(limits, "tool_rounds"),
-                prompt_tokens: self.positive(limits, "prompt_tokens"),
-                state_bytes: self.positive(limits, "state_bytes"),
-                result_bytes: self.positive(limits, "result_bytes"),
-                log_bytes: self.positive(limits, "log_bytes"),
-                output_bytes: self.positive(limits, "output_bytes"),
-            };
-        }
-        settings.budget = self.budget(root);
-        settings.journal = self.journal(root);
-        settings.engine = self.engine(root);
-        settings.prices = self.prices(root);
-        settings.accepts = self.accepts(root);
-        self.labels(root, &mut settings.accepts);
-        settings.restricted = self.restricted(root);
-        settings.governance = self.governance(root);
-        settings.prompt = self.prompt(root);
-        settings.checks = self.checks(root);
-        settings.signing = self.signing(root);
-        settings.deploy = self.deploy(root);
-        settings.gateway = self.gateway(root);
-        settings.telemetry = self.telemetry(root);
-        settings.opcua = self.opcua(root);
-        settings
+        kind => Diagnostic::new(codes::BAD_PROJECT_VALUE, span, format!("`{key}` {kind}")),
     }
+}
 
-    fn model(&mut self, model: &Table<'_>) -> Option<DefaultModel> {
-        self.known(model, "models.default.", &["provider", "name", "endpoint"]);
-        let provider = self.text(model, "provider");
-        let name = self.text(model, "name");
-        let endpoint = self.text(model, "endpoint");
-        Some(DefaultModel { provider: provider?, name: name?, endpoint })
+fn unknown_key(span: Span, key: &str, name: &str, known: &[&'static str]) -> Diagnostic {
+    let message = format!("`{name}` is not a setting");
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_PROJECT_KEY, span, message);
+    match did_you_mean(key, known.iter().copied()) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
+            format!("rename `{key}` to `{near}`"),
+            span,
+            near,
+        )),
+        None => diagnostic.help(format!("the settings here are {}", known.join(", "))),
     }
+}
 
-    /// The price table has a reader of its own, in the crate that knows what prices are.
-    fn prices(&mut self, root: &Table<'_>) -> Option<String> {
-        self.table(root, "prices").map(|_| self.text.to_owned())
-    }
-
-    /// Reports keys that mean nothing. One that is named like a secret is told so instead.
-    pub(super) fn known(&mut self, table: &Table<'_>, prefix: &str, known: &[&str]) {
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            if looks_secret(name, value.get_ref()) {
-                let span = self.span(&key.span());
-                let message = format!("`{prefix}{name}` looks like a secret");
-                let help = "set it in the environment, for example as OPENAI_API_KEY";
-                self.diagnostics
-                    .push(Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, span, message).help(help));
-                continue;
-            }
-            if known.contains(&name) {
-                continue;
-            }
-            let span = self.span(&key.span());
-            let message = format!("`{prefix}{name}` is not a setting");
-            let diagnostic = Diagnostic::new(codes::UNKNOWN_PROJECT_KEY, span, message);
-            self.diagnostics.push(match did_you_mean(name, known.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(Fix::replace(
-                    format!("rename `{name}` to `{near}`"),
-                    span,
-                    near,
-                )),
-                None => diagnostic.help(format!("the settings here are {}", known.join(", "))),
-            });
+/// A pointer as TOML writes the way to a key, with items by their number: `gateway.models.a.targets[1]`.
+fn dotted(pointer: &Pointer) -> String {
+    let mut name = String::new();
+    for step in pointer.as_str().split('/').skip(1) {
+        if is_item(step) {
+            name.push_str(&format!("[{step}]"));
+        } else {
+            name.push_str(if name.is_empty() { "" } else { "." });
+            name.push_str(&step.replace("~1", "/").replace("~0", "~"));
         }
     }
+    name
+}
 
-    pub(super) fn table<'t>(&mut self, table: &'t Table<'_>, key: &str) -> Option<&'t Table<'t>> {
-        match table.get(key)?.get_ref() {
-            DeValue::Table(inner) => Some(inner),
-            _ => {
-                self.bad_value(table, key, "a table");
-                None
-            }
-        }
+/// The last key of the way, with the number of an item: `targets[1]`.
+fn last_key(pointer: &Pointer) -> String {
+    let mut steps = pointer.as_str().rsplit('/').peekable();
+    let mut items = String::new();
+    while let Some(step) = steps.next_if(|step| is_item(step)) {
+        items.insert_str(0, &format!("[{step}]"));
     }
+    let key = steps.next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    format!("{key}{items}")
+}
 
-    pub(super) fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
-        match table.get(key)?.get_ref() {
-            DeValue::String(text) => Some(text.to_string()),
-            _ => {
-                self.bad_value(table, key, "a text in quotes");
-                None
-            }
-        }
-    }
-
-    pub(super) fn texts(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<String>> {
-        let DeValue::Array(items) = table.get(key)?.get_ref() else {
-            self.bad_value(table, key, "a list of texts");
-            return None;
-        };
-        let texts: Option<Vec<String>> = items
-            .iter()
-            .map(|item| match item.get_ref() {
-                DeValue::String(text) => Some(text.to_string()),
-                _ => None,
-            })
-            .collect();
-        if texts.is_none() {
-            self.bad_value(table, key, "a list of texts");
-        }
-        texts
-    }
-
-    pub(super) fn flag(&mut self, table: &Table<'_>, key: &str) -> Option<bool> {
-        match table.get(key)?.get_ref() {
-            DeValue::Boolean(flag) => Some(*flag),
-            _ => {
-                self.bad_value(table, key, "true or false");
-                None
-            }
-        }
-    }
-
-    pub(super) fn positive(&mut self, table: &Table<'_>, key: &str) -> Option<u64> {
-        let number = match table.get(key)?.get_ref() {
-            DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
-            _ => None,
-        };
-        let positive = number.filter(|number| *number > 0);
-        if positive.is_none() {
-            self.bad_value(table, key, "a whole number above 0");
-        }
-        positive
-    }
-
-    pub(super) fn bad_value(&mut self, table: &Table<'_>, key: &str, wanted: &str) {
-        let range = table.get(key).map_or(0..0, Spanned::span);
-        let span = self.span(&range);
-        let message = format!("`{key}` must be {wanted}");
-        self.diagnostics.push(Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message));
-    }
-
-    pub(super) fn span(&self, range: &Range<usize>) -> Span {
-        span(self.source, range)
-    }
+fn is_item(step: &str) -> bool {
+    !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn span(source: SourceId, range: &Range<usize>) -> Span {
     Span::new(source, range.start, range.end)
 }
 
-/// Names that hold secrets, and values in the shape of well-known keys.
-fn looks_secret(name: &str, value: &DeValue<'_>) -> bool {
-    let name = name.to_ascii_lowercase();
-    let named = ["api_key", "apikey", "secret", "password", "token"].contains(&name.as_str());
-    let shaped = match value {
-        DeValue::String(text) => {
-            ["sk-", "ghp_", "xoxb-", "AKIA"].iter().any(|prefix| text.starts_with(prefix)) && text.len() >= 20
+fn secret(span: Span, name: &str) -> Diagnostic {
+    let help = "set it in the environment, for example as OPENAI_API_KEY";
+    Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, span, format!("`{name}` looks like a secret")).help(help)
+}
+
+/// Finds values in the form of well-known keys, each with its setting and its place.
+fn find_secrets(node: TomlNode<'_>, name: &str, found: &mut Vec<(String, Range<usize>)>) {
+    node.members(|key, member| {
+        let name = if name.is_empty() { key.text.to_owned() } else { format!("{name}.{}", key.text) };
+        match member.text() {
+            Some(text) if is_secret_text(text) => found.extend(key.span.map(|span| (name, span))),
+            _ => find_secrets(member, &name, found),
         }
-        _ => false,
-    };
-    named || shaped
+    });
+    node.items(|item| match item.text() {
+        Some(text) if is_secret_text(text) => found.extend(item.span().map(|span| (name.to_owned(), span))),
+        _ => find_secrets(item, name, found),
+    });
+}
+
+/// A key of no table is told apart from a secret that somebody wrote down.
+fn is_secret_name(name: &str) -> bool {
+    ["api_key", "apikey", "secret", "password", "token"].contains(&name.to_ascii_lowercase().as_str())
+}
+
+fn is_secret_text(text: &str) -> bool {
+    text.len() >= 20 && ["sk-", "ghp_", "xoxb-", "AKIA"].iter().any(|prefix| text.starts_with(prefix))
 }

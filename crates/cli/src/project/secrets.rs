@@ -9,14 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use stave_diag::Diagnostic;
-use stave_diag::codes::project as codes;
+use stave_canon::Value;
 use stave_llm::{Provider, Secret};
 use stave_runtime::host_of;
 use stave_script::allow_list::{AllowLists, SecretHosts};
-use toml::de::DeValue;
+use stave_shape::{Definitions, FaultKind, Kind, Node, Place, Reader, Shape};
 
-use super::read::{Reader, Table};
+use super::listed_host::ListedHost;
 use super::{Project, Settings};
 use crate::{files, terminal};
 
@@ -123,38 +122,81 @@ impl Settings {
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn secrets(&mut self, root: &Table<'_>) -> SecretSettings {
-        let mut settings = SecretSettings::default();
-        if let Some(context) = self.table(root, "context") {
-            self.known(context, "context.", &["env"]);
-            settings.variables = self.texts(context, "env").unwrap_or_default().into_iter().collect();
+/// What flows may take from the environment into their context.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct ContextTable {
+    /// The variables that flows may take into their context.
+    #[shape(default)]
+    env: BTreeSet<String>,
+}
+
+/// The secrets that flows may name, and the folder that holds their values.
+#[derive(Debug, Default)]
+pub(super) struct SecretsTable {
+    folder: Option<String>,
+    listed: SecretHosts,
+}
+
+/// A secret that flows may name.
+#[derive(Debug, Shape)]
+#[shape(not_null, name = "Secret")]
+struct SecretTable {
+    /// The hosts that may receive the secret.
+    hosts: Vec<ListedHost>,
+}
+
+/// One key is a setting, and every other key names a secret.
+impl Shape for SecretsTable {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() != Kind::Object {
+            reader.wrong_type(node, at, "an object");
+            return None;
         }
-        let Some(secrets) = self.table(root, "secrets") else { return settings };
-        settings.folder = if secrets.contains_key(FOLDER) { self.text(secrets, FOLDER) } else { None };
-        for (key, value) in secrets {
-            let name = key.get_ref().as_ref();
+        let mut table = SecretsTable::default();
+        node.members(|key, member| {
+            let (name, place) = (key.text, at.key(key.text));
             if name == FOLDER {
-                continue;
-            }
-            let DeValue::Table(secret) = value.get_ref() else {
-                let span = self.span(&key.span());
-                let message = format!("`secrets.{name}` is not a table");
-                let help = format!(
-                    "write `[secrets.{name}]` with `hosts = [\"HOST\"]`; the value belongs into the environment or the \
-                     folder of secrets"
+                table.folder = String::read(member, &place, reader);
+            } else if member.kind() != Kind::Object {
+                // Most likely it is the secret itself, so the fault does not repeat it.
+                let message = format!(
+                    "must be a table with `hosts = [\"HOST\"]`; the value of `{name}` belongs into the environment or \
+                     the folder of secrets"
                 );
-                self.diagnostics.push(Diagnostic::new(codes::BAD_PROJECT_VALUE, span, message).help(help));
-                continue;
-            };
-            self.known(secret, &format!("secrets.{name}."), &["hosts"]);
-            // A secret without hosts goes nowhere, which nobody writes on purpose.
-            if !secret.contains_key("hosts") {
-                self.bad_value(secrets, name, "a table with `hosts = [\"HOST\"]`");
+                reader.fault(&place, key.span, FaultKind::rule("value", message));
+            } else {
+                // Without hosts, which is a fault, a listed secret goes nowhere.
+                let hosts = SecretTable::read(member, &place, reader).map(|secret| secret.hosts);
+                let hosts = ListedHost::texts(hosts.unwrap_or_default());
+                table.listed.insert(name.to_owned(), hosts.into_iter().collect());
             }
-            let hosts = self.hosts(secret, "hosts").unwrap_or_default();
-            settings.listed.insert(name.to_owned(), hosts.into_iter().collect());
-        }
-        settings
+        });
+        Some(table)
+    }
+
+    fn write(&self) -> Value {
+        let folder = self.folder.iter().map(|folder| (FOLDER.to_owned(), folder.as_str().into()));
+        let listed = self.listed.iter().map(|(name, hosts)| {
+            let hosts: Vec<String> = hosts.iter().cloned().collect();
+            (name.clone(), Value::from_iter([("hosts", hosts)]))
+        });
+        folder.chain(listed).collect()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        let description = "The folder with a file for each secret, relative to the project; the environment is asked first.";
+        let folder = [("description", description), ("type", "string")];
+        Value::from_iter([
+            ("type", Value::from("object")),
+            ("properties", Value::from_iter([(FOLDER, Value::from_iter(folder))])),
+            ("additionalProperties", SecretTable::schema(definitions)),
+        ])
+    }
+}
+
+impl SecretsTable {
+    pub(super) fn settings(self, context: ContextTable) -> SecretSettings {
+        SecretSettings { folder: self.folder, listed: self.listed, variables: context.env }
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use stave_diag::Diagnostic;
-use stave_diag::codes::project as codes;
+use stave_canon::Value;
 use stave_runtime::features::FeatureGroup;
-use toml::Spanned;
+use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
 
 use super::Project;
-use super::read::{Reader, Table};
+use super::file::{SecretReference, secret_name};
+use super::read::PASSWORD;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The store that keeps state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 pub(crate) enum StateBackend {
     Memory,
     Sqlite,
@@ -58,66 +59,78 @@ impl Project {
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn stores(&mut self, root: &Table<'_>) -> StoreSettings {
-        let mut settings = StoreSettings::default();
-        if let Some(state) = self.table(root, "state") {
-            self.known(state, "state.", &["backend", "url"]);
-            settings.state = match self.text(state, "backend").as_deref() {
-                None => None,
-                Some("memory") => Some(StateBackend::Memory),
-                Some("sqlite") => Some(StateBackend::Sqlite),
-                Some("redis") => Some(StateBackend::Redis),
-                Some("hopsworks") => Some(StateBackend::Hopsworks),
-                Some(_) => {
-                    self.bad_value(state, "backend", "\"memory\", \"sqlite\", \"redis\" or \"hopsworks\"");
-                    None
-                }
-            };
-            settings.redis = self.address(state);
-        }
-        if let Some(hopsworks) = self.table(root, "hopsworks") {
-            self.known(hopsworks, "hopsworks.", &["url"]);
-            settings.hopsworks = self.address(hopsworks);
-        }
-        if let Some(features) = self.table(root, "features") {
-            for key in features.keys() {
-                let name = key.get_ref().as_ref();
-                if let Some(group) = self.table(features, name) {
-                    settings.groups.insert(name.to_owned(), self.group(name, group));
-                }
-            }
-        }
-        settings
-    }
+/// Where flows keep what they remember.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct StateTable {
+    #[shape(unset = StateBackend::Sqlite)]
+    backend: Option<StateBackend>,
+    /// The address of Redis without a password, or "${secrets.NAME}"; the variable `REDIS_URL` when absent.
+    url: Option<Address>,
+}
 
-    fn group(&mut self, name: &str, group: &Table<'_>) -> FeatureGroup {
-        self.known(group, &format!("features.{name}."), &["key", "event_time"]);
-        FeatureGroup {
-            key: self.texts(group, "key").unwrap_or_default(),
-            event_time: self.text(group, "event_time"),
+/// The online feature store.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct HopsworksTable {
+    /// The address of the store without a password, or "${secrets.NAME}"; the variable `HOPSWORKS_URL` when absent.
+    url: Option<Address>,
+}
+
+/// A feature group.
+#[derive(Debug, Shape)]
+#[shape(not_null)]
+pub(super) struct FeatureTable {
+    /// The columns of the primary key; rows have their key under `key` when it is empty.
+    #[shape(default)]
+    key: Vec<String>,
+    /// The column with a row's time.
+    event_time: Option<String>,
+}
+
+impl StateTable {
+    pub(super) fn settings(
+        self,
+        hopsworks: HopsworksTable,
+        features: BTreeMap<String, FeatureTable>,
+    ) -> StoreSettings {
+        let group = |table: FeatureTable| FeatureGroup { key: table.key, event_time: table.event_time };
+        StoreSettings {
+            state: self.backend,
+            redis: self.url,
+            hopsworks: hopsworks.url,
+            groups: features.into_iter().map(|(name, table)| (name, group(table))).collect(),
         }
     }
+}
 
-    /// `url`: a variable of the environment, or an address without a password.
-    fn address(&mut self, table: &Table<'_>) -> Option<Address> {
-        let text = self.text(table, "url")?;
-        if let Some(name) = text.strip_prefix("${secrets.").and_then(|rest| rest.strip_suffix('}')) {
+/// A reference to a secret, or an address without a password.
+impl Shape for Address {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        let text = String::read(node, at, reader)?;
+        if let Some(name) = secret_name(&text) {
             return Some(Address::Secret(name.to_owned()));
         }
         let parsed = url::Url::parse(&text);
-        if parsed.as_ref().is_ok_and(|url| url.password().is_some()) {
-            let range = table.get("url").map_or(0..0, Spanned::span);
-            let message = "`url` holds a password";
-            let help = "set the address in the environment, and write `url = \"${secrets.NAME}\"`";
-            let diagnostic = Diagnostic::new(codes::SECRET_IN_PROJECT_FILE, self.span(&range), message);
-            self.diagnostics.push(diagnostic.help(help));
-            return None;
+        let kind = if parsed.as_ref().is_ok_and(|url| url.password().is_some()) {
+            FaultKind::rule(PASSWORD, "holds a password")
+        } else if parsed.is_err() {
+            FaultKind::rule("value", "must be an address, or \"${secrets.NAME}\"")
+        } else {
+            return Some(Address::Literal(text));
+        };
+        reader.fault(at, node.span(), kind);
+        None
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Address::Literal(address) => address.as_str().into(),
+            Address::Secret(name) => SecretReference(name.clone()).write(),
         }
-        if parsed.is_err() {
-            self.bad_value(table, "url", "an address, or \"${secrets.NAME}\"");
-            return None;
-        }
-        Some(Address::Literal(text))
+    }
+
+    fn schema(_: &mut Definitions) -> Value {
+        Value::from_iter([("type", "string")])
     }
 }

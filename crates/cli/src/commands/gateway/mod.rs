@@ -3,7 +3,7 @@
 mod config;
 mod stats;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +19,9 @@ use crate::args::{Gateway as Arguments, GatewayAction};
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
-use crate::project::Project;
+use crate::project::{LISTEN, Project};
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
-
-/// Where the gateway listens when nobody says.
-const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
 
 pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit, Stop> {
     if let Some(GatewayAction::Stats(arguments)) = &arguments.action {
