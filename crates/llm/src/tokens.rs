@@ -3,7 +3,16 @@
 //! OpenAI's models are counted with their own vocabularies. For every other model the count is an estimate: the
 //! `o200k_base` count plus a quarter. The result says which of the two it is.
 
-use bpe_openai::Tokenizer;
+mod characters;
+mod merge;
+mod pieces;
+mod vocabulary;
+
+use std::sync::LazyLock;
+
+use merge::Merger;
+use pieces::{Pieces, Rules};
+use vocabulary::Vocabulary;
 
 use crate::{Message, Part, PartKind, Request, Source, Tool};
 
@@ -20,6 +29,23 @@ pub struct TokenCount {
 pub enum Encoding {
     O200kBase,
     Cl100kBase,
+}
+
+static O200K_BASE: LazyLock<Vocabulary> =
+    LazyLock::new(|| Vocabulary::read(199_998, include_bytes!("../data/o200k_base.tokens")));
+static CL100K_BASE: LazyLock<Vocabulary> =
+    LazyLock::new(|| Vocabulary::read(100_256, include_bytes!("../data/cl100k_base.tokens")));
+
+impl Encoding {
+    /// How many tokens `text` is.
+    fn count(self, text: &str) -> u64 {
+        let (rules, vocabulary) = match self {
+            Self::O200kBase => (Rules::O200k, &*O200K_BASE),
+            Self::Cl100kBase => (Rules::Cl100k, &*CL100K_BASE),
+        };
+        let mut merger = Merger::new(vocabulary);
+        Pieces::new(rules, text).map(|piece| merger.count(piece.as_bytes()) as u64).sum()
+    }
 }
 
 /// Tokens that frame each message, as OpenAI counts them.
@@ -144,11 +170,7 @@ impl Counter {
         if text.is_empty() {
             return 0;
         }
-        let tokenizer: &Tokenizer = match self.encoding {
-            Some(Encoding::Cl100kBase) => bpe_openai::cl100k_base(),
-            Some(Encoding::O200kBase) | None => bpe_openai::o200k_base(),
-        };
-        tokenizer.count(text) as u64
+        self.encoding.unwrap_or(Encoding::O200kBase).count(text)
     }
 
     fn message(&self, message: &Message) -> u64 {
