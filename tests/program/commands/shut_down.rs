@@ -177,3 +177,77 @@ edges:
         assert_eq!(script.log.lock().calls.len(), 3, "killed at call {kill_at}: {resumed}");
     }
 }
+
+/// Six steps that begin together, or the same as items of a list.
+fn parallel_posts(port: u16, is_list: bool) -> String {
+    let step = |name: &str| {
+        format!(
+            r#"  {name}:
+    type: transform
+    inputs: [{{name: n, type: number}}]
+    outputs: [{{name: r, type: object}}]
+    runtime: {{retries: 0}}
+    transform:
+      mode: declarative
+      spec: {{op: http.post, args: {{url: "http://127.0.0.1:{port}/p", body: "${{n}}"}}}}
+"#
+        )
+    };
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let (nodes, edges) = if is_list {
+        let each = r#"  all:
+    type: transform
+    inputs: [{name: ns, type: array}]
+    outputs: [{name: results, type: array}]
+    transform:
+      mode: declarative
+      spec: {op: transform.each, args: {input: "${ns}", node: a, parallel: 6}}
+"#;
+        (
+            step("a") + each,
+            "  - {from: _input.ns, to: all.ns}\n  - {from: all.results, to: _output}\n".to_owned(),
+        )
+    } else {
+        let edge = |name: &str| {
+            format!("  - {{from: _input.n, to: {name}.n}}\n  - {{from: {name}.r, to: _output.{name}}}\n")
+        };
+        (names.map(step).concat(), names.map(edge).concat())
+    };
+    let requires = if is_list { "ns" } else { "n" };
+    format!(
+        "version: \"1.0\"\nmetadata: {{name: batch}}\ncontext: {{requires: [{requires}]}}\nruntime: {{budget: {{calls: 3}}}}\nnodes:\n{nodes}edges:\n{edges}"
+    )
+}
+
+#[tokio::test]
+async fn steps_that_run_together_never_exceed_a_budget_of_calls_also_after_a_kill() {
+    let script = HostScript::new(&values(
+        r#"[{"method": "POST", "path": "/p", "json": {}, "delay_ms": 300, "times": 99}]"#,
+    ));
+    let server = script.serve().await;
+    for (is_list, request) in [(false, r#"{"n": 1}"#), (true, r#"{"ns": [1, 2, 3, 4, 5, 6]}"#)] {
+        let flow = parallel_posts(server.port, is_list);
+        let folder = project(&flow, request);
+        script.log.lock().calls.clear();
+        let failed = stave(&folder, RUN).finish().await.exits(1).json();
+        let code = |report: &Value| report.pointer("/error/code").and_then(Value::as_str).map(str::to_owned);
+        assert_eq!(code(&failed).as_deref(), Some("budget-exceeded"), "{failed}");
+        assert!(script.log.lock().calls.len() <= 3, "{failed}");
+        for kill_at in 1..=3 {
+            script.log.lock().calls.clear();
+            let folder = project(&flow, request);
+            let called = async {
+                while script.log.lock().calls.len() < kill_at {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            // A run that ended before the kill kept to its budget as well.
+            stave(&folder, RUN).killed_at(called).await;
+            let listed = stave(&folder, ["runs", "list", "--json"]).finish().await.exits(0).json();
+            let run = text(items(&listed, "runs").first().unwrap(), "run_id").unwrap().to_owned();
+            let resumed = stave(&folder, ["runs", "resume", &run, "--json"]).finish().await;
+            let calls = script.log.lock().calls.len();
+            assert!(calls <= 3, "{calls} calls, killed at call {kill_at}: {resumed}");
+        }
+    }
+}
