@@ -19,6 +19,10 @@ use crate::config::Planning;
 use crate::planning::PlanningFailed;
 use crate::records::{Breakpoint, Edits, GateDecision, Miss};
 
+/// Requests of more parts are not planned. A planner works on one request at a time, and one with more parts than it
+/// remembers would make it forget everybody else's.
+const MOST_POSITIONS: usize = 10_000;
+
 /// What goes out, and what is to be remembered of it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -99,10 +103,12 @@ pub(crate) fn prepare(
         judge.judge_translated(&shaped.body, &shaped.wire, upstream)?;
     }
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
+    let has_too_many = shaped.wire.positions.len() > MOST_POSITIONS;
     // What could not be judged goes on as it came.
-    if !planning.on || counts_only || is_unjudged {
-        let reason = if counts_only { "counts_tokens" } else { "off" };
-        prepared.not_planned = Some(Cow::Borrowed(if is_unjudged { "not_judged" } else { reason }));
+    if !planning.on || counts_only || is_unjudged || has_too_many {
+        let reasons = [(is_unjudged, "not_judged"), (counts_only, "counts_tokens"), (!planning.on, "off")];
+        let reason = reasons.iter().find(|(holds, _)| *holds).map_or("too_many_parts", |(_, reason)| reason);
+        prepared.not_planned = Some(Cow::Borrowed(reason));
         prepared.unplanned(received, &shaped, model);
         return Ok(prepared);
     }
