@@ -13,12 +13,7 @@ mod page;
 mod schema;
 
 pub use argument::{Argument, Kind, Secrets};
-pub use catalogue::{
-    DSL_EMIT, FINISH, FLOW_INPUT, FLOW_OUTPUT, HOPSWORKS_GET_MODEL, HOPSWORKS_READ_FEATURES,
-    HOPSWORKS_WRITE_FEATURES, HTTP_GET, HTTP_POST, HUMAN_APPROVE, IO_FORMAT_RESPONSE, LLM_CHAT, MCP_CALL,
-    OPCUA_READ, OPCUA_WRITE, POLICY_APPLY, PYTHON, RESERVED, STEP_KINDS, SWITCH, TRANSFORM_EACH,
-    TRANSFORM_FILTER, TRANSFORM_MAP, TRANSFORM_REDUCE, operation, operations, step_kind,
-};
+pub use catalogue::*;
 pub use descriptor::{
     Blank, Descriptor, DuplicateKey, Effects, Feature, Form, Group, Provenance, Receiver, Repeat,
     ResultShape, StoreEntry,

@@ -28,12 +28,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
-use stave_operations::{
-    DSL_EMIT, Descriptor, FINISH, FLOW_INPUT, FLOW_OUTPUT, HOPSWORKS_GET_MODEL, HOPSWORKS_READ_FEATURES,
-    HOPSWORKS_WRITE_FEATURES, HTTP_GET, HTTP_POST, HUMAN_APPROVE, IO_FORMAT_RESPONSE, LLM_CHAT, MCP_CALL,
-    OPCUA_READ, OPCUA_WRITE, POLICY_APPLY, PYTHON, SWITCH, TRANSFORM_EACH, TRANSFORM_FILTER, TRANSFORM_MAP,
-    TRANSFORM_REDUCE, step_kind,
-};
+use stave_operations::{self as operations, Descriptor, step_kind};
 use stave_script::url_template;
 
 use crate::opcua::Opcua;
@@ -69,28 +64,28 @@ type Make = fn(Option<&Arc<dyn Opcua>>) -> Option<Arc<dyn Step>>;
 
 /// The step of each kind in the catalogue.
 static STEPS: &[(&Descriptor, Make)] = &[
-    (&DSL_EMIT, |_| step(dsl_emit::Emit)),
-    (&FINISH, |_| step(finish::Finish)),
-    (&FLOW_INPUT, |_| step(flow_input::FlowInput)),
-    (&FLOW_OUTPUT, |_| step(flow_output::FlowOutput)),
-    (&HOPSWORKS_GET_MODEL, |_| step(hopsworks_get_model::GetModel)),
-    (&HOPSWORKS_READ_FEATURES, |_| step(hopsworks_read_features::ReadFeatures)),
-    (&HOPSWORKS_WRITE_FEATURES, |_| step(hopsworks_write_features::WriteFeatures)),
-    (&HTTP_GET, |_| step(http_request::HttpRequest::GET)),
-    (&HTTP_POST, |_| step(http_request::HttpRequest::POST)),
-    (&HUMAN_APPROVE, |_| step(human_approve::HumanApprove)),
-    (&IO_FORMAT_RESPONSE, |_| step(io_format_response::FormatResponse)),
-    (&LLM_CHAT, |_| step(llm_chat::LlmChat)),
-    (&MCP_CALL, |_| step(mcp_call::McpCall)),
-    (&OPCUA_READ, |opcua| step(opcua_read::OpcuaRead(Arc::clone(opcua?)))),
-    (&OPCUA_WRITE, |opcua| step(opcua_write::OpcuaWrite(Arc::clone(opcua?)))),
-    (&POLICY_APPLY, |_| step(policy_apply::PolicyApply)),
-    (&PYTHON, |_| step(python::Python)),
-    (&SWITCH, |_| step(switch::Switch)),
-    (&TRANSFORM_EACH, |_| step(transform_each::Each)),
-    (&TRANSFORM_FILTER, |_| step(transform_filter::Filter)),
-    (&TRANSFORM_MAP, |_| step(transform_map::Map)),
-    (&TRANSFORM_REDUCE, |_| step(transform_reduce::Reduce)),
+    (&operations::DSL_EMIT, |_| step(dsl_emit::Emit)),
+    (&operations::FINISH, |_| step(finish::Finish)),
+    (&operations::FLOW_INPUT, |_| step(flow_input::FlowInput)),
+    (&operations::FLOW_OUTPUT, |_| step(flow_output::FlowOutput)),
+    (&operations::HOPSWORKS_GET_MODEL, |_| step(hopsworks_get_model::GetModel)),
+    (&operations::HOPSWORKS_READ_FEATURES, |_| step(hopsworks_read_features::ReadFeatures)),
+    (&operations::HOPSWORKS_WRITE_FEATURES, |_| step(hopsworks_write_features::WriteFeatures)),
+    (&operations::HTTP_GET, |_| step(http_request::HttpRequest::GET)),
+    (&operations::HTTP_POST, |_| step(http_request::HttpRequest::POST)),
+    (&operations::HUMAN_APPROVE, |_| step(human_approve::HumanApprove)),
+    (&operations::IO_FORMAT_RESPONSE, |_| step(io_format_response::FormatResponse)),
+    (&operations::LLM_CHAT, |_| step(llm_chat::LlmChat)),
+    (&operations::MCP_CALL, |_| step(mcp_call::McpCall)),
+    (&operations::OPCUA_READ, |opcua| step(opcua_read::OpcuaRead(Arc::clone(opcua?)))),
+    (&operations::OPCUA_WRITE, |opcua| step(opcua_write::OpcuaWrite(Arc::clone(opcua?)))),
+    (&operations::POLICY_APPLY, |_| step(policy_apply::PolicyApply)),
+    (&operations::PYTHON, |_| step(python::Python)),
+    (&operations::SWITCH, |_| step(switch::Switch)),
+    (&operations::TRANSFORM_EACH, |_| step(transform_each::Each)),
+    (&operations::TRANSFORM_FILTER, |_| step(transform_filter::Filter)),
+    (&operations::TRANSFORM_MAP, |_| step(transform_map::Map)),
+    (&operations::TRANSFORM_REDUCE, |_| step(transform_reduce::Reduce)),
 ];
 
 fn step(step: impl Step + 'static) -> Option<Arc<dyn Step>> {
