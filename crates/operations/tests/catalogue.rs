@@ -1,7 +1,5 @@
 //! What holds for every descriptor.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 
 use stave_operations::{
