@@ -121,9 +121,14 @@ async fn mistakes_in_the_gateways_table_are_found_at_their_place() {
     let found = stave(&folder, ["gateway"]).finish().await.exits(2);
     assert!(found.stderr.contains("stave.toml"), "{found}");
     let checked = stave(&folder, ["check", "--format", "json", "stave.toml"]).finish().await;
-    for word in
-        ["`listen`", "`governance`", "`provider`", "`targets`", "`fallback_on`", "gateway.limits.bodies"]
-    {
+    for word in [
+        "`listen`",
+        "`governance`",
+        "`provider`",
+        "`targets[0]`",
+        "`fallback_on[0]`",
+        "gateway.limits.bodies",
+    ] {
         assert!(checked.stdout.contains(word), "{word}: {checked}");
     }
 }
