@@ -9,8 +9,11 @@ use crate::args::Schema;
 use crate::exit::{Exit, Stop};
 use crate::{project, terminal};
 
+/// A document's name, and what makes its schema.
+type DocumentSchema = (&'static str, fn() -> Value);
+
 /// The documents with the schemas that their types give.
-const DOCUMENTS: [(&str, fn() -> Value); 4] = [
+const DOCUMENTS: [DocumentSchema; 4] = [
     ("flow", schema::flow),
     ("exec", stave_exec::schema),
     ("block", stave_block::schema),
