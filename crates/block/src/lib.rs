@@ -49,6 +49,6 @@ pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
 pub use sensitivity::{Destination, Leak, Scope, gate};
 pub use simulate::{Refusal, Replay, Strategy, Totals, Traced, refusal, simulate, tokens_by_bytes};
 pub use span_id::SpanIds;
-pub use store::{PlannerStore, RedisPlannerStore, SqlitePlannerStore, StoreError, StoreLimits};
+pub use store::{PlannerStore, StoreError, StoreLimits};
 pub use variables::{Variable, VariableKind, find_variables, template};
 pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};

@@ -3,5 +3,4 @@
 mod golden;
 mod planner;
 mod properties;
-mod stores;
 mod wire;

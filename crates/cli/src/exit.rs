@@ -55,6 +55,22 @@ impl Stop {
         Stop { exit: Exit::Internal, message: message.into(), help: None, code: None }
     }
 
+    /// What needs a feature that this program was built without.
+    #[cfg_attr(
+        all(
+            feature = "mysql",
+            feature = "opcua",
+            feature = "parquet",
+            feature = "restate",
+            feature = "telemetry"
+        ),
+        expect(dead_code, reason = "a program with every feature lacks none")
+    )]
+    pub(crate) fn without_feature(feature: &str, what: &str) -> Self {
+        Stop::invalid(format!("{what} needs the feature `{feature}`, and this program was built without it"))
+            .help(format!("`cargo build --release -p stave-cli --features {feature}` builds one that has it"))
+    }
+
     /// The machine form, for commands that answer in JSON.
     pub(crate) fn to_value(&self) -> Value {
         let kind = match self.exit {

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use stave_canon::{Object, Value};
 use stave_runtime::database::Database;
 use stave_runtime::features::{EmbeddedFeatures, FeatureGroup, FeatureRow, FeatureStore};
-use stave_stores::MysqlFeatures;
 
 use crate::exit::Stop;
+use crate::files;
 use crate::project::Project;
-use crate::{files, storage};
 
 /// The feature store of a project.
 pub(crate) fn store(
@@ -18,10 +17,26 @@ pub(crate) fn store(
     database: Option<&Arc<Database>>,
 ) -> Result<Arc<dyn FeatureStore>, Stop> {
     let embedded = Arc::new(embedded(project, database)?);
-    let settings = &project.settings.stores;
-    let Some(address) = project.hopsworks_address() else { return Ok(embedded) };
-    let groups = settings.groups.clone().into_iter().collect();
-    Ok(Arc::new(MysqlFeatures::new(storage::mysql(&address)?, groups, embedded)))
+    match project.hopsworks_address() {
+        Some(address) => online(project, &address, embedded),
+        None => Ok(embedded),
+    }
+}
+
+/// The store on a server.
+#[cfg(feature = "mysql")]
+fn online(
+    project: &Project,
+    address: &str,
+    embedded: Arc<EmbeddedFeatures>,
+) -> Result<Arc<dyn FeatureStore>, Stop> {
+    let groups = project.settings.stores.groups.clone().into_iter().collect();
+    Ok(Arc::new(stave_stores::MysqlFeatures::new(crate::storage::mysql(address)?, groups, embedded)))
+}
+
+#[cfg(not(feature = "mysql"))]
+fn online(_: &Project, _: &str, _: Arc<EmbeddedFeatures>) -> Result<Arc<dyn FeatureStore>, Stop> {
+    Err(Stop::without_feature("mysql", "an online feature store"))
 }
 
 /// The store in the project's own files.

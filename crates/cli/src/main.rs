@@ -5,6 +5,10 @@
 //! with `--json` one object goes to stdout and nothing else does.
 
 #![expect(clippy::disallowed_methods, reason = "the command line is where the outside world comes in")]
+#![cfg_attr(
+    not(all(feature = "restate", feature = "telemetry")),
+    allow(dead_code, reason = "settings and arguments of a feature stay where it is missing")
+)]
 
 mod admission;
 mod args;
@@ -22,12 +26,14 @@ mod ports;
 mod progress;
 mod project;
 mod prompt_plugins;
+#[cfg_attr(not(feature = "restate"), path = "without/restate.rs")]
 mod restate;
 mod services;
 mod source_kind;
 mod storage;
 mod table;
 mod terminal;
+#[cfg_attr(not(feature = "telemetry"), path = "without/tracing.rs")]
 mod tracing;
 mod workflow;
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use stave_runtime::Limits;
-use stave_scale::{Addresses, Client, ProjectKey, RestateEngine, RestateRuns};
+use stave_runtime::journal::Runs;
+use stave_runtime::{Engine, Limits};
+pub(crate) use stave_scale::Client;
+use stave_scale::{Addresses, ProjectKey, RestateEngine, RestateRuns};
 
 use crate::args::{EngineChoice, EngineKind};
 use crate::exit::Stop;
@@ -36,14 +38,23 @@ pub(crate) fn client(choice: &EngineChoice, project: &Project) -> Result<Option<
 }
 
 /// The runs of a project that Restate keeps.
-pub(crate) fn runs(client: &Arc<Client>, project: &Project) -> RestateRuns {
+pub(crate) fn runs(client: &Arc<Client>, project: &Project) -> Arc<dyn Runs> {
+    Arc::new(runs_of(client, project))
+}
+
+fn runs_of(client: &Arc<Client>, project: &Project) -> RestateRuns {
     RestateRuns::new(Arc::clone(client), key(project))
 }
 
 /// The engine that hands runs of a project to Restate.
-pub(crate) fn engine(client: &Arc<Client>, project: &Project) -> RestateEngine {
+pub(crate) fn engine(client: &Arc<Client>, project: &Project) -> Arc<dyn Engine> {
+    Arc::new(engine_of(client, project))
+}
+
+/// The same as what it is, for runs that are handed over.
+pub(crate) fn engine_of(client: &Arc<Client>, project: &Project) -> RestateEngine {
     let limits: Limits = services::limits(project);
-    RestateEngine::new(runs(client, project), Arc::new(RandomIds), Arc::new(SystemClock), limits)
+    RestateEngine::new(runs_of(client, project), Arc::new(RandomIds), Arc::new(SystemClock), limits)
 }
 
 pub(crate) fn key(project: &Project) -> ProjectKey {

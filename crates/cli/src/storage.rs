@@ -11,7 +11,9 @@ use stave_runtime::cache::{MemoryCache, ResultCache, SqliteCache};
 use stave_runtime::database::Database;
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::{MemoryStore, SqliteStore, StateStore, StateStores};
-use stave_stores::{AddressError, Mysql, MysqlState, RedisState};
+use stave_stores::{AddressError, RedisState};
+#[cfg(feature = "mysql")]
+use stave_stores::{Mysql, MysqlState};
 use tempfile::TempDir;
 
 use crate::exit::Stop;
@@ -220,11 +222,18 @@ fn redis(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, Stop> 
     Ok(Arc::new(store))
 }
 
+#[cfg(not(feature = "mysql"))]
+fn hopsworks(_: &Project, _: &str) -> Result<Arc<dyn StateStore>, Stop> {
+    Err(Stop::without_feature("mysql", "the state backend `hopsworks`"))
+}
+
+#[cfg(feature = "mysql")]
 fn hopsworks(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, Stop> {
     Ok(Arc::new(MysqlState::new(mysql(address)?, &prefix(project))))
 }
 
 /// A pool of connections to the online feature store.
+#[cfg(feature = "mysql")]
 pub(crate) fn mysql(address: &str) -> Result<Mysql, Stop> {
     Mysql::new(address).map_err(|error| bad_address("hopsworks", &error))
 }

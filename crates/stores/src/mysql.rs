@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
 
+use crate::AddressError;
+
 /// How long a connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many connections one process keeps at the most.
@@ -15,13 +17,6 @@ const SETUP: [&str; 1] = ["SET time_zone = '+00:00'"];
 /// A pool of connections. Cloning it shares them.
 #[derive(Clone)]
 pub struct Mysql(Pool);
-
-/// An address that cannot be used. It is not repeated, because it may hold a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddressError {
-    /// The form that an address has.
-    pub wanted: &'static str,
-}
 
 impl Mysql {
     /// A pool for an address like `mysql://user:password@host:3306/database`. Connections are made when
@@ -64,11 +59,3 @@ impl std::fmt::Debug for Mysql {
         out.debug_struct("Mysql").finish_non_exhaustive()
     }
 }
-
-impl std::fmt::Display for AddressError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "the address must have the form {}", self.wanted)
-    }
-}
-
-impl std::error::Error for AddressError {}

@@ -211,7 +211,7 @@ async fn what_is_wrong_with_a_workflow_or_its_policy_stops_the_run() {
     assert_eq!(text(&items(&refused, "diagnostics")[0], "code"), Some("wdl-unknown-step-ref"), "{refused}");
     let refused = stave(&folder, ["run", "plant.pdl"]).finish().await.exits(2);
     assert!(refused.stderr.contains("is a policy"), "{refused}");
-    folder.write("alone.wdl", "version: 1\nworkflow: a\nsteps:\n  - a(opcua.read):\n");
+    folder.write("alone.wdl", "version: 1\nworkflow: a\nsteps:\n  - a(opcua.browse):\n");
     let refused = stave(&folder, ["run", "alone.wdl", "--json"]).finish().await.exits(3).json();
     assert_eq!(
         refused.pointer("/error/code").and_then(Value::as_str),

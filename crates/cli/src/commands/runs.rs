@@ -2,7 +2,9 @@
 
 mod arguments;
 mod end;
+mod export;
 mod go_on;
+#[cfg_attr(not(feature = "restate"), path = "../without/hand_over.rs")]
 mod hand_over;
 mod list;
 mod report;
@@ -14,7 +16,6 @@ use std::sync::Arc;
 use stave_diag::Sources;
 use stave_runtime::database::Database;
 use stave_runtime::journal::{JournalError, Runs as Kept, SqliteJournal, StoredRun};
-use stave_scale::Client;
 use tempfile::TempDir;
 
 pub(crate) use arguments::{Place, Runs};
@@ -22,8 +23,9 @@ pub(crate) use arguments::{Place, Runs};
 use self::arguments::RunsCommand;
 use crate::exit::{Exit, Stop};
 use crate::project::{self, Project};
+use crate::restate::{self, Client};
+use crate::storage;
 use crate::terminal::Terminal;
-use crate::{restate, storage};
 
 pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -40,7 +42,7 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
             RunsCommand::Approve(approve) => go_on::approve(approve, terminal).await,
             RunsCommand::Cancel(cancel) => end::cancel(cancel).await,
             RunsCommand::Gc(gc) => end::gc(gc).await,
-            RunsCommand::Export(export) => hand_over::export(export).await,
+            RunsCommand::Export(export) => export::export(export).await,
             RunsCommand::Handover(arguments) => hand_over::hand_over(arguments).await,
         }
     })
@@ -80,7 +82,7 @@ impl Archive {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
         if let Some(client) = restate::client(&place.engine, &project)? {
-            let runs = Arc::new(restate::runs(&client, &project));
+            let runs = restate::runs(&client, &project);
             return Ok(Some(Archive { project, runs, keeper: Keeper::Restate(client) }));
         }
         Archive::embedded(project, place, reads)

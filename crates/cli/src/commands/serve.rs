@@ -7,6 +7,7 @@ mod readiness;
 mod reload;
 mod rooms;
 mod tenants;
+#[cfg_attr(not(feature = "restate"), path = "../without/worker.rs")]
 mod worker;
 mod workspace;
 

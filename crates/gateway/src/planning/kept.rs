@@ -1,21 +1,24 @@
-//! Planners whose memory outlives the process: what they learned is in a SQLite file for each upstream.
+//! Planners whose memory outlives the process: what they learned is in a file for each upstream.
 //!
 //! Invariant: requests never wait for a file, and nothing that goes wrong with one keeps a planner from planning.
 //! What was learned since the last batch is lost when the process is killed, and nothing else.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use stave_block::{
-    CachePlan, Counters, PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore,
-    SqlitePlannerStore, StoreError, StoreLimits,
+    CachePlan, Counters, PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore, StoreError,
+    StoreLimits,
 };
 
 use super::{CachePlanner, CachePlanners, PlanningFailed};
+
+/// Opens the file at a path as a store, and makes it when it is not there.
+pub type OpenStore = fn(&Path) -> Result<Box<dyn PlannerStore>, StoreError>;
 
 /// How many seconds pass between two batches. What a prefix came to meanwhile is written once.
 const BETWEEN_BATCHES: f64 = 60.0;
@@ -24,6 +27,7 @@ const BETWEEN_BATCHES: f64 = 60.0;
 #[derive(Debug)]
 pub struct KeptPlanners {
     folder: PathBuf,
+    open: OpenStore,
     batches: Sender<Message>,
     thread: Option<JoinHandle<()>>,
     /// The file that could not be used first, and why.
@@ -37,7 +41,7 @@ enum Message {
 
 /// A file, and whether a batch for it is on its way.
 struct Store {
-    file: Mutex<SqlitePlannerStore>,
+    file: Mutex<Box<dyn PlannerStore>>,
     is_busy: AtomicBool,
 }
 
@@ -54,14 +58,14 @@ struct KeptPlanner {
 
 impl KeptPlanners {
     /// Keeps files in a folder, which is there.
-    pub fn start(folder: PathBuf) -> std::io::Result<KeptPlanners> {
+    pub fn start(folder: PathBuf, open: OpenStore) -> std::io::Result<KeptPlanners> {
         let (batches, received) = channel();
         let trouble = Arc::new(Mutex::new(None));
         let told = Arc::clone(&trouble);
         let thread = std::thread::Builder::new()
             .name("stave-planners".to_owned())
             .spawn(move || write(&received, &told))?;
-        Ok(KeptPlanners { folder, batches, thread: Some(thread), trouble })
+        Ok(KeptPlanners { folder, open, batches, thread: Some(thread), trouble })
     }
 
     /// Why something is not kept, told once.
@@ -71,7 +75,7 @@ impl KeptPlanners {
     }
 
     fn open(&self, upstream: &str, now: f64) -> Result<KeptPlanner, StoreError> {
-        let mut file = SqlitePlannerStore::open(&self.folder.join(file_name(upstream)))?;
+        let mut file = (self.open)(&self.folder.join(file_name(upstream)))?;
         // An older process may have kept more, or left it long ago.
         file.forget(&StoreLimits::default(), now)?;
         let memory = file.load()?;
@@ -190,6 +194,8 @@ fn file_name(upstream: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stave_stores::SqlitePlannerStore;
+
     use super::*;
 
     fn body() -> String {
@@ -213,13 +219,13 @@ mod tests {
     fn another_process_goes_on_with_what_was_learned() {
         let folder = tempfile::tempdir().unwrap();
         let start = 1_800_000_000.0;
-        let planners = KeptPlanners::start(folder.path().to_owned()).unwrap();
+        let planners = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
         let mut planner = planners.planner("claude", start);
         assert_eq!(ask(&mut *planner, start), 0, "nothing is known yet");
         assert!(ask(&mut *planner, start + 10.0) > 3000, "the first request was kept by the provider");
         drop(planner);
         drop(planners);
-        let planners = KeptPlanners::start(folder.path().to_owned()).unwrap();
+        let planners = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
         assert!(ask(&mut *planners.planner("claude", start + 30.0), start + 30.0) > 3000);
         assert_eq!(
             ask(&mut *planners.planner("other", start + 30.0), start + 30.0),
@@ -235,7 +241,7 @@ mod tests {
     #[test]
     fn batches_are_written_while_requests_come() {
         let folder = tempfile::tempdir().unwrap();
-        let planners = KeptPlanners::start(folder.path().to_owned()).unwrap();
+        let planners = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
         let start = 1_800_000_000.0;
         let mut planner = planners.planner("claude", start);
         ask(&mut *planner, start);
@@ -257,7 +263,7 @@ mod tests {
     fn a_file_that_can_not_be_used_costs_the_memory_and_not_the_plan() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("planner-claude.sqlite")).unwrap();
-        let planners = KeptPlanners::start(folder.path().to_owned()).unwrap();
+        let planners = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
         let mut planner = planners.planner("claude", 0.0);
         ask(&mut *planner, 0.0);
         assert!(ask(&mut *planner, 10.0) > 0);

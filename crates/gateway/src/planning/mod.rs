@@ -8,7 +8,7 @@ use std::fmt;
 
 use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
 
-pub use self::kept::KeptPlanners;
+pub use self::kept::{KeptPlanners, OpenStore};
 
 /// Plans the requests to one upstream, and learns from what they came to.
 pub trait CachePlanner: Send + fmt::Debug {

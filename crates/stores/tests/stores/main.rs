@@ -11,5 +11,8 @@
 
 mod contract;
 mod features;
+mod planners;
 mod server;
 mod states;
+#[path = "../../../block/tests/wire/mod.rs"]
+mod wire;

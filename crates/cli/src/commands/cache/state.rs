@@ -1,8 +1,7 @@
 //! What the planner learned, kept between runs: in a file, or in a Redis server.
 
-use stave_block::{
-    Planner, PlannerSettings, PlannerStore, RedisPlannerStore, SqlitePlannerStore, StoreError, StoreLimits,
-};
+use stave_block::{Planner, PlannerSettings, PlannerStore, StoreError, StoreLimits};
+use stave_stores::{RedisPlannerStore, SqlitePlannerStore};
 
 use crate::exit::Stop;
 use crate::files;
@@ -28,7 +27,7 @@ impl State {
             }
             Some(path) => {
                 files::prepare_database(path.as_ref())?;
-                Some(Box::new(SqlitePlannerStore::open(path.as_ref()).map_err(|error| fault(&error))?))
+                Some(SqlitePlannerStore::open_boxed(path.as_ref()).map_err(|error| fault(&error))?)
             }
         };
         Ok(State { store, planner: None, waiting: 0, now: 0.0 })

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use stave_canon::{Object, Timestamp, Value};
 use stave_runtime::features::{FeatureBatch, FeatureGroup};
-use stave_stores::{TableFault, csv_rows, parquet_rows};
+use stave_stores::{TableFault, csv_rows};
 
 use super::arguments::Import;
 use super::{group_of, store};
@@ -86,7 +86,10 @@ fn rows(path: &Path) -> Result<Rows, Stop> {
     let refuse = |fault: TableFault| refused(path, &fault);
     Ok(match extension.as_str() {
         "csv" => Box::new(csv_rows(BufReader::new(open()?)).map_err(refuse)?),
-        "parquet" => Box::new(parquet_rows(open()?).map_err(refuse)?),
+        #[cfg(feature = "parquet")]
+        "parquet" => Box::new(stave_stores::parquet_rows(open()?).map_err(refuse)?),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" => return Err(Stop::without_feature("parquet", "a table in a Parquet file")),
         "jsonl" | "ndjson" => Box::new(json_rows(BufReader::new(open()?))),
         _ => {
             let message = format!("{} is not a table that can be read", path.display());

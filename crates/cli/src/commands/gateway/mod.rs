@@ -12,6 +12,7 @@ use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
 use stave_gateway::planning::{CachePlanners, KeptPlanners};
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
+use stave_stores::SqlitePlannerStore;
 
 pub(crate) use self::stats::Stats as GatewayStats;
 use super::run::asked_to_end;
@@ -44,7 +45,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
         .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
-    let planners = KeptPlanners::start(folder)
+    let planners = KeptPlanners::start(folder, SqlitePlannerStore::open_boxed)
         .map_err(|error| Stop::internal(format!("the cache planners cannot be started: {error}")))?;
     let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
     let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));

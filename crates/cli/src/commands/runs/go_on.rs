@@ -143,7 +143,7 @@ where
     let auth = auth.transpose()?;
     let tracing = Tracing::of(&archive.project);
     let report = match &archive.keeper {
-        Keeper::Restate(client) => work(Arc::new(restate::engine(client, &archive.project)), auth).await,
+        Keeper::Restate(client) => work(restate::engine(client, &archive.project), auth).await,
         Keeper::Embedded { database, .. } => {
             let models = match (&with.replay, &archive.project.settings.replay) {
                 (Some(path), _) => Models::Replay(path.clone()),

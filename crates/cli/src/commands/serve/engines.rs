@@ -1,18 +1,16 @@
 //! Engines of one project, which share its database and its Python workers.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use stave_exec::Document;
 use stave_runtime::database::Database;
 use stave_runtime::{EmbeddedEngine, Engine, HeavyWork, Services};
-use stave_scale::{Client, Kept, ProjectKey, Projects};
 use stave_script::{PoolOptions, PythonPool, Templates};
 use stave_server::{Engines, Watched};
 
 use crate::exit::Stop;
 use crate::project::Project;
-use crate::restate;
+use crate::restate::{self, Client};
 use crate::services::{self, Models};
 use crate::storage::{self, Storage};
 use crate::tracing::Tracing;
@@ -32,10 +30,6 @@ pub(super) struct ProjectEngines {
     tracing: Tracing,
 }
 
-/// The projects whose runs this process does for Restate.
-#[derive(Debug, Default)]
-pub(super) struct ServedProjects(Mutex<HashMap<ProjectKey, Arc<ProjectEngines>>>);
-
 pub(super) fn python() -> Result<Arc<PythonPool>, Stop> {
     let options = PoolOptions { command: services::worker()?, size: PYTHON_WORKERS };
     Ok(Arc::new(PythonPool::new(options)))
@@ -53,7 +47,7 @@ impl ProjectEngines {
         ProjectEngines { project, database, models, python, heavy_work, restate, tracing }
     }
 
-    fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
+    pub(super) fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
         let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
         services.python = Arc::clone(&self.python);
         services.heavy_work = Arc::clone(&self.heavy_work);
@@ -67,31 +61,11 @@ impl ProjectEngines {
 impl Engines for ProjectEngines {
     fn engine(&self, document: &Document, watched: Watched) -> Result<Arc<dyn Engine>, String> {
         if let Some(client) = &self.restate {
-            return Ok(Arc::new(restate::engine(client, &self.project)));
+            return Ok(restate::engine(client, &self.project));
         }
         let journal = watched.journal(storage::journal(&self.project, &self.database));
         let built = storage::storage_of(&self.project, document, &self.database)
             .and_then(|storage| self.services(document, Storage { journal, ..storage }));
         Ok(Arc::new(EmbeddedEngine::new(built.map_err(|stop| stop.to_string())?)))
-    }
-}
-
-impl ServedProjects {
-    pub(super) fn add(&self, engines: &Arc<ProjectEngines>) {
-        let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        served.insert(restate::key(&engines.project), Arc::clone(engines));
-    }
-}
-
-impl Projects for ServedProjects {
-    fn services(&self, project: &ProjectKey, document: &Document, kept: Kept) -> Result<Services, String> {
-        let engines = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(project).cloned();
-        let engines = engines.ok_or_else(|| {
-            format!("this worker has no project `{}` of `{}`", project.repo, project.tenant)
-        })?;
-        let Kept { state, journal } = kept;
-        storage::storage_elsewhere(&engines.project, document, &engines.database, journal, state)
-            .and_then(|storage| engines.services(document, storage))
-            .map_err(|stop| stop.to_string())
     }
 }

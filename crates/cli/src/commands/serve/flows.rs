@@ -13,8 +13,9 @@ use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, Model, Unserved};
 
-use super::engines::{ProjectEngines, ServedProjects, python};
+use super::engines::{ProjectEngines, python};
 use super::rooms::Rooms;
+use super::worker::ServedProjects;
 use super::{context, readiness, tenants};
 use crate::admission::{Entrant, admit};
 use crate::args::{EngineChoice, Serve};
@@ -306,7 +307,7 @@ impl Flows {
         let database = storage::database(&self.rooms.take(&project)?)?;
         let client = restate::client(&self.engine, &project)?;
         let runs: Arc<dyn Runs> = match &client {
-            Some(client) => Arc::new(restate::runs(client, &project)),
+            Some(client) => restate::runs(client, &project),
             None => Arc::new(storage::journal(&project, &database)),
         };
         let models = self.models(&project);

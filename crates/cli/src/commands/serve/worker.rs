@@ -1,21 +1,23 @@
 //! The worker that a server is for Restate.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use stave_runtime::StepKinds;
-use stave_scale::{Client, Worker, WorkerOptions};
+use stave_exec::Document;
+use stave_runtime::{Services, StepKinds};
+use stave_scale::{Client, Kept, ProjectKey, Projects, Worker, WorkerOptions};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::engines::ServedProjects;
+use super::engines::ProjectEngines;
 use crate::args::Serve;
 use crate::exit::Stop;
 use crate::opcua;
 use crate::ports::SystemClock;
 use crate::project::Project;
-use crate::terminal;
+use crate::{restate, storage, terminal};
 
 /// Where a worker listens when nobody says where.
 const LISTEN: &str = "127.0.0.1:9080";
@@ -26,6 +28,10 @@ pub(super) struct Working {
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
+
+/// The projects whose runs this process does for Restate.
+#[derive(Debug, Default)]
+pub(super) struct ServedProjects(Mutex<HashMap<ProjectKey, Arc<ProjectEngines>>>);
 
 impl Working {
     /// Begins to listen for Restate, and tells it where.
@@ -73,5 +79,25 @@ impl Working {
     pub(super) async fn end(self) {
         let _ = self.end.send(());
         let _ = self.task.await;
+    }
+}
+
+impl ServedProjects {
+    pub(super) fn add(&self, engines: &Arc<ProjectEngines>) {
+        let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        served.insert(restate::key(&engines.project), Arc::clone(engines));
+    }
+}
+
+impl Projects for ServedProjects {
+    fn services(&self, project: &ProjectKey, document: &Document, kept: Kept) -> Result<Services, String> {
+        let engines = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(project).cloned();
+        let engines = engines.ok_or_else(|| {
+            format!("this worker has no project `{}` of `{}`", project.repo, project.tenant)
+        })?;
+        let Kept { state, journal } = kept;
+        storage::storage_elsewhere(&engines.project, document, &engines.database, journal, state)
+            .and_then(|storage| engines.services(document, storage))
+            .map_err(|stop| stop.to_string())
     }
 }

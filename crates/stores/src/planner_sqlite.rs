@@ -4,9 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, Row, params};
-
-use super::{PlannerStore, StoreError, StoreLimits};
-use crate::{LayerRecord, NodeRecord, PlannerMemory};
+use stave_block::{LayerRecord, NodeRecord, PlannerMemory, PlannerStore, StoreError, StoreLimits};
 
 /// Keeps a planner's memory in a SQLite file.
 #[derive(Debug)]
@@ -48,6 +46,15 @@ const TABLES: &str = "
 impl SqlitePlannerStore {
     /// Opens the store at a path that the caller chose, creating the file when it is not there.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_file(path).map_err(failed)
+    }
+
+    /// The same behind the port.
+    pub fn open_boxed(path: &Path) -> Result<Box<dyn PlannerStore>, StoreError> {
+        Ok(Box::new(Self::open(path)?))
+    }
+
+    fn open_file(path: &Path) -> rusqlite::Result<Self> {
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -61,10 +68,8 @@ impl SqlitePlannerStore {
         transaction.commit()?;
         Ok(SqlitePlannerStore(connection))
     }
-}
 
-impl PlannerStore for SqlitePlannerStore {
-    fn load(&mut self) -> Result<PlannerMemory, StoreError> {
+    fn read(&mut self) -> rusqlite::Result<PlannerMemory> {
         let mut memory = PlannerMemory::default();
         let mut scale = self.0.prepare("SELECT bytes_per_token FROM cache_scale")?;
         memory.bytes_per_token = scale.query_map([], |row| row.get(0))?.next().transpose()?;
@@ -82,7 +87,7 @@ impl PlannerStore for SqlitePlannerStore {
         Ok(memory)
     }
 
-    fn record(&mut self, changes: &PlannerMemory) -> Result<(), StoreError> {
+    fn write(&mut self, changes: &PlannerMemory) -> rusqlite::Result<()> {
         let transaction = self.0.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         if let Some(scale) = changes.bytes_per_token {
             transaction.execute("INSERT OR REPLACE INTO cache_scale VALUES (1, ?1)", [scale])?;
@@ -128,10 +133,10 @@ impl PlannerStore for SqlitePlannerStore {
                 ])?;
             }
         }
-        Ok(transaction.commit()?)
+        transaction.commit()
     }
 
-    fn forget(&mut self, limits: &StoreLimits, now: f64) -> Result<(), StoreError> {
+    fn remove(&mut self, limits: &StoreLimits, now: f64) -> rusqlite::Result<()> {
         let transaction = self.0.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let capacity = i64::try_from(limits.capacity).unwrap_or(i64::MAX);
         transaction
@@ -148,8 +153,26 @@ impl PlannerStore for SqlitePlannerStore {
                 (SELECT profile, code FROM cache_belief ORDER BY last_seen DESC LIMIT -1 OFFSET ?1)",
             [capacity],
         )?;
-        Ok(transaction.commit()?)
+        transaction.commit()
     }
+}
+
+impl PlannerStore for SqlitePlannerStore {
+    fn load(&mut self) -> Result<PlannerMemory, StoreError> {
+        self.read().map_err(failed)
+    }
+
+    fn record(&mut self, changes: &PlannerMemory) -> Result<(), StoreError> {
+        self.write(changes).map_err(failed)
+    }
+
+    fn forget(&mut self, limits: &StoreLimits, now: f64) -> Result<(), StoreError> {
+        self.remove(limits, now).map_err(failed)
+    }
+}
+
+fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError::new("the cache planner's file", error)
 }
 
 fn node(row: &Row<'_>) -> rusqlite::Result<NodeRecord> {

@@ -1,73 +1,14 @@
 //! A planner's memory in its stores: incremental, whole after a crash, capped and expiring.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a store that does not answer is a failed test")]
-#![expect(clippy::disallowed_methods, reason = "the test starts processes and waits for them")]
-
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use stave_block::{
-    PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore, RedisPlannerStore,
-    SqlitePlannerStore, StoreLimits, Ttl,
-};
+use stave_block::{PlanRequest, Planner, PlannerMemory, PlannerSettings, PlannerStore, StoreLimits, Ttl};
+use stave_stores::{RedisPlannerStore, SqlitePlannerStore};
 
+use crate::server;
 use crate::wire::request;
-
-/// A Redis server of the test's own, on a free loopback port.
-struct RedisServer {
-    process: Child,
-    url: String,
-    _folder: tempfile::TempDir,
-}
-
-impl RedisServer {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("socket");
-        let patience = Instant::now() + Duration::from_secs(20);
-        // Somebody else may take the port first; the server then ends, and its own socket is never there.
-        loop {
-            let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-            let mut process = Command::new("redis-server")
-                .args([
-                    "--port",
-                    &port.to_string(),
-                    "--bind",
-                    "127.0.0.1",
-                    "--save",
-                    "",
-                    "--appendonly",
-                    "no",
-                ])
-                .arg("--dir")
-                .arg(folder.path())
-                .arg("--unixsocket")
-                .arg(&socket)
-                .stdout(Stdio::null())
-                .spawn()
-                .expect("redis-server is needed: tests/servers.sh installs it");
-            while process.try_wait().unwrap().is_none() {
-                if UnixStream::connect(&socket).is_ok() {
-                    let url = format!("redis://127.0.0.1:{port}/");
-                    return RedisServer { process, url, _folder: folder };
-                }
-                assert!(Instant::now() < patience, "redis-server does not answer");
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            assert!(Instant::now() < patience, "redis-server does not start");
-        }
-    }
-}
-
-impl Drop for RedisServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 fn plan(planner: &mut Planner, prefixes: &[u128], now: f64) -> stave_block::CachePlan {
     planner.plan(&PlanRequest { wire: &request(prefixes), body: "text", session: None, now })
@@ -89,8 +30,8 @@ fn on_each_store(check: impl Fn(&mut dyn FnMut() -> Box<dyn PlannerStore>)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("planner.db");
     check(&mut || Box::new(SqlitePlannerStore::open(&path).unwrap()));
-    let server = RedisServer::start();
-    check(&mut || Box::new(RedisPlannerStore::open(&server.url, "test").unwrap()));
+    let server = server::redis();
+    check(&mut || Box::new(RedisPlannerStore::open(&server.address, "test").unwrap()));
 }
 
 #[test]
@@ -150,13 +91,13 @@ fn what_is_too_old_or_too_much_goes() {
 
 #[test]
 fn two_planners_share_a_redis_server_and_other_names_do_not() {
-    let server = RedisServer::start();
-    let mut first = RedisPlannerStore::open(&server.url, "one").unwrap();
+    let server = server::redis();
+    let mut first = RedisPlannerStore::open(&server.address, "one").unwrap();
     let mut planner = tracked();
     plan(&mut planner, &[1, 2], 0.0);
     first.record(&planner.changes(0.0)).unwrap();
-    assert_eq!(RedisPlannerStore::open(&server.url, "one").unwrap().load().unwrap().nodes.len(), 2);
-    assert!(RedisPlannerStore::open(&server.url, "two").unwrap().load().unwrap().nodes.is_empty());
+    assert_eq!(RedisPlannerStore::open(&server.address, "one").unwrap().load().unwrap().nodes.len(), 2);
+    assert!(RedisPlannerStore::open(&server.address, "two").unwrap().load().unwrap().nodes.is_empty());
     drop(server);
     assert!(first.load().is_err(), "a server that is gone is an error, not an empty memory");
 }
@@ -171,7 +112,7 @@ fn a_process_that_is_killed_leaves_whole_batches() {
     for pause in [0, 90, 310] {
         let begun = begun(&path);
         let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "stores::a_process_that_is_killed_leaves_whole_batches"])
+            .args(["--exact", "planners::a_process_that_is_killed_leaves_whole_batches"])
             .env("STAVE_TEST_STORE_TO_KILL", &path)
             .stdout(Stdio::null())
             .spawn()

@@ -1,5 +1,5 @@
-//! Where a planner's memory outlives the process: in a SQLite file of one machine, or in a Redis server that
-//! several share.
+//! Where a planner's memory outlives the process: a port, which a file of one machine or a server that several share
+//! can stand behind.
 //!
 //! A store is kept up to date by what changed, a batch at a time. It holds hashes, counts and times, never
 //! text.
@@ -7,24 +7,25 @@
 //! Invariant: a batch is stored whole or not at all, so that a process that dies loses at most the requests
 //! since its last batch.
 
-mod packed;
-mod redis;
-mod sqlite;
+use std::error::Error as Cause;
 
 use thiserror::Error;
 
 use crate::PlannerMemory;
 
-pub use redis::RedisPlannerStore;
-pub use sqlite::SqlitePlannerStore;
-
 /// Why a store could not be read or written.
 #[derive(Debug, Error)]
-pub enum StoreError {
-    #[error("the cache planner's file: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("the cache planner's Redis server: {0}")]
-    Redis(#[from] ::redis::RedisError),
+#[error("{store}: {cause}")]
+pub struct StoreError {
+    store: &'static str,
+    cause: Box<dyn Cause + Send + Sync>,
+}
+
+impl StoreError {
+    /// What a store said; `store` tells people which one it is.
+    pub fn new(store: &'static str, cause: impl Into<Box<dyn Cause + Send + Sync>>) -> Self {
+        StoreError { store, cause: cause.into() }
+    }
 }
 
 /// How much a store keeps, and for how long.

@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
-use redis::{Client, Connection, Pipeline};
+use redis::{Client, Connection, Pipeline, RedisError, RedisResult};
+use stave_block::{LayerRecord, NodeRecord, PlannerMemory, PlannerStore, StoreError, StoreLimits};
 
-use super::packed::{pack_layer, pack_node, unpack_layer, unpack_node};
-use super::{PlannerStore, StoreError, StoreLimits};
-use crate::{LayerRecord, NodeRecord, PlannerMemory};
+use crate::planner_packed::{pack_layer, pack_node, unpack_layer, unpack_node};
 
 /// Keeps a planner's memory in a Redis server, under names that begin with the same word.
 pub struct RedisPlannerStore {
@@ -36,6 +35,10 @@ const BATCH: usize = 1000;
 impl RedisPlannerStore {
     /// Connects to a server (`redis://host:port/database`). Planners that share a name share what they learn.
     pub fn open(url: &str, name: &str) -> Result<Self, StoreError> {
+        Self::connect(url, name).map_err(failed)
+    }
+
+    fn connect(url: &str, name: &str) -> RedisResult<Self> {
         let connection = Client::open(url)?.get_connection_with_timeout(PATIENCE)?;
         connection.set_read_timeout(Some(PATIENCE))?;
         connection.set_write_timeout(Some(PATIENCE))?;
@@ -46,16 +49,8 @@ impl RedisPlannerStore {
             scale: format!("{name}:cache:scale"),
         })
     }
-}
 
-impl std::fmt::Debug for RedisPlannerStore {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("RedisPlannerStore").field("scale", &self.scale).finish_non_exhaustive()
-    }
-}
-
-impl PlannerStore for RedisPlannerStore {
-    fn load(&mut self) -> Result<PlannerMemory, StoreError> {
+    fn read(&mut self) -> RedisResult<PlannerMemory> {
         let scale: Option<f64> = redis::cmd("GET").arg(&self.scale).query(&mut self.connection)?;
         let mut nodes: Vec<NodeRecord> = self
             .prefixes
@@ -81,7 +76,7 @@ impl PlannerStore for RedisPlannerStore {
         Ok(PlannerMemory { bytes_per_token: scale, nodes, layers })
     }
 
-    fn record(&mut self, changes: &PlannerMemory) -> Result<(), StoreError> {
+    fn write(&mut self, changes: &PlannerMemory) -> RedisResult<()> {
         let mut pipeline = redis::pipe();
         pipeline.atomic();
         if let Some(scale) = changes.bytes_per_token {
@@ -94,13 +89,37 @@ impl PlannerStore for RedisPlannerStore {
             let key = [&layer.profile.to_be_bytes()[..], &layer.code.to_be_bytes()[..]].concat();
             self.beliefs.put(&mut pipeline, &key, &pack_layer(layer), layer.last_seen);
         }
-        Ok(pipeline.query(&mut self.connection)?)
+        pipeline.query(&mut self.connection)
     }
 
-    fn forget(&mut self, limits: &StoreLimits, now: f64) -> Result<(), StoreError> {
+    fn remove(&mut self, limits: &StoreLimits, now: f64) -> RedisResult<()> {
         let connection = &mut self.connection;
         self.prefixes.forget(connection, now - limits.lifetime_seconds, limits.capacity)?;
         self.beliefs.forget(connection, now - limits.belief_seconds, limits.capacity)
+    }
+}
+
+fn failed(error: RedisError) -> StoreError {
+    StoreError::new("the cache planner's Redis server", error)
+}
+
+impl std::fmt::Debug for RedisPlannerStore {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("RedisPlannerStore").field("scale", &self.scale).finish_non_exhaustive()
+    }
+}
+
+impl PlannerStore for RedisPlannerStore {
+    fn load(&mut self) -> Result<PlannerMemory, StoreError> {
+        self.read().map_err(failed)
+    }
+
+    fn record(&mut self, changes: &PlannerMemory) -> Result<(), StoreError> {
+        self.write(changes).map_err(failed)
+    }
+
+    fn forget(&mut self, limits: &StoreLimits, now: f64) -> Result<(), StoreError> {
+        self.remove(limits, now).map_err(failed)
     }
 }
 
@@ -114,7 +133,7 @@ impl Table {
         pipeline.cmd("ZADD").arg(&self.ages).arg(last_seen).arg(key).ignore();
     }
 
-    fn all(&self, connection: &mut Connection) -> Result<Vec<Packed>, StoreError> {
+    fn all(&self, connection: &mut Connection) -> RedisResult<Vec<Packed>> {
         let mut all = Vec::new();
         let mut cursor = 0_u64;
         loop {
@@ -136,7 +155,7 @@ impl Table {
     }
 
     /// Drops what was last seen before a time, then the oldest of what is beyond the capacity.
-    fn forget(&self, connection: &mut Connection, before: f64, capacity: usize) -> Result<(), StoreError> {
+    fn forget(&self, connection: &mut Connection, before: f64, capacity: usize) -> RedisResult<()> {
         loop {
             let old: Vec<Vec<u8>> = redis::cmd("ZRANGEBYSCORE")
                 .arg(&self.ages)
@@ -163,11 +182,11 @@ impl Table {
         }
     }
 
-    fn drop_all(&self, connection: &mut Connection, keys: &[Vec<u8>]) -> Result<(), StoreError> {
+    fn drop_all(&self, connection: &mut Connection, keys: &[Vec<u8>]) -> RedisResult<()> {
         let mut pipeline = redis::pipe();
         pipeline.atomic();
         pipeline.cmd("HDEL").arg(&self.records).arg(keys).ignore();
         pipeline.cmd("ZREM").arg(&self.ages).arg(keys).ignore();
-        Ok(pipeline.query(connection)?)
+        pipeline.query(connection)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: bytes of another version, or of another length, are no record and never a wrong one.
 
-use crate::{Entry, LayerRecord, NodeRecord, Ttl};
+use stave_block::{Entry, LayerRecord, NodeRecord, Ttl};
 
 const VERSION: u8 = 2;
 

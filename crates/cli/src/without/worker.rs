@@ -1,0 +1,35 @@
+//! The worker of Restate in a program that was built without it: there is none.
+
+use std::sync::Arc;
+
+use super::engines::ProjectEngines;
+use crate::args::Serve;
+use crate::exit::Stop;
+use crate::project::Project;
+use crate::restate::Client;
+
+/// Nothing is one.
+pub(super) enum Working {}
+
+/// Nobody asks for these projects.
+#[derive(Debug, Default)]
+pub(super) struct ServedProjects;
+
+impl Working {
+    pub(super) async fn start(
+        _: &Serve,
+        _: &Project,
+        client: Arc<Client>,
+        _: Arc<ServedProjects>,
+    ) -> Result<Working, Stop> {
+        match *client {}
+    }
+
+    pub(super) async fn end(self) {
+        match self {}
+    }
+}
+
+impl ServedProjects {
+    pub(super) fn add(&self, _: &Arc<ProjectEngines>) {}
+}
