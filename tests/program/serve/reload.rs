@@ -1,7 +1,7 @@
 //! Flows that change while they are served.
 
 use super::client::Served;
-use super::sample::{careful, echo, project};
+use super::sample::{careful, echo, project, slow_project};
 use crate::json::text;
 
 #[tokio::test]
@@ -96,4 +96,44 @@ edges:
     let shown = served.get("/v1/models/keyed").await.is(200).json();
     assert_eq!(shown.get("ready"), Some(&false.into()), "{shown}");
     served.get("/v2/models/echo/ready").await.is(200);
+}
+
+#[tokio::test]
+async fn a_changed_project_file_counts_as_a_whole() {
+    let (folder, _host) = slow_project(0).await;
+    let settings = folder.read("stave.toml");
+    let mut served = Served::start(&folder, &[]).await;
+    let call = r#"{"page": "slow"}"#;
+    served.post("/v1/models/caller:predict", call).await.is(200);
+
+    // A host that is taken away is called no more, without a flow having changed.
+    folder.write("stave.toml", settings.replace("127.0.0.1", "other.example"));
+    served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
+    served.post("/v1/models/caller:predict", call).await.problem(403, "host-not-allowed");
+
+    // A file with a mistake changes nothing, and who asks is told.
+    folder.write("stave.toml", "[http\n");
+    served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
+    served.post("/v1/models/caller:predict", call).await.problem(403, "host-not-allowed");
+    let ready = served.get("/v2/health/ready").await.is(200).json();
+    assert_eq!(ready.get("not_served"), Some(&3.into()), "{ready}");
+
+    // Neither does one that only a new server can take.
+    folder.write("stave.toml", settings.replace("acme", "globex"));
+    served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
+    let models = served.get("/v2/models").await.is(200).body;
+    assert!(models.contains("cannot change `[project] tenant`"), "{models}");
+    served.post("/v1/models/caller:predict", call).await.problem(403, "host-not-allowed");
+
+    folder.write("stave.toml", &settings);
+    served.process.wait_for_stderr("serving `caller`, `careful`, `echo`").await;
+    served.post("/v1/models/caller:predict", call).await.is(200);
+    let ready = served.get("/v2/health/ready").await.is(200).json();
+    assert_eq!(ready.get("not_served"), None, "{ready}");
+
+    // A flow that the new settings do not allow is not served under the old ones.
+    folder.write("stave.toml", format!("{settings}[labels.context]\npage = \"restricted\"\n"));
+    served.process.wait_for_stderr("serving `careful`, `echo`").await;
+    served.post("/v1/models/caller:predict", call).await.problem(404, "not-found");
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
 }

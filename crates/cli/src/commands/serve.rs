@@ -3,6 +3,7 @@
 mod context;
 mod engines;
 mod flows;
+mod projects;
 mod readiness;
 mod reload;
 mod rooms;
@@ -141,8 +142,10 @@ impl Prepared {
         let mut reloading = None;
         if !arguments.no_reload {
             let _ = self.workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
+            let mut paths = self.paths;
+            paths.extend(self.flows.lock().unwrap_or_else(PoisonError::into_inner).project_files());
             let flows = reloading.insert(Reloading { server: server.clone(), flows: self.flows, terminal });
-            reload::watch_flows(&self.paths, flows.clone())?;
+            reload::watch_flows(&paths, flows.clone())?;
             if let Some(keys) = &keys {
                 reload::watch_keys(Arc::clone(keys), server.clone(), terminal)?;
             }

@@ -1,6 +1,6 @@
 //! Engines of one project, which share its database and its Python workers.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use stave_exec::Document;
 use stave_runtime::database::Database;
@@ -20,14 +20,20 @@ const PYTHON_WORKERS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct ProjectEngines {
-    pub(super) project: Project,
+    applied: RwLock<Arc<Applied>>,
     pub(super) database: Arc<Database>,
-    models: Models,
     python: Arc<PythonPool>,
     heavy_work: Arc<HeavyWork>,
     /// The Restate that keeps and drives the runs; without one this process does.
     restate: Option<Arc<Client>>,
     tracing: Tracing,
+}
+
+/// The settings that runs begin with, all of one reading of the project file.
+#[derive(Debug)]
+pub(super) struct Applied {
+    pub(super) project: Project,
+    models: Models,
 }
 
 pub(super) fn python() -> Result<Arc<PythonPool>, Stop> {
@@ -44,11 +50,22 @@ impl ProjectEngines {
         restate: Option<Arc<Client>>,
         tracing: Tracing,
     ) -> Self {
-        ProjectEngines { project, database, models, python, heavy_work, restate, tracing }
+        let applied = RwLock::new(Arc::new(Applied { project, models }));
+        ProjectEngines { applied, database, python, heavy_work, restate, tracing }
     }
 
-    pub(super) fn services(&self, document: &Document, storage: Storage) -> Result<Services, Stop> {
-        let (mut services, _) = services::build(&self.project, document, storage, &self.models)?;
+    pub(super) fn applied(&self) -> Arc<Applied> {
+        Arc::clone(&self.applied.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins runs with other settings from here on.
+    pub(super) fn apply(&self, project: Project, models: Models) {
+        let applied = Arc::new(Applied { project, models });
+        *self.applied.write().unwrap_or_else(PoisonError::into_inner) = applied;
+    }
+
+    pub(super) fn services(&self, applied: &Applied, document: &Document, storage: Storage) -> Result<Services, Stop> {
+        let (mut services, _) = services::build(&applied.project, document, storage, &applied.models)?;
         services.python = Arc::clone(&self.python);
         services.heavy_work = Arc::clone(&self.heavy_work);
         // One pool for the whole server, so that its bound on workers holds for templates too.
@@ -60,12 +77,14 @@ impl ProjectEngines {
 
 impl Engines for ProjectEngines {
     fn engine(&self, document: &Document, watched: Watched) -> Result<Arc<dyn Engine>, String> {
+        let applied = self.applied();
+        let project = &applied.project;
         if let Some(client) = &self.restate {
-            return Ok(restate::engine(client, &self.project));
+            return Ok(restate::engine(client, project));
         }
-        let journal = watched.journal(storage::journal(&self.project, &self.database));
-        let built = storage::storage_of(&self.project, document, &self.database)
-            .and_then(|storage| self.services(document, Storage { journal, ..storage }));
+        let journal = watched.journal(storage::journal(project, &self.database));
+        let built = storage::storage_of(project, document, &self.database)
+            .and_then(|storage| self.services(&applied, document, Storage { journal, ..storage }));
         Ok(Arc::new(EmbeddedEngine::new(built.map_err(|stop| stop.to_string())?)))
     }
 }

@@ -14,6 +14,7 @@ use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, Model, Unserved};
 
 use super::engines::{ProjectEngines, python};
+use super::projects::needs_restart;
 use super::rooms::Rooms;
 use super::worker::ServedProjects;
 use super::{context, readiness, tenants};
@@ -48,6 +49,10 @@ pub(super) struct Flows {
     tracing: Tracing,
     /// Where the runs of each project are kept, by its folder.
     archives: BTreeMap<PathBuf, Arc<Archive>>,
+    /// Who begins the runs of each project, by its folder.
+    pub(super) engines: BTreeMap<PathBuf, Arc<ProjectEngines>>,
+    /// The folder of the project that each file was last served for.
+    pub(super) roots: BTreeMap<PathBuf, PathBuf>,
     /// What each file was last served as.
     served: BTreeMap<PathBuf, Arc<Model>>,
     /// The files that are not served as they are.
@@ -101,6 +106,8 @@ impl Flows {
             projects: Arc::default(),
             tracing,
             archives: BTreeMap::new(),
+            engines: BTreeMap::new(),
+            roots: BTreeMap::new(),
             served: BTreeMap::new(),
             unserved: Vec::new(),
             environment: Environment::default(),
@@ -142,27 +149,39 @@ impl Flows {
     pub(super) fn load(&mut self, before: Option<&Catalog>, terminal: Terminal) -> Result<Loaded, Stop> {
         let files = documents(&self.paths)?;
         self.divide(&files)?;
+        let reread = self.reread_projects(&files);
         let mut served: BTreeMap<PathBuf, Arc<Model>> = BTreeMap::new();
         let mut unserved = Vec::new();
         let (mut is_whole, mut is_changed) = (true, before.is_none());
         for file in files {
             let known = self.served.get(&file).cloned();
-            match self.model(&file, known.as_ref(), terminal) {
+            let is_changed_project = reread.changed.contains(&file);
+            let model = match reread.held.get(&file) {
+                Some(setting) => Err(needs_restart(&file, setting)),
+                // What was made under other settings is made again.
+                None => self.model(&file, known.as_ref().filter(|_| !is_changed_project), terminal),
+            };
+            // At the beginning there is nothing to fall back on, and what a project no longer allows is none.
+            let before_change = known.clone().filter(|_| before.is_some() && !is_changed_project);
+            match model {
                 Ok(model) => {
                     is_changed |= known.is_none_or(|known| !Arc::ptr_eq(&known, &model));
                     served.insert(file, model);
                 }
                 Err(stop) => {
                     is_whole = false;
-                    let kept =
-                        known.as_ref().filter(|_| before.is_some()).map(|known| known.name().to_owned());
+                    let kept = before_change.as_ref().map(|known| known.name().to_owned());
                     unserved.push(self.unserved(&file, kept, stop.to_string()));
-                    // At the beginning there is nothing to fall back on.
-                    match known.filter(|_| before.is_some()) {
+                    match before_change {
                         Some(known) => {
                             terminal.stop(&stop);
                             terminal::error(&format!("{} is served as it was before", file.display()));
                             served.insert(file, known);
+                        }
+                        None if is_changed_project => {
+                            terminal.stop(&stop);
+                            let file = file.display();
+                            terminal::error(&format!("{file} is not served: its project file has changed"));
                         }
                         None if before.is_some() || self.is_tolerant && is_flow(&file) => {
                             terminal.stop(&stop);
@@ -227,7 +246,7 @@ impl Flows {
         }
     }
 
-    fn project(
+    pub(super) fn project(
         &self,
         file: &Path,
         sources: &mut Sources,
@@ -286,12 +305,13 @@ impl Flows {
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
+        self.roots.insert(file.to_owned(), project.root.clone());
         let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
         self.served_as(project, document, about)
     }
 
     /// Who answers the model calls of a project.
-    fn models(&self, project: &Project) -> Models {
+    pub(super) fn models(&self, project: &Project) -> Models {
         match (&self.replay, &project.settings.replay) {
             (Some(path), _) => Models::Replay(path.clone()),
             (None, Some(path)) if !self.live => Models::Replay(project.root.join(path)),
@@ -322,6 +342,7 @@ impl Flows {
         let engines = ProjectEngines::new(project, database, models, shared, client, tracing);
         let engines = Arc::new(engines);
         self.projects.add(&engines);
+        self.engines.insert(root.clone(), Arc::clone(&engines));
         let archive = Archive::new(tenant, runs, engines);
         self.archives.insert(root, Arc::clone(&archive));
         Ok(archive)

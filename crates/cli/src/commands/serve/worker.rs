@@ -85,7 +85,7 @@ impl Working {
 impl ServedProjects {
     pub(super) fn add(&self, engines: &Arc<ProjectEngines>) {
         let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        served.insert(restate::key(&engines.project), Arc::clone(engines));
+        served.insert(restate::key(&engines.applied().project), Arc::clone(engines));
     }
 }
 
@@ -96,8 +96,9 @@ impl Projects for ServedProjects {
             format!("this worker has no project `{}` of `{}`", project.repo, project.tenant)
         })?;
         let Kept { state, journal } = kept;
-        storage::storage_elsewhere(&engines.project, document, &engines.database, journal, state)
-            .and_then(|storage| engines.services(document, storage))
+        let applied = engines.applied();
+        storage::storage_elsewhere(&applied.project, document, &engines.database, journal, state)
+            .and_then(|storage| engines.services(&applied, document, storage))
             .map_err(|stop| stop.to_string())
     }
 }
