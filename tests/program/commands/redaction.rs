@@ -72,3 +72,44 @@ async fn runs_show_report_export_and_why_hide_restricted_values() {
     let shown = stave(&folder, ["runs", "show", id.as_str(), "--json"]).finish().await.exits(0);
     assert!(shown.stdout.contains("hello Jane"), "what is not restricted is shown: {}", shown.stdout);
 }
+
+const ASKING: &str = r#"version: "1.0"
+metadata: {name: asker}
+context: {requires: [iban], sensitivity: {iban: restricted}}
+nodes:
+  ask:
+    type: transform
+    inputs: [{name: iban, type: string}]
+    outputs: [{name: iban, type: string}]
+    transform: {mode: declarative, spec: {op: human.approve, args: {message: "Pay ${iban}?"}}}
+edges:
+  - {from: _input.iban, to: ask.iban}
+  - {from: ask.iban, to: _output.iban}
+"#;
+
+#[tokio::test]
+async fn the_comment_on_a_restricted_question_is_hidden_with_it() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", ASKING);
+    let request = format!(r#"{{"iban": "{SECRET}"}}"#);
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).input(&request).finish().await;
+    let id = text(&run.json(), "run_id").unwrap().to_owned();
+    let comment = format!("{SECRET} is known");
+    let approve = ["runs", "approve", id.as_str(), "ask", "--by", "ann", "--comment", comment.as_str()];
+    stave(&folder, approve).finish().await.exits(0);
+    for command in [
+        vec!["runs", "show", &id, "--json"],
+        vec!["runs", "show", &id],
+        vec!["runs", "report", &id],
+        vec!["runs", "export", &id],
+    ] {
+        let hidden = stave(&folder, command.clone()).finish().await.exits(0);
+        let told = format!("{}{}", hidden.stdout, hidden.stderr);
+        assert!(!told.contains(SECRET) && told.contains("user:ann"), "{command:?}: {told}");
+        let shown = [command.clone(), vec!["--show-restricted"]].concat();
+        let shown = stave(&folder, shown).finish().await.exits(0);
+        let told = format!("{}{}", shown.stdout, shown.stderr);
+        assert!(told.contains(&comment), "{command:?}: {told}");
+    }
+}

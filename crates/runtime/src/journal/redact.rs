@@ -76,6 +76,12 @@ impl StoredRun {
             question.text = question.text.as_ref().map(|_| HIDDEN.to_owned());
             hide_all(&mut question.values);
         }
+        // Whoever answers a question may quote it.
+        for (path, decision) in &mut self.decisions {
+            if path.split('/').any(|node| rules.reads(node)) {
+                decision.comment = decision.comment.as_ref().map(|_| HIDDEN.to_owned());
+            }
+        }
         let mut into_output = document.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == OUTPUT);
         match &mut self.ending {
             Some(Ending::Ok(output)) if into_output.any(|(index, _)| is_hidden(&index)) => {
