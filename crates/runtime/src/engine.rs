@@ -354,6 +354,7 @@ impl EmbeddedEngine {
             document: Arc::clone(document),
             request: stored,
             had_auth,
+            auth_digest: request::request_auth_digest(run.id, request),
             times,
             replay_of: None,
             is_queued,
@@ -401,8 +402,19 @@ impl Engine for EmbeddedEngine {
 
     async fn take_up(&self, run_id: &str, auth: Option<Value>) -> Result<Begun, JournalError> {
         let (stored, driver) = self.services.journal.claim(run_id, self.services.clock.now()).await?;
-        let request = match with_auth(run_id, stored.request.clone(), stored.had_auth, auth) {
+        // A run goes on for whoever asked for it: nobody else gives it an `auth` of their own.
+        let request = match auth {
+            Some(other) if stored.had_auth && !stored.is_own_auth(&other) => {
+                Err(JournalError::AuthDiffers(run_id.to_owned()))
+            }
+            auth => with_auth(run_id, stored.request.clone(), stored.had_auth, auth),
+        };
+        let request = match request {
             Ok(request) => request,
+            // Every question is answered: the run waits for nobody but whoever has its `auth`.
+            Err(error @ JournalError::AuthNeeded(_)) if stored.open_questions().next().is_none() => {
+                return Err(error);
+            }
             Err(error) => {
                 driver.undo();
                 return Err(error);
@@ -435,6 +447,7 @@ impl Engine for EmbeddedEngine {
             document: Arc::clone(&stored.document),
             request: stored.request,
             had_auth: stored.had_auth,
+            auth_digest: request::request_auth_digest(run_id, &request),
             times: Times { arrived_at: stored.arrived_at, started_at: self.services.clock.now() },
             replay_of: Some(original),
             is_queued: false,

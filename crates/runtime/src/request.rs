@@ -117,6 +117,18 @@ pub fn without_auth(request: &Value) -> (Value, bool) {
     (stored, auth.is_some())
 }
 
+/// What tells the `auth` of a run's request from another one, without telling what it is. The run's id is a part of it, so
+/// that equal digests do not show which runs one person asked for.
+pub(crate) fn auth_digest(run: &str, auth: &Value) -> String {
+    let asked = Value::Array(vec![run.into(), auth.clone()]);
+    stave_canon::prefixed_sha256(stave_canon::compact_utf8(&asked))
+}
+
+/// The same for a request that has one.
+pub(crate) fn request_auth_digest(run: &str, request: &Value) -> Option<String> {
+    request.get(AUTH).map(|auth| auth_digest(run, auth))
+}
+
 /// The request with its `auth` put back.
 #[must_use]
 pub(crate) fn with_auth(mut request: Value, auth: Value) -> Value {

@@ -140,6 +140,7 @@ impl RestateRuns {
             request,
             digest: head.digest,
             had_auth: false,
+            auth_digest: None,
             arrived_at: head.times.arrived_at,
             steps,
             calls: Vec::new(),

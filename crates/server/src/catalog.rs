@@ -14,6 +14,7 @@ use thiserror::Error;
 use crate::access::Principal;
 use crate::context::ContextSource;
 use crate::events::Hub;
+use crate::kept_auth::KeptAuth;
 use crate::observed::Watched;
 use crate::problem::Problem;
 
@@ -33,6 +34,7 @@ pub struct Archive {
     pub(crate) tenant: String,
     pub(crate) runs: Arc<dyn Runs>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) auth: KeptAuth,
     engines: Arc<dyn Engines>,
 }
 
@@ -92,7 +94,13 @@ impl Unserved {
 impl Archive {
     #[must_use]
     pub fn new(tenant: impl Into<String>, runs: Arc<dyn Runs>, engines: Arc<dyn Engines>) -> Arc<Archive> {
-        Arc::new(Archive { tenant: tenant.into(), runs, hub: Arc::default(), engines })
+        Arc::new(Archive {
+            tenant: tenant.into(),
+            runs,
+            hub: Arc::default(),
+            auth: KeptAuth::default(),
+            engines,
+        })
     }
 
     /// An engine whose runs can be watched.

@@ -17,6 +17,7 @@ mod context;
 mod decoded_path;
 mod events;
 mod handlers;
+mod kept_auth;
 mod keys;
 mod mcp;
 mod message;

@@ -79,6 +79,7 @@ impl Problem {
             JournalError::Exists(_) | JournalError::Started(_) => (StatusCode::CONFLICT, "run-exists"),
             JournalError::Quarantined(_) => (StatusCode::CONFLICT, "run-quarantined"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
+            JournalError::AuthDiffers(_) => (StatusCode::FORBIDDEN, "auth-differs"),
             JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),
             JournalError::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
             JournalError::QuestionChanged { .. } => (StatusCode::CONFLICT, "question-changed"),

@@ -4,7 +4,7 @@
 //! Invariants: every interrupted run is resumed, the oldest first, in batches. A run that was in flight when its process
 //! died may have taken the process down: after the first crash such suspects are resumed in small groups, after the
 //! second one at a time. Quarantined runs and runs whose
-//! request had `auth`, which is never stored, are left to people.
+//! request had `auth`, which is never stored and not kept by this process, are left to people.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -105,7 +105,8 @@ impl Shared {
     async fn resume_one(self: &Arc<Self>, archive: &Arc<Archive>, run: &RunSummary) -> bool {
         let Ok(stored) = archive.runs.show(&run.id).await else { return true };
         let Ok(engine) = archive.engine(&stored.document) else { return false };
-        if stored.had_auth || engine.drives_itself() {
+        let lacks_auth = stored.had_auth && archive.auth.of(&run.id).is_none();
+        if lacks_auth || engine.drives_itself() {
             return false;
         }
         // Somebody else may have taken it, and a full server or journal may have room later.

@@ -82,22 +82,27 @@ impl Shared {
         let document = Arc::clone(&model.document);
         let id = run_id.clone();
         let is_queued = matches!(turn, Asked::Place(_));
+        let archive = Arc::clone(&model.archive);
         let begin = async move {
             let run = match &once {
                 Some(once) => once.identity(),
                 None => RunIdentity::from(id.as_str()),
             };
-            if is_queued {
-                engine.enqueue(run, document, &request).await
+            let begun = if is_queued {
+                engine.enqueue(run, document, &request).await?
             } else {
-                engine.begin(run, document, &request).await
+                engine.begin(run, document, &request).await?
+            };
+            if let Some(auth) = request.get("auth") {
+                archive.auth.keep(run.id, auth.clone());
             }
+            Ok(begun)
         };
         let task = Task { archive: Arc::clone(&model.archive), flow: model.name.clone(), turn };
         self.spawn(task, run_id, Arc::clone(&model.engine), begin).await
     }
 
-    /// Goes on with a run that was interrupted or waited.
+    /// Goes on with a run that was interrupted or waited. Without an `auth` it is the one that this process keeps.
     pub(crate) async fn resume(
         self: &Arc<Self>,
         archive: &Arc<Archive>,
@@ -108,7 +113,14 @@ impl Shared {
     ) -> Result<Started, Problem> {
         let turn = self.turn(&archive.tenant).await?;
         let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
-        let begin = async move { driving.take_up(&id, auth).await };
+        let (auth, keeper) = (auth.or_else(|| archive.auth.of(run_id)), Arc::clone(archive));
+        let begin = async move {
+            let begun = driving.take_up(&id, auth.clone()).await?;
+            if let Some(auth) = auth {
+                keeper.auth.keep(&id, auth);
+            }
+            Ok(begun)
+        };
         let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn: Asked::Turn(turn) };
         self.spawn(task, run_id.to_owned(), engine, begin).await
     }
@@ -194,7 +206,11 @@ impl Shared {
                         }
                     };
                     if let Ok(report) = &outcome {
-                        shared.metrics.run(&task.archive.tenant, &task.flow, word(report), report);
+                        let word = word(report);
+                        shared.metrics.run(&task.archive.tenant, &task.flow, word, report);
+                        if !matches!(word, "waiting" | "interrupted") {
+                            task.archive.auth.forget(&id);
+                        }
                     }
                     let _ = sender.send(outcome);
                 }

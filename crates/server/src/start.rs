@@ -133,8 +133,13 @@ impl Shared {
             && stored.had_auth
             && let (Some(auth), Ok(engine)) = (request.get("auth"), archive.engine(&stored.document))
         {
+            let resumed = self.resume(archive, &model.name, engine, &once.id, Some(auth.clone())).await;
             // Somebody else may resume it at the same time.
-            let _ = self.resume(archive, &model.name, engine, &once.id, Some(auth.clone())).await;
+            if let Err(problem) = resumed
+                && problem.code() == "auth-differs"
+            {
+                return Err(problem);
+            }
         }
         let status = stored.summary.status;
         Ok(Some(Started { run_id: once.id.clone(), done: Done::Elsewhere(status) }))

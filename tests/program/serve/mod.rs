@@ -10,6 +10,7 @@ mod one_driver;
 mod predict;
 mod recovery;
 mod reload;
+mod request_auth;
 mod roles;
 mod runs;
 pub(crate) mod sample;

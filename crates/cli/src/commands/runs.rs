@@ -138,6 +138,9 @@ pub(super) fn stop(error: &JournalError) -> Stop {
             Stop::invalid(message).help(format!("`stave runs replay {run}` runs it again under a new id"))
         }
         JournalError::AuthNeeded(_) => Stop::invalid(message).help("--auth FILE gives it again"),
+        JournalError::AuthDiffers(run) => Stop::refused(message).help(format!(
+            "give the `auth` of the request, or cancel the run and replay it: `stave runs cancel {run}`"
+        )),
         JournalError::Busy(run) => {
             Stop::invalid(message).help(format!("`stave runs cancel {run}` asks that process to end it"))
         }

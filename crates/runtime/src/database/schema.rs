@@ -99,8 +99,14 @@ CREATE TABLE commits (number INTEGER NOT NULL, lost INTEGER NOT NULL) STRICT;
 INSERT INTO commits VALUES (0, 0);
 ";
 
+/// What version 7 added: the digest of the `auth` that a run was started with, see [`crate::request::auth_digest`].
+const AUTH_DIGESTS: &str = "
+ALTER TABLE run ADD COLUMN auth_digest TEXT;
+";
+
 /// Version 6 added lists and texts that records refer to.
-const SCRIPTS: [&str; 6] = [TABLES, CACHED_RESULTS, DRIVERS, ARRIVALS, STARTS_AND_COMMITS, segments::TABLES];
+const SCRIPTS: [&str; 7] =
+    [TABLES, CACHED_RESULTS, DRIVERS, ARRIVALS, STARTS_AND_COMMITS, segments::TABLES, AUTH_DIGESTS];
 
 /// The version of this program's tables.
 pub(super) const VERSION: i64 = SCRIPTS.len() as i64;

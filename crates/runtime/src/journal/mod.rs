@@ -52,6 +52,8 @@ pub struct NewRun {
     /// The request without its `auth`.
     pub request: Value,
     pub had_auth: bool,
+    /// What tells the `auth` of the request from another one; see [`crate::request::auth_digest`].
+    pub auth_digest: Option<String>,
     pub times: Times,
     /// The run whose results this one begins with.
     pub replay_of: Option<String>,
@@ -185,6 +187,8 @@ pub struct StoredRun {
     /// What was asked, when the same run may be asked for again.
     pub digest: Option<String>,
     pub had_auth: bool,
+    /// What tells the `auth` of the request from another one; `None` in runs of earlier versions.
+    pub auth_digest: Option<String>,
     /// When the request arrived: at this run, or at the first of the runs that replay each other.
     pub arrived_at: Timestamp,
     /// In the order in which the results became durable.
@@ -226,8 +230,12 @@ pub enum JournalError {
     Lost(String),
     #[error("run `{0}` is quarantined: processes that drove it died again and again")]
     Quarantined(String),
-    #[error("the request of run `{0}` had `auth`, which is never stored; it has to be given again")]
+    #[error(
+        "the request of run `{0}` had `auth`, which is never stored; whoever asked for the run has to give it again"
+    )]
     AuthNeeded(String),
+    #[error("run `{0}` was started with another `auth`, and goes on with that one only")]
+    AuthDiffers(String),
     #[error("the request of run `{0}` has `auth`, and this engine would have to store it")]
     AuthRefused(String),
     #[error("node `{node}` of run `{run}` does not ask for a decision")]
@@ -412,6 +420,16 @@ impl StoredRun {
             failed.node = self.open_questions().next().map(Question::address);
         }
         report
+    }
+
+    /// Whether this is the `auth` that the run was started with. The time that it takes does not depend on where the
+    /// digests differ.
+    #[must_use]
+    pub fn is_own_auth(&self, auth: &Value) -> bool {
+        let Some(kept) = &self.auth_digest else { return true };
+        let given = crate::request::auth_digest(&self.summary.id, auth);
+        let difference = kept.bytes().zip(given.bytes()).fold(0, |sum, (kept, given)| sum | (kept ^ given));
+        kept.len() == given.len() && std::hint::black_box(difference) == 0
     }
 
     /// The questions that nobody has decided.

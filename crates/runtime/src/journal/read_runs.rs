@@ -120,6 +120,7 @@ struct RunRow {
     text: String,
     request: String,
     had_auth: bool,
+    auth_digest: Option<String>,
     result: Option<String>,
     idle: Option<String>,
     used: i64,
@@ -138,7 +139,8 @@ pub(super) fn stored(
     let row = connection
         .prepare_cached(
             "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle,
-                 run.used, run.request_digest, run.result_segments, coalesce(run.arrived_at, run.started_at)
+                 run.used, run.request_digest, run.result_segments, coalesce(run.arrived_at, run.started_at),
+                 run.auth_digest
              FROM run JOIN document ON document.hash = run.document WHERE run.id = ?1",
         )?
         .query_row(params![run], |row| {
@@ -153,6 +155,7 @@ pub(super) fn stored(
                 digest: row.get(7)?,
                 parts: row.get(8)?,
                 arrived_at: row.get(9)?,
+                auth_digest: row.get(10)?,
             })
         })?;
     let mut statement = connection
@@ -181,6 +184,7 @@ pub(super) fn stored(
         request: parse(&row.request)?,
         digest: row.digest,
         had_auth: row.had_auth,
+        auth_digest: row.auth_digest,
         arrived_at: timestamp(row.arrived_at)?,
         steps,
         calls,

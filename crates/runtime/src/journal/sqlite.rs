@@ -246,8 +246,8 @@ impl Journal for SqliteJournal {
                 let begun = connection
                     .prepare_cached(
                         "INSERT INTO run (id, flow, document, request, had_auth, replay_of, started_at, owner,
-                             status, claims, claimed_at, arrived_at, request_digest)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?7, ?10, ?11)
+                             status, claims, claimed_at, arrived_at, request_digest, auth_digest)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?7, ?10, ?11, ?12)
                          ON CONFLICT (id) DO NOTHING",
                     )?
                     .execute(params![
@@ -261,7 +261,8 @@ impl Journal for SqliteJournal {
                         owner,
                         status.word(),
                         nanoseconds(run.times.arrived_at),
-                        run.digest
+                        run.digest,
+                        run.auth_digest
                     ])?;
                 if begun == 1 {
                     Ok(())

@@ -185,6 +185,9 @@ pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
     let (archive, _) = find(call, run).await?;
     let status = archive.runs.cancel(run, call.shared.options.clock.now()).await;
     let status = status.map_err(|error| Problem::journal(&error).of_run(run))?;
+    if status.is_terminal() {
+        archive.auth.forget(run);
+    }
     // One that goes on ends with the step that it is at.
     let code = if status == RunStatus::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
     let word = if status == RunStatus::Running { "cancelling" } else { status.word() };
@@ -311,6 +314,10 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         digest,
         decided_by: Some(decided_by),
     };
+    // Whoever decides does not choose for whom the run goes on.
+    if auth.as_ref().is_some_and(|auth| stored.had_auth && !stored.is_own_auth(auth)) {
+        return Err(Problem::journal(&JournalError::AuthDiffers(run.to_owned())).of_run(run));
+    }
     let decided = archive.runs.decide(run, &path, decision).await;
     let decided = decided.map_err(|error| Problem::journal(&error).of_run(run))?;
     if decided.approved != approved {
@@ -328,6 +335,14 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         return Ok(going_on(run));
     }
     match go_on(shared, &archive, &stored, auth).await {
+        // The decision is written down, and whoever asked for the run has what it needs to go on.
+        Err(problem) if problem.code() == "auth-needed" => {
+            let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
+            let is_open = now.open_questions().next().is_some();
+            let status = if is_open { RunStatus::Waiting } else { RunStatus::Interrupted };
+            let members = [("run_id", run), ("status", status.word()), ("needs", "auth")];
+            Ok(json_of_run(StatusCode::ACCEPTED, &Value::from_iter(members), run))
+        }
         // Somebody else has made the same decision and drives the run.
         Err(problem) if matches!(problem.code(), "run-busy" | "run-ended") => {
             let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;

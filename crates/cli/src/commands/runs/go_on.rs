@@ -96,12 +96,16 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         }
         return Ok(Exit::Fine);
     }
-    let (id, runs) = (run.summary.id.clone(), Arc::clone(&archive.runs));
+    let (id, runs, node) = (run.summary.id.clone(), Arc::clone(&archive.runs), arguments.node.clone());
     drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
         match engine.resume(&id, auth).await {
             // An engine that drives runs by itself may have come to the end already.
             Err(JournalError::Ended { .. }) if engine.drives_itself() => {
                 runs.show(&id).await.map(|run| run.report())
+            }
+            Err(JournalError::AuthNeeded(_)) => {
+                terminal::error(&format!("the decision about `{node}` is recorded"));
+                Err(JournalError::AuthNeeded(id))
             }
             resumed => resumed,
         }
