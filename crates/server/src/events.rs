@@ -7,6 +7,9 @@ use stave_canon::{Object, Value};
 use stave_runtime::journal::{RunStatus, StepRecord};
 use tokio::sync::watch;
 
+/// The name of the event that a run waits for a person.
+pub(crate) const WAITING: &str = "waiting";
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
@@ -68,15 +71,15 @@ impl Event {
     }
 
     pub(crate) fn waiting(run: &str) -> Event {
-        Event { name: "waiting", data: Value::from_iter([("run_id", run), ("status", "waiting")]) }
+        Event { name: WAITING, data: Value::from_iter([("run_id", run), ("status", "waiting")]) }
     }
 
     pub(crate) fn ended(run: &str, status: RunStatus) -> Event {
         Event { name: "ended", data: Value::from_iter([("run_id", run), ("status", status.word())]) }
     }
 
-    /// The event as a browser reads it, with its place in the log as its id.
-    pub(crate) fn to_text(&self, id: usize) -> String {
+    /// The event as a browser reads it.
+    pub(crate) fn to_text(&self, id: &str) -> String {
         format!("id: {id}\nevent: {}\ndata: {}\n\n", self.name, self.data)
     }
 }
@@ -161,14 +164,14 @@ mod tests {
         assert!(hub.log("r").is_none());
         assert_eq!(*seen.borrow(), Progress { events: 2, is_closed: true });
         let last = log.at(1).unwrap();
-        assert_eq!(last.to_text(1), "id: 1\nevent: ended\ndata: {\"run_id\":\"r\",\"status\":\"ok\"}\n\n");
+        assert_eq!(last.to_text("1"), "id: 1\nevent: ended\ndata: {\"run_id\":\"r\",\"status\":\"ok\"}\n\n");
         assert_eq!(log.at(2), None);
     }
 
     #[test]
     fn a_text_in_an_event_can_not_end_it() {
         let event = Event { name: "step", data: Value::from_iter([("reason", "a\n\ndata: b\r\nid: 9")]) };
-        assert_eq!(event.to_text(0).matches('\n').count(), 4);
-        assert!(!event.to_text(0).contains('\r'));
+        assert_eq!(event.to_text("0").matches('\n').count(), 4);
+        assert!(!event.to_text("0").contains('\r'));
     }
 }

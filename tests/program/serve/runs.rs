@@ -70,6 +70,31 @@ async fn a_run_is_begun_watched_and_shown() {
 }
 
 #[tokio::test]
+async fn whoever_watches_a_run_that_waits_misses_nothing() {
+    let folder = project();
+    let served = Served::start(&folder, &[]).await;
+    let run = begin(&served, "careful", r#"{"amount": 3}"#).await;
+    let events = format!("/runs/{run}/events");
+    let first = served.get(&events).await.is(200).body;
+    assert!(first.contains("event: waiting"), "{first}");
+    let last = first.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap();
+    // The connection stays until there is more to say.
+    let decision = format!("/runs/{run}/nodes/ask/decision");
+    let after = [("last-event-id", last)];
+    let (rest, decided) = tokio::join!(served.ask("GET", &events, &after, None), async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        served.post(&decision, r#"{"approved": true}"#).await
+    });
+    decided.is(202);
+    let rest = rest.is(200).body;
+    assert!(!rest.contains("event: waiting") && !rest.contains("event: started"), "{rest}");
+    let all = served.get(&events).await.is(200).body;
+    for event in all.split("\n\n").filter(|event| !event.contains("event: started") && !event.is_empty()) {
+        assert!(rest.contains(event), "{event} is not in {rest}");
+    }
+}
+
+#[tokio::test]
 async fn a_person_decides_and_the_run_goes_on() {
     let folder = project();
     let served = Served::start(&folder, &[]).await;

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::Call;
 use super::runs::{find, hides_restricted};
 use crate::catalog::Archive;
-use crate::events::{Event, Progress, RunLog, grown};
+use crate::events::{Event, Progress, RunLog, WAITING, grown};
 use crate::message::{RUN_ID, Reply};
 use crate::observed::past;
 use crate::problem::Problem;
@@ -27,6 +27,10 @@ use crate::server::{Phase, reach};
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often a run that another process drives is looked at.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the journal is asked about a run that waits for a person.
+const LOOK_WAITING: Duration = Duration::from_secs(3);
+/// What the id of a `waiting` ends with. It has no place of its own: what follows the decision takes that place.
+const WAITED: char = 'w';
 
 pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(call, run).await?;
@@ -35,7 +39,7 @@ pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
         Problem::busy(StatusCode::TOO_MANY_REQUESTS, "too-many-watchers", detail)
     })?;
     let after = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let next = after.and_then(|id| id.parse::<usize>().ok()).map_or(0, |id| id.saturating_add(1));
+    let (next, has_waited) = after.map_or((0, false), next_after);
     let hides = hides_restricted(call, &stored.summary.flow);
     let watching = Watching {
         place: Place::of(&archive, stored, hides),
@@ -43,6 +47,8 @@ pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
         archive,
         run: run.to_owned(),
         next,
+        has_waited,
+        quiet: Duration::ZERO,
         phase: call.shared.phase(),
         _watcher: watcher,
     };
@@ -59,6 +65,15 @@ pub(super) async fn events(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
         headers.insert(RUN_ID, run);
     }
     Ok(reply)
+}
+
+/// The place that follows an id, and whether its event was that the run waits.
+fn next_after(id: &str) -> (usize, bool) {
+    let number = |text: &str| text.parse::<usize>().ok();
+    match id.strip_suffix(WAITED) {
+        Some(place) => number(place).map_or((0, false), |place| (place, true)),
+        None => (number(id).map_or(0, |id| id.saturating_add(1)), false),
+    }
 }
 
 /// Where the events come from.
@@ -104,8 +119,12 @@ struct Watching {
     /// Whether restricted values are hidden.
     hides: bool,
     run: String,
-    /// The id of the event that comes next.
+    /// The place of the event that comes next.
     next: usize,
+    /// Whether the client knows that the run waits there.
+    has_waited: bool,
+    /// How long a client that knows that the run waits has heard nothing.
+    quiet: Duration,
     phase: watch::Receiver<Phase>,
     _watcher: Turn<String>,
 }
@@ -125,13 +144,24 @@ impl Watching {
     async fn next(mut self) -> Option<(String, Option<Watching>)> {
         loop {
             match self.wait().await {
-                Waited::Event(event) => {
-                    let text = event.to_text(self.next);
-                    self.next += 1;
-                    let is_last = matches!(event.name, "ended" | "waiting");
-                    return Some((text, (!is_last).then_some(self)));
+                Waited::Event(event) if event.name == WAITING && self.has_waited => {
+                    if !self.go_on_waiting().await {
+                        return None;
+                    }
+                    if self.quiet >= HEARTBEAT {
+                        return Some(self.still_here());
+                    }
                 }
-                Waited::Quiet => return Some((": still here\n\n".to_owned(), Some(self))),
+                Waited::Event(event) => {
+                    let (id, is_last) = match event.name {
+                        WAITING => (format!("{}{WAITED}", self.next), true),
+                        name => (self.next.to_string(), name == "ended"),
+                    };
+                    self.next += 1;
+                    self.has_waited = false;
+                    return Some((event.to_text(&id), (!is_last).then_some(self)));
+                }
+                Waited::Quiet => return Some(self.still_here()),
                 Waited::Over => return None,
                 Waited::Look => match self.archive.runs.show(&self.run).await {
                     Ok(stored) => self.place = Place::of(&self.archive, stored, self.hides),
@@ -139,6 +169,33 @@ impl Watching {
                 },
             }
         }
+    }
+
+    fn still_here(mut self) -> (String, Option<Watching>) {
+        self.quiet = Duration::ZERO;
+        (": still here\n\n".to_owned(), Some(self))
+    }
+
+    /// Waits until the run may have gone on; `false` when the server shuts down.
+    async fn go_on_waiting(&mut self) -> bool {
+        let mut waited = Duration::ZERO;
+        // A log that is open is one that this process writes on.
+        loop {
+            tokio::select! {
+                () = reach(&mut self.phase, Phase::Draining) => return false,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            waited += LOOK;
+            self.quiet += LOOK;
+            if self.archive.hub.log(&self.run).is_some() || waited >= LOOK_WAITING {
+                break;
+            }
+        }
+        match self.archive.runs.show(&self.run).await {
+            Ok(stored) => self.place = Place::of(&self.archive, stored, self.hides),
+            Err(_) => return false,
+        }
+        true
     }
 
     async fn wait(&mut self) -> Waited {
