@@ -85,6 +85,7 @@ impl Problem {
             JournalError::QuestionChanged { .. } => (StatusCode::CONFLICT, "question-changed"),
             JournalError::DecisionUsed { .. } => (StatusCode::CONFLICT, "decision-used"),
             JournalError::StateConflict => (StatusCode::CONFLICT, "state-conflict"),
+            JournalError::RequestTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "request-too-large"),
             JournalError::TooLarge { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "result-too-large"),
             JournalError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "engine-unreachable"),
             JournalError::Database(error) if error.is_transient() => {

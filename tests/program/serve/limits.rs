@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::client::{Served, ask};
 use super::sample::{caller, project};
 use crate::json::text;
+use crate::process::stave;
 use crate::scripted::Server;
 use crate::scripted::host::HostScript;
 
@@ -125,4 +126,19 @@ async fn a_run_that_takes_too_long_at_the_end_is_left_to_be_resumed() {
     let served = Served::start(&folder, &["--no-resume"]).await;
     let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
     assert_eq!(text(&shown, "status"), Some("interrupted"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_request_that_the_journal_does_not_keep_is_too_large() {
+    let folder = project();
+    folder.write("stave.toml", "[journal]\nrecord_bytes = 2000\n");
+    let request = format!(r#"{{"query": "{}"}}"#, "x".repeat(3000));
+    let run = stave(&folder, ["run", "flows/echo.yaml", "--input", "-"]).input(&request).finish().await;
+    let run = run.exits(2);
+    assert!(run.stderr.contains("the request takes") && run.stderr.contains("record_bytes"), "{run}");
+    assert!(!run.stderr.contains("runs resume"), "there is no run to go on with: {run}");
+    let served = Served::start(&folder, &[]).await;
+    let body = format!(r#"{{"flow": "echo", "input": {request}}}"#);
+    served.post("/runs", &body).await.problem(413, "request-too-large");
+    served.post("/v1/models/echo:predict", &request).await.problem(413, "request-too-large");
 }

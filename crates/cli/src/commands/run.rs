@@ -333,6 +333,9 @@ async fn retain(project: &Project, state_dir: &Path, ephemeral: bool) -> Result<
 /// What happened could not be written down. Nothing was done that is not in the journal, except the steps
 /// that were under way.
 pub(super) fn unwritten(run_id: &str, error: &JournalError) -> Stop {
+    if matches!(error, JournalError::RequestTooLarge { .. }) {
+        return super::runs::too_large(error);
+    }
     Stop::internal(format!("run {run_id}: {error}"))
         .help(format!("`stave runs resume {run_id}` goes on with it"))
 }

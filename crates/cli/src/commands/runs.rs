@@ -129,6 +129,13 @@ fn nothing_kept() -> Stop {
     Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
 }
 
+/// Nothing was begun, because the request of a run is larger than the project keeps.
+pub(super) fn too_large(error: &JournalError) -> Stop {
+    Stop::invalid(error.to_string()).help(
+        "send less, raise `record_bytes` in `[journal]` of stave.toml, or keep nothing of the run: --ephemeral",
+    )
+}
+
 /// Why something cannot be done with a run.
 pub(super) fn stop(error: &JournalError) -> Stop {
     let message = error.to_string();
@@ -160,6 +167,7 @@ pub(super) fn stop(error: &JournalError) -> Stop {
         JournalError::QuestionChanged { run, .. } => {
             Stop::invalid(message).help(format!("`stave runs show {run}` shows the question and its digest"))
         }
+        JournalError::RequestTooLarge { .. } => too_large(error),
         JournalError::TooLarge { .. }
         | JournalError::StateConflict
         | JournalError::Damaged(_)

@@ -250,6 +250,8 @@ pub enum JournalError {
     DecisionUsed { run: String, node: String, from: String },
     #[error("run `{run}` has no node `{node}`")]
     NoSuchNode { run: String, node: String },
+    #[error("the request takes {bytes} bytes, and `journal.record_bytes` keeps {limit} at most")]
+    RequestTooLarge { bytes: usize, limit: usize },
     #[error("the result takes {bytes} bytes, and {limit} may be kept")]
     TooLarge { bytes: usize, limit: usize },
     #[error("another run changed the state record in the meantime")]

@@ -228,7 +228,10 @@ impl Journal for SqliteJournal {
     async fn begin(&self, run: &NewRun) -> Result<Driver, JournalError> {
         let document = stave_exec::to_value(&run.document).to_string();
         let hash = run.document.fingerprint();
-        let request = self.bounded(run.request.to_string())?;
+        let request = self.bounded(run.request.to_string()).map_err(|error| match error {
+            JournalError::TooLarge { bytes, limit } => JournalError::RequestTooLarge { bytes, limit },
+            other => other,
+        })?;
         let mut driver = match self.reserve(&run.id) {
             // The first driver of a run is in the journal or about to be, and its request decides.
             Err(JournalError::Busy(_)) => return Err(self.driven(run).await),
