@@ -60,7 +60,7 @@ pub use interpolate::add_secret_names;
 pub use model_hosts::ModelHosts;
 pub use observer::{Event, Observer};
 pub use report::{NodeReport, RunReport, Status};
-pub use request::{Request, without_auth};
+pub use request::{Request, check_request, without_auth};
 pub use run::Call;
 pub use run_identity::RunIdentity;
 pub use secrets::Secrets;

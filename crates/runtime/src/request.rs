@@ -2,6 +2,8 @@
 
 use stave_canon::{Object, Timestamp, Value};
 use stave_diag::codes::run as codes;
+use stave_engine::graph::reads_references;
+use stave_exec::Document;
 
 use crate::{Failure, failure::Kind, port};
 
@@ -86,6 +88,13 @@ impl Request {
     pub fn session_id(&self) -> Option<&str> {
         self.context.get("session_id").and_then(Value::as_str)
     }
+}
+
+/// Whether a run of this document could begin with this request: what a run would refuse before its first step.
+pub fn check_request(document: &Document, body: &Value, now: Timestamp) -> Result<(), Failure> {
+    let schema = &document.inputs_schema;
+    let read = if reads_references(document)? { Request::of_workflow } else { Request::new };
+    read(body, schema, "", now).map(drop)
 }
 
 fn object(body: &Value) -> Result<&Object, Failure> {

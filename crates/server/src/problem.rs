@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use stave_canon::{Object, Value};
 use stave_runtime::journal::JournalError;
-use stave_runtime::{Kind, RunFailure};
+use stave_runtime::{Failure, Kind, RunFailure};
 
 use crate::message::{Reply, reply};
 
@@ -62,12 +62,17 @@ impl Problem {
 
     /// What became of a run that failed.
     pub(crate) fn failed(run_id: &str, failed: &RunFailure) -> Problem {
-        let failure = &failed.failure;
+        let mut problem = Problem::refused(&failed.failure);
+        problem.0.node = failed.node.clone();
+        problem.of_run(run_id)
+    }
+
+    /// Why no run begins.
+    pub(crate) fn refused(failure: &Failure) -> Problem {
         let mut problem =
             Problem::new(status_of(failure.kind, failure.code.0), failure.code.0, &failure.message);
         problem.0.title = title_of(failure.kind).to_owned();
-        problem.0.node = failed.node.clone();
-        problem.of_run(run_id)
+        problem
     }
 
     pub(crate) fn journal(error: &JournalError) -> Problem {

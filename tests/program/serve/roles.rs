@@ -106,7 +106,9 @@ async fn who_decided_is_written_down_and_shown() {
     served.post(&decision, r#"{"approved": true}"#).await.problem(403, "role-missing");
     served.with_key(Some(&key("decide")));
     // What the client says about itself does not count.
-    served.post(&decision, r#"{"approved": true, "decided_by": "key:boss"}"#).await.is(202);
+    let forged = served.post(&decision, r#"{"approved": true, "decided_by": "key:boss"}"#).await;
+    forged.problem(400, "bad-request");
+    served.post(&decision, r#"{"approved": true}"#).await.is(202);
     served.with_key(Some(&key("observe")));
     let events = served.get(&format!("/runs/{run}/events")).await.is(200);
     assert!(events.body.contains("event: ended"), "{events:?}");

@@ -70,6 +70,35 @@ async fn a_run_is_begun_watched_and_shown() {
 }
 
 #[tokio::test]
+async fn a_request_that_cannot_be_meant_begins_nothing() {
+    let folder = project();
+    let served = Served::start(&folder, &[]).await;
+    let lacking = served.post("/runs", r#"{"flow": "echo", "input": {"user": "ann"}}"#).await;
+    lacking.problem(400, "missing-context");
+    let named = r#"{"flow": "echo", "input": {"query": "hi"}, "idempotency_key": "k"}"#;
+    served.post("/runs", named).await.problem(400, "bad-request");
+    let run = begin(&served, "careful", r#"{"amount": 3}"#).await;
+    let decision = format!("/runs/{run}/nodes/ask/decision");
+    for (path, body) in [
+        (format!("/runs/{run}/replay"), r#"{"nodes": ["ask"]}"#),
+        (format!("/runs/{run}/resume"), r#"{"forced": true}"#),
+        (decision.clone(), r#"{"approved": true, "by": "ann"}"#),
+    ] {
+        served.post(&path, body).await.problem(400, "bad-request");
+    }
+    for path in ["/runs?stauts=ok", "/runs?flow=echo&from=1"] {
+        served.get(path).await.problem(400, "bad-request");
+    }
+    let listed = served.get("/runs").await.is(200).json();
+    assert_eq!(items(&listed, "runs").len(), 1, "{listed}");
+    served.post(&decision, r#"{"approved": true}"#).await.is(202);
+    settled(&served, &run).await;
+    let headers = [("content-type", "application/json"), ("idempotency-key", "k")];
+    let replay = served.ask("POST", &format!("/runs/{run}/replay"), &headers, Some("{}")).await;
+    replay.problem(400, "bad-request");
+}
+
+#[tokio::test]
 async fn whoever_watches_a_run_that_waits_misses_nothing() {
     let folder = project();
     let served = Served::start(&folder, &[]).await;

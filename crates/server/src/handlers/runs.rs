@@ -5,10 +5,10 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
 use stave_operations::HUMAN_APPROVE;
-use stave_runtime::Engine;
 use stave_runtime::journal::{
     Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun, questions,
 };
+use stave_runtime::{Engine, check_request};
 
 use super::Call;
 use crate::catalog::Archive;
@@ -32,7 +32,13 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
         Some("" | "true") => true,
         Some(_) => return Err(Problem::bad_request("`wait` must be true or false")),
     };
+    only_parameters(&call, &["wait"])?;
     let (headers, body) = call.json().await?;
+    // Clients of other servers say `id`.
+    if body.get("id").is_some() {
+        return Err(Problem::bad_request("a run's id is chosen as `run_id`, not as `id`"));
+    }
+    only_members(&body, &["flow", "input", "run_id"])?;
     let flow = body.get("flow").and_then(Value::as_str);
     let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
     let model = shared.catalog().find(&principal, flow)?;
@@ -41,9 +47,8 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
         return Err(Problem::bad_request("`input` must be an object"));
     }
     let request = fill(input, &model.context, &headers);
-    if body.get("id").is_some() {
-        return Err(Problem::bad_request("a run's id is chosen as `run_id`, not as `id`"));
-    }
+    check_request(&model.document, &request, shared.options.clock.now())
+        .map_err(|failure| Problem::refused(&failure))?;
     let name = start_name(&headers, body.get("run_id"))?;
     let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
@@ -64,7 +69,25 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     Ok(reply)
 }
 
+/// Refuses members of a body that mean nothing here: a typing error would otherwise change what is done.
+fn only_members(body: &Value, known: &[&str]) -> Result<(), Problem> {
+    let members = body.as_object().into_iter().flat_map(Object::keys);
+    only(members.map(String::as_str), "the body has no member", known)
+}
+
+/// The same for the parameters of an address.
+fn only_parameters(call: &Call<'_>, known: &[&str]) -> Result<(), Problem> {
+    only(call.query.iter().map(|(name, _)| name.as_str()), "there is no parameter", known)
+}
+
+fn only<'n>(mut names: impl Iterator<Item = &'n str>, what: &str, known: &[&str]) -> Result<(), Problem> {
+    let Some(unknown) = names.find(|name| !known.contains(name)) else { return Ok(()) };
+    let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    Err(Problem::bad_request(format!("{what} `{unknown}` here; known are {known}")))
+}
+
 pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
+    only_parameters(call, &["flow", "status", "limit"])?;
     let limit = match call.parameter("limit") {
         None => 100,
         Some(text) => text
@@ -198,6 +221,7 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
     let (_, body) = call.json().await?;
+    only_members(&body, &["auth", "force"])?;
     let auth = auth(&body)?;
     match body.get("force") {
         None | Some(Value::Bool(false)) => {}
@@ -258,7 +282,11 @@ fn going_on(run: &str) -> Reply {
 pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
-    let (_, body) = call.json().await?;
+    let (headers, body) = call.json().await?;
+    only_members(&body, &["node", "auth"])?;
+    if headers.contains_key("idempotency-key") {
+        return Err(Problem::bad_request("a replay cannot be named by `Idempotency-Key`"));
+    }
     let node = match body.get("node") {
         None | Some(Value::Null) => None,
         Some(Value::String(node)) => Some(node.clone()),
@@ -289,6 +317,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let (archive, stored) = find(&call, run).await?;
     let (shared, decided_by) = (call.shared, call.principal.who());
     let (_, body) = call.json().await?;
+    only_members(&body, &["approved", "comment", "digest", "auth"])?;
     let approved = body.get("approved").and_then(Value::as_bool);
     let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
     let auth = auth(&body)?;
