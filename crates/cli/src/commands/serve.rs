@@ -71,7 +71,7 @@ fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() ->
 /// Beyond this machine, somebody has to decide who may ask.
 fn keys(arguments: &Serve) -> Result<(Option<KeysFile>, Keys), Stop> {
     if let Some(path) = &arguments.api_keys {
-        return KeysFile::open(path).map(|(file, keys)| (Some(file), keys));
+        return KeysFile::load(path).map(|(file, keys)| (Some(file), keys));
     }
     if !arguments.host.is_loopback() && !arguments.without_keys {
         let stop =

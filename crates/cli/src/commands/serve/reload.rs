@@ -31,7 +31,7 @@ pub(super) struct Reloading {
 }
 
 impl KeysFile {
-    pub(super) fn open(path: &Path) -> Result<(KeysFile, Keys), Stop> {
+    pub(super) fn load(path: &Path) -> Result<(KeysFile, Keys), Stop> {
         let (keys, digest) = read(path)?;
         Ok((KeysFile { path: path.to_owned(), last: Mutex::new(Ok(digest)) }, keys))
     }
