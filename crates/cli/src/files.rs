@@ -19,7 +19,7 @@ pub(crate) use private::{
 };
 pub(crate) use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
 pub(crate) use recordings::{check_named_recording, check_recording_target, hosts_recording};
-pub(crate) use write::{create_private_folder, write_atomic, write_private};
+pub(crate) use write::{create_private_folder, stays_in_its_project, write_atomic, write_private};
 
 /// How many folders below a named one are walked into.
 const DEEPEST: usize = 64;

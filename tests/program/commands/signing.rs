@@ -36,6 +36,34 @@ async fn a_secret_key_is_its_owners_alone_and_never_shown() {
     assert!(shared.stderr.contains("chmod 600"), "{shared}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_is_there_is_kept_and_no_half_of_a_key_is_made() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new();
+    let outside = Folder::new();
+    let at = |name: &str| folder.path().join(name);
+    folder.write("mine.pub", "somebody's public key");
+    folder.write("file", "somebody's file");
+    symlink(at("file"), at("link.pub")).expect("a link can be made");
+    symlink(at("nowhere"), at("loose.pub")).expect("a link can be made");
+    symlink(at("nowhere"), at("secret.key")).expect("a link can be made");
+    std::fs::create_dir(at("folder.pub")).expect("a folder can be made");
+    for name in ["mine", "link", "loose", "secret", "folder"] {
+        let refused = stave(&folder, ["keys", "signing", "new", name]).finish().await.exits(2);
+        assert!(refused.stderr.contains("never replaced"), "{name}: {refused}");
+        assert!(!folder.has(&format!("{name}.key")), "{name}");
+    }
+    assert_eq!(folder.read("mine.pub"), "somebody's public key");
+    assert_eq!(folder.read("file"), "somebody's file");
+    assert!(!folder.has("nowhere") && !folder.has("secret.pub"));
+
+    folder.write("stave.toml", "[project]\ntenant = \"acme\"\nrepo = \"shop\"\n");
+    symlink(outside.path(), at("keys")).expect("a link can be made");
+    stave(&folder, ["keys", "signing", "new", "release", "--out", "keys"]).finish().await.exits(3);
+    assert_eq!(outside.files(), []);
+}
+
 #[tokio::test]
 async fn an_artefact_is_taken_as_signed_and_refused_otherwise() {
     let folder = project("redis");

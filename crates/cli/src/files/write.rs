@@ -73,7 +73,7 @@ fn target(path: &Path) -> Result<PathBuf, Stop> {
 }
 
 /// Refuses a path that lies in a project by its names and out of it by its links.
-fn stays_in_its_project(path: &Path) -> Result<(), Stop> {
+pub(crate) fn stays_in_its_project(path: &Path) -> Result<(), Stop> {
     let Ok(written) = std::path::absolute(path) else { return Ok(()) };
     let above = written.ancestors().skip(1);
     // A folder that is to be made is where the nearest one above it is.

@@ -1,6 +1,6 @@
 //! `stave keys signing`: keys that sign bundles and manifests. The secret part is written once, readable by its owner only, and shown never.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use stave_canon::Value;
@@ -25,6 +25,13 @@ fn new(arguments: &SigningNew) -> Result<Exit, Stop> {
     }
     let secret_path = arguments.out.join(format!("{name}.key"));
     let public_path = arguments.out.join(format!("{name}.pub"));
+    for path in [&secret_path, &public_path] {
+        files::stays_in_its_project(path)?;
+        // A link is something too, wherever it leads.
+        if std::fs::symlink_metadata(path).is_ok() {
+            return Err(not_made(path, &ErrorKind::AlreadyExists.into()));
+        }
+    }
     let mut seed = Zeroizing::new([0; 32]);
     getrandom::fill(seed.as_mut_slice())
         .map_err(|error| Stop::internal(format!("the system's random source failed: {error}")))?;
@@ -32,8 +39,8 @@ fn new(arguments: &SigningNew) -> Result<Exit, Stop> {
     let fail = |error: &dyn std::fmt::Display| Stop::internal(format!("the key cannot be written: {error}"));
     let pem = key.to_pem().map_err(|error| fail(&error))?;
     let public_pem = key.public().to_pem().map_err(|error| fail(&error))?;
-    write_private(&secret_path, pem.as_bytes())?;
-    files::write_atomic(&public_path, &public_pem)?;
+    make(&secret_path, pem.as_bytes(), 0o600)?;
+    make(&public_path, public_pem.as_bytes(), 0o666).inspect_err(|_| discard(&secret_path))?;
     let public = key.public();
     if arguments.json {
         let made = [
@@ -89,25 +96,39 @@ pub(crate) fn read_public(text: &str, path: &Path) -> Result<PublicKey, Stop> {
         .map_err(|error| Stop::invalid(format!("{}: {error}", path.display())))
 }
 
-/// Makes a file that only its owner can read, from its first moment on. One that is there is kept.
-fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    let fail = |error: std::io::Error| {
-        let stop = Stop::invalid(format!("{} cannot be made: {error}", path.display()));
-        if error.kind() == std::io::ErrorKind::AlreadyExists {
-            stop.help("a key is never replaced; choose another name, or remove the file yourself")
-        } else {
-            stop
-        }
-    };
+/// Makes a file of this mode from its first moment on. Whatever is there is kept, and of a file that cannot be written
+/// whole nothing stays.
+fn make(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Stop> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(fail)?;
+        std::fs::create_dir_all(folder).map_err(|error| not_made(path, &error))?;
     }
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(fail)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = options.open(path).map_err(|error| not_made(path, &error))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| {
+        discard(path);
+        not_made(path, &error)
+    })
+}
+
+fn not_made(path: &Path, error: &std::io::Error) -> Stop {
+    if error.kind() == ErrorKind::AlreadyExists {
+        Stop::invalid(format!("{} is there already", path.display()))
+            .help("a key is never replaced; choose another name, or remove the file yourself")
+    } else {
+        Stop::invalid(format!("{} cannot be made: {error}", path.display()))
+    }
+}
+
+/// Removes a file that this command made, for a key that is not made after all.
+fn discard(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path) {
+        terminal::error(&format!("{} cannot be removed: {error}", path.display()));
+    }
 }
 
 #[cfg(unix)]
