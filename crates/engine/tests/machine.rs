@@ -286,3 +286,24 @@ fn what_the_edges_of_one_step_carry_together_is_bounded() {
     assert_eq!(failure.code, codes::RESULT_TOO_LARGE);
     assert!(failure.message.contains("the edges out of `n0` carry more than"), "{failure}");
 }
+
+#[test]
+fn a_step_of_a_workflow_has_effects_when_its_descriptor_says_so_or_nothing_is_known() {
+    for (kind, has_effects) in [
+        ("hopsworks.get_model", false),
+        ("hopsworks.write_features", true),
+        ("llm.chat", false),
+        ("mcp.call", true),
+        ("python", false),
+        ("transform.each", false),
+        ("crm.lookup", true),
+    ] {
+        let mut document = document(&Sketch { nodes: vec![(false, false)], edges: Vec::new() });
+        for node in &mut document.graph.nodes {
+            node.kind = kind.to_owned();
+            node.extra = Object::new();
+        }
+        let graph = Graph::new(&document).unwrap();
+        assert_eq!(graph.nodes[0].effects, has_effects, "{kind}");
+    }
+}

@@ -227,19 +227,4 @@ mod tests {
             assert_eq!(make(None).is_none(), descriptor.feature.is_some(), "{}", descriptor.name);
         }
     }
-
-    #[test]
-    fn a_step_of_a_workflow_writes_when_its_descriptor_says_so_or_nothing_is_known() {
-        for (kind, writes) in [
-            ("hopsworks.get_model", false),
-            ("hopsworks.write_features", true),
-            ("llm.chat", false),
-            ("mcp.call", true),
-            ("python", false),
-            ("transform.each", false),
-            ("crm.lookup", true),
-        ] {
-            assert_eq!(super::writes(kind), writes, "{kind}");
-        }
-    }
 }

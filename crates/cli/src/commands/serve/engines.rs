@@ -64,7 +64,12 @@ impl ProjectEngines {
         *self.applied.write().unwrap_or_else(PoisonError::into_inner) = applied;
     }
 
-    pub(super) fn services(&self, applied: &Applied, document: &Document, storage: Storage) -> Result<Services, Stop> {
+    pub(super) fn services(
+        &self,
+        applied: &Applied,
+        document: &Document,
+        storage: Storage,
+    ) -> Result<Services, Stop> {
         let (mut services, _) = services::build(&applied.project, document, storage, &applied.models)?;
         services.python = Arc::clone(&self.python);
         services.heavy_work = Arc::clone(&self.heavy_work);
