@@ -193,7 +193,7 @@ impl Graph {
 
 /// Whether the arguments of a document's nodes hold references; see [`Graph::reads_references`].
 pub fn reads_references(document: &Document) -> Result<bool, Failure> {
-    semantics_of(document).map(|semantics| semantics.reads_references())
+    Ok(semantics_of(document)?.reads_references())
 }
 
 /// Ports join nodes that have ports; transitions join nodes that have none. All nodes have them, or none has.
