@@ -1,5 +1,7 @@
 //! The state machine on its own: no clock, no runtime, every order of events.
 
+#![expect(clippy::unwrap_used, reason = "sketches make valid documents")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

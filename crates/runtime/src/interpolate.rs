@@ -187,12 +187,12 @@ struct Unfilled(Failure);
 
 impl From<AddressError> for Unfilled {
     fn from(error: AddressError) -> Unfilled {
-        Unfilled(bad_address(error))
+        Unfilled(bad_address(&error))
     }
 }
 
 /// The failure of an argument that is no usable address.
-pub(crate) fn bad_address(error: AddressError) -> Failure {
+pub(crate) fn bad_address(error: &AddressError) -> Failure {
     Failure::new(codes::BAD_ARGUMENT, Kind::Value, format!("the address {error}"))
 }
 

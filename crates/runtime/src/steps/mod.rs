@@ -181,7 +181,7 @@ fn address_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<St
     };
     match address {
         Some(Value::String(address)) => {
-            url_template::plain(&address).map_err(bad_address)?;
+            url_template::plain(&address).map_err(|error| bad_address(&error))?;
             Ok(address)
         }
         Some(_) => Err(bad_argument(name, "a text")),
