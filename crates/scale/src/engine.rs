@@ -21,8 +21,6 @@ use crate::runs::RestateRuns;
 use crate::state::RestateState;
 use crate::store::{Packed, Store};
 
-/// The step kind that waits for a person.
-
 /// Hands the runs of one project to Restate.
 #[derive(Debug, Clone)]
 pub struct RestateEngine {
