@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Lsp(crate::commands::Lsp),
     /// Run a flow on a request, durably
     Run(Run),
-    /// List, show, resume, cancel, replay and take away runs
+    /// List, show, resume, cancel, replay and remove runs
     Runs(crate::commands::Runs),
     /// Follow a run back to the lines of the flow it came from
     Why(crate::commands::Why),
