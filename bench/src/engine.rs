@@ -18,7 +18,7 @@ use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::MemoryStore;
 use stave_runtime::{
-    Call, EmbeddedEngine, Engine, Failure, Limits, ModelHosts, Produced, Secrets, Services, Step,
+    Call, EmbeddedEngine, Engine, Failure, Limits, ModelHosts, Secrets, Services, Step, StepOutput,
 };
 use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
 use tokio::runtime::{Builder, Runtime};
@@ -35,11 +35,11 @@ pub(crate) struct Nothing {
 
 #[async_trait]
 impl Step for Nothing {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         if self.lets_others_go_on {
             tokio::task::yield_now().await;
         }
-        Ok(Produced::Whole(call.inputs.values().next().cloned().unwrap_or_default()))
+        Ok(StepOutput::Whole(call.inputs.values().next().cloned().unwrap_or_default()))
     }
 }
 

@@ -69,5 +69,5 @@ pub use stave_engine::{Failure, Kind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
 pub use stave_script::address::{HostPort, host_of};
-pub use steps::{Produced, Step, StepKinds};
+pub use steps::{Step, StepKinds, StepOutput};
 pub use volume::Volume;

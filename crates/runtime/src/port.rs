@@ -8,7 +8,7 @@ use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, Port, PortType};
 use stave_schema::SchemaValidator;
 
-use crate::steps::Produced;
+use crate::steps::StepOutput;
 use crate::{Failure, failure::Kind};
 
 /// A port with its schema compiled.
@@ -86,12 +86,12 @@ pub(crate) fn are_quick(ports: &[CheckedPort], values: &Object) -> bool {
 }
 
 /// [`are_quick`] for what a step produced.
-pub(crate) fn is_quick_result(ports: &[CheckedPort], produced: &Produced) -> bool {
+pub(crate) fn is_quick_result(ports: &[CheckedPort], produced: &StepOutput) -> bool {
     match (produced, ports) {
-        (Produced::Ports(values), _) => are_quick(ports, values),
-        (Produced::Whole(value), [sole]) => sole.is_quick(value),
-        (Produced::Whole(Value::Object(members)), _) => are_quick(ports, members),
-        (Produced::Whole(_), _) => true,
+        (StepOutput::Ports(values), _) => are_quick(ports, values),
+        (StepOutput::Whole(value), [sole]) => sole.is_quick(value),
+        (StepOutput::Whole(Value::Object(members)), _) => are_quick(ports, members),
+        (StepOutput::Whole(_), _) => true,
     }
 }
 

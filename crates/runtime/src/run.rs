@@ -25,7 +25,7 @@ use crate::report::{NodeReport, Status};
 use crate::request::Request;
 use crate::services::Services;
 use crate::state::{Commit, RecordKey, StateBuffer};
-use crate::steps::{self, Produced};
+use crate::steps::{self, StepOutput};
 use crate::trace::{End, Traced, Work};
 use crate::{Failure, labels, port, volume};
 use stave_engine::Kind;
@@ -369,24 +369,24 @@ impl Run<'_> {
 
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
     /// output is blamed on the node that made it.
-    fn lay_out(&self, index: usize, node: &Node, produced: Produced) -> Result<Object, Failure> {
+    fn lay_out(&self, index: usize, node: &Node, produced: StepOutput) -> Result<Object, Failure> {
         match &produced {
-            Produced::Ports(ports) => ports.values().try_for_each(port::check_depth)?,
-            Produced::Whole(whole) => port::check_depth(whole)?,
+            StepOutput::Ports(ports) => ports.values().try_for_each(port::check_depth)?,
+            StepOutput::Whole(whole) => port::check_depth(whole)?,
         }
         if let Some(name) = self.plan.graph.result_name() {
             let result = match produced {
-                Produced::Ports(ports) => Value::Object(ports),
-                Produced::Whole(whole) => whole,
+                StepOutput::Ports(ports) => Value::Object(ports),
+                StepOutput::Whole(whole) => whole,
             };
             return Ok([(name.to_owned(), result)].into_iter().collect());
         }
         let mut by_name = match (produced, node.outputs.as_slice()) {
-            (Produced::Ports(ports), _) => ports,
-            (Produced::Whole(value), [sole]) => [(sole.name().to_owned(), value)].into_iter().collect(),
-            (Produced::Whole(Value::Object(members)), _) => members,
-            (Produced::Whole(_), []) => Object::new(),
-            (Produced::Whole(other), _) => {
+            (StepOutput::Ports(ports), _) => ports,
+            (StepOutput::Whole(value), [sole]) => [(sole.name().to_owned(), value)].into_iter().collect(),
+            (StepOutput::Whole(Value::Object(members)), _) => members,
+            (StepOutput::Whole(_), []) => Object::new(),
+            (StepOutput::Whole(other), _) => {
                 let message = format!("the node has several outputs, and its result is {}", other.kind());
                 return Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lowered::Lowered;
 use super::policy::{Matching, Policy, PolicyType};
-use super::sieve::{Form, Sieve};
+use super::prefilter::{Form, Prefilter};
 use super::strict::{Literals, PathPattern, Paths, Places, Prepared, letters_and_figures};
 use super::{Field, Mode, Violation};
 use crate::ContextRef;
@@ -236,12 +236,12 @@ impl Compiled {
     }
 }
 
-/// The sieve of all policies of a kind, if one form of the texts serves them all.
-pub(super) fn sieve<'p>(
+/// The prefilter of all policies of a kind, if one form of the texts serves them all.
+pub(super) fn prefilter<'p>(
     policies: &mut dyn Iterator<Item = (&'p Policy, &'p Compiled)>,
     of_references: bool,
     mode: Mode,
-) -> Option<Sieve> {
+) -> Option<Prefilter> {
     let form = match (mode, of_references) {
         (Mode::Strict, _) => Form::Letters,
         (Mode::Specified, true) => Form::Exact,
@@ -266,7 +266,7 @@ pub(super) fn sieve<'p>(
             }
         }
     }
-    Sieve::new(form, &needles)
+    Prefilter::new(form, &needles)
 }
 
 /// Where a text begins in another one. References are short, so that preparing a search would take longer.

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use stave_canon::{Number, Value};
 
 use super::carried::{self, Carried};
-use super::compiled::{Compiled, Item, sieve};
+use super::compiled::{Compiled, Item, prefilter};
 use super::model::{self, AskedModel};
 use super::policy::{Bounds, Policy, PolicyType, Quantity};
-use super::sieve::Sieve;
+use super::prefilter::Prefilter;
 use super::strict::is_plain_reference;
 use super::{Content, Field, Mode, Verdict, Violation};
 use crate::PromptIr;
@@ -18,23 +18,23 @@ use crate::PromptIr;
 pub(super) struct Judge {
     mode: Mode,
     compiled: Vec<Compiled>,
-    /// Lets references through that none of the policies concerns, if there is such a sieve.
-    references: Option<Sieve>,
+    /// Lets references through that none of the policies concerns, if there is such a prefilter.
+    references: Option<Prefilter>,
     /// The same for every other text.
-    texts: Option<Sieve>,
+    texts: Option<Prefilter>,
 }
 
 impl Judge {
     pub(super) fn new(mode: Mode, policies: &[Policy], allow: &[String]) -> Self {
         let compiled: Vec<Compiled> =
             policies.iter().map(|policy| Compiled::new(mode, policy, allow)).collect();
-        let sieve = |of_references: bool| {
+        let prefilter = |of_references: bool| {
             let mut all = policies.iter().zip(&compiled).filter(|(policy, _)| {
                 !is_about_no_text(policy) && (policy.policy_type() == PolicyType::ContextRef) == of_references
             });
-            sieve(&mut all, of_references, mode)
+            prefilter(&mut all, of_references, mode)
         };
-        let (references, texts) = (sieve(true), sieve(false));
+        let (references, texts) = (prefilter(true), prefilter(false));
         Judge { mode, compiled, references, texts }
     }
 
@@ -162,23 +162,23 @@ impl Judge {
         Verdict { violations: out }
     }
 
-    /// The numbers of the texts that the sieve holds back: all of them when there is no sieve. A reference has
-    /// to be a plain one besides, since the sieve knows nothing of paths.
+    /// The numbers of the texts that the prefilter holds back: all of them when there is no prefilter. A reference has
+    /// to be a plain one besides, since the prefilter knows nothing of paths.
     fn held_back(
         &self,
-        sieve: Option<&Sieve>,
+        prefilter: Option<&Prefilter>,
         has_texts: bool,
         texts: impl Fn(&mut dyn FnMut(&str, bool)),
     ) -> Vec<usize> {
         if !has_texts {
             return Vec::new();
         }
-        let Some(sieve) = sieve else {
+        let Some(prefilter) = prefilter else {
             let mut count = 0;
             texts(&mut |_, _| count += 1);
             return (0..count).collect();
         };
-        let mut walk = sieve.walk();
+        let mut walk = prefilter.walk();
         let strict = self.mode == Mode::Strict;
         texts(&mut |text, is_reference| {
             walk.push(text);
@@ -409,7 +409,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(150))]
 
         #[test]
-        fn the_sieve_lets_nothing_through_that_a_policy_finds(
+        fn the_prefilter_lets_nothing_through_that_a_policy_finds(
             intent in text(),
             references in prop::collection::vec(text(), 0..12),
             constraints in prop::collection::vec(text(), 0..4),

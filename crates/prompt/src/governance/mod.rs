@@ -18,9 +18,9 @@ mod judge;
 mod lowered;
 mod model;
 mod policy;
+mod prefilter;
 mod read;
 mod report;
-mod sieve;
 mod strict;
 mod violation;
 

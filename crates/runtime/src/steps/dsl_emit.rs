@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 
-use super::{Produced, Step, optional_argument};
+use super::{Step, StepOutput, optional_argument};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Emit;
 
 #[async_trait]
 impl Step for Emit {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let scope = call.scope();
         let mut outputs = Object::with_capacity(call.with.len());
         for name in call.with.keys() {
@@ -19,6 +19,6 @@ impl Step for Emit {
                 outputs.insert(name.clone(), value);
             }
         }
-        Ok(Produced::Whole(Value::Object(outputs)))
+        Ok(StepOutput::Whole(Value::Object(outputs)))
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::Value;
 
-use super::{Produced, Step};
+use super::{Step, StepOutput};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -11,9 +11,9 @@ pub(super) struct Finish;
 
 #[async_trait]
 impl Step for Finish {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let mut before = call.inputs.values();
-        Ok(Produced::Whole(match (before.next(), before.next()) {
+        Ok(StepOutput::Whole(match (before.next(), before.next()) {
             (Some(sole), None) => sole.clone(),
             _ => Value::Object(call.inputs.clone()),
         }))

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Produced, Step};
+use super::{Step, StepOutput};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(super) struct FlowInput;
 
 #[async_trait]
 impl Step for FlowInput {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
-        Ok(Produced::Ports(call.request.fields.clone()))
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
+        Ok(StepOutput::Ports(call.request.fields.clone()))
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::Value;
 
-use super::{Produced, Step};
+use super::{Step, StepOutput};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct FlowOutput;
 
 #[async_trait]
 impl Step for FlowOutput {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
-        Ok(Produced::Whole(Value::Object(call.inputs.clone())))
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
+        Ok(StepOutput::Whole(Value::Object(call.inputs.clone())))
     }
 }

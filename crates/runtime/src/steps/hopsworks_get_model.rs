@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use stave_canon::Value;
 
 use super::hopsworks_read_features::{feature_failure, text_argument};
-use super::{Produced, Step, bad_argument, optional_argument};
+use super::{Step, StepOutput, bad_argument, optional_argument};
 use crate::features::ModelQuery;
 use crate::labels::{self, Receiver};
 use crate::{Failure, run::Call};
@@ -14,7 +14,7 @@ pub(super) struct GetModel;
 
 #[async_trait]
 impl Step for GetModel {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         let version = match optional_argument(call, &scope, "version")? {
@@ -27,6 +27,6 @@ impl Step for GetModel {
         };
         let query = ModelQuery { name: text_argument(call, &scope, "name")?, version };
         let entry = call.services.features.model(&query).await.map_err(|error| feature_failure(&error))?;
-        Ok(Produced::Whole(Value::Object(entry)))
+        Ok(StepOutput::Whole(Value::Object(entry)))
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, argument, bad_argument, optional_argument};
+use super::{Step, StepOutput, argument, bad_argument, optional_argument};
 use crate::features::{FeatureError, FeatureQuery};
 use crate::labels::{self, Receiver};
 use crate::{Failure, failure::Kind, interpolate::Scope, run::Call};
@@ -14,7 +14,7 @@ pub(super) struct ReadFeatures;
 
 #[async_trait]
 impl Step for ReadFeatures {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         // A view is what was asked for when both are named: it is made of groups.
@@ -39,7 +39,7 @@ impl Step for ReadFeatures {
             features,
         };
         let row = call.services.features.read(&query).await.map_err(|error| feature_failure(&error))?;
-        Ok(Produced::Whole(Value::Object(row)))
+        Ok(StepOutput::Whole(Value::Object(row)))
     }
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use stave_canon::{Object, Value};
 
 use super::hopsworks_read_features::{feature_failure, text_argument, time_argument, version_argument};
-use super::{Produced, Step, argument, bad_argument};
+use super::{Step, StepOutput, argument, bad_argument};
 use crate::features::FeatureBatch;
 use crate::labels::{self, Receiver};
 use crate::{Failure, run::Call};
@@ -14,7 +14,7 @@ pub(super) struct WriteFeatures;
 
 #[async_trait]
 impl Step for WriteFeatures {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         labels::admit(call, Receiver::Features)?;
         let scope = call.scope();
         let rows = match argument(call, &scope, "data")? {
@@ -38,6 +38,6 @@ impl Step for WriteFeatures {
         };
         let written = call.services.features.write(batch).await.map_err(|error| feature_failure(&error))?;
         let answer: Object = [("written".to_owned(), Value::from(written))].into_iter().collect();
-        Ok(Produced::Whole(Value::Object(answer)))
+        Ok(StepOutput::Whole(Value::Object(answer)))
     }
 }

@@ -15,7 +15,7 @@ use stave_script::address::HostPort;
 use stave_script::header_names::is_of_the_client;
 use url::Url;
 
-use super::{Produced, Step, address_argument, bad_argument, optional_argument};
+use super::{Step, StepOutput, address_argument, bad_argument, optional_argument};
 use crate::hosts::HostReply;
 use crate::interpolate::add_secret_names;
 use crate::labels::{self, Receiver};
@@ -37,7 +37,7 @@ impl HttpRequest {
 
 #[async_trait]
 impl Step for HttpRequest {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let request = self.request(call)?;
         call.count().await?;
         let limit = call.services.limits.http_body_bytes;
@@ -69,13 +69,13 @@ impl Step for HttpRequest {
         let mut body = parse_body(&body, is_json && !wants_text)?;
         secrets.hide_in(&mut body);
         if call.node.outputs.len() == 1 {
-            return Ok(Produced::Whole(body));
+            return Ok(StepOutput::Whole(body));
         }
         let mut result = Object::new();
         result.insert("status".into(), u32::from(status).into());
         result.insert("headers".into(), response_headers(&headers, &secrets).into());
         result.insert("body".into(), body);
-        Ok(Produced::Ports(result))
+        Ok(StepOutput::Ports(result))
     }
 }
 

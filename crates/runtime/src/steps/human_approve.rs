@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, optional_argument};
+use super::{Step, StepOutput, optional_argument};
 use crate::journal::Question;
 use crate::{Failure, failure::Kind, run::Call};
 
@@ -18,7 +18,7 @@ pub(super) struct HumanApprove;
 
 #[async_trait]
 impl Step for HumanApprove {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let text = optional_argument(call, &call.scope(), "message")?;
         let text = text.map(|text| crate::port::text(&text)).transpose()?;
         let question = Question::new(&call.run.id, call.path, &call.node.id, text, call.inputs.clone());
@@ -34,7 +34,7 @@ impl Step for HumanApprove {
         }
         let mut inputs = call.inputs.values();
         match (inputs.next(), inputs.next()) {
-            (Some(sole), None) if call.node.outputs.len() == 1 => Ok(Produced::Whole(sole.clone())),
+            (Some(sole), None) if call.node.outputs.len() == 1 => Ok(StepOutput::Whole(sole.clone())),
             _ => {
                 let mut outputs: Object = call.inputs.clone();
                 let named = |name: &str| call.node.outputs.iter().any(|port| port.name() == name);
@@ -43,7 +43,7 @@ impl Step for HumanApprove {
                     outputs
                         .insert("comment".into(), Value::from(decision.comment.clone().unwrap_or_default()));
                 }
-                Ok(Produced::Ports(outputs))
+                Ok(StepOutput::Ports(outputs))
             }
         }
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::Value;
 
-use super::{Produced, Step, argument};
+use super::{Step, StepOutput, argument};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -11,8 +11,8 @@ pub(super) struct FormatResponse;
 
 #[async_trait]
 impl Step for FormatResponse {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let filled: Value = argument(call, &call.scope(), "template")?;
-        Ok(Produced::Whole(filled))
+        Ok(StepOutput::Whole(filled))
     }
 }

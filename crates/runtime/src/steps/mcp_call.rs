@@ -7,7 +7,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
 use super::hopsworks_read_features::text_argument;
-use super::{Produced, Step, bad_argument, optional_argument};
+use super::{Step, StepOutput, bad_argument, optional_argument};
 use crate::labels::{self, Receiver};
 use crate::tool_servers::{ToolServerCall, ToolServerFault};
 use crate::{Failure, failure::Kind, run::Call};
@@ -17,7 +17,7 @@ pub(super) struct McpCall;
 
 #[async_trait]
 impl Step for McpCall {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let scope = call.scope();
         let arguments = match optional_argument(call, &scope, "arguments")? {
             None => Object::new(),
@@ -33,7 +33,7 @@ impl Step for McpCall {
         let result = call.services.tool_servers.call(&asked).await;
         let mut answer = result.map_err(|fault| failure(call, &fault))?;
         call.services.secrets.in_answers(&BTreeSet::new()).hide_in(&mut answer);
-        Ok(Produced::Whole(answer))
+        Ok(StepOutput::Whole(answer))
     }
 }
 

@@ -43,12 +43,12 @@ use crate::{
 /// What a step kind does.
 #[async_trait]
 pub trait Step: Send + Sync + fmt::Debug {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure>;
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure>;
 }
 
-/// What a step produced, before it is laid onto the output ports.
+/// The output of a step, before it is laid onto the output ports.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Produced {
+pub enum StepOutput {
     /// Values by port name.
     Ports(Object),
     /// One value: for a sole port all of it, for several ports its members by name.

@@ -8,7 +8,7 @@ use stave_diag::codes::run as codes;
 use stave_script::address::HostPort;
 
 use super::hopsworks_read_features::text_argument;
-use super::{Produced, Step, argument, bad_argument};
+use super::{Step, StepOutput, argument, bad_argument};
 use crate::labels::{self, Receiver};
 use crate::opcua::{Opcua, OpcuaFault, Reading};
 use crate::{Failure, failure::Kind, run::Call};
@@ -21,7 +21,7 @@ pub(super) struct OpcuaRead(pub(super) Arc<dyn Opcua>);
 
 #[async_trait]
 impl Step for OpcuaRead {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let scope = call.scope();
         let endpoint = text_argument(call, &scope, "endpoint")?;
         let nodes = match argument(call, &scope, "node_ids")? {
@@ -47,7 +47,7 @@ impl Step for OpcuaRead {
         let values = by_node(&|reading| reading.value.clone());
         // A sole output takes the values; further ones say how good they are.
         if call.node.outputs.len() == 1 {
-            return Ok(Produced::Whole(values));
+            return Ok(StepOutput::Whole(values));
         }
         let mut ports = Object::new();
         ports.insert("values".into(), values);
@@ -58,7 +58,7 @@ impl Step for OpcuaRead {
         if !call.node.outputs.is_empty() {
             ports.retain(|name, _| call.node.outputs.iter().any(|port| port.name() == name));
         }
-        Ok(Produced::Ports(ports))
+        Ok(StepOutput::Ports(ports))
     }
 }
 

@@ -8,7 +8,7 @@ use stave_script::address::HostPort;
 
 use super::hopsworks_read_features::text_argument;
 use super::opcua_read::failure;
-use super::{Produced, Step, argument, bad_argument, optional_argument};
+use super::{Step, StepOutput, argument, bad_argument, optional_argument};
 use crate::labels::{self, Receiver};
 use crate::opcua::Opcua;
 use crate::{Failure, run::Call};
@@ -18,7 +18,7 @@ pub(super) struct OpcuaWrite(pub(super) Arc<dyn Opcua>);
 
 #[async_trait]
 impl Step for OpcuaWrite {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let scope = call.scope();
         let endpoint = text_argument(call, &scope, "endpoint")?;
         let node = text_argument(call, &scope, "node_id")?;
@@ -37,8 +37,8 @@ impl Step for OpcuaWrite {
         ports.insert("value".into(), value);
         ports.insert("status".into(), "ok".into());
         if call.node.outputs.len() == 1 {
-            return Ok(Produced::Whole(ports.into()));
+            return Ok(StepOutput::Whole(ports.into()));
         }
-        Ok(Produced::Ports(ports))
+        Ok(StepOutput::Ports(ports))
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, bad_argument, optional_argument};
+use super::{Step, StepOutput, bad_argument, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct PolicyApply;
 
 #[async_trait]
 impl Step for PolicyApply {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let values = optional_argument(call, &call.scope(), "values")?.unwrap_or_default();
         let epsilon = match optional_argument(call, &call.scope(), "epsilon")? {
             None => None,
@@ -29,7 +29,7 @@ impl Step for PolicyApply {
         };
         let decided = stave_exec::policy::apply(policy, &values, epsilon, &mut random)
             .map_err(|error| Failure::new(codes::EXPRESSION_FAILED, Kind::Code, error.to_string()))?;
-        Ok(Produced::Whole(Value::Object(decided)))
+        Ok(StepOutput::Whole(Value::Object(decided)))
     }
 }
 

@@ -5,7 +5,7 @@ use stave_canon::Value;
 use stave_diag::codes::run as codes;
 use stave_script::{StateHost, TransformJob};
 
-use super::{Produced, Step, literal_text};
+use super::{Step, StepOutput, literal_text};
 use crate::volume::Volume;
 use crate::{Failure, failure::Kind, run::Call};
 
@@ -17,7 +17,7 @@ pub(super) struct Python;
 
 #[async_trait]
 impl Step for Python {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let mut inputs = call.inputs.clone();
         if let Some(output) = call.prompt_output {
             inputs.insert(PROMPT_OUTPUT.to_owned(), output.clone());
@@ -38,7 +38,7 @@ impl Step for Python {
             call.run.keep(call.index, Volume { logs, ..Volume::default() })?;
         }
         match output.value {
-            Value::Object(ports) => Ok(Produced::Ports(ports)),
+            Value::Object(ports) => Ok(StepOutput::Ports(ports)),
             other => {
                 let message = format!("`transform` returned {}, not a dict of outputs", other.kind());
                 Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message))

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_engine::references::Reference;
 
-use super::{Produced, Step, bad_argument};
+use super::{Step, StepOutput, bad_argument};
 use crate::{Failure, port, run::Call};
 
 /// The case that is taken when no other is.
@@ -17,7 +17,7 @@ pub(super) struct Switch;
 
 #[async_trait]
 impl Step for Switch {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let written = call.with.get("key_from").and_then(Value::as_str);
         if written.and_then(Reference::read).is_none() {
             return Err(bad_argument("key_from", "a reference such as `$.inputs.mode`"));
@@ -45,6 +45,6 @@ impl Step for Switch {
         };
         // Edges that name the case win over the mapping.
         let to = if has_edge(case) { Value::Null } else { cases.get(case).cloned().unwrap_or_default() };
-        Ok(Produced::Whole(Value::from_iter([("case", Value::from(case)), ("to", to)])))
+        Ok(StepOutput::Whole(Value::from_iter([("case", Value::from(case)), ("to", to)])))
     }
 }

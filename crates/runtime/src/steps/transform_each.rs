@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, bad_argument, list_argument, literal_text, optional_argument};
+use super::{Step, StepOutput, bad_argument, list_argument, literal_text, optional_argument};
 use crate::journal::JournalError;
 use crate::plan::Node;
 use crate::report::Status;
@@ -33,7 +33,7 @@ pub(super) struct Each;
 
 #[async_trait]
 impl Step for Each {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let items = list_argument(call, "input")?;
         let target = Target::find(call)?;
         let collects = call.node.outputs.iter().any(|port| port.name() == ERRORS);
@@ -78,11 +78,11 @@ impl Step for Each {
         ports.insert(ERRORS.into(), errors.into());
         Ok(match call.node.outputs.as_slice() {
             [sole] if sole.name() != RESULTS && sole.name() != ERRORS => {
-                Produced::Whole(Value::Object(ports))
+                StepOutput::Whole(Value::Object(ports))
             }
             _ => {
                 ports.retain(|name, _| call.node.outputs.iter().any(|port| port.name() == name));
-                Produced::Ports(ports)
+                StepOutput::Ports(ports)
             }
         })
     }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use stave_canon::Value;
 
-use super::{Produced, Step, list_argument, literal_text};
+use super::{Step, StepOutput, list_argument, literal_text};
 use crate::{Failure, edges::is_true, run::Call};
 
 #[derive(Debug)]
@@ -12,11 +12,11 @@ pub(super) struct Filter;
 
 #[async_trait]
 impl Step for Filter {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let items = list_argument(call, "input")?;
         let verdicts = call.evaluate_each(literal_text(call, "expression")?, &items).await?;
         let kept =
             items.into_iter().zip(verdicts).filter(|(_, verdict)| is_true(verdict)).map(|(item, _)| item);
-        Ok(Produced::Whole(Value::Array(kept.collect())))
+        Ok(StepOutput::Whole(Value::Array(kept.collect())))
     }
 }

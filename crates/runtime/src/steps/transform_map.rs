@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stave_canon::Value;
 
-use super::{Produced, Step, list_argument, literal_text};
+use super::{Step, StepOutput, list_argument, literal_text};
 use crate::{Failure, run::Call};
 
 #[derive(Debug)]
@@ -11,9 +11,9 @@ pub(super) struct Map;
 
 #[async_trait]
 impl Step for Map {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let items = list_argument(call, "input")?;
         let mapped = call.evaluate_each(literal_text(call, "expression")?, &items).await?;
-        Ok(Produced::Whole(Value::Array(mapped)))
+        Ok(StepOutput::Whole(Value::Array(mapped)))
     }
 }

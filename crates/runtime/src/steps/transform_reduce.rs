@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
-use super::{Produced, Step, list_argument, literal_text, optional_argument};
+use super::{Step, StepOutput, list_argument, literal_text, optional_argument};
 use crate::{Failure, failure::Kind, run::Call};
 
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Reduce;
 
 #[async_trait]
 impl Step for Reduce {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let mut items = list_argument(call, "input")?;
         let initial: Value = match optional_argument(call, &call.scope(), "initial")? {
             Some(initial) => initial,
@@ -26,6 +26,6 @@ impl Step for Reduce {
         let expression = literal_text(call, "expression")?;
         let limits = call.script_limits();
         let folded = call.services.python.fold(expression, initial, items, &limits).await;
-        Ok(Produced::Whole(folded.map_err(|error| call.script_failure(&error, "expression"))?))
+        Ok(StepOutput::Whole(folded.map_err(|error| call.script_failure(&error, "expression"))?))
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use stave_runtime::database::Database;
 use stave_runtime::journal::{JournalError, RunStatus, Runs, SqliteJournal};
 use stave_runtime::state::MemoryStore;
-use stave_runtime::{Call, EmbeddedEngine, Engine, Failure, Produced, Step};
+use stave_runtime::{Call, EmbeddedEngine, Engine, Failure, Step, StepOutput};
 
 use crate::against_reference::request;
 use crate::graph::SCRIPTED;
@@ -19,7 +19,7 @@ struct Panicking;
 
 #[async_trait]
 impl Step for Panicking {
-    async fn execute(&self, _: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, _: &Call<'_>) -> Result<StepOutput, Failure> {
         tokio::task::yield_now().await;
         panic!("a defect of this program");
     }

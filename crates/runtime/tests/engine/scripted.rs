@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_runtime::{Call, Failure, Kind, Produced, Step};
+use stave_runtime::{Call, Failure, Kind, Step, StepOutput};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scripted {
@@ -29,7 +29,7 @@ impl Scripted {
 
 #[async_trait]
 impl Step for Scripted {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         *self.executions.lock().unwrap().entry(call.node.id.clone()).or_default() += 1;
         {
             let mut going_on = self.going_on.lock().unwrap();
@@ -55,7 +55,7 @@ impl Step for Scripted {
                 if let Some(b) = b {
                     outputs.insert("b".into(), b.into());
                 }
-                Ok(Produced::Ports(outputs))
+                Ok(StepOutput::Ports(outputs))
             }
         }
     }

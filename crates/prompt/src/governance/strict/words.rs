@@ -329,7 +329,7 @@ impl Literals {
         Literals { words: Searched::new(&words), texts: Searched::new(&texts), needles }
     }
 
-    /// What the sieve has to look for.
+    /// What the prefilter has to look for.
     pub(in super::super) fn needles(&self) -> &[String] {
         &self.needles
     }

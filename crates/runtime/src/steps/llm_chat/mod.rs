@@ -21,7 +21,7 @@ use stave_diag::codes::run as codes;
 
 use self::arguments::{Arguments, Trigger};
 use self::question::Question;
-use super::{Produced, Step, registry};
+use super::{Step, StepOutput, registry};
 use crate::run::Call;
 use crate::{Failure, failure::Kind};
 
@@ -30,11 +30,11 @@ pub(super) struct LlmChat;
 
 #[async_trait]
 impl Step for LlmChat {
-    async fn execute(&self, call: &Call<'_>) -> Result<Produced, Failure> {
+    async fn execute(&self, call: &Call<'_>) -> Result<StepOutput, Failure> {
         let arguments = Arguments::read(call)?;
         let answer = answer(call, &arguments).await?;
         match &arguments.transform {
-            None => Ok(Produced::Whole(answer)),
+            None => Ok(StepOutput::Whole(answer)),
             Some((kind, with)) => {
                 let step: Arc<dyn Step> = registry(kind).ok_or_else(|| {
                     let message =

@@ -1,9 +1,9 @@
-//! The sieve: in one walk over many short texts it finds out which of them need to be judged at all.
+//! The prefilter: in one walk over many short texts it finds out which of them need to be judged at all.
 //!
-//! Almost every text of almost every prompt is harmless. The sieve gathers texts into one buffer, in the form
+//! Almost every text of almost every prompt is harmless. The prefilter gathers texts into one buffer, in the form
 //! in which they are compared, and searches it once for everything that any policy forbids.
 //!
-//! Invariant: a text that the sieve lets through violates no policy that the sieve covers. It may well hold
+//! Invariant: a text that the prefilter lets through violates no policy that the prefilter covers. It may well hold
 //! back a text that turns out to be harmless.
 
 use aho_corasick::{AhoCorasick, Input, Span, packed};
@@ -28,7 +28,7 @@ pub(super) enum Form {
 }
 
 #[derive(Debug)]
-pub(super) struct Sieve {
+pub(super) struct Prefilter {
     form: Form,
     /// Searches many bytes in one step; there is none for long lists of needles.
     packed: Option<packed::Searcher>,
@@ -38,7 +38,7 @@ pub(super) struct Sieve {
 
 /// A walk over texts.
 pub(super) struct Walk<'s> {
-    sieve: &'s Sieve,
+    prefilter: &'s Prefilter,
     gathered: Gathered,
     /// The number of the next text.
     next: usize,
@@ -56,21 +56,21 @@ struct Gathered {
     count: usize,
 }
 
-impl Sieve {
-    /// A sieve that holds back every text in which a needle occurs; needles are in the sieve's form already.
+impl Prefilter {
+    /// A prefilter that holds back every text in which a needle occurs; needles are in the prefilter's form already.
     /// `None` when an empty needle would hold back everything.
-    pub(super) fn new(form: Form, needles: &[String]) -> Option<Sieve> {
+    pub(super) fn new(form: Form, needles: &[String]) -> Option<Prefilter> {
         if needles.iter().any(String::is_empty) {
             return None;
         }
         let automaton = if needles.is_empty() { None } else { Some(AhoCorasick::new(needles).ok()?) };
         let packed = if needles.is_empty() { None } else { packed::Searcher::new(needles) };
-        Some(Sieve { form, packed, automaton })
+        Some(Prefilter { form, packed, automaton })
     }
 
     /// Begins a walk over texts.
     pub(super) fn walk(&self) -> Walk<'_> {
-        Walk { sieve: self, gathered: Gathered::new(), next: 0, held_back: Vec::new() }
+        Walk { prefilter: self, gathered: Gathered::new(), next: 0, held_back: Vec::new() }
     }
 
     /// Whether a text that is too long to be gathered has to be judged. Judging is a walk over it as well.
@@ -111,7 +111,7 @@ impl Walk<'_> {
     pub(super) fn push(&mut self, text: &str) {
         let index = self.next;
         self.next += 1;
-        let form = self.sieve.form;
+        let form = self.prefilter.form;
         let is_suspect = match form {
             Form::Exact => false,
             Form::Lowered => !text.is_ascii(),
@@ -120,17 +120,17 @@ impl Walk<'_> {
         // Letters may take twice as much room as the text, and go in twice.
         let room = if form == Form::Letters { 4 * text.len() + 2 } else { text.len() + 1 };
         if is_suspect || room > GATHERED {
-            if is_suspect || self.sieve.holds_long(text) {
+            if is_suspect || self.prefilter.holds_long(text) {
                 self.held_back.push(index);
             }
             return;
         }
-        if self.sieve.automaton.is_none() {
+        if self.prefilter.automaton.is_none() {
             return;
         }
         let gathered = &mut self.gathered;
         if gathered.used + room > GATHERED || gathered.count + 2 > TEXTS {
-            self.sieve.search(gathered, &mut self.held_back);
+            self.prefilter.search(gathered, &mut self.held_back);
         }
         if gathered.count == 0 {
             gathered.first = index;
@@ -149,7 +149,7 @@ impl Walk<'_> {
 
     /// The numbers of the texts that have to be judged, in ascending order.
     pub(super) fn finish(&mut self) -> Vec<usize> {
-        self.sieve.search(&mut self.gathered, &mut self.held_back);
+        self.prefilter.search(&mut self.gathered, &mut self.held_back);
         let mut held_back = std::mem::take(&mut self.held_back);
         held_back.sort_unstable();
         held_back.dedup();
