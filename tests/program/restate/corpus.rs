@@ -108,8 +108,8 @@ async fn problems(port: u16, prepared: Prepared) -> Vec<String> {
         // The server says where a run stands; the rows say whether it went well.
         let mut report = match answer.status {
             200 => answer.json(),
-            // What is no object is refused at the door, which is that request's error.
-            400 if request.as_object().is_none() => Value::from_iter([("status", "failed")]),
+            // A request that does not fit the flow is rejected before a run begins, which is that request's error.
+            400 => Value::from_iter([("status", "failed")]),
             status => {
                 problems.push(format!("{status}: {}", answer.body));
                 break;
