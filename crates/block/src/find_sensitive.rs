@@ -100,7 +100,7 @@ impl Rules {
                     found.push(Finding { rule: &rule.name, label: rule.label, range: matched.range() });
                     at = matched.end();
                 } else {
-                    // A number that is none can have the beginning of one in it. Numbers are short.
+                    // The digits of a match that fails its check can contain a valid number. Numbers are short.
                     at = matched.start() + matched.as_str().chars().next().map_or(1, char::len_utf8);
                 }
             }

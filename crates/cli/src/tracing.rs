@@ -24,7 +24,7 @@ const LAST_SENDING: Duration = Duration::from_secs(3);
 pub(crate) struct Tracing(Option<Arc<Telemetry>>);
 
 impl Tracing {
-    /// Starts inside the asynchronous runtime. What cannot be set up is told once, and then left out.
+    /// Starts inside the asynchronous runtime. A part that cannot be set up is reported once and skipped.
     pub(crate) fn of(project: &Project) -> Tracing {
         let (tracing, trouble) = Tracing::quietly_of(project);
         if let Some(trouble) = trouble {

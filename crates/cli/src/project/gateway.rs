@@ -15,7 +15,7 @@ use super::gateway_table::{
     ProviderWord, RetriesTable, RouteTable, UpstreamTable,
 };
 
-/// Where the gateway listens unless it is told.
+/// The default address that the gateway listens on.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
 
 /// What a project sets about its gateway.

@@ -175,7 +175,7 @@ fn find_secrets(node: TomlNode<'_>, name: &str, found: &mut Vec<(String, Range<u
     });
 }
 
-/// A key of no table is told apart from a secret that somebody wrote down.
+/// Whether an unknown key is probably a secret in the file, which is reported as such.
 fn is_secret_name(name: &str) -> bool {
     ["api_key", "apikey", "secret", "password", "token"].contains(&name.to_ascii_lowercase().as_str())
 }

@@ -1,4 +1,4 @@
-//! The worker of Restate in a program that was built without it: there is none.
+//! Stands for the Restate worker in a program built without the `restate` feature.
 
 use std::sync::Arc;
 

@@ -62,7 +62,7 @@ impl Node {
         }
     }
 
-    /// What is known about the node's operation; none for code, and for an operation that there is none of.
+    /// The descriptor of the node's operation; `None` for code and for an unknown operation.
     #[must_use]
     pub fn descriptor(&self) -> Option<&'static Descriptor> {
         self.op().and_then(stave_operations::operation)

@@ -29,7 +29,7 @@ pub(super) fn rewrite(arguments: &Rewrite) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-/// The body as it should be sent. A body that cannot be read as a request goes on as it came.
+/// The body as it should be sent. A body that cannot be read as a request is sent unchanged.
 fn planned(line: &Line, arguments: &Rewrite, planner: &mut Planner) -> String {
     let Some(mut prompt) = wire(&line.body, Some(arguments.provider)) else { return line.body.clone() };
     let mut body = line.body.clone();

@@ -161,7 +161,7 @@ impl Flows {
                 // What was made under other settings is made again.
                 None => self.model(&file, known.as_ref().filter(|_| !is_changed_project), terminal),
             };
-            // At the beginning there is nothing to fall back on, and what a project no longer allows is none.
+            // Keep the previous version of a broken flow, but not at the start and not when its project changed.
             let before_change = known.clone().filter(|_| before.is_some() && !is_changed_project);
             match model {
                 Ok(model) => {

@@ -1,6 +1,6 @@
 //! Reads keys, flows and project files again while the server serves: when they change, and on SIGHUP.
 //!
-//! Invariant: what cannot be read is reported, and the server goes on with what it had. SIGHUP ends no server.
+//! Invariant: an unreadable file is reported, and the server keeps its previous content. SIGHUP does not end the server.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
