@@ -1,7 +1,5 @@
 //! Where two requests part: the first span that differs, and what changes by itself in it.
 
-use std::ops::Range;
-
 use crate::{Position, PositionKind, PromptRole, VariableKind, WirePrompt, find_variables};
 
 /// The first difference of a request from an earlier one.
@@ -90,7 +88,7 @@ fn lost(earlier: (&WirePrompt, &str), later: (&WirePrompt, &str), from: usize, l
 
 fn common_bytes(left: &str, right: &str) -> usize {
     let same = left.bytes().zip(right.bytes()).take_while(|(left, right)| left == right).count();
-    (0..=same).rev().find(|at| right.is_char_boundary(*at) && left.is_char_boundary(*at)).unwrap_or(0)
+    left.floor_char_boundary(same).min(right.floor_char_boundary(same))
 }
 
 fn common_end(left: &str, right: &str) -> usize {
@@ -98,8 +96,7 @@ fn common_end(left: &str, right: &str) -> usize {
 }
 
 fn excerpt(text: &str, from: usize) -> String {
-    let Range { start, end } = from..(from + SHOWN).min(text.len());
-    let end = (start..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start);
+    let end = text.floor_char_boundary(from + SHOWN);
     let rest = if end < text.len() { "…" } else { "" };
-    format!("{}{rest}", &text[start..end])
+    format!("{}{rest}", &text[from..end])
 }

@@ -106,14 +106,10 @@ impl Embedded {
     }
 
     fn boundary(&self, offset: usize, side: Side) -> usize {
-        let mut offset = offset.min(self.text.len());
-        while !self.text.is_char_boundary(offset) {
-            match side {
-                Side::Start => offset -= 1,
-                Side::End => offset += 1,
-            }
+        match side {
+            Side::Start => self.text.floor_char_boundary(offset),
+            Side::End => self.text.ceil_char_boundary(offset),
         }
-        offset
     }
 }
 

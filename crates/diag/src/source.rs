@@ -112,7 +112,7 @@ impl Source {
     /// as the nearest boundary before them.
     #[must_use]
     pub fn line_column(&self, offset: usize) -> LineColumn {
-        let offset = boundary_before(&self.text, offset);
+        let offset = self.text.floor_char_boundary(offset);
         let index = self.line_starts.partition_point(|start| *start as usize <= offset).max(1) - 1;
         let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let range = self.line_range(line).unwrap_or_default();
@@ -154,23 +154,11 @@ impl Source {
 
 /// The range cut to the text and widened to whole characters; an empty range stays empty.
 pub(crate) fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
-    let start = boundary_before(text, range.start);
+    let start = text.floor_char_boundary(range.start);
     if range.end <= range.start {
         return start..start;
     }
-    let mut end = range.end.min(text.len());
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end.max(start)
-}
-
-fn boundary_before(text: &str, offset: usize) -> usize {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    offset
+    start..text.ceil_char_boundary(range.end).max(start)
 }
 
 /// The sources of one invocation.

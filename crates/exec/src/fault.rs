@@ -38,7 +38,7 @@ pub fn check_text(source: SourceId, text: &str, acceptance: Acceptance) -> Resul
     let value: Value = stave_canon::parse_untrusted(text).map_err(|error| {
         let end = text.len().min(error.offset + 1);
         let start = error.offset.min(end);
-        let span = Span::new(source, floor_boundary(text, start), ceil_boundary(text, end));
+        let span = Span::new(source, text.floor_char_boundary(start), text.ceil_char_boundary(end));
         vec![Diagnostic::new(codes::exec::EXEC_NOT_JSON, span, error.message)]
     })?;
     crate::read(&value, acceptance).map_err(|faults| {
@@ -59,18 +59,4 @@ fn locate(source: SourceId, text: &str, fault: Fault) -> Diagnostic {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
     }
-}
-
-fn floor_boundary(text: &str, mut offset: usize) -> usize {
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    offset
-}
-
-fn ceil_boundary(text: &str, mut offset: usize) -> usize {
-    while !text.is_char_boundary(offset) {
-        offset += 1;
-    }
-    offset
 }

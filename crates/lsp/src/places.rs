@@ -25,10 +25,7 @@ impl Places {
     /// The position of an offset; one inside a character counts as the character's start.
     #[must_use]
     pub fn position(&self, text: &str, offset: usize) -> Position {
-        let mut offset = offset.min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
+        let offset = text.floor_char_boundary(offset);
         let line = self.starts.partition_point(|start| *start <= offset).max(1) - 1;
         let start = self.starts.get(line).copied().unwrap_or_default();
         let before = text.get(start..offset).unwrap_or_default();

@@ -146,10 +146,7 @@ impl NodeReport {
             if self.logs.len() > LOG_LINES {
                 break;
             }
-            let mut end = line.len().min(LOG_LINE_BYTES);
-            while !line.is_char_boundary(end) {
-                end -= 1;
-            }
+            let end = line.floor_char_boundary(LOG_LINE_BYTES);
             let cut = if end < line.len() { "…" } else { "" };
             self.logs.push(format!("{}{cut}", &line[..end]));
             kept += end as u64;

@@ -145,11 +145,7 @@ pub(crate) fn write_bytes(write: &Write) -> u64 {
 /// Cuts what a failure says to a bounded size: its texts may come from code, a host or a model.
 pub(crate) fn bounded(mut failure: Failure) -> Failure {
     if failure.message.len() > MESSAGE_BYTES {
-        let mut end = MESSAGE_BYTES;
-        while !failure.message.is_char_boundary(end) {
-            end -= 1;
-        }
-        failure.message.truncate(end);
+        failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_BYTES));
         failure.message.push('…');
     }
     if value_bytes(&failure.details) > DETAILS_BYTES as u64 {

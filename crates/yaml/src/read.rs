@@ -200,14 +200,11 @@ impl<'text> Reader<'text> {
     }
 
     pub(crate) fn span(&self, range: Range<usize>) -> Span {
-        let floor = |offset: usize| {
-            let mut offset = offset.min(self.text.len());
-            while !self.text.is_char_boundary(offset) {
-                offset -= 1;
-            }
-            offset
-        };
-        Span::new(self.source, floor(range.start), floor(range.end))
+        Span::new(
+            self.source,
+            self.text.floor_char_boundary(range.start),
+            self.text.floor_char_boundary(range.end),
+        )
     }
 
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {

@@ -14,11 +14,8 @@ pub(super) fn profile(wire: &WirePrompt, body: &str) -> u64 {
         .find(|position| position.message.is_none() && position.kind == PositionKind::Text)
         .or_else(|| wire.positions.first());
     let text = scaffold.map_or("", |position| &body[position.range.clone()]);
-    let mut end = text.len().min(SAMPLE);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let key = format!("{}\n{}\n{}", wire.model, wire.shape.tools, template(&text[..end]));
+    let sample = &text[..text.floor_char_boundary(SAMPLE)];
+    let key = format!("{}\n{}\n{}", wire.model, wire.shape.tools, template(sample));
     hash_text(&key).max(1)
 }
 

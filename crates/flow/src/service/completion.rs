@@ -34,7 +34,7 @@ pub enum CompletionKind {
 /// Everything that could be written at an offset, in the order of the format or the file.
 #[must_use]
 pub fn completions(text: &str, offset: usize) -> Vec<Completion> {
-    let offset = boundary(text, offset);
+    let offset = text.floor_char_boundary(offset);
     let parsed = crate::parse(SourceId(0), text);
     // A line that is being written often breaks the text; the rest of it still tells what there is.
     let parsed =
@@ -48,14 +48,6 @@ pub fn completions(text: &str, offset: usize) -> Vec<Completion> {
         return found;
     }
     outer(text, offset, &flow)
-}
-
-fn boundary(text: &str, offset: usize) -> usize {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    offset
 }
 
 fn without_line(text: &str, offset: usize) -> String {

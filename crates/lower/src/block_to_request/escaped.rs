@@ -49,8 +49,7 @@ impl<'b> Escaped<'b> {
                 // What is escaped may be longer than a byte in a text that is no JSON.
                 _ => escape.chars().take(2).map(char::len_utf8).sum(),
             };
-            let length =
-                (length..=escape.len()).find(|end| escape.is_char_boundary(*end)).unwrap_or(escape.len());
+            let length = escape.ceil_char_boundary(length);
             stretches.push(Stretch { text: text.len(), body: start + run, is_escape: true });
             text.push(decode(&escape[..length]));
             at = run + length;

@@ -158,11 +158,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let mut end = rest.len().min(PIECE_BYTES);
-        while !rest.is_char_boundary(end) {
-            end -= 1;
-        }
-        let (piece, after) = rest.split_at(end);
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
         rest = after;
         Some(piece)
     })

@@ -72,15 +72,8 @@ pub(super) fn bounded(text: &str) -> Result<(), SyntaxFault> {
 /// A range within the text, on character boundaries; one at a line's end becomes the last thing before
 /// it, because nothing can be seen at the place itself.
 fn visible(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let boundary = |mut offset: usize| {
-        offset = offset.min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
-        offset
-    };
-    let start = boundary(range.start);
-    let end = boundary(range.end).max(start);
+    let start = text.floor_char_boundary(range.start);
+    let end = text.floor_char_boundary(range.end).max(start);
     let rest = text.get(start..).unwrap_or_default();
     if rest.is_empty() || rest.starts_with(['\n', '\r']) {
         return last_word(text.get(..start).unwrap_or_default());

@@ -316,9 +316,5 @@ fn shortened(value: &Value, bytes: usize) -> Value {
 }
 
 fn beginning(text: &str, bytes: usize) -> Value {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", text.get(..end).unwrap_or_default()).into()
+    format!("{}…", &text[..text.floor_char_boundary(bytes)]).into()
 }

@@ -166,7 +166,7 @@ proptest! {
         let first = (window * lines.len() as f64) as usize;
         let mut text = lines.iter().skip(first).take(30).map(|line| format!("{line}\n")).collect::<String>();
         for (place, length, piece) in cuts {
-            let floor = |offset: usize| (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let floor = |offset: usize| text.floor_char_boundary(offset);
             let at = floor((place * text.len() as f64) as usize);
             text.replace_range(at..floor(at + length), &piece);
         }

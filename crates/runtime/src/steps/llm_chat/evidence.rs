@@ -249,10 +249,7 @@ fn size(questions: &[Value]) -> usize {
 /// A text without secrets, within its bound, and whether it was cut.
 fn bounded(call: &Call<'_>, text: &str) -> (String, bool) {
     let mut text = call.services.secrets.hide(text);
-    let mut end = text.len().min(TEXT_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(TEXT_BYTES);
     let is_cut = end < text.len();
     text.truncate(end);
     (text, is_cut)
