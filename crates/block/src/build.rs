@@ -7,7 +7,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
-    BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanIds,
+    BlockContentType, BlockIr, PromptBlock, PromptRole, Provenance, Sensitivity, SpanIds,
     TokenizationMetadata, ToolSchemaHash,
 };
 
@@ -17,8 +17,8 @@ pub struct BlockSection {
     pub role: PromptRole,
     pub content: String,
     pub content_type: BlockContentType,
-    pub provenance: ProvenanceLabel,
-    pub sensitivity: SensitivityLabel,
+    pub provenance: Provenance,
+    pub sensitivity: Sensitivity,
     /// What the section is called where it comes from. A named block keeps its span id when its content
     /// changes; see [`SpanIds`].
     pub name: Option<String>,
@@ -59,13 +59,13 @@ pub enum BuildError {
 impl BlockSection {
     /// A public text section.
     #[must_use]
-    pub fn text(role: PromptRole, provenance: ProvenanceLabel, content: impl Into<String>) -> Self {
+    pub fn text(role: PromptRole, provenance: Provenance, content: impl Into<String>) -> Self {
         BlockSection {
             role,
             content: content.into(),
             content_type: BlockContentType::Text,
             provenance,
-            sensitivity: SensitivityLabel::Public,
+            sensitivity: Sensitivity::Public,
             name: None,
         }
     }
@@ -77,7 +77,7 @@ impl BlockSection {
     }
 
     #[must_use]
-    pub fn sensitivity(mut self, sensitivity: SensitivityLabel) -> Self {
+    pub fn sensitivity(mut self, sensitivity: Sensitivity) -> Self {
         self.sensitivity = sensitivity;
         self
     }
@@ -95,7 +95,7 @@ pub fn build(
     wire: &Wire<'_>,
     ids: &dyn Ids,
     clock: &dyn Clock,
-) -> Result<PromptIr, BuildError> {
+) -> Result<BlockIr, BuildError> {
     let count = sections.len();
     let mut span_ids = SpanIds::new();
     let mut blocks = Vec::with_capacity(count);
@@ -115,7 +115,7 @@ pub fn build(
         });
     }
     let id = ids.uuid();
-    Ok(PromptIr {
+    Ok(BlockIr {
         ir_id: Uuid::parse_str(&id).map_err(|_| BuildError::BadId(id))?,
         blocks,
         tool_schema_hashes: wire.tools.map(|tools| tools.iter().map(ToolSchema::fingerprint).collect()),

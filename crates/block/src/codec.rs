@@ -11,7 +11,7 @@ use stave_canon::Value;
 use stave_shape::{FaultKind, Faults, Node, Place, Reader, Shape};
 use thiserror::Error;
 
-use crate::{PromptBlock, PromptIr};
+use crate::{BlockIr, PromptBlock};
 
 /// A JSON value that is no block IR, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -20,19 +20,19 @@ pub struct InvalidBlocks(pub Faults);
 
 /// The wire form. What is `None` is left out.
 #[must_use]
-pub fn to_value(ir: &PromptIr) -> Value {
+pub fn to_value(ir: &BlockIr) -> Value {
     ir.write()
 }
 
 /// Reads the wire form.
-pub fn from_value(value: &Value) -> Result<PromptIr, InvalidBlocks> {
+pub fn from_value(value: &Value) -> Result<BlockIr, InvalidBlocks> {
     stave_shape::read(value).map_err(InvalidBlocks)
 }
 
 /// The JSON Schema of the wire form.
 #[must_use]
 pub fn schema() -> Value {
-    stave_shape::document::<PromptIr>("urn:stave:block:1.0", "Blocks of a prompt")
+    stave_shape::document::<BlockIr>("urn:stave:block:1.0", "Blocks of a prompt")
 }
 
 /// Looks at the index as it is written, whatever else is wrong with the block.
@@ -53,7 +53,7 @@ pub(crate) fn carries_its_index<N: Node>(
 
 /// Looks at the blocks as they are written: one that has another fault still takes its id.
 pub(crate) fn blocks_have_their_own_ids<N: Node>(
-    _: Option<&PromptIr>,
+    _: Option<&BlockIr>,
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,

@@ -10,14 +10,14 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde::Deserialize;
 
-use crate::SensitivityLabel;
+use crate::Sensitivity;
 use crate::as_seen::{as_seen, in_text, is_edge};
 
 /// A stretch of text that a rule recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub rule: &'static str,
-    pub label: SensitivityLabel,
+    pub label: Sensitivity,
     pub range: Range<usize>,
 }
 
@@ -37,7 +37,7 @@ struct Row {
 
 struct Rule {
     name: String,
-    label: SensitivityLabel,
+    label: Sensitivity,
     regex: Regex,
     holds: fn(&str) -> bool,
     /// Whether it begins and ends at the edge of a word.
@@ -66,7 +66,7 @@ impl Rules {
         let set = RegexSet::new(table.rule.iter().map(|row| written(&row.regex)));
         let each = table.rule.into_iter().map(|row| {
             Some(Rule {
-                label: SensitivityLabel::from_word(&row.label)?,
+                label: Sensitivity::from_word(&row.label)?,
                 regex: Regex::new(&written(&row.regex)).ok()?,
                 holds: match row.check.as_deref() {
                     None => |_| true,

@@ -4,7 +4,7 @@
 //! Invariant: the prompt of a verdict to send holds nothing that its policy keeps from the destination.
 
 use crate::{
-    Destination, GateAction, GateRecord, PromptIr, Scope, SensitivityLabel, SensitivityPolicy, find_sensitive,
+    BlockIr, Destination, GateAction, GateRecord, Scope, Sensitivity, SensitivityPolicy, find_sensitive,
 };
 
 /// What becomes of a request.
@@ -21,7 +21,7 @@ pub enum GateVerdict {
 pub struct GovernedBlocks {
     pub verdict: GateVerdict,
     /// The prompt with redactions. Span ids stay: they name the block, not what is left of it.
-    pub prompt: PromptIr,
+    pub prompt: BlockIr,
     pub records: Vec<GateRecord>,
 }
 
@@ -31,7 +31,7 @@ const REDACTED: &str = "[redacted]";
 /// Decides about every block of a prompt on its way to a destination.
 #[must_use]
 pub fn govern_blocks(
-    mut prompt: PromptIr,
+    mut prompt: BlockIr,
     policy: &SensitivityPolicy,
     origin: &Scope,
     destination: Destination<'_>,
@@ -67,7 +67,7 @@ impl<'g> Gate<'g> {
 
     /// Decides about a text with the label of its block, and gives what is left of it where something is
     /// taken out.
-    pub fn text(&mut self, block: usize, label: SensitivityLabel, text: &str) -> Option<String> {
+    pub fn text(&mut self, block: usize, label: Sensitivity, text: &str) -> Option<String> {
         if self.whole(block, "label", label) == Some(GateAction::Redact) {
             return (!text.is_empty()).then(|| REDACTED.to_owned());
         }
@@ -85,18 +85,13 @@ impl<'g> Gate<'g> {
     }
 
     /// Decides about a whole block.
-    pub fn whole(&mut self, block: usize, rule: &'static str, label: SensitivityLabel) -> Option<GateAction> {
+    pub fn whole(&mut self, block: usize, rule: &'static str, label: Sensitivity) -> Option<GateAction> {
         let action = self.policy.block_action(label, self.origin, self.destination)?.clone();
         Some(self.record(block, rule, label, action))
     }
 
     /// Decides about a stretch of text that a rule recognised.
-    pub fn stretch(
-        &mut self,
-        block: usize,
-        rule: &'static str,
-        label: SensitivityLabel,
-    ) -> Option<GateAction> {
+    pub fn stretch(&mut self, block: usize, rule: &'static str, label: Sensitivity) -> Option<GateAction> {
         let action = self.policy.action(label, self.origin, self.destination)?.clone();
         Some(self.record(block, rule, label, action))
     }
@@ -106,7 +101,7 @@ impl<'g> Gate<'g> {
         &mut self,
         block: usize,
         rule: &'static str,
-        label: SensitivityLabel,
+        label: Sensitivity,
     ) -> Option<GateAction> {
         let action = match self.policy.action(label, self.origin, self.destination)? {
             GateAction::Redact => GateAction::Refuse,
@@ -124,7 +119,7 @@ impl<'g> Gate<'g> {
         &mut self,
         block: usize,
         rule: &'static str,
-        label: SensitivityLabel,
+        label: Sensitivity,
         action: GateAction,
     ) -> GateAction {
         let destination = self.destination.to_string();
@@ -151,14 +146,14 @@ pub fn redaction(rule: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockSection, PromptRole, ProvenanceLabel, Wire, build};
+    use crate::{BlockSection, PromptRole, Provenance, Wire, build};
     use stave_canon::{CountingIds, FixedClock, Timestamp};
 
-    fn prompt() -> PromptIr {
-        let text = |text: &str| BlockSection::text(PromptRole::User, ProvenanceLabel::User, text);
+    fn prompt() -> BlockIr {
+        let text = |text: &str| BlockSection::text(PromptRole::User, Provenance::User, text);
         let sections = vec![
             text("key AKIAIOSFODNN7EXAMPLE and more"),
-            text("a diagnosis").sensitivity(SensitivityLabel::Restricted),
+            text("a diagnosis").sensitivity(Sensitivity::Restricted),
             text("plain"),
         ];
         let clock = FixedClock(Timestamp::UNIX_EPOCH);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever is decided about a finding is recorded, and no record holds the content itself.
 
-use crate::{Destination, Finding, ProvenanceLabel, Scope, SensitivityLabel, gate};
+use crate::{Destination, Finding, Provenance, Scope, Sensitivity, gate};
 
 /// What is done with content that may not go where it is about to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct SensitivityPolicy {
     /// `None` lets private content serve its own request.
     pub private: Option<GateAction>,
     /// The label of content by where it came from, at the least.
-    pub provenance: Vec<(ProvenanceLabel, SensitivityLabel)>,
+    pub provenance: Vec<(Provenance, Sensitivity)>,
 }
 
 /// One decision, as it is recorded.
@@ -34,7 +34,7 @@ pub struct SensitivityPolicy {
 pub struct GateRecord {
     /// The rule that found it; `provenance` or `label` when the whole block is meant.
     pub rule: &'static str,
-    pub label: SensitivityLabel,
+    pub label: Sensitivity,
     /// The block's place in its request.
     pub block: usize,
     pub action: GateAction,
@@ -55,29 +55,24 @@ impl Default for SensitivityPolicy {
 impl SensitivityPolicy {
     /// The label of a block: the most closed of its own, its provenance's and its findings'.
     #[must_use]
-    pub fn label(
-        &self,
-        own: SensitivityLabel,
-        provenance: ProvenanceLabel,
-        findings: &[Finding],
-    ) -> SensitivityLabel {
+    pub fn label(&self, own: Sensitivity, provenance: Provenance, findings: &[Finding]) -> Sensitivity {
         let by_provenance = self.provenance.iter().filter(|(from, _)| *from == provenance);
         let labels = by_provenance.map(|(_, label)| *label).chain(findings.iter().map(|found| found.label));
-        labels.fold(own, SensitivityLabel::join)
+        labels.fold(own, Sensitivity::join)
     }
 
     /// What is done with a whole block of a label on its way to a destination; `None` when it may go.
     #[must_use]
     pub fn block_action(
         &self,
-        label: SensitivityLabel,
+        label: Sensitivity,
         origin: &Scope,
         destination: Destination<'_>,
     ) -> Option<&GateAction> {
         let action = self.action(label, origin, destination)?;
         match label {
-            SensitivityLabel::Restricted => Some(self.block.as_ref().unwrap_or(action)),
-            SensitivityLabel::Public | SensitivityLabel::Private => Some(action),
+            Sensitivity::Restricted => Some(self.block.as_ref().unwrap_or(action)),
+            Sensitivity::Public | Sensitivity::Private => Some(action),
         }
     }
 
@@ -85,15 +80,15 @@ impl SensitivityPolicy {
     #[must_use]
     pub fn action(
         &self,
-        label: SensitivityLabel,
+        label: Sensitivity,
         origin: &Scope,
         destination: Destination<'_>,
     ) -> Option<&GateAction> {
         let leaks = gate(label, origin, destination).is_err();
         match label {
-            SensitivityLabel::Public => None,
-            SensitivityLabel::Restricted => leaks.then_some(&self.restricted),
-            SensitivityLabel::Private => match destination {
+            Sensitivity::Public => None,
+            Sensitivity::Restricted => leaks.then_some(&self.restricted),
+            Sensitivity::Private => match destination {
                 Destination::Within(scope) if origin.contains(scope) => None,
                 _ if leaks => Some(self.private.as_ref().unwrap_or(&GateAction::Refuse)),
                 _ => self.private.as_ref(),
@@ -113,24 +108,24 @@ mod tests {
         for restricted in [GateAction::Redact, GateAction::Refuse, GateAction::Route("local".to_owned())] {
             let policy = SensitivityPolicy { restricted: restricted.clone(), ..SensitivityPolicy::default() };
             for destination in [Destination::External, Destination::Shared, Destination::Within(&other)] {
-                let action = policy.action(SensitivityLabel::Restricted, &acme, destination);
+                let action = policy.action(Sensitivity::Restricted, &acme, destination);
                 assert_eq!(action, Some(&restricted));
             }
-            assert_eq!(policy.action(SensitivityLabel::Restricted, &acme, Destination::Within(&acme)), None);
+            assert_eq!(policy.action(Sensitivity::Restricted, &acme, Destination::Within(&acme)), None);
         }
     }
 
     #[test]
     fn provenance_and_findings_close_a_block_further() {
         let policy = SensitivityPolicy {
-            provenance: vec![(ProvenanceLabel::Memory, SensitivityLabel::Private)],
+            provenance: vec![(Provenance::Memory, Sensitivity::Private)],
             ..SensitivityPolicy::default()
         };
         let label =
-            |provenance, findings: &[Finding]| policy.label(SensitivityLabel::Public, provenance, findings);
-        assert_eq!(label(ProvenanceLabel::User, &[]), SensitivityLabel::Public);
-        assert_eq!(label(ProvenanceLabel::Memory, &[]), SensitivityLabel::Private);
+            |provenance, findings: &[Finding]| policy.label(Sensitivity::Public, provenance, findings);
+        assert_eq!(label(Provenance::User, &[]), Sensitivity::Public);
+        assert_eq!(label(Provenance::Memory, &[]), Sensitivity::Private);
         let key = find_sensitive("AKIAIOSFODNN7EXAMPLE");
-        assert_eq!(label(ProvenanceLabel::Memory, &key), SensitivityLabel::Restricted);
+        assert_eq!(label(Provenance::Memory, &key), Sensitivity::Restricted);
     }
 }

@@ -1,6 +1,6 @@
 //! The block line (specification 001): what exactly goes on the wire, who may see it, what is cached.
 //!
-//! A [`PromptIr`] is a sequence of addressable [`PromptBlock`]s, each with its role, origin, sensitivity
+//! A [`BlockIr`] is a sequence of addressable [`PromptBlock`]s, each with its role, origin, sensitivity
 //! and token count. [`build`] makes one from neutral sections; [`to_value`] and [`from_value`] are its
 //! wire form; [`gate`] decides where a block may go.
 //!
@@ -38,8 +38,7 @@ pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
 pub use labels::{GateAction, GateRecord, SensitivityPolicy};
 pub use marked_cache::{Entries, Entry, Measured, Served, serve};
 pub use model::{
-    BlockContentType, PromptBlock, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, SpanId,
-    TokenizationMetadata, ToolSchemaHash,
+    BlockContentType, BlockIr, PromptBlock, PromptRole, SpanId, TokenizationMetadata, ToolSchemaHash,
 };
 pub use normalize::{canonicalize_json, normalize_whitespace};
 pub use planner::{
@@ -49,6 +48,7 @@ pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
 pub use sensitivity::{Destination, Leak, Scope, gate};
 pub use simulate::{Refusal, Replay, Strategy, Totals, Traced, refusal, simulate, tokens_by_bytes};
 pub use span_id::SpanIds;
+pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use store::{PlannerStore, StoreError, StoreLimits};
 pub use variables::{Variable, VariableKind, find_variables, template};
 pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};

@@ -4,102 +4,34 @@ use std::fmt;
 
 use stave_canon::Timestamp;
 use stave_shape::Shape;
+use stave_vocabulary::{Provenance, Sensitivity};
 use uuid::Uuid;
 
 use crate::codec::{blocks_have_their_own_ids, carries_its_index, id, time};
 
-/// Declares an enum of plain words together with its wire names.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(stave_shape::Shape)]
-        pub enum $name {
-            $($(#[$variant_meta])* #[shape(rename = $word)] $variant,)*
-        }
-
-        impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
-
-            /// The word on the wire.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word,)*
-                }
-            }
-
-            #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word {
-                    $($word => Some($name::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str(self.word())
-            }
-        }
-    };
+/// What a block's content is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
+pub enum BlockContentType {
+    Text,
+    /// A tool definition.
+    ToolSchema,
+    /// What a tool call gave back.
+    ToolResult,
+    /// The schema of structured output, or such output.
+    StructuredOutput,
+    /// An image, by value or by reference.
+    Image,
 }
 
-pub(crate) use words;
-
-words! {
-    /// What a block's content is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    BlockContentType {
-        Text = "text",
-        /// A tool definition.
-        ToolSchema = "tool_schema",
-        /// What a tool call gave back.
-        ToolResult = "tool_result",
-        /// The schema of structured output, or such output.
-        StructuredOutput = "structured_output",
-        /// An image, by value or by reference.
-        Image = "image",
-    }
-}
-
-words! {
-    /// Who speaks.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    PromptRole {
-        System = "system",
-        User = "user",
-        Assistant = "assistant",
-        Tool = "tool",
-    }
-}
-
-words! {
-    /// Where content came from.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    ProvenanceLabel {
-        System = "system",
-        /// A template the developer wrote.
-        Developer = "developer",
-        User = "user",
-        Tool = "tool",
-        /// A retrieved document.
-        Retrieval = "retrieval",
-        /// Agent memory or conversation history.
-        Memory = "memory",
-    }
-}
-
-words! {
-    /// Who may see content. The order is from open to closed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-    SensitivityLabel {
-        #[default]
-        Public = "public",
-        Private = "private",
-        /// Must not leave the scope it came from.
-        Restricted = "restricted",
-    }
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
+pub enum PromptRole {
+    System,
+    User,
+    Assistant,
+    Tool,
 }
 
 /// The stable name of a block, made by [`crate::SpanIds`].
@@ -132,16 +64,16 @@ pub struct PromptBlock {
     pub role: PromptRole,
     pub content: String,
     pub content_type: BlockContentType,
-    pub provenance: ProvenanceLabel,
+    pub provenance: Provenance,
     #[shape(default)]
-    pub sensitivity: SensitivityLabel,
+    pub sensitivity: Sensitivity,
     pub token_metadata: Option<TokenizationMetadata>,
 }
 
 /// A whole prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Shape)]
 #[shape(open, check = blocks_have_their_own_ids)]
-pub struct PromptIr {
+pub struct BlockIr {
     #[shape(with = id)]
     pub ir_id: Uuid,
     pub blocks: Vec<PromptBlock>,
@@ -167,7 +99,7 @@ impl fmt::Display for SpanId {
     }
 }
 
-impl PromptIr {
+impl BlockIr {
     /// The sum of the blocks' tokens; `None` when some block was not counted.
     #[must_use]
     pub fn token_count(&self) -> Option<u64> {
@@ -179,7 +111,7 @@ impl PromptIr {
 
     /// The most closed label of any block.
     #[must_use]
-    pub fn sensitivity(&self) -> SensitivityLabel {
+    pub fn sensitivity(&self) -> Sensitivity {
         self.blocks.iter().map(|block| block.sensitivity).max().unwrap_or_default()
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn every_surface_has_rules() {
         for surface in Surface::ALL {
-            match CacheRules::of(*surface) {
+            match CacheRules::of(surface) {
                 CacheRules::Marked(rules) => assert!(rules.pricing().breakeven_reads_short() < 1.0),
                 CacheRules::Automatic(rules) => assert!(rules.minimum > 0 && rules.step > 0),
             }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::SensitivityLabel;
+use crate::Sensitivity;
 
 /// A place that data belongs to, as a path of names: `acme`, `acme/support`, `acme/support/session-1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub enum Destination<'d> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{label} content of {origin} must not go to {destination}")]
 pub struct Leak {
-    pub label: SensitivityLabel,
+    pub label: Sensitivity,
     pub origin: Scope,
     /// In words.
     pub destination: String,
@@ -47,22 +47,14 @@ impl Scope {
     }
 }
 
-impl SensitivityLabel {
-    /// The label of content made from both.
-    #[must_use]
-    pub fn join(self, other: SensitivityLabel) -> SensitivityLabel {
-        self.max(other)
-    }
-}
-
 /// Whether content may go to a destination. Public content may go anywhere. Private content may serve its
 /// own request but is not put where others read it. Restricted content stays inside its scope.
-pub fn gate(label: SensitivityLabel, origin: &Scope, destination: Destination<'_>) -> Result<(), Leak> {
+pub fn gate(label: Sensitivity, origin: &Scope, destination: Destination<'_>) -> Result<(), Leak> {
     let allowed = match (label, destination) {
-        (SensitivityLabel::Public, _) => true,
+        (Sensitivity::Public, _) => true,
         (_, Destination::Within(scope)) if origin.contains(scope) => true,
-        (SensitivityLabel::Private, Destination::Within(_) | Destination::External) => true,
-        (SensitivityLabel::Private, Destination::Shared) | (SensitivityLabel::Restricted, _) => false,
+        (Sensitivity::Private, Destination::Within(_) | Destination::External) => true,
+        (Sensitivity::Private, Destination::Shared) | (Sensitivity::Restricted, _) => false,
     };
     if allowed {
         return Ok(());
@@ -96,16 +88,16 @@ mod tests {
         let session = Scope::new("acme/support/session-1");
         let acme_two = Scope::new("acme2");
         for (label, origin, destination, allowed) in [
-            (SensitivityLabel::Restricted, &acme, Destination::Within(&session), true),
-            (SensitivityLabel::Restricted, &session, Destination::Within(&session), true),
-            (SensitivityLabel::Restricted, &session, Destination::Within(&acme), false),
-            (SensitivityLabel::Restricted, &acme, Destination::Within(&acme_two), false),
-            (SensitivityLabel::Restricted, &acme, Destination::External, false),
-            (SensitivityLabel::Restricted, &acme, Destination::Shared, false),
-            (SensitivityLabel::Private, &acme, Destination::External, true),
-            (SensitivityLabel::Private, &acme, Destination::Within(&acme_two), true),
-            (SensitivityLabel::Private, &acme, Destination::Shared, false),
-            (SensitivityLabel::Public, &acme, Destination::Shared, true),
+            (Sensitivity::Restricted, &acme, Destination::Within(&session), true),
+            (Sensitivity::Restricted, &session, Destination::Within(&session), true),
+            (Sensitivity::Restricted, &session, Destination::Within(&acme), false),
+            (Sensitivity::Restricted, &acme, Destination::Within(&acme_two), false),
+            (Sensitivity::Restricted, &acme, Destination::External, false),
+            (Sensitivity::Restricted, &acme, Destination::Shared, false),
+            (Sensitivity::Private, &acme, Destination::External, true),
+            (Sensitivity::Private, &acme, Destination::Within(&acme_two), true),
+            (Sensitivity::Private, &acme, Destination::Shared, false),
+            (Sensitivity::Public, &acme, Destination::Shared, true),
         ] {
             assert_eq!(gate(label, origin, destination).is_ok(), allowed, "{label} to {destination}");
         }
@@ -113,9 +105,9 @@ mod tests {
 
     #[test]
     fn labels_are_ordered_and_join_upwards() {
-        assert!(SensitivityLabel::Public < SensitivityLabel::Private);
-        assert!(SensitivityLabel::Private < SensitivityLabel::Restricted);
-        let joined = SensitivityLabel::Public.join(SensitivityLabel::Restricted);
-        assert_eq!(joined, SensitivityLabel::Restricted);
+        assert!(Sensitivity::Public < Sensitivity::Private);
+        assert!(Sensitivity::Private < Sensitivity::Restricted);
+        let joined = Sensitivity::Public.join(Sensitivity::Restricted);
+        assert_eq!(joined, Sensitivity::Restricted);
     }
 }

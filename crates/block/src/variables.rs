@@ -6,19 +6,16 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde::Deserialize;
 
-use crate::model::words;
-
-words! {
-    /// How often a variable changes.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    VariableKind {
-        /// From request to request.
-        Clock = "clock",
-        /// From session to session.
-        Id = "id",
-        /// From day to day.
-        Day = "day",
-    }
+/// How often a variable changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, stave_shape::Shape)]
+#[shape(words)]
+pub enum VariableKind {
+    /// From request to request.
+    Clock,
+    /// From session to session.
+    Id,
+    /// From day to day.
+    Day,
 }
 
 /// One stretch of text that a pattern recognised.

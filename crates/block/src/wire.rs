@@ -1,7 +1,7 @@
 //! A request as the provider's cache sees it: positions in wire order, each with the hash of everything up
 //! to its end.
 //!
-//! Wire order is the provider's own: tools, system, messages. The order of the blocks of a [`crate::PromptIr`]
+//! Wire order is the provider's own: tools, system, messages. The order of the blocks of a [`crate::BlockIr`]
 //! is another one, and both know the same byte ranges of the body.
 //!
 //! Invariant: a prefix hash depends on what the model is shown and on nothing else. Cache marks, white space
@@ -9,44 +9,44 @@
 
 use std::ops::Range;
 
-use crate::model::words;
-use crate::{PromptRole, ProvenanceLabel};
+use crate::{PromptRole, Provenance};
 
-words! {
-    /// The interface that a body is written for.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    Surface {
-        OpenAiChat = "openai_chat",
-        OpenAiResponses = "openai_responses",
-        AnthropicMessages = "anthropic_messages",
-        GeminiGenerateContent = "gemini_generate_content",
-    }
+/// The interface that a body is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, stave_shape::Shape)]
+#[shape(words)]
+pub enum Surface {
+    #[shape(rename = "openai_chat")]
+    OpenAiChat,
+    #[shape(rename = "openai_responses")]
+    OpenAiResponses,
+    AnthropicMessages,
+    GeminiGenerateContent,
 }
 
-words! {
-    /// What stands at a position.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    PositionKind {
-        Tool = "tool",
-        /// The schema that the answer must follow.
-        OutputSchema = "output_schema",
-        Text = "text",
-        Image = "image",
-        Document = "document",
-        ToolUse = "tool_use",
-        ToolResult = "tool_result",
-        Thinking = "thinking",
-        Other = "other",
-    }
+/// What stands at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, stave_shape::Shape)]
+#[shape(words)]
+pub enum PositionKind {
+    Tool,
+    /// The schema that the answer must follow.
+    OutputSchema,
+    Text,
+    Image,
+    Document,
+    ToolUse,
+    ToolResult,
+    Thinking,
+    Other,
 }
 
-words! {
-    /// How long an entry of a marked cache lives after its last use.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    Ttl {
-        Short = "5m",
-        Long = "1h",
-    }
+/// How long an entry of a marked cache lives after its last use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, stave_shape::Shape)]
+#[shape(words)]
+pub enum Ttl {
+    #[shape(rename = "5m")]
+    Short,
+    #[shape(rename = "1h")]
+    Long,
 }
 
 /// The hash of everything up to the end of a position.
@@ -76,7 +76,7 @@ pub struct WirePrompt {
 pub struct Position {
     pub kind: PositionKind,
     pub role: PromptRole,
-    pub provenance: ProvenanceLabel,
+    pub provenance: Provenance,
     /// The message it belongs to; `None` for tools, schema and system.
     pub message: Option<u32>,
     /// The bytes of its JSON value in the body.

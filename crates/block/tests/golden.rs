@@ -1,8 +1,8 @@
 //! The wire form of a small prompt, and what is said about a broken one.
 
 use stave_block::{
-    BlockContentType, BlockSection, PromptRole, ProvenanceLabel, SensitivityLabel, Tokenizer, ToolSchema,
-    Wire, build, from_value, to_value,
+    BlockContentType, BlockSection, PromptRole, Provenance, Sensitivity, Tokenizer, ToolSchema, Wire, build,
+    from_value, to_value,
 };
 use stave_canon::{CountingIds, FixedClock, Timestamp, parse, pretty_insertion_ascii};
 
@@ -19,25 +19,24 @@ fn a_prompt_of_four_blocks() {
         tokenizer: Some(Tokenizer { model_family: "claude", count: &count }),
     };
     let sections = vec![
-        BlockSection::text(PromptRole::System, ProvenanceLabel::Developer, "You are terse."),
-        BlockSection::text(PromptRole::System, ProvenanceLabel::System, schema.to_string())
+        BlockSection::text(PromptRole::System, Provenance::Developer, "You are terse."),
+        BlockSection::text(PromptRole::System, Provenance::System, schema.to_string())
             .content_type(BlockContentType::ToolSchema)
             .named("read_file"),
-        BlockSection::text(PromptRole::User, ProvenanceLabel::User, "hi")
-            .sensitivity(SensitivityLabel::Private),
-        BlockSection::text(PromptRole::User, ProvenanceLabel::User, "hi"),
+        BlockSection::text(PromptRole::User, Provenance::User, "hi").sensitivity(Sensitivity::Private),
+        BlockSection::text(PromptRole::User, Provenance::User, "hi"),
     ];
     let clock = FixedClock("2026-01-02T03:04:05.67Z".parse::<Timestamp>().unwrap());
     let ir = build(sections, &wire, &CountingIds::new(), &clock).unwrap();
     assert_eq!(ir.token_count(), Some(6));
-    assert_eq!(ir.sensitivity(), SensitivityLabel::Private);
+    assert_eq!(ir.sensitivity(), Sensitivity::Private);
     insta::assert_snapshot!(pretty_insertion_ascii(&to_value(&ir)));
 }
 
 #[test]
 fn what_is_not_counted_has_no_sum() {
     let clock = FixedClock(Timestamp::UNIX_EPOCH);
-    let sections = vec![BlockSection::text(PromptRole::User, ProvenanceLabel::User, "hi")];
+    let sections = vec![BlockSection::text(PromptRole::User, Provenance::User, "hi")];
     let ir = build(sections, &Wire::default(), &CountingIds::new(), &clock).unwrap();
     assert_eq!(ir.token_count(), None);
     assert_eq!(to_value(&ir).get("created_at").unwrap().as_str(), Some("1970-01-01T00:00:00Z"));

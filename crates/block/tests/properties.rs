@@ -6,18 +6,18 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use stave_block::{
-    BlockContentType, BlockSection, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, Tokenizer,
-    ToolSchema, Wire, build, canonicalize_json, from_value, normalize_whitespace, to_value,
+    BlockContentType, BlockIr, BlockSection, PromptRole, Provenance, Sensitivity, Tokenizer, ToolSchema,
+    Wire, build, canonicalize_json, from_value, normalize_whitespace, to_value,
 };
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value};
 
 fn section() -> impl Strategy<Value = BlockSection> {
     (
-        prop::sample::select(PromptRole::ALL),
+        prop::sample::select(&PromptRole::ALL),
         "[ab \n]{0,4}|.{0,12}",
-        prop::sample::select(BlockContentType::ALL),
-        prop::sample::select(ProvenanceLabel::ALL),
-        prop::sample::select(SensitivityLabel::ALL),
+        prop::sample::select(&BlockContentType::ALL),
+        prop::sample::select(&Provenance::ALL),
+        prop::sample::select(&Sensitivity::ALL),
         prop::option::weighted(0.2, "[ab]{1,2}"),
     )
         .prop_map(|(role, content, content_type, provenance, sensitivity, name)| BlockSection {
@@ -34,7 +34,7 @@ fn sections() -> impl Strategy<Value = Vec<BlockSection>> {
     prop::collection::vec(section(), 0..8)
 }
 
-fn built(sections: Vec<BlockSection>) -> PromptIr {
+fn built(sections: Vec<BlockSection>) -> BlockIr {
     let clock = FixedClock(Timestamp::from_microsecond(1_767_323_045_678_901).unwrap());
     let count = |text: &str| u32::try_from(text.len()).unwrap();
     let tools = [ToolSchema { name: "read".to_owned(), schema: Value::from("s") }];
@@ -46,7 +46,7 @@ fn built(sections: Vec<BlockSection>) -> PromptIr {
     build(sections, &wire, &CountingIds::new(), &clock).unwrap()
 }
 
-fn span_ids(ir: &PromptIr) -> Vec<String> {
+fn span_ids(ir: &BlockIr) -> Vec<String> {
     ir.blocks.iter().map(|block| block.span_id.to_string()).collect()
 }
 

@@ -8,6 +8,7 @@
 //! Invariant: `NodeData::read(&data.write()) == Ok(data)`, and the same for edges.
 
 use stave_canon::{Object, Value};
+pub use stave_vocabulary::PortType;
 
 /// What a flow node keeps beside the step.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,19 +38,6 @@ pub struct Port {
     pub optional: bool,
     /// Where the values of an input port come from, in the words of the block line.
     pub provenance: Option<String>,
-}
-
-/// The type of the values at a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PortType {
-    String,
-    Number,
-    Boolean,
-    Object,
-    Array,
-    Document,
-    Table,
-    Embedding,
 }
 
 /// What a step remembers between runs or within one.
@@ -110,38 +98,6 @@ pub enum Cast {
 pub struct BadProperty {
     pub property: String,
     pub wanted: &'static str,
-}
-
-impl PortType {
-    pub const ALL: [PortType; 8] = [
-        PortType::String,
-        PortType::Number,
-        PortType::Boolean,
-        PortType::Object,
-        PortType::Array,
-        PortType::Document,
-        PortType::Table,
-        PortType::Embedding,
-    ];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            PortType::String => "string",
-            PortType::Number => "number",
-            PortType::Boolean => "boolean",
-            PortType::Object => "object",
-            PortType::Array => "array",
-            PortType::Document => "document",
-            PortType::Table => "table",
-            PortType::Embedding => "embedding",
-        }
-    }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<PortType> {
-        PortType::ALL.into_iter().find(|port_type| port_type.word() == word)
-    }
 }
 
 impl Cast {

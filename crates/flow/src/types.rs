@@ -13,51 +13,6 @@ pub enum Connection {
     SingleRow,
 }
 
-impl PortType {
-    pub const ALL: [PortType; 8] = [
-        PortType::String,
-        PortType::Number,
-        PortType::Boolean,
-        PortType::Object,
-        PortType::Array,
-        PortType::Document,
-        PortType::Table,
-        PortType::Embedding,
-    ];
-
-    /// The word in the flow file.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            PortType::String => "string",
-            PortType::Number => "number",
-            PortType::Boolean => "boolean",
-            PortType::Object => "object",
-            PortType::Array => "array",
-            PortType::Document => "document",
-            PortType::Table => "table",
-            PortType::Embedding => "embedding",
-        }
-    }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<PortType> {
-        PortType::ALL.into_iter().find(|port_type| port_type.word() == word)
-    }
-
-    /// How the type's values are written in JSON, in the words of JSON Schema.
-    #[must_use]
-    pub fn json_type(self) -> &'static str {
-        match self {
-            PortType::String | PortType::Document => "string",
-            PortType::Number => "number",
-            PortType::Boolean => "boolean",
-            PortType::Object => "object",
-            PortType::Array | PortType::Table | PortType::Embedding => "array",
-        }
-    }
-}
-
 /// The specification's table, completed so that every type connects to itself. `None` is refused.
 #[must_use]
 pub fn connection(from: PortType, to: PortType) -> Option<Connection> {

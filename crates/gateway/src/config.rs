@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use stave_block::{SensitivityLabel, SensitivityPolicy, Surface};
+use stave_block::{Sensitivity, SensitivityPolicy, Surface};
 use stave_llm::prices::Prices;
 use stave_llm::{Provider, Secret};
 use stave_lower::RewritePolicy;
@@ -45,7 +45,7 @@ pub struct UpstreamConfig {
     /// How many requests it gets at the same time.
     pub concurrency: Option<usize>,
     /// How sensitive the data may be that it is given.
-    pub accepts: SensitivityLabel,
+    pub accepts: Sensitivity,
     pub timeouts: Option<GatewayTimeouts>,
 }
 
@@ -206,7 +206,7 @@ impl UpstreamConfig {
             interfaces: Vec::new(),
             models: Vec::new(),
             concurrency: None,
-            accepts: SensitivityLabel::Private,
+            accepts: Sensitivity::Private,
             timeouts: None,
         }
     }

@@ -8,7 +8,7 @@ mod sealed;
 mod splice;
 mod texts;
 
-use stave_block::{PromptIr, PromptRole};
+use stave_block::{BlockIr, PromptRole};
 use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
@@ -33,7 +33,7 @@ pub struct RequestShape {
 /// Lowers blocks to a request: neighbours of one role become one message, their contents joined as they
 /// are.
 #[must_use]
-pub fn block_to_request(prompt: &PromptIr, shape: RequestShape) -> Request {
+pub fn block_to_request(prompt: &BlockIr, shape: RequestShape) -> Request {
     let mut messages: Vec<(PromptRole, String)> = Vec::new();
     for block in &prompt.blocks {
         match messages.last_mut() {

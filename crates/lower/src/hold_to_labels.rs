@@ -87,9 +87,7 @@ fn most_of(rules: &Object) -> Option<Sensitivity> {
 /// A table of levels. A level that is not understood is the highest.
 fn levels(table: Option<&Value>) -> Fields {
     let table = table.and_then(Value::as_object).into_iter().flatten();
-    let level =
-        |word: &Value| word.as_str().and_then(Sensitivity::from_word).unwrap_or(Sensitivity::Restricted);
-    table.map(|(name, word)| (name.clone(), level(word))).collect()
+    table.map(|(name, word)| (name.clone(), Sensitivity::at_worst(word.as_str()))).collect()
 }
 
 /// The levels of a document's values, by node.

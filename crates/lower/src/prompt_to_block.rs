@@ -1,11 +1,8 @@
 //! Prompt to block: one block per section, each with its own role, origin and sensitivity.
 
-use stave_block::{
-    BlockSection, BuildError, PromptIr, PromptRole, ProvenanceLabel, SensitivityLabel, Tokenizer, ToolSchema,
-    Wire, build,
-};
+use stave_block::{BlockIr, BlockSection, BuildError, PromptRole, Tokenizer, ToolSchema, Wire, build};
 use stave_canon::{Clock, Ids, Value};
-use stave_prompt::compile::{CompiledPrompt, Provenance, Section, SectionKind, Sensitivity};
+use stave_prompt::compile::{CompiledPrompt, Section, SectionKind};
 
 /// What goes on the wire beside the sections.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +21,7 @@ pub fn prompt_to_block(
     with: &PromptBlocks<'_>,
     ids: &dyn Ids,
     clock: &dyn Clock,
-) -> Result<PromptIr, BuildError> {
+) -> Result<BlockIr, BuildError> {
     let sent: Vec<&Section> = sent_sections(prompt, with.native_schema).collect();
     let mut blocks = Vec::with_capacity(sent.len());
     for (index, section) in sent.iter().enumerate() {
@@ -34,8 +31,8 @@ pub fn prompt_to_block(
             section.kind == SectionKind::Input && next.is_some_and(|next| next.kind == SectionKind::Input);
         let separator = if next.is_some() && !touches { "\n\n" } else { "" };
         let content = format!("{}{separator}", section.text);
-        let block = BlockSection::text(role(section.kind), provenance(section.provenance), content);
-        blocks.push(block.named(&section.name).sensitivity(sensitivity(section.sensitivity)));
+        let block = BlockSection::text(role(section.kind), section.provenance, content);
+        blocks.push(block.named(&section.name).sensitivity(section.sensitivity));
     }
     let wire = Wire {
         tools: Some(with.tools),
@@ -64,24 +61,5 @@ fn role(kind: SectionKind) -> PromptRole {
         SectionKind::Context | SectionKind::History | SectionKind::ToolResult | SectionKind::Input => {
             PromptRole::User
         }
-    }
-}
-
-fn provenance(provenance: Provenance) -> ProvenanceLabel {
-    match provenance {
-        Provenance::System => ProvenanceLabel::System,
-        Provenance::Developer => ProvenanceLabel::Developer,
-        Provenance::User => ProvenanceLabel::User,
-        Provenance::Tool => ProvenanceLabel::Tool,
-        Provenance::Retrieval => ProvenanceLabel::Retrieval,
-        Provenance::Memory => ProvenanceLabel::Memory,
-    }
-}
-
-fn sensitivity(sensitivity: Sensitivity) -> SensitivityLabel {
-    match sensitivity {
-        Sensitivity::Public => SensitivityLabel::Public,
-        Sensitivity::Private => SensitivityLabel::Private,
-        Sensitivity::Restricted => SensitivityLabel::Restricted,
     }
 }

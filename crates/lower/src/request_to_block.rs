@@ -13,7 +13,7 @@ mod tape;
 
 use std::ops::Range;
 
-use stave_block::{BuildError, PromptIr, Surface, Tokenizer, WirePrompt};
+use stave_block::{BlockIr, BuildError, Surface, Tokenizer, WirePrompt};
 use stave_canon::{Clock, Ids, ParseError};
 use thiserror::Error;
 
@@ -47,7 +47,7 @@ pub enum RequestFault {
 /// A body as blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestBlocks {
-    pub prompt: PromptIr,
+    pub prompt: BlockIr,
     /// For each block, in order.
     pub places: Vec<BlockPlace>,
     pub wire: WirePrompt,

@@ -222,7 +222,7 @@ proptest! {
         let _ = read_wire(&text, None);
         let quoted = format!("{{\"messages\":[{text}]}}");
         for surface in Surface::ALL {
-            let _ = read_wire(&quoted, Some(*surface));
+            let _ = read_wire(&quoted, Some(surface));
         }
         prop_assert_eq!(parse(&text).is_ok() || read_wire(&text, None).is_err(), true);
     }
@@ -248,7 +248,7 @@ proptest! {
                 _ => body = format!("{}{piece}", &body[..start]) + &body[end..],
             }
         }
-        for surface in Surface::ALL.iter().map(|surface| Some(*surface)).chain([None]) {
+        for surface in Surface::ALL.into_iter().map(Some).chain([None]) {
             let Ok(wire) = read_wire(&body, surface) else { continue };
             let mut planner =
                 Planner::new(PlannerSettings { bytes_per_token: 0.001, ..PlannerSettings::default() });

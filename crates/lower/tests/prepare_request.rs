@@ -1,8 +1,7 @@
 //! One call from a client's bytes to the provider's: closed on policy, open on planning.
 
 use stave_block::{
-    Destination, GateAction, Planner, PlannerSettings, ProvenanceLabel, Scope, SensitivityLabel,
-    SensitivityPolicy,
+    Destination, GateAction, Planner, PlannerSettings, Provenance, Scope, Sensitivity, SensitivityPolicy,
 };
 use stave_lower::{Outbound, RewritePolicy, Unsendable, prepare_request, read_wire};
 
@@ -59,7 +58,7 @@ fn what_the_policy_refuses_or_nobody_can_read_is_not_sent() {
         assert!(matches!(error, Unsendable::Unreadable(_)), "{unreadable}");
     }
     let users = SensitivityPolicy {
-        provenance: vec![(ProvenanceLabel::User, SensitivityLabel::Restricted)],
+        provenance: vec![(Provenance::User, Sensitivity::Restricted)],
         ..SensitivityPolicy::default()
     };
     assert!(matches!(prepare(&mut planner, &body("x ", "hi"), &users, 0.0), Err(Unsendable::Refused(_))));

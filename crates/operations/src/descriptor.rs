@@ -24,7 +24,7 @@ pub struct Descriptor {
     pub network: bool,
     pub repeat: Repeat,
     pub receiver: Receiver,
-    pub provenance: Provenance,
+    pub provenance: ResultProvenance,
     /// The build that has it; none when every build has.
     pub feature: Option<Feature>,
     /// The node that an editor starts with; none when it cannot be added as a node.
@@ -122,7 +122,7 @@ pub struct StoreEntry {
 
 /// Where a result comes from, for the blocks of a prompt that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provenance {
+pub enum ResultProvenance {
     /// The least trusted of what it was given.
     Inputs,
     /// The least trusted of what it was given and of what the node that it runs gives.
@@ -211,7 +211,7 @@ impl Descriptor {
         network: false,
         repeat: Repeat::Safe,
         receiver: Receiver::Nobody,
-        provenance: Provenance::Inputs,
+        provenance: ResultProvenance::Inputs,
         feature: None,
         blank: None,
     };

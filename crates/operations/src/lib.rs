@@ -15,7 +15,7 @@ mod schema;
 pub use argument::{Argument, Kind, Secrets};
 pub use catalogue::*;
 pub use descriptor::{
-    Blank, Descriptor, DuplicateKey, Effects, Feature, Form, Group, Provenance, Receiver, Repeat,
+    Blank, Descriptor, DuplicateKey, Effects, Feature, Form, Group, Receiver, Repeat, ResultProvenance,
     ResultShape, StoreEntry,
 };
 pub use page::{page, section, table};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::{OptionalExtension, params};
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Object, Timestamp, Value};
 
 use crate::Failure;
@@ -102,7 +102,7 @@ impl Run<'_> {
         let flow = self.plan.document.flow.name.as_str();
         let mut parts = vec![Value::from(flow), Value::from(node.fingerprint.as_str())];
         let read = labels::of_reads(&self.plan.document, &node.id)?;
-        if read > SensitivityLabel::Public {
+        if read > Sensitivity::Public {
             parts.push(read.word().into());
         }
         match &cache.key {

@@ -8,7 +8,7 @@
 //! the receiver that the run decided on. State records carry their label, which a read compares with what the flow is
 //! checked for. A level that is not understood stops the step.
 
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::Value;
 use stave_diag::codes::flow::SENSITIVE_DATA_LEAK;
 use stave_diag::codes::run as codes;
@@ -41,7 +41,7 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
         // The arguments of a workflow's step are its inputs, and references to other steps are no placeholders.
         label = label.join(of_read(call, &Read::EveryInput)?);
     }
-    if label == SensitivityLabel::Public {
+    if label == Sensitivity::Public {
         return Ok(());
     }
     let tool;
@@ -57,7 +57,7 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
         }
         Receiver::Features => ("the feature store".to_owned(), accepted(call, "stores", "features")?),
     };
-    let takes = takes.unwrap_or(SensitivityLabel::Private);
+    let takes = takes.unwrap_or(Sensitivity::Private);
     if label <= takes {
         return Ok(());
     }
@@ -69,16 +69,12 @@ fn refusal(message: String) -> Failure {
 }
 
 /// What the project says about a receiver.
-pub(crate) fn accepted(
-    call: &Call<'_>,
-    table: &str,
-    name: &str,
-) -> Result<Option<SensitivityLabel>, Failure> {
+pub(crate) fn accepted(call: &Call<'_>, table: &str, name: &str) -> Result<Option<Sensitivity>, Failure> {
     accepted_by(&call.run.plan.document, table, name)
 }
 
 /// What the project says about a host; an entry with its port decides before one without.
-pub(crate) fn accepted_host(call: &Call<'_>, host: &HostPort) -> Result<Option<SensitivityLabel>, Failure> {
+pub(crate) fn accepted_host(call: &Call<'_>, host: &HostPort) -> Result<Option<Sensitivity>, Failure> {
     for entry in host.entries() {
         if let Some(level) = accepted(call, "hosts", &entry)? {
             return Ok(Some(level));
@@ -87,19 +83,19 @@ pub(crate) fn accepted_host(call: &Call<'_>, host: &HostPort) -> Result<Option<S
     Ok(None)
 }
 
-fn accepted_by(document: &Document, table: &str, name: &str) -> Result<Option<SensitivityLabel>, Failure> {
+fn accepted_by(document: &Document, table: &str, name: &str) -> Result<Option<Sensitivity>, Failure> {
     let level = rules_of(document).and_then(|rules| rules.get("accepts")?.get(table)?.get(name));
     level.map(read).transpose()
 }
 
 /// The label of a node in one of the document's tables.
-fn of_node(document: &Document, table: &str, node: &str) -> Result<SensitivityLabel, Failure> {
+fn of_node(document: &Document, table: &str, node: &str) -> Result<Sensitivity, Failure> {
     rules_of(document).and_then(|rules| rules.get(table)?.get(node)).map_or(PUBLIC, read)
 }
 
 /// What the state record of a node may hold. A record is written with this label, and a step that finds a higher one
 /// in the store is refused: an earlier version of the flow kept more there than this one is checked for.
-pub(crate) fn of_state(document: &Document, node: &str) -> Result<SensitivityLabel, Failure> {
+pub(crate) fn of_state(document: &Document, node: &str) -> Result<Sensitivity, Failure> {
     of_node(document, "state", node)
 }
 
@@ -122,13 +118,13 @@ pub(crate) fn hold_state(run: &Run<'_>, node: &Node, state: &StateBuffer<'_>) ->
 /// journal, which holds every value already.
 fn admit_state(
     document: &Document,
-    label: SensitivityLabel,
+    label: Sensitivity,
     backend: Option<&str>,
     is_server: bool,
 ) -> Result<(), Failure> {
     let own = || accepted_by(document, "stores", STATE);
     let named = backend.map(|name| accepted_by(document, "stores", name)).transpose()?.flatten();
-    let unnamed = if is_server { SensitivityLabel::Private } else { SensitivityLabel::Restricted };
+    let unnamed = if is_server { Sensitivity::Private } else { Sensitivity::Restricted };
     let takes = match named {
         Some(named) => named,
         None => own()?.unwrap_or(unnamed),
@@ -142,7 +138,7 @@ fn admit_state(
 }
 
 /// Refuses to read a record that holds more than the flow is checked for.
-fn beyond_check(holds: SensitivityLabel, label: SensitivityLabel) -> Failure {
+fn beyond_check(holds: Sensitivity, label: Sensitivity) -> Failure {
     let message = format!(
         "the state record holds {holds} data, and this flow is checked for {label} data there; label the state \
          `{holds}`, or delete the record"
@@ -152,13 +148,13 @@ fn beyond_check(holds: SensitivityLabel, label: SensitivityLabel) -> Failure {
 
 /// Whether results of a node may be kept for later runs.
 pub(crate) fn may_cache(document: &Document, node: &str) -> Result<bool, Failure> {
-    let takes = accepted_by(document, "stores", "cache")?.unwrap_or(SensitivityLabel::Restricted);
+    let takes = accepted_by(document, "stores", "cache")?.unwrap_or(Sensitivity::Restricted);
     Ok(of_node(document, "outputs", node)? <= takes)
 }
 
 /// What a cached result was made of, for its key: a result of restricted data is no result for a flow that takes the
 /// same node's inputs for public ones.
-pub(crate) fn of_reads(document: &Document, node: &str) -> Result<SensitivityLabel, Failure> {
+pub(crate) fn of_reads(document: &Document, node: &str) -> Result<Sensitivity, Failure> {
     of_node(document, "reads", node)
 }
 
@@ -173,10 +169,10 @@ pub(crate) fn is_any_field_hidden_from_traces(document: &Document) -> bool {
     exceeds_traces(document, most(rules_of(document).and_then(|rules| rules.get("context"))))
 }
 
-fn exceeds_traces(document: &Document, label: Result<SensitivityLabel, Failure>) -> bool {
+fn exceeds_traces(document: &Document, label: Result<Sensitivity, Failure>) -> bool {
     let takes = accepted_by(document, "stores", "telemetry");
     match (label, takes) {
-        (Ok(label), Ok(takes)) => label > takes.unwrap_or(SensitivityLabel::Private),
+        (Ok(label), Ok(takes)) => label > takes.unwrap_or(Sensitivity::Private),
         _ => true,
     }
 }
@@ -188,11 +184,11 @@ const STATE: &str = "state";
 pub(crate) fn of_texts<'v>(
     call: &Call<'_>,
     values: impl IntoIterator<Item = &'v Value>,
-) -> Result<SensitivityLabel, Failure> {
+) -> Result<Sensitivity, Failure> {
     if rules(call).is_none() {
-        return Ok(SensitivityLabel::Public);
+        return Ok(Sensitivity::Public);
     }
-    let mut most = SensitivityLabel::Public;
+    let mut most = Sensitivity::Public;
     let mut open: Vec<&Value> = values.into_iter().collect();
     while let Some(value) = open.pop() {
         match value {
@@ -210,8 +206,8 @@ pub(crate) fn of_texts<'v>(
 }
 
 /// The label of something that the step's node reads.
-pub(crate) fn of_read(call: &Call<'_>, wanted: &Read) -> Result<SensitivityLabel, Failure> {
-    let Some(rules) = rules(call) else { return Ok(SensitivityLabel::Public) };
+pub(crate) fn of_read(call: &Call<'_>, wanted: &Read) -> Result<Sensitivity, Failure> {
+    let Some(rules) = rules(call) else { return Ok(Sensitivity::Public) };
     let node = call.node.id.as_str();
     let context = || rules.get("context");
     let inputs = || rules.get("inputs").and_then(|inputs| inputs.get(node));
@@ -226,12 +222,12 @@ pub(crate) fn of_read(call: &Call<'_>, wanted: &Read) -> Result<SensitivityLabel
     }
 }
 
-const PUBLIC: Result<SensitivityLabel, Failure> = Ok(SensitivityLabel::Public);
+const PUBLIC: Result<Sensitivity, Failure> = Ok(Sensitivity::Public);
 
 /// The most sensitive of a table.
-fn most(table: Option<&Value>) -> Result<SensitivityLabel, Failure> {
+fn most(table: Option<&Value>) -> Result<Sensitivity, Failure> {
     let levels = table.and_then(Value::as_object).into_iter().flatten().map(|(_, level)| read(level));
-    levels.into_iter().try_fold(SensitivityLabel::Public, |most, level| level.map(|level| most.join(level)))
+    levels.into_iter().try_fold(Sensitivity::Public, |most, level| level.map(|level| most.join(level)))
 }
 
 /// The part of the baked policy that is about labels.
@@ -244,8 +240,8 @@ fn rules_of(document: &Document) -> Option<&Value> {
 }
 
 /// A word that is not understood could be one that closes content off.
-pub(crate) fn read(level: &Value) -> Result<SensitivityLabel, Failure> {
-    let level = level.as_str().and_then(SensitivityLabel::from_word);
+pub(crate) fn read(level: &Value) -> Result<Sensitivity, Failure> {
+    let level = level.as_str().and_then(Sensitivity::from_word);
     level.ok_or_else(|| bad("a sensitivity is not `public`, `private` or `restricted`"))
 }
 

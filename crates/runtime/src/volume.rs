@@ -145,7 +145,8 @@ pub(crate) fn write_bytes(write: &Write) -> u64 {
 /// Cuts what a failure says to a bounded size: its texts may come from code, a host or a model.
 pub(crate) fn bounded(mut failure: Failure) -> Failure {
     if failure.message.len() > MESSAGE_BYTES {
-        failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_BYTES));
+        let end = failure.message.floor_char_boundary(MESSAGE_BYTES);
+        failure.message.truncate(end);
         failure.message.push('…');
     }
     if value_bytes(&failure.details) > DETAILS_BYTES as u64 {

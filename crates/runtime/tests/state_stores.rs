@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Object, Timestamp, Value};
 use stave_runtime::database::Database;
 use stave_runtime::state::{
@@ -162,28 +162,25 @@ async fn a_record_carries_its_label_and_a_flow_that_is_checked_for_less_cannot_r
     let sqlite = SqliteStore::new(Database::open(&folder.path().join("stave.sqlite"), "one").unwrap());
     let memory = MemoryStore::new();
     for store in [&sqlite as &dyn StateStore, &memory] {
-        let buffer = |label: SensitivityLabel| StateBuffer::new(store, key("r"), at(0)).labelled(label);
-        let written = buffer(SensitivityLabel::Restricted);
+        let buffer = |label: Sensitivity| StateBuffer::new(store, key("r"), at(0)).labelled(label);
+        let written = buffer(Sensitivity::Restricted);
         written.set("n".to_owned(), 1.into());
         store.commit(written.into_commit(None, "one".to_owned()).unwrap()).await.unwrap();
-        let reader = buffer(SensitivityLabel::Private);
+        let reader = buffer(Sensitivity::Private);
         let refused = reader.get("n").await;
-        assert!(matches!(refused, Err(StateError::BeyondCheck(SensitivityLabel::Restricted))), "{refused:?}");
-        assert_eq!(reader.beyond_check(), Some(SensitivityLabel::Restricted));
-        let blind = buffer(SensitivityLabel::Public);
+        assert!(matches!(refused, Err(StateError::BeyondCheck(Sensitivity::Restricted))), "{refused:?}");
+        assert_eq!(reader.beyond_check(), Some(Sensitivity::Restricted));
+        let blind = buffer(Sensitivity::Public);
         blind.set("m".to_owned(), 2.into());
         blind.set(LABEL_FIELD.to_owned(), "public".into());
         store.commit(blind.into_commit(None, "two".to_owned()).unwrap()).await.unwrap();
-        assert!(
-            buffer(SensitivityLabel::Public).get("m").await.is_err(),
-            "a label is not lowered by a write"
-        );
-        let cleared = buffer(SensitivityLabel::Restricted);
+        assert!(buffer(Sensitivity::Public).get("m").await.is_err(), "a label is not lowered by a write");
+        let cleared = buffer(Sensitivity::Restricted);
         assert_eq!(cleared.get("n").await.unwrap(), Some(1.into()));
         assert_eq!(cleared.get(LABEL_FIELD).await.unwrap(), None);
         cleared.delete("n".to_owned());
         cleared.delete("m".to_owned());
         store.commit(cleared.into_commit(None, "three".to_owned()).unwrap()).await.unwrap();
-        assert_eq!(buffer(SensitivityLabel::Public).get("n").await.unwrap(), None, "it ends with its fields");
+        assert_eq!(buffer(Sensitivity::Public).get("n").await.unwrap(), None, "it ends with its fields");
     }
 }

@@ -3,7 +3,7 @@
 //! On a type: `name = "…"` in schemas; `open`, unknown keys are ignored instead of reported; `not_null`, where no field
 //! may be null; `check = path`, a function of the value if it could be read, its node, its
 //! place and the reader; `tag = "…"`, the key that
-//! tells the variants of an enum apart; `words`, which also gives an enum `ALL`, `word` and `from_word`.
+//! tells the variants of an enum apart; `words`, which also gives an enum `ALL`, `word`, `from_word` and `Display`.
 //!
 //! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `unset = expression`,
 //! what an absent optional key amounts to, for schemas; `not_null`; `null_is_absent`;

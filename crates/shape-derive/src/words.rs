@@ -21,13 +21,14 @@ pub(crate) fn plain(input: &DeriveInput, container: &Container, data: &DataEnum)
         .map(|variant| variant_name(&variant.ident, &variant.attrs))
         .collect::<syn::Result<Vec<String>>>()?;
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
-    let places: Vec<usize> = (0..variants.len()).collect();
+    let count = variants.len();
+    let places: Vec<usize> = (0..count).collect();
     let inherent = container.words.then(|| {
         quote! {
             #[automatically_derived]
             #[allow(dead_code)]
             impl #ident {
-                #visibility const ALL: &'static [#ident] = &[#(#ident::#variants),*];
+                #visibility const ALL: [#ident; #count] = [#(#ident::#variants),*];
 
                 /// The word in documents.
                 #[must_use]
@@ -43,6 +44,13 @@ pub(crate) fn plain(input: &DeriveInput, container: &Container, data: &DataEnum)
                         #(#words => ::core::option::Option::Some(#ident::#variants),)*
                         _ => ::core::option::Option::None,
                     }
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::fmt::Display for #ident {
+                fn fmt(&self, out: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    out.write_str(self.word())
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! Requests to plan for.
 
-use stave_block::{Position, PositionKind, PromptRole, ProvenanceLabel, Shape, Surface, WirePrompt};
+use stave_block::{Position, PositionKind, PromptRole, Provenance, Shape, Surface, WirePrompt};
 
 /// A request of positions with these prefixes; four kilobytes of text each.
 pub(crate) fn request(prefixes: &[u128]) -> WirePrompt {
     let positions = prefixes.iter().enumerate().map(|(index, prefix)| Position {
         kind: PositionKind::Text,
         role: PromptRole::User,
-        provenance: ProvenanceLabel::User,
+        provenance: Provenance::User,
         message: index.checked_sub(1).map(|message| message as u32),
         range: 0..4,
         length: 4096,

@@ -13,28 +13,19 @@ use super::Settings;
 use super::listed_host::A_HOST;
 use super::stores::StateBackend;
 
-/// How sensitive data is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
-#[shape(words)]
-pub(super) enum SensitivityWord {
-    Public,
-    Private,
-    Restricted,
-}
-
 /// The most sensitive data that receivers outside a flow may be given.
 #[derive(Debug, Default, Shape)]
 #[shape(not_null, check = hosts_are_named)]
 pub(super) struct AcceptsTable {
     /// Model providers by name; a provider that is not listed is given private data at most.
     #[shape(default)]
-    providers: BTreeMap<String, SensitivityWord>,
+    providers: BTreeMap<String, Sensitivity>,
     /// Hosts by name.
     #[shape(default)]
-    hosts: BTreeMap<String, SensitivityWord>,
+    hosts: BTreeMap<String, Sensitivity>,
     /// Tools by `server/tool`.
     #[shape(default)]
-    tools: BTreeMap<String, SensitivityWord>,
+    tools: BTreeMap<String, Sensitivity>,
     #[shape(default)]
     stores: AcceptingStores,
     /// What happens to restricted data on its way to a model that may not have it: "refuse", "redact", or "route:" and a
@@ -64,17 +55,17 @@ const RESTRICTED: Pattern = Pattern {
 #[shape(not_null)]
 struct AcceptingStores {
     /// The feature store.
-    features: Option<SensitivityWord>,
+    features: Option<Sensitivity>,
     /// The state store.
-    state: Option<SensitivityWord>,
+    state: Option<Sensitivity>,
     /// Redis.
-    redis: Option<SensitivityWord>,
+    redis: Option<Sensitivity>,
     /// Hopsworks.
-    hopsworks: Option<SensitivityWord>,
+    hopsworks: Option<Sensitivity>,
     /// Results that later runs take over.
-    cache: Option<SensitivityWord>,
+    cache: Option<Sensitivity>,
     /// Traces with content.
-    telemetry: Option<SensitivityWord>,
+    telemetry: Option<Sensitivity>,
 }
 
 /// What the project says about the data itself.
@@ -83,7 +74,7 @@ struct AcceptingStores {
 pub(super) struct LabelsTable {
     /// The least sensitivity of context fields, by name.
     #[shape(default)]
-    context: BTreeMap<String, SensitivityWord>,
+    context: BTreeMap<String, Sensitivity>,
     /// The outputs that flows may label lower than what goes into them, as `FLOW/NODE.OUTPUT`, each with the reason.
     #[shape(default)]
     declassify: BTreeMap<String, String>,
@@ -108,19 +99,20 @@ impl AcceptsTable {
         let stores = self.stores.write();
         let word = |value: &Value| value.as_str().and_then(Sensitivity::from_word);
         Scopes {
-            providers: levels(self.providers),
-            hosts: levels(self.hosts)
+            providers: self.providers,
+            hosts: self
+                .hosts
                 .into_iter()
                 .filter_map(|(name, level)| Some((listed_host(&name)?, level)))
                 .collect(),
-            tools: levels(self.tools),
+            tools: self.tools,
             stores: stores
                 .as_object()
                 .into_iter()
                 .flatten()
                 .filter_map(|(name, value)| Some((name.clone(), word(value)?)))
                 .collect(),
-            fields: levels(labels.context),
+            fields: labels.context,
             declassify: labels
                 .declassify
                 .into_iter()
@@ -129,10 +121,6 @@ impl AcceptsTable {
             ..Scopes::default()
         }
     }
-}
-
-fn levels(words: BTreeMap<String, SensitivityWord>) -> BTreeMap<String, Sensitivity> {
-    words.into_iter().filter_map(|(name, word)| Some((name, Sensitivity::from_word(word.word())?))).collect()
 }
 
 impl Settings {

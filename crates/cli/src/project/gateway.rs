@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use stave_block::{SensitivityLabel, Surface};
+use stave_block::{Sensitivity, Surface};
 use stave_gateway::{
     BreakerConfig, Enforcement, GatewayLimits, GatewayTimeouts, ModelRoute, Planning, Retries,
 };
@@ -47,7 +47,7 @@ pub(crate) struct UpstreamSettings {
     pub(crate) interfaces: Vec<Surface>,
     pub(crate) models: Vec<String>,
     pub(crate) concurrency: Option<u64>,
-    pub(crate) accepts: Option<SensitivityLabel>,
+    pub(crate) accepts: Option<Sensitivity>,
     pub(crate) timeouts: Option<GatewayTimeouts>,
 }
 
@@ -118,7 +118,7 @@ impl UpstreamTable {
                 .collect(),
             models: self.models,
             concurrency: self.concurrency,
-            accepts: self.accepts.and_then(|level| SensitivityLabel::from_word(level.word())),
+            accepts: self.accepts,
             timeouts: times.iter().any(Option::is_some).then(|| with_times(timeouts, times)),
         }
     }

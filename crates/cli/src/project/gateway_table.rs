@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use stave_block::Sensitivity;
 use stave_canon::Value;
 use stave_gateway::{
     BreakerConfig, FaultClass, GatewayLimits, GatewayTimeouts, Planning, Retries, RouteTarget,
 };
 use stave_shape::{Definitions, FaultKind, Kind, Node, Ordered, Place, Reader, Shape, words_schema};
 
-use super::accepts::SensitivityWord;
 use super::file::SecretReference;
 use super::gateway::LISTEN;
 
@@ -99,7 +99,7 @@ pub(super) struct UpstreamTable {
     #[shape(min = 1)]
     pub(super) concurrency: Option<u64>,
     /// The most sensitive content that it is given.
-    pub(super) accepts: Option<SensitivityWord>,
+    pub(super) accepts: Option<Sensitivity>,
     /// Its own time to connect, in milliseconds; that of `gateway.timeouts` when absent, as for the next two.
     #[shape(min = 1)]
     pub(super) connect_ms: Option<u64>,

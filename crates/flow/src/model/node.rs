@@ -2,6 +2,7 @@
 
 use stave_diag::Span;
 use stave_operations::{Descriptor, LLM_CHAT, PYTHON};
+use stave_vocabulary::{PortType, Sensitivity};
 
 use super::{Extra, Prompt, Runtime, Spanned, State, Text, Transform};
 use crate::yaml::Tree;
@@ -92,46 +93,6 @@ pub struct Port {
     /// The most confidential value that may come here; only for inputs.
     pub accepts: Option<Spanned<Sensitivity>>,
     pub extra: Vec<Extra>,
-}
-
-/// The type of the values at a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PortType {
-    String,
-    Number,
-    Boolean,
-    Object,
-    Array,
-    Document,
-    Table,
-    Embedding,
-}
-
-/// How confidential a value is, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Sensitivity {
-    Public,
-    Private,
-    Restricted,
-}
-
-impl Sensitivity {
-    pub const ALL: [Sensitivity; 3] = [Sensitivity::Public, Sensitivity::Private, Sensitivity::Restricted];
-
-    /// The word in the flow file.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Sensitivity::Public => "public",
-            Sensitivity::Private => "private",
-            Sensitivity::Restricted => "restricted",
-        }
-    }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Sensitivity> {
-        Sensitivity::ALL.into_iter().find(|sensitivity| sensitivity.word() == word)
-    }
 }
 
 /// Where the visual editor draws the node.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
-    SensitivityPolicy, WirePrompt,
+    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, Sensitivity, SensitivityPolicy,
+    WirePrompt,
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
@@ -165,14 +165,14 @@ impl Judge<'_> {
         body: &str,
         wire: &WirePrompt,
         known: usize,
-        accepts: SensitivityLabel,
+        accepts: Sensitivity,
         judged: &mut Judged,
     ) -> Result<(), Denied> {
         let origin = Scope::new(self.tenant);
         let destination = match accepts {
-            SensitivityLabel::Restricted => Destination::Within(&origin),
-            SensitivityLabel::Private => Destination::External,
-            SensitivityLabel::Public => Destination::Shared,
+            Sensitivity::Restricted => Destination::Within(&origin),
+            Sensitivity::Private => Destination::External,
+            Sensitivity::Public => Destination::Shared,
         };
         let gate = Gate::new(policy, &origin, destination);
         let gated = gate_body_until(body, wire, known, policy, gate, &|| self.is_late())
@@ -328,11 +328,11 @@ fn is_content(position: &Position) -> bool {
 }
 
 /// A number for what a request is judged by, beside the policies, which are the same for all.
-fn rules(accepts: SensitivityLabel, tenant: &str) -> u128 {
+fn rules(accepts: Sensitivity, tenant: &str) -> u128 {
     let mut number = match accepts {
-        SensitivityLabel::Public => 1,
-        SensitivityLabel::Private => 2,
-        SensitivityLabel::Restricted => 3,
+        Sensitivity::Public => 1,
+        Sensitivity::Private => 2,
+        Sensitivity::Restricted => 3,
     };
     for byte in tenant.bytes() {
         number = (number ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);

@@ -4,7 +4,7 @@
 //! beyond it passes all the same.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use stave_block::{SensitivityLabel, Surface, find_sensitive, redaction};
+use stave_block::{Sensitivity, Surface, find_sensitive, redaction};
 use stave_llm::prices::Cost;
 use stave_llm::{Accumulator, Part, PartKind, Request, Response, Secret, Usage};
 
@@ -176,7 +176,7 @@ fn without_secrets(parts: &mut [Part], key: Option<&Secret>) {
     let clean = |text: &mut String| {
         let (mut left, mut at) = (String::new(), 0);
         let found = find_sensitive(text);
-        for finding in found.iter().filter(|finding| finding.label == SensitivityLabel::Restricted) {
+        for finding in found.iter().filter(|finding| finding.label == Sensitivity::Restricted) {
             left.push_str(text.get(at..finding.range.start).unwrap_or_default());
             left.push_str(&redaction(finding.rule));
             at = finding.range.end;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use stave_block::{GateAction, SensitivityLabel, SensitivityPolicy};
+use stave_block::{GateAction, Sensitivity, SensitivityPolicy};
 use stave_gateway::records::Edits;
 use stave_gateway::{Enforcement, ModelRoute, RouteTarget};
 use stave_llm::Provider;
@@ -154,7 +154,7 @@ async fn secrets_are_taken_out_refused_or_sent_where_they_may_be() {
     assert_eq!((record.outcome.as_str(), record.attempts), ("refused", 0));
     let list = [("outside", &upstream, Provider::Anthropic), ("inside", &inside, Provider::Anthropic)];
     let mut settings = several(&list);
-    settings.upstreams[1].accepts = SensitivityLabel::Restricted;
+    settings.upstreams[1].accepts = Sensitivity::Restricted;
     settings.policy.sensitivity =
         SensitivityPolicy { restricted: GateAction::Route("inside".into()), ..SensitivityPolicy::default() };
     let scene = Scene::new(settings).await;

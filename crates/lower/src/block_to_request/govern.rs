@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_block::{
-    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, SensitivityLabel,
+    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, Sensitivity,
     SensitivityPolicy, WirePrompt, find_sensitive, find_sensitive_joined, find_sensitive_until, redaction,
 };
 
@@ -92,7 +92,7 @@ pub fn gate_body_until(
     for (block, place) in places(body, wire, first) {
         let found = body_texts(body, &place);
         if let Some(position) = wire.positions.get(block) {
-            let label = policy.label(SensitivityLabel::Public, position.provenance, &[]);
+            let label = policy.label(Sensitivity::Public, position.provenance, &[]);
             if gate.whole(block, "provenance", label) == Some(GateAction::Redact) {
                 if found.iter().any(|text| text.seal.is_some()) {
                     gate.sealed_stretch(block, "provenance", label);

@@ -98,16 +98,7 @@ impl Lowering<'_> {
 }
 
 fn port(port: &model::Port) -> Port {
-    let port_type = port.port_type.map_or(PortType::Object, |port_type| match port_type.value {
-        model::PortType::String => PortType::String,
-        model::PortType::Number => PortType::Number,
-        model::PortType::Boolean => PortType::Boolean,
-        model::PortType::Object => PortType::Object,
-        model::PortType::Array => PortType::Array,
-        model::PortType::Document => PortType::Document,
-        model::PortType::Table => PortType::Table,
-        model::PortType::Embedding => PortType::Embedding,
-    });
+    let port_type = port.port_type.map_or(PortType::Object, |port_type| port_type.value);
     Port {
         name: port.name.as_str().to_owned(),
         port_type,

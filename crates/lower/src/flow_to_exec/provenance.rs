@@ -6,28 +6,13 @@
 
 use stave_flow::graph::{self, Connected};
 use stave_flow::model::{Flow, Node, Scope};
-use stave_operations::{LLM_CHAT, Provenance as Given};
-
-/// From most to least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Provenance {
-    Developer,
-    Memory,
-    Tool,
-    Retrieval,
-    User,
-}
+use stave_operations::{LLM_CHAT, ResultProvenance};
+use stave_vocabulary::Provenance;
 
 /// The word for one input port of a node.
 pub(super) fn of_input(flow: &Flow, node: &Node, port: &str) -> &'static str {
     let edges = graph::connected(flow);
-    match (Walk { flow, edges: &edges }).at_input(node, port, edges.len()) {
-        Provenance::Developer => "developer",
-        Provenance::Memory => "memory",
-        Provenance::Tool => "tool",
-        Provenance::Retrieval => "retrieval",
-        Provenance::User => "user",
-    }
+    (Walk { flow, edges: &edges }).at_input(node, port, edges.len()).word()
 }
 
 struct Walk<'f> {
@@ -60,7 +45,7 @@ impl Walk<'_> {
             return own;
         }
         let inputs = node.inputs.iter().map(|port| self.at_input(node, port.name.as_str(), depth));
-        let called = node.descriptor().filter(|operation| operation.provenance == Given::Called);
+        let called = node.descriptor().filter(|operation| operation.provenance == ResultProvenance::Called);
         let called = called.and_then(|_| self.flow.nodes.get(node.each()?.node.as_str()));
         let called = called.and_then(|called| self.of_called(called, depth));
         inputs.chain(called).max().unwrap_or(Provenance::Developer)
@@ -81,8 +66,8 @@ fn own(node: &Node) -> Option<Provenance> {
     }
     let of = if node.prompt.is_some() { Some(&LLM_CHAT) } else { node.descriptor() };
     match of?.provenance {
-        Given::Tool => Some(Provenance::Tool),
-        Given::Retrieval => Some(Provenance::Retrieval),
-        Given::Inputs | Given::Called => None,
+        ResultProvenance::Tool => Some(Provenance::Tool),
+        ResultProvenance::Retrieval => Some(Provenance::Retrieval),
+        ResultProvenance::Inputs | ResultProvenance::Called => None,
     }
 }

@@ -41,9 +41,8 @@ fn scopes(policy: &Object) -> Scopes {
         let table = policy.get(KEY).and_then(|rules| rules.get(name)?.as_object());
         table.into_iter().flatten().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default()))
     };
-    let level = |word: &str| Sensitivity::from_word(word).unwrap_or(Sensitivity::Restricted);
     Scopes {
-        fields: table("fields").map(|(name, word)| (name, level(word))).collect(),
+        fields: table("fields").map(|(name, word)| (name, Sensitivity::at_worst(Some(word)))).collect(),
         declassify: table("declassify").map(|(name, reason)| (name, reason.to_owned())).collect(),
         ..Scopes::default()
     }

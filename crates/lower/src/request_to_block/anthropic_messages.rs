@@ -1,6 +1,6 @@
 //! Positions of Anthropic's messages: tools, schema, system, messages.
 
-use stave_block::{PositionKind, PromptRole, ProvenanceLabel, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -26,9 +26,9 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
     let messages = tape.get(ROOT, "messages");
     for (index, message) in messages.into_iter().flat_map(|messages| tape.items(messages)).enumerate() {
         let (role, provenance) = match tape.get_inner(message, "role") {
-            Some("assistant") => (PromptRole::Assistant, ProvenanceLabel::Developer),
-            Some("system") => (PromptRole::System, ProvenanceLabel::System),
-            _ => (PromptRole::User, ProvenanceLabel::User),
+            Some("assistant") => (PromptRole::Assistant, Provenance::Developer),
+            Some("system") => (PromptRole::System, Provenance::System),
+            _ => (PromptRole::User, Provenance::User),
         };
         let speaker = Speaker::new(role, provenance, index as u32);
         match tape.get(message, "content") {
@@ -61,8 +61,8 @@ fn content(into: &mut Positions<'_, '_>, speaker: Speaker, value: usize) {
 
 fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
     let tape = into.tape;
-    let tool = Speaker { role: PromptRole::Tool, provenance: ProvenanceLabel::Tool, ..speaker };
-    let retrieved = Speaker { provenance: ProvenanceLabel::Retrieval, ..speaker };
+    let tool = Speaker { role: PromptRole::Tool, provenance: Provenance::Tool, ..speaker };
+    let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
     match tape.get_inner(part, "type") {
         Some("text") => match tape.get(part, "text").filter(|text| tape.kind(*text) == Kind::String) {
             Some(text) => into.text(speaker, part, text),

@@ -1,6 +1,6 @@
 //! Positions of Gemini's generateContent: tools, schema, system instruction, contents.
 
-use stave_block::{PositionKind, PromptRole, ProvenanceLabel, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -42,9 +42,9 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
 
 fn speaker(tape: &Tape<'_>, item: usize, index: u32) -> Speaker {
     match tape.get_inner(item, "role") {
-        Some("model") => Speaker::new(PromptRole::Assistant, ProvenanceLabel::Developer, index),
-        Some("function" | "tool") => Speaker::new(PromptRole::Tool, ProvenanceLabel::Tool, index),
-        _ => Speaker::new(PromptRole::User, ProvenanceLabel::User, index),
+        Some("model") => Speaker::new(PromptRole::Assistant, Provenance::Developer, index),
+        Some("function" | "tool") => Speaker::new(PromptRole::Tool, Provenance::Tool, index),
+        _ => Speaker::new(PromptRole::User, Provenance::User, index),
     }
 }
 
@@ -79,14 +79,14 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
     } else if has("functionCall", "function_call").is_some() {
         into.value(speaker, PositionKind::ToolUse, part, false);
     } else if has("functionResponse", "function_response").is_some() {
-        let tool = Speaker { role: PromptRole::Tool, provenance: ProvenanceLabel::Tool, ..speaker };
+        let tool = Speaker { role: PromptRole::Tool, provenance: Provenance::Tool, ..speaker };
         into.value(tool, PositionKind::ToolResult, part, false);
     } else if let Some(media) = has("inlineData", "inline_data").or_else(|| has("fileData", "file_data")) {
         let media_type = either(tape, media, "mimeType", "mime_type").and_then(|text| tape.inner(text));
         if media_type.is_some_and(|media_type| media_type.starts_with("image")) {
             into.value(speaker, PositionKind::Image, part, false);
         } else {
-            let retrieved = Speaker { provenance: ProvenanceLabel::Retrieval, ..speaker };
+            let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
             into.value(retrieved, PositionKind::Document, part, false);
         }
     } else {

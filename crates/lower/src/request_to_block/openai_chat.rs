@@ -1,6 +1,6 @@
 //! Positions of OpenAI's chat completions: tools, schema, messages.
 
-use stave_block::{PositionKind, PromptRole, ProvenanceLabel, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -34,11 +34,11 @@ pub(super) fn is_forced(tape: &Tape<'_>) -> bool {
 fn message(into: &mut Positions<'_, '_>, index: u32, message: usize) {
     let tape = into.tape;
     let (role, provenance) = match tape.get_inner(message, "role") {
-        Some("system") => (PromptRole::System, ProvenanceLabel::System),
-        Some("developer") => (PromptRole::System, ProvenanceLabel::Developer),
-        Some("assistant") => (PromptRole::Assistant, ProvenanceLabel::Developer),
-        Some("tool" | "function") => (PromptRole::Tool, ProvenanceLabel::Tool),
-        _ => (PromptRole::User, ProvenanceLabel::User),
+        Some("system") => (PromptRole::System, Provenance::System),
+        Some("developer") => (PromptRole::System, Provenance::Developer),
+        Some("assistant") => (PromptRole::Assistant, Provenance::Developer),
+        Some("tool" | "function") => (PromptRole::Tool, Provenance::Tool),
+        _ => (PromptRole::User, Provenance::User),
     };
     let speaker = Speaker::new(role, provenance, index);
     if role == PromptRole::Tool {
@@ -75,7 +75,7 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
         }
         Some("image_url" | "image") => into.value(speaker, PositionKind::Image, part, false),
         Some("file") => {
-            let retrieved = Speaker { provenance: ProvenanceLabel::Retrieval, ..speaker };
+            let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
             into.value(retrieved, PositionKind::Document, part, false);
         }
         _ => into.value(speaker, PositionKind::Other, part, false),

@@ -1,6 +1,6 @@
 //! Positions of OpenAI's responses: tools, schema, instructions, input.
 
-use stave_block::{PositionKind, PromptRole, ProvenanceLabel, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
 
 use super::openai_chat::is_forced;
 use super::positions::{Positions, Speaker};
@@ -24,7 +24,7 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
     if let Some(input) = tape.get(ROOT, "input") {
         match tape.kind(input) {
             Kind::String => {
-                let speaker = Speaker::new(PromptRole::User, ProvenanceLabel::User, 0);
+                let speaker = Speaker::new(PromptRole::User, Provenance::User, 0);
                 into.text(speaker, input, input);
             }
             _ => {
@@ -41,13 +41,13 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
 fn item(into: &mut Positions<'_, '_>, index: u32, item: usize) {
     let tape = into.tape;
     let (role, provenance) = match tape.get_inner(item, "role") {
-        Some("system") => (PromptRole::System, ProvenanceLabel::System),
-        Some("developer") => (PromptRole::System, ProvenanceLabel::Developer),
-        Some("assistant") => (PromptRole::Assistant, ProvenanceLabel::Developer),
-        _ => (PromptRole::User, ProvenanceLabel::User),
+        Some("system") => (PromptRole::System, Provenance::System),
+        Some("developer") => (PromptRole::System, Provenance::Developer),
+        Some("assistant") => (PromptRole::Assistant, Provenance::Developer),
+        _ => (PromptRole::User, Provenance::User),
     };
     let speaker = Speaker::new(role, provenance, index);
-    let assistant = Speaker::new(PromptRole::Assistant, ProvenanceLabel::Developer, index);
+    let assistant = Speaker::new(PromptRole::Assistant, Provenance::Developer, index);
     match tape.get_inner(item, "type") {
         None | Some("message") => match tape.get(item, "content") {
             Some(content) if tape.kind(content) == Kind::String => into.text(speaker, content, content),
@@ -56,7 +56,7 @@ fn item(into: &mut Positions<'_, '_>, index: u32, item: usize) {
         },
         Some("reasoning") => into.value(assistant, PositionKind::Thinking, item, false),
         Some(kind) if kind.ends_with("_output") => {
-            let tool = Speaker::new(PromptRole::Tool, ProvenanceLabel::Tool, index);
+            let tool = Speaker::new(PromptRole::Tool, Provenance::Tool, index);
             into.value(tool, PositionKind::ToolResult, item, false);
         }
         Some(kind) if kind.ends_with("_call") => {
@@ -76,7 +76,7 @@ fn part(into: &mut Positions<'_, '_>, speaker: Speaker, part: usize) {
         }
         (Some("input_image"), _) => into.value(speaker, PositionKind::Image, part, false),
         (Some("input_file"), _) => {
-            let retrieved = Speaker { provenance: ProvenanceLabel::Retrieval, ..speaker };
+            let retrieved = Speaker { provenance: Provenance::Retrieval, ..speaker };
             into.value(retrieved, PositionKind::Document, part, false);
         }
         _ => into.value(speaker, PositionKind::Other, part, false),

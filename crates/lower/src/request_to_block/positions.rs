@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use stave_block::{
-    Mark, Position, PositionKind, PrefixHash, PromptRole, ProvenanceLabel, Shape, Surface, Ttl, WirePrompt,
+    Mark, Position, PositionKind, PrefixHash, PromptRole, Provenance, Shape, Surface, Ttl, WirePrompt,
 };
 
 use super::tape::{Kind, Member, ROOT, Tape};
@@ -14,16 +14,16 @@ const IMAGE_LENGTH: usize = 6400;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Speaker {
     pub(super) role: PromptRole,
-    pub(super) provenance: ProvenanceLabel,
+    pub(super) provenance: Provenance,
     pub(super) message: Option<u32>,
 }
 
 impl Speaker {
     /// What stands before all messages.
     pub(super) const SYSTEM: Speaker =
-        Speaker { role: PromptRole::System, provenance: ProvenanceLabel::System, message: None };
+        Speaker { role: PromptRole::System, provenance: Provenance::System, message: None };
 
-    pub(super) fn new(role: PromptRole, provenance: ProvenanceLabel, message: u32) -> Self {
+    pub(super) fn new(role: PromptRole, provenance: Provenance, message: u32) -> Self {
         Speaker { role, provenance, message: Some(message) }
     }
 }

@@ -5,8 +5,8 @@
 //! out; everything that is not plain text is a block of its own.
 
 use stave_block::{
-    BlockContentType, BlockSection, Position, PositionKind, PromptIr, PromptRole, Tokenizer, ToolSchema,
-    Wire, WirePrompt, build,
+    BlockContentType, BlockIr, BlockSection, Position, PositionKind, PromptRole, Tokenizer, ToolSchema, Wire,
+    WirePrompt, build,
 };
 use stave_canon::{Clock, Ids, Value, parse, rfc8785};
 
@@ -20,7 +20,7 @@ pub(super) fn build_prompt(
     tokenizer: Option<Tokenizer<'_>>,
     ids: &dyn Ids,
     clock: &dyn Clock,
-) -> Result<(PromptIr, Vec<BlockPlace>), RequestFault> {
+) -> Result<(BlockIr, Vec<BlockPlace>), RequestFault> {
     let mut sections: Vec<BlockSection> = Vec::new();
     let mut places: Vec<BlockPlace> = Vec::new();
     let mut tools = Vec::new();

@@ -1,7 +1,7 @@
 //! `hopsworks.get_model`: what the registry knows about a model.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Receiver, ResultShape, StoreEntry,
+    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, StoreEntry,
 };
 
 pub static HOPSWORKS_GET_MODEL: Descriptor = Descriptor {
@@ -16,7 +16,7 @@ pub static HOPSWORKS_GET_MODEL: Descriptor = Descriptor {
     effects: Effects::Reads,
     network: true,
     receiver: Receiver::FeatureStore { entries: &[StoreEntry { argument: "name", kind: "model" }] },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     blank: Some(Blank {
         group: Group::Features,
         title: "Find a model",

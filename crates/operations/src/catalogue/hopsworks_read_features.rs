@@ -1,7 +1,7 @@
 //! `hopsworks.read_features`: the newest features of an entity as of a time.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Receiver, ResultShape, StoreEntry,
+    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, StoreEntry,
 };
 
 pub static HOPSWORKS_READ_FEATURES: Descriptor = Descriptor {
@@ -28,7 +28,7 @@ pub static HOPSWORKS_READ_FEATURES: Descriptor = Descriptor {
             StoreEntry { argument: "feature_view", kind: "feature_view" },
         ],
     },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     blank: Some(Blank {
         group: Group::Features,
         title: "Read features",

@@ -1,7 +1,7 @@
 //! `hopsworks.write_features`: rows into a feature group.
 
 use crate::{
-    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Provenance, Receiver, Repeat,
+    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Receiver, Repeat, ResultProvenance,
     ResultShape, StoreEntry,
 };
 
@@ -26,7 +26,7 @@ pub static HOPSWORKS_WRITE_FEATURES: Descriptor = Descriptor {
     receiver: Receiver::FeatureStore {
         entries: &[StoreEntry { argument: "feature_group", kind: "feature_group" }],
     },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     blank: Some(Blank {
         group: Group::Features,
         title: "Write features",

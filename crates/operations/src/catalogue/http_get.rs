@@ -1,6 +1,8 @@
 //! `http.get`: one GET request.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Receiver, ResultShape, Secrets};
+use crate::{
+    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, Secrets,
+};
 
 pub static HTTP_GET: Descriptor = Descriptor {
     name: "http.get",
@@ -26,7 +28,7 @@ A sole output takes the body: a value when the host says that it is JSON, else a
     effects: Effects::Reads,
     network: true,
     receiver: Receiver::Host { address: "url" },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     blank: Some(Blank {
         group: Group::Http,
         title: "GET request",

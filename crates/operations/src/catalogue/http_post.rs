@@ -1,7 +1,7 @@
 //! `http.post`: one POST request, with the same idempotency key on every attempt.
 
 use crate::{
-    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Provenance, Receiver, Repeat,
+    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Receiver, Repeat, ResultProvenance,
     ResultShape, Secrets,
 };
 
@@ -35,7 +35,7 @@ Every attempt carries the same `Idempotency-Key`, unless the headers have one. W
                  write the header yourself, or leave `retries` out",
     },
     receiver: Receiver::Host { address: "url" },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     blank: Some(Blank {
         group: Group::Http,
         title: "POST request",

@@ -1,7 +1,7 @@
 //! `llm.chat`: the prompt of a node.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Form, Group, Kind, Provenance, Receiver, Repeat, ResultShape,
+    Argument, Blank, Descriptor, Effects, Form, Group, Kind, Receiver, Repeat, ResultProvenance, ResultShape,
 };
 
 pub static LLM_CHAT: Descriptor = Descriptor {
@@ -28,7 +28,7 @@ answers it. A node whose tools change something outside is never answered from t
     network: true,
     repeat: Repeat::ByPart,
     receiver: Receiver::Model,
-    provenance: Provenance::Tool,
+    provenance: ResultProvenance::Tool,
     blank: Some(Blank {
         group: Group::Model,
         title: "Ask a model",

@@ -1,6 +1,6 @@
 //! `mcp.call`: a tool on a server that speaks the Model Context Protocol.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Receiver, Repeat};
+use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, Repeat, ResultProvenance};
 
 pub static MCP_CALL: Descriptor = Descriptor {
     name: "mcp.call",
@@ -19,7 +19,7 @@ what a tool changes, so every tool counts as one that changes something. Servers
     network: true,
     repeat: Repeat::Unsafe { advice: "leave `retries` out: the server cannot see that two calls are one" },
     receiver: Receiver::Tool { server: "server", tool: "tool" },
-    provenance: Provenance::Tool,
+    provenance: ResultProvenance::Tool,
     blank: Some(Blank {
         group: Group::Tools,
         title: "Call a tool",

@@ -1,6 +1,8 @@
 //! `opcua.read`: values of a plant.
 
-use crate::{Argument, Blank, Descriptor, Effects, Feature, Group, Kind, Provenance, Receiver, ResultShape};
+use crate::{
+    Argument, Blank, Descriptor, Effects, Feature, Group, Kind, Receiver, ResultProvenance, ResultShape,
+};
 
 /// What both operations on plants need.
 pub(super) const OPCUA: Feature = Feature {
@@ -27,7 +29,7 @@ most 1000 nodes. See [opcua.md](opcua.md).",
     effects: Effects::Reads,
     network: true,
     receiver: Receiver::Host { address: "endpoint" },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     feature: Some(OPCUA),
     blank: Some(Blank {
         group: Group::Tools,

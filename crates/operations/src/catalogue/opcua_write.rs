@@ -1,7 +1,9 @@
 //! `opcua.write`: one value of a plant set.
 
 use super::opcua_read::OPCUA;
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Receiver, Repeat, ResultShape};
+use crate::{
+    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, Repeat, ResultProvenance, ResultShape,
+};
 
 pub static OPCUA_WRITE: Descriptor = Descriptor {
     name: "opcua.write",
@@ -31,7 +33,7 @@ A sole output takes `{node_id, value, status}`; several outputs take these by na
         advice: "leave `retries` out: the value may have been set, and have changed since, before the failure was seen",
     },
     receiver: Receiver::Host { address: "endpoint" },
-    provenance: Provenance::Retrieval,
+    provenance: ResultProvenance::Retrieval,
     feature: Some(OPCUA),
     blank: Some(Blank {
         group: Group::Tools,

@@ -1,6 +1,6 @@
 //! `transform.each`: a node of the flow, once for every item of a list.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Provenance, Repeat, ResultShape};
+use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Repeat, ResultProvenance, ResultShape};
 
 pub static TRANSFORM_EACH: Descriptor = Descriptor {
     name: "transform.each",
@@ -25,7 +25,7 @@ item that is done is not done again when the run is resumed.",
     result: ResultShape::Ports(&["results", "errors"]),
     effects: Effects::OfCalled,
     repeat: Repeat::ByPart,
-    provenance: Provenance::Called,
+    provenance: ResultProvenance::Called,
     blank: Some(Blank {
         group: Group::Lists,
         title: "Run a node for each item",

@@ -19,7 +19,8 @@ mod written;
 pub use adapter::Adapter;
 pub use fit::{Cut, CutReason, Fitted, OverBudget, TokenCounter, fit};
 pub use part::{Part, Parts};
-pub use section::{Provenance, Section, SectionKind, Sections, Sensitivity, sections};
+pub use section::{Section, SectionKind, Sections, sections};
+pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use template::{
     Compiler, GENERAL_ROLE, InvalidTemplates, OutputFormat, Template, TemplateFault, Templates, UnknownSchema,
 };

@@ -11,7 +11,7 @@ use stave_canon::Value;
 use stave_canon::{Layout, write_object};
 
 use super::fit::{Cut, CutReason, TokenCounter};
-use super::{Adapter, Part, Parts};
+use super::{Adapter, Part, Parts, Provenance, Sensitivity};
 use crate::resolve::FILE_CHARACTERS;
 use crate::{CONTEXT_DIGEST_MARKER, ContextRef, PromptIr};
 
@@ -26,26 +26,6 @@ pub enum SectionKind {
     History,
     ToolResult,
     Input,
-}
-
-/// Where a section's content came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Provenance {
-    System,
-    Developer,
-    User,
-    Tool,
-    Retrieval,
-    Memory,
-}
-
-/// Who may see a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Sensitivity {
-    #[default]
-    Public,
-    Private,
-    Restricted,
 }
 
 /// One section.
@@ -102,31 +82,6 @@ impl SectionKind {
 
     fn droppable(self) -> bool {
         matches!(self, SectionKind::Context | SectionKind::History | SectionKind::ToolResult)
-    }
-}
-
-impl Provenance {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Provenance::System => "system",
-            Provenance::Developer => "developer",
-            Provenance::User => "user",
-            Provenance::Tool => "tool",
-            Provenance::Retrieval => "retrieval",
-            Provenance::Memory => "memory",
-        }
-    }
-}
-
-impl Sensitivity {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Sensitivity::Public => "public",
-            Sensitivity::Private => "private",
-            Sensitivity::Restricted => "restricted",
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Invariant: a level that is not understood hides its value.
 
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::EdgeData;
 
@@ -105,8 +105,8 @@ struct Rules<'r>(&'r Value);
 
 impl Rules<'_> {
     fn hides(level: &Value) -> bool {
-        let level = level.as_str().and_then(SensitivityLabel::from_word);
-        level.is_none_or(|level| level > SensitivityLabel::Private)
+        let level = level.as_str().and_then(Sensitivity::from_word);
+        level.is_none_or(|level| level > Sensitivity::Private)
     }
 
     fn field(&self, name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Object, Timestamp, Value};
 use stave_script::StateHost;
 
@@ -15,7 +15,7 @@ pub struct StateBuffer<'s> {
     store: &'s dyn StateStore,
     key: RecordKey,
     /// What the flow is checked for in this record.
-    label: SensitivityLabel,
+    label: Sensitivity,
     now: Timestamp,
     /// The most that the attempt may write; a buffer is memory of everybody's process.
     limit: u64,
@@ -28,7 +28,7 @@ struct Inner {
     fields: Option<Object>,
     version: Option<i64>,
     /// The label of the record, when it holds more than the flow is checked for.
-    beyond: Option<SensitivityLabel>,
+    beyond: Option<Sensitivity>,
     writes: Vec<Write>,
     bytes: u64,
 }
@@ -36,20 +36,20 @@ struct Inner {
 impl<'s> StateBuffer<'s> {
     #[must_use]
     pub fn new(store: &'s dyn StateStore, key: RecordKey, now: Timestamp) -> Self {
-        let label = SensitivityLabel::Public;
+        let label = Sensitivity::Public;
         StateBuffer { store, key, label, now, limit: u64::MAX, inner: Mutex::default() }
     }
 
     /// The same for a record that may hold data of this label.
     #[must_use]
-    pub fn labelled(mut self, label: SensitivityLabel) -> Self {
+    pub fn labelled(mut self, label: Sensitivity) -> Self {
         self.label = label;
         self
     }
 
     /// The label of the record, when a step has asked for a record that holds more than the flow is checked for.
     #[must_use]
-    pub fn beyond_check(&self) -> Option<SensitivityLabel> {
+    pub fn beyond_check(&self) -> Option<Sensitivity> {
         self.lock().beyond
     }
 
@@ -113,7 +113,7 @@ impl<'s> StateBuffer<'s> {
         if writes.is_empty() {
             return None;
         }
-        if self.label > SensitivityLabel::Public {
+        if self.label > Sensitivity::Public {
             writes.push(Write::Set(LABEL_FIELD.to_owned(), self.label.word().into()));
         }
         let ttl = ttl_seconds.map(|seconds| std::time::Duration::from_secs(seconds.into()));

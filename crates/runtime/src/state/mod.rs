@@ -12,7 +12,7 @@ mod stores;
 use std::path::Path;
 
 use async_trait::async_trait;
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Object, Timestamp, Value};
 
 use crate::concurrency_limits::RecordLocks;
@@ -119,7 +119,7 @@ pub enum StateError {
     #[error("a state record is damaged: {0}")]
     Damaged(String),
     #[error("the record holds {0} data, which the flow is not checked for")]
-    BeyondCheck(SensitivityLabel),
+    BeyondCheck(Sensitivity),
     #[error("another run changed the state record in the meantime")]
     Conflict,
     #[error(transparent)]
@@ -188,12 +188,10 @@ pub fn apply(fields: &mut Object, writes: Vec<Write>) {
 
 /// The label that a record carries.
 #[must_use]
-pub fn label_of(fields: &Object) -> SensitivityLabel {
+pub fn label_of(fields: &Object) -> Sensitivity {
     read_label(fields.get(LABEL_FIELD))
 }
 
-/// A word that is not understood could be one that closes content off.
-fn read_label(value: Option<&Value>) -> SensitivityLabel {
-    let read = |value: &Value| value.as_str().and_then(SensitivityLabel::from_word);
-    value.map_or(SensitivityLabel::Public, |value| read(value).unwrap_or(SensitivityLabel::Restricted))
+fn read_label(value: Option<&Value>) -> Sensitivity {
+    value.map_or(Sensitivity::Public, |value| Sensitivity::at_worst(value.as_str()))
 }

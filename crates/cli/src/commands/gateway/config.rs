@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use stave_block::{GateAction, SensitivityLabel, SensitivityPolicy};
+use stave_block::{GateAction, Sensitivity, SensitivityPolicy};
 use stave_diag::{Diagnostic, Sources, render};
-use stave_flow::model::Sensitivity;
 use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
 use stave_llm::Provider;
 use stave_runtime::HostPort;
@@ -76,11 +75,6 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
         .and_then(HostPort::of)
         .and_then(|host| host.find(&scopes.hosts))
         .or_else(|| scopes.providers.get(settings.provider.as_str()));
-    let said = said.map(|level| match level {
-        Sensitivity::Public => SensitivityLabel::Public,
-        Sensitivity::Private => SensitivityLabel::Private,
-        Sensitivity::Restricted => SensitivityLabel::Restricted,
-    });
     Ok(UpstreamConfig {
         name: settings.name.clone(),
         provider: settings.provider,
@@ -90,7 +84,7 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
         interfaces: settings.interfaces.clone(),
         models: settings.models.clone(),
         concurrency: settings.concurrency.map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
-        accepts: settings.accepts.or(said).unwrap_or(SensitivityLabel::Private),
+        accepts: settings.accepts.or(said.copied()).unwrap_or(Sensitivity::Private),
         timeouts: settings.timeouts,
     })
 }

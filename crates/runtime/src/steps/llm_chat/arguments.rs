@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
@@ -35,7 +35,7 @@ pub(super) struct Model {
     /// The secrets that are a part of the endpoint, which then is not shown.
     pub(super) endpoint_secrets: BTreeSet<String>,
     /// The label of what the endpoint was filled with.
-    pub(super) address_label: SensitivityLabel,
+    pub(super) address_label: Sensitivity,
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! Invariants: it is kept for people only, nothing reads it back to decide anything; it is bounded; it holds
 //! what the gate let through, and of a prompt that was refused no restricted content; secrets are hidden in it.
 
-use stave_block::{GateAction, GateRecord, PromptIr, SensitivityLabel};
+use stave_block::{BlockIr, GateAction, GateRecord, Sensitivity};
 use stave_canon::{Object, Value};
 use stave_llm::Response;
 use stave_lower::sent_sections;
@@ -95,7 +95,7 @@ pub(super) fn asked(
     call: &Call<'_>,
     model: &Model,
     way: &Way,
-    prompt: &PromptIr,
+    prompt: &BlockIr,
     records: &[GateRecord],
     is_sent: bool,
 ) -> Kept {
@@ -123,7 +123,7 @@ pub(super) fn asked(
     }
     let mut blocks = Vec::with_capacity(prompt.blocks.len());
     for (index, block) in prompt.blocks.iter().enumerate() {
-        let is_withheld = !is_sent && block.sensitivity == SensitivityLabel::Restricted;
+        let is_withheld = !is_sent && block.sensitivity == Sensitivity::Restricted;
         let (content, is_cut) =
             if is_withheld { (String::new(), false) } else { bounded(call, &block.content) };
         blocks.push(Value::from_iter([

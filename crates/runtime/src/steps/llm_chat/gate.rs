@@ -10,11 +10,10 @@
 use std::borrow::Cow;
 
 use stave_block::{
-    Destination, Gate, GateAction, GateRecord, GateVerdict, PromptIr, ProvenanceLabel, Scope,
-    SensitivityLabel, SensitivityPolicy, govern_blocks,
+    BlockIr, Destination, Gate, GateAction, GateRecord, GateVerdict, Provenance, Scope, Sensitivity,
+    SensitivityPolicy, govern_blocks,
 };
 use stave_diag::codes::run as codes;
-use stave_prompt::compile::Sensitivity;
 use stave_script::Read;
 use stave_script::address::HostPort;
 
@@ -30,18 +29,14 @@ pub(super) fn label<'r>(
     call: &Call<'_>,
     reads: impl IntoIterator<Item = &'r Read>,
 ) -> Result<Sensitivity, Failure> {
-    let mut most = SensitivityLabel::Public;
+    let mut most = Sensitivity::Public;
     if call.run.plan.graph.reads_references() {
         most = labels::of_read(call, &Read::EveryInput)?;
     }
     for read in reads {
         most = most.join(labels::of_read(call, read)?);
     }
-    Ok(match most {
-        SensitivityLabel::Public => Sensitivity::Public,
-        SensitivityLabel::Private => Sensitivity::Private,
-        SensitivityLabel::Restricted => Sensitivity::Restricted,
-    })
+    Ok(most)
 }
 
 /// The prompt as a model may have it, and the model that it goes to: the one that was asked for, or the
@@ -51,7 +46,7 @@ pub(super) fn pass<'a>(
     arguments: &'a Arguments,
     question: &Question,
     model: &'a Model,
-) -> Result<(PromptIr, &'a Model, Kept), Failure> {
+) -> Result<(BlockIr, &'a Model, Kept), Failure> {
     let fallback = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
     let mut model = model;
     let blocks = &question.blocks;
@@ -95,10 +90,10 @@ pub(super) fn tool_answer<'t>(
         true => rules.get("errors").or_else(|| rules.get("reads")),
         false => rules.get("outputs"),
     });
-    let label = node.and_then(|node| labels?.get(node)).map_or(Ok(SensitivityLabel::Public), read)?;
+    let label = node.and_then(|node| labels?.get(node)).map_or(Ok(Sensitivity::Public), read)?;
     let (left, verdict, records) = Rules::read(call, model)?.on(|policy, origin, destination| {
         let mut gate = Gate::new(policy, origin, destination);
-        let left = gate.text(0, policy.label(label, ProvenanceLabel::Tool, &[]), text);
+        let left = gate.text(0, policy.label(label, Provenance::Tool, &[]), text);
         let (verdict, records) = gate.finished();
         (left, verdict, records)
     });
@@ -113,7 +108,7 @@ pub(super) fn tool_answer<'t>(
 /// The policy for one model.
 struct Rules {
     policy: SensitivityPolicy,
-    accepts: SensitivityLabel,
+    accepts: Sensitivity,
 }
 
 impl Rules {
@@ -139,7 +134,7 @@ impl Rules {
             policy.restricted = action.clone();
             policy.block = Some(action);
         }
-        Ok(Rules { policy, accepts: accepted.unwrap_or(SensitivityLabel::Private) })
+        Ok(Rules { policy, accepts: accepted.unwrap_or(Sensitivity::Private) })
     }
 
     /// A model that takes restricted data is inside the scope of the run; one that takes public data only is
@@ -147,9 +142,9 @@ impl Rules {
     fn on<T>(&self, decide: impl FnOnce(&SensitivityPolicy, &Scope, Destination<'_>) -> T) -> T {
         let run = Scope::new("run");
         let destination = match self.accepts {
-            SensitivityLabel::Restricted => Destination::Within(&run),
-            SensitivityLabel::Private => Destination::External,
-            SensitivityLabel::Public => Destination::Shared,
+            Sensitivity::Restricted => Destination::Within(&run),
+            Sensitivity::Private => Destination::External,
+            Sensitivity::Public => Destination::Shared,
         };
         decide(&self.policy, &run, destination)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use stave_block::{PromptIr, Tokenizer, ToolSchema};
+use stave_block::{BlockIr, Tokenizer, ToolSchema};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
@@ -29,7 +29,7 @@ const SEPARATOR_TOKENS: u64 = 1;
 /// A prompt that may be asked.
 #[derive(Debug)]
 pub(super) struct Question {
-    pub(super) blocks: PromptIr,
+    pub(super) blocks: BlockIr,
     /// What happened to it on the way, for those who look at the run later.
     pub(super) way: Way,
 }
@@ -273,8 +273,8 @@ async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>,
             return Ok(Part::new(key, piece.text, Provenance::Developer).sensitivity(sensitivity));
         }
         let name = piece.roots.join(",");
-        let provenance =
-            piece.roots.iter().map(|root| provenance(call, root)).max_by_key(|one| distrust(*one));
+        // A piece made of several values comes from the least trusted of them.
+        let provenance = piece.roots.iter().map(|root| provenance(call, root)).max();
         let part = Part::new(name, piece.text, provenance.unwrap_or(Provenance::User));
         Ok(part.sensitivity(sensitivity))
     });
@@ -288,23 +288,8 @@ fn join(parts: &[Part]) -> String {
 /// Where the value of a template's root name came from. The context is the request.
 fn provenance(call: &Call<'_>, root: &str) -> Provenance {
     let port = call.node.inputs.iter().find(|port| port.name() == root);
-    match port.and_then(|port| port.port.provenance.as_deref()) {
-        Some("developer") => Provenance::Developer,
-        Some("retrieval") => Provenance::Retrieval,
-        Some("memory") => Provenance::Memory,
-        Some("tool") => Provenance::Tool,
-        _ => Provenance::User,
-    }
-}
-
-/// A piece made of several values is labelled with the least trusted of them.
-fn distrust(provenance: Provenance) -> u8 {
-    match provenance {
-        Provenance::System => 0,
-        Provenance::Developer => 1,
-        Provenance::Memory => 2,
-        Provenance::Tool => 3,
-        Provenance::Retrieval => 4,
-        Provenance::User => 5,
-    }
+    let word = port.and_then(|port| port.port.provenance.as_deref());
+    // No value of a run speaks for the system.
+    let known = word.and_then(Provenance::from_word).filter(|one| *one != Provenance::System);
+    known.unwrap_or(Provenance::User)
 }
