@@ -91,6 +91,81 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "the command line is where the ports are connected to the process",
     },
     Exception {
+        path: "crates/project/src/ports.rs",
+        what: &[Ambient::Clock, Ambient::Randomness],
+        reason: "the system's clock and random source behind the ports that the other crates take",
+    },
+    Exception {
+        path: "crates/project/src/files.rs",
+        what: &[Ambient::Environment, Ambient::Files],
+        reason: "sources are found in folders, and paths are shown from the current folder",
+    },
+    Exception {
+        path: "crates/project/src/files/",
+        what: &[Ambient::Files, Ambient::Terminal],
+        reason: "the one way of reading and writing files, and standard input where a person names it",
+    },
+    Exception {
+        path: "crates/project/src/context/",
+        what: &[Ambient::Clock, Ambient::Environment, Ambient::Files, Ambient::Spawning],
+        reason: "references of prompts lead to files of the project, and to diffs by a git that is started and watched",
+    },
+    Exception {
+        path: "crates/project/src/admission.rs",
+        what: &[Ambient::Files],
+        reason: "the documents that a compile wrote are found in its folder",
+    },
+    Exception {
+        path: "crates/project/src/admission/artefacts.rs",
+        what: &[Ambient::Files],
+        reason: "the run manifests of a compile are found in its folder",
+    },
+    Exception {
+        path: "crates/project/src/features.rs",
+        what: &[Ambient::Files],
+        reason: "a project's rows and models are files in two of its folders",
+    },
+    Exception {
+        path: "crates/project/src/governance.rs",
+        what: &[Ambient::Files],
+        reason: "a project's prompt templates are files in one of its folders",
+    },
+    Exception {
+        path: "crates/project/src/prompt_plugins.rs",
+        what: &[Ambient::Files, Ambient::Spawning],
+        reason: "plugins are files of the project, and run on one thread, which its owner joins",
+    },
+    Exception {
+        path: "crates/project/src/source_kind.rs",
+        what: &[Ambient::Files],
+        reason: "the policy of a workflow is a file beside it",
+    },
+    Exception {
+        path: "crates/project/src/storage.rs",
+        what: &[Ambient::Files],
+        reason: "a database that cannot be written is copied before it is read",
+    },
+    Exception {
+        path: "crates/project/src/services.rs",
+        what: &[Ambient::Environment],
+        reason: "a Python worker is this program again, and tool servers are given the variables that programs need",
+    },
+    Exception {
+        path: "crates/project/src/project/secrets.rs",
+        what: &[Ambient::Environment],
+        reason: "the secrets of a project are variables of the process, as far as the project lists them",
+    },
+    Exception {
+        path: "crates/project/src/tracing.rs",
+        what: &[Ambient::Environment],
+        reason: "OpenTelemetry is set up by variables that its specification names",
+    },
+    Exception {
+        path: "crates/project/src/without/tracing.rs",
+        what: &[Ambient::Environment],
+        reason: "whether tracing is wanted is told by variables that its specification names",
+    },
+    Exception {
         path: "crates/conform/src/main.rs",
         what: &[Ambient::Environment, Ambient::Files, Ambient::Terminal],
         reason: "a program of its own that reads rows and prints answers",

@@ -1,10 +1,13 @@
 //! The command line prints and reads in one place each: `terminal.rs` keeps texts of others from steering the
-//! terminal, and `files/read.rs` refuses pipes, devices and files without an end. Whoever went around them would
+//! terminal, and `files/read.rs` of the project's library refuses pipes, devices and files without an end. Whoever went around them would
 //! have to remember both.
 
 use crate::code_text::code_outside_tests;
 use crate::offence::{Offence, assert_none};
 use crate::repository::crate_sources;
+
+/// The command line, and the libraries that read and write files for it.
+const FOLDERS: [&str; 2] = ["crates/cli/src/", "crates/project/src/"];
 
 struct Place {
     calls: &'static [&'static str],
@@ -28,15 +31,15 @@ const PLACES: &[Place] = &[
     Place {
         calls: &["out_styled(", "error_styled("],
         home: "crates/cli/src/terminal.rs",
-        others: &[(
-            "crates/cli/src/commands/",
-            "renderers make the parts of a text visible before they colour it",
-        )],
+        others: &[
+            ("crates/cli/src/commands/", "renderers make the parts of a text visible before they colour it"),
+            ("crates/cli/src/findings.rs", "findings are rendered in colour"),
+        ],
         cure: "print with `terminal::out` or `terminal::error`",
     },
     Place {
         calls: &["fs::read(", "fs::read_to_string", "File::open", ".read(true)"],
-        home: "crates/cli/src/files/read.rs",
+        home: "crates/project/src/files/read.rs",
         others: &[
             ("crates/cli/src/commands/compile.rs", "a folder is opened to be locked, and nothing is read"),
             (
@@ -49,7 +52,8 @@ const PLACES: &[Place] = &[
 ];
 
 fn check(path: &str, text: &str) -> Vec<Offence> {
-    if !path.starts_with("crates/cli/src/") || path.ends_with("/tests.rs") {
+    let is_judged = FOLDERS.iter().any(|folder| path.starts_with(folder));
+    if !is_judged || path.ends_with("/tests.rs") {
         return Vec::new();
     }
     let code = code_outside_tests(text);

@@ -1,5 +1,4 @@
-//! The `stave` command: the only place that reads files, the environment and the clock for the crates
-//! below it.
+//! The `stave` command: parses arguments, calls the libraries and prints what they answer.
 //!
 //! Invariant: exit codes are 0 fine, 1 the run failed, 2 the input is invalid, 3 refused, 4 internal;
 //! with `--json` one object goes to stdout and nothing else does.
@@ -10,36 +9,23 @@
     allow(dead_code, reason = "settings and arguments of a feature stay where it is missing")
 )]
 
-mod admission;
 mod args;
-mod changes;
 mod commands;
-mod context;
-mod exit;
-mod features;
 mod file_limit;
-mod files;
-mod governance;
-mod opcua;
+mod findings;
 mod period;
-mod ports;
 mod progress;
-mod project;
-mod prompt_plugins;
-#[cfg_attr(not(feature = "restate"), path = "without/restate.rs")]
-mod restate;
-mod services;
-mod source_kind;
-mod storage;
 mod table;
 mod terminal;
-#[cfg_attr(not(feature = "telemetry"), path = "without/tracing.rs")]
-mod tracing;
-mod workflow;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use stave_project as project;
+use stave_project::{
+    admission, changes, context, exit, features, files, governance, opcua, ports, prompt_plugins, restate,
+    services, source_kind, storage, system_documents, tracing, warnings, workflow,
+};
 
 /// Counts the bytes of Python workers against their limit; in every other process it only counts.
 #[global_allocator]
@@ -47,6 +33,7 @@ static ALLOCATOR: stave_pyworker::LimitedAllocator = stave_pyworker::LimitedAllo
 
 fn main() -> ExitCode {
     file_limit::report_as_error();
+    warnings::listen(terminal::warn);
     let arguments = args::Arguments::parse();
     commands::run(arguments).into()
 }

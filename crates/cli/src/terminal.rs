@@ -5,9 +5,7 @@
 //! [`out_styled`] and [`error_styled`] let them through.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
 
 use stave_diag::render::{Colour, visible};
 
@@ -72,12 +70,9 @@ pub(crate) fn out_file(text: &str) {
     }
 }
 
-/// A warning on stderr, once in a process.
-pub(crate) fn warn_once(text: &str) {
-    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
-        error(&format!("warning: {text}"));
-    }
+/// A warning on stderr.
+pub(crate) fn warn(text: &str) {
+    error(&format!("warning: {text}"));
 }
 
 /// A line on stderr.

@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::project;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineKind {
     /// This process, with a journal in the project's own file
@@ -21,4 +23,18 @@ pub(crate) struct EngineChoice {
     /// The ingress address of Restate; port 8080 of the same hosts when absent
     #[arg(long, value_name = "URL", value_delimiter = ',', env = "STAVE_RESTATE_INGRESS")]
     pub(crate) restate_ingress: Vec<String>,
+}
+
+impl EngineChoice {
+    /// The choice as the project's library takes it.
+    pub(crate) fn choice(&self) -> project::EngineChoice {
+        project::EngineChoice {
+            engine: self.engine.map(|kind| match kind {
+                EngineKind::Embedded => project::EngineKind::Embedded,
+                EngineKind::Restate => project::EngineKind::Restate,
+            }),
+            restate_url: self.restate_url.clone(),
+            restate_ingress: self.restate_ingress.clone(),
+        }
+    }
 }

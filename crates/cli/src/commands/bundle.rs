@@ -11,13 +11,13 @@ use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, verify};
 use stave_system::{Document, Places, codes};
 
 use super::keys;
-use super::system::admission::{admit, project_of, refused, signature_of, signature_path};
-use super::system::documents::{self, plain_run_id, root_of};
-use super::system::findings::{self, Findings};
+use crate::admission::artefacts::{admit, project_of, refused, signature_of, signature_path};
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::findings::{self, Findings};
 use crate::ports::SystemClock;
+use crate::system_documents::{self as documents, plain_run_id, root_of};
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn bundle(arguments: &args::Bundle, terminal: Terminal) -> Result<Exit, Stop> {

@@ -7,12 +7,12 @@ use stave_flow::diff::{diff_texts, show};
 use stave_flow::semantic_hash;
 
 use super::check::is_exec_document;
-use super::system::documents::is_bundle;
 use super::{exec, system};
 use crate::args::exec::{Diff as ExecDiff, Exec, ExecAction};
 use crate::args::{System, SystemAction, SystemDiff};
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::system_documents::is_bundle;
 use crate::terminal::{self, Terminal};
 
 #[derive(Debug, clap::Args)]

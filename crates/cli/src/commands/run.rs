@@ -15,7 +15,6 @@ use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
 
 use self::once::Once;
 use super::check::is_exec_document;
-use super::system::documents;
 use crate::admission::{Entrant, admit};
 use crate::args::Run;
 use crate::exit::{Exit, Stop};
@@ -25,6 +24,7 @@ use crate::project::Project;
 use crate::services::{self, Models};
 use crate::source_kind::SourceKind;
 use crate::storage;
+use crate::system_documents as documents;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 use crate::{files, table, workflow};

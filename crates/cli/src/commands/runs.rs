@@ -81,7 +81,7 @@ impl Archive {
     fn open_as(place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-        if let Some(client) = restate::client(&place.engine, &project)? {
+        if let Some(client) = restate::client(&place.engine.choice(), &project)? {
             let runs = restate::runs(&client, &project);
             return Ok(Some(Archive { project, runs, keeper: Keeper::Restate(client) }));
         }

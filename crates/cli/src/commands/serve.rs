@@ -203,7 +203,7 @@ async fn work(arguments: &Serve, paths: &[PathBuf], flows: &Mutex<Flows>) -> Res
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
     let first = paths.first().map_or_else(PathBuf::new, |path| path.join(project::FILE));
     let project = Project::of(&first, &mut sources, &mut diagnostics)?;
-    match restate::client(&arguments.engine, &project)? {
+    match restate::client(&arguments.engine.choice(), &project)? {
         Some(client) => {
             let projects = flows.lock().unwrap_or_else(PoisonError::into_inner).projects();
             Working::start(arguments, &project, client, projects).await.map(Some)

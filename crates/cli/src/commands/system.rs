@@ -1,9 +1,6 @@
 //! `stave system`: system documents shown, validated, compared, drawn, bundled and migrated.
 
-pub(crate) mod admission;
 mod compare;
-pub(crate) mod documents;
-pub(crate) mod findings;
 mod graph;
 mod show;
 
@@ -13,10 +10,12 @@ use stave_system::migrate::migrate;
 use stave_system::verify::{Concern, verify};
 use stave_system::{Document, NodeKind, Places};
 
-use self::findings::Findings;
+use crate::admission::artefacts as admission;
 use crate::args::{self, SystemAction, SystemBundle, SystemMigrate, SystemValidate};
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::findings::{self, Findings};
+use crate::system_documents as documents;
 use crate::terminal::{self, Terminal};
 
 pub(crate) fn system(arguments: &args::System, terminal: Terminal) -> Result<Exit, Stop> {

@@ -29,7 +29,7 @@ pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
     };
     let mut choice = arguments.place.engine.clone();
     choice.engine = Some(EngineKind::Restate);
-    let client = restate::client(&choice, &archive.project)?
+    let client = restate::client(&choice.choice(), &archive.project)?
         .ok_or_else(|| Stop::invalid("runs are handed over to Restate, and it has no address"))?;
     let engine = restate::engine_of(&client, &archive.project);
     let ids = if arguments.all {

@@ -325,7 +325,7 @@ impl Flows {
             return Ok(Arc::clone(archive));
         }
         let database = storage::database(&self.rooms.take(&project)?)?;
-        let client = restate::client(&self.engine, &project)?;
+        let client = restate::client(&self.engine.choice(), &project)?;
         let runs: Arc<dyn Runs> = match &client {
             Some(client) => restate::runs(client, &project),
             None => Arc::new(storage::journal(&project, &database)),

@@ -6,9 +6,9 @@ use stave_canon::{Pointer, Value};
 use stave_system::bundle::Bundle;
 use stave_system::{Document, Node, changed_members, strip};
 
-use super::documents::{self, Artefact};
 use crate::args::SystemDiff;
 use crate::exit::{Exit, Stop};
+use crate::system_documents::{self as documents, Artefact};
 use crate::terminal;
 
 /// The members of a bundle whose rows are nodes, which are compared by id.

@@ -3,9 +3,9 @@
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 use stave_system::{Document, NodeKind, strip};
 
-use super::documents;
 use crate::args::{GraphFormat, SystemGraph};
 use crate::exit::{Exit, Stop};
+use crate::system_documents as documents;
 use crate::terminal;
 
 pub(super) fn graph(arguments: &SystemGraph) -> Result<Exit, Stop> {

@@ -6,9 +6,9 @@ use stave_canon::Value;
 use stave_system::bundle::Bundle;
 use stave_system::{Document, Node, strip};
 
-use super::documents::{self, Artefact};
 use crate::args::SystemShow;
 use crate::exit::{Exit, Stop};
+use crate::system_documents::{self as documents, Artefact};
 use crate::terminal;
 
 pub(super) fn show(arguments: &SystemShow) -> Result<Exit, Stop> {

@@ -11,8 +11,8 @@ use stave_system::sign::{Claim, ENDING, Signature, Subject};
 use super::exec;
 use super::projection::{self, Projection};
 use super::{Before, Emitter, Tree};
+use crate::admission::artefacts as admission;
 use crate::commands::compile::compilation::Compilation;
-use crate::commands::system::admission;
 use crate::exit::Stop;
 
 #[derive(Debug)]

@@ -1,0 +1,246 @@
+//! The ports of a run, filled from the project, the environment and the machine.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stave_canon::{Clock, Object};
+use stave_exec::Document;
+use stave_llm::prices::Prices;
+use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
+use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
+use stave_mcp::{McpServers, Server};
+use stave_runtime::http::{AllowList, HttpClient};
+use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names};
+use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
+
+use crate::exit::Stop;
+use crate::files;
+use crate::ports::{RandomIds, SystemClock};
+use crate::project::{McpServer, Project};
+use crate::storage::Storage;
+use crate::{features, governance, opcua, prompt_plugins};
+
+/// Who answers model calls.
+#[derive(Debug, Clone)]
+pub enum Models {
+    Live,
+    Record,
+    Replay(PathBuf),
+}
+
+/// A transport that keeps what it saw.
+pub type Recorded = Arc<Recorder<Client>>;
+
+/// What every program needs to be found and to find its own files.
+const PASSED_ON: [&str; 2] = ["PATH", "HOME"];
+
+/// How many Python workers a run may have at once.
+const PYTHON_WORKERS: usize = 4;
+
+/// The policy to bake into documents: the project's limits, and the governance policies by name.
+pub fn policy(project: &Project) -> Result<Object, Stop> {
+    let mut policy = Object::new();
+    if let Some(policies) = governance::baked(project)? {
+        policy.insert("governance".into(), policies);
+    }
+    let constraints = &project.settings.prompt.constraints;
+    if !constraints.is_empty() {
+        policy.insert("constraints".into(), constraints.clone().into());
+    }
+    let mut limits = Object::new();
+    if let Some(tokens) = project.settings.limits.prompt_tokens {
+        limits.insert("prompt_tokens".into(), tokens.into());
+    }
+    if !project.settings.budget.is_empty() {
+        limits.insert("budget".into(), project.settings.budget.clone().into());
+    }
+    if !limits.is_empty() {
+        policy.insert("limits".into(), limits.into());
+    }
+    let sensitivity = project.settings.sensitivity();
+    if !sensitivity.is_empty() {
+        policy.insert("sensitivity".into(), sensitivity.into());
+    }
+    Ok(policy)
+}
+
+/// Fills every port. The recorder is given back when the models are recorded.
+pub fn build(
+    project: &Project,
+    document: &Document,
+    storage: Storage,
+    models: &Models,
+) -> Result<(Services, Option<Recorded>), Stop> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let values = secret_values(project, document);
+    let (transport, recorder) = transport(models, &clock, &values)?;
+    let settings = &project.settings;
+    let allow = match &settings.http_allow {
+        Some(hosts) => AllowList::hosts(hosts.clone()),
+        None => AllowList::public(),
+    };
+    let limits = limits(project);
+    let python = Arc::new(PythonPool::new(PoolOptions { command: worker()?, size: PYTHON_WORKERS }));
+    let services = Services {
+        clock,
+        ids: Arc::new(RandomIds),
+        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        python,
+        models: transport,
+        prices: Arc::new(prices(project)?),
+        model_hosts: model_hosts(project, models),
+        http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
+        state: storage.state,
+        journal: storage.journal,
+        cache: storage.cache,
+        observer: Arc::new(()),
+        tracer: Arc::new(()),
+        opcua: opcua::plants(project),
+        features: features::store(project, storage.database.as_ref())?,
+        tool_servers: Arc::new(tool_servers(project)),
+        secrets: secrets(project, values),
+        prompt_plugins: prompt_plugins::own(project, &worker()?)?,
+        heavy_work: Arc::default(),
+        limits,
+    };
+    Ok((services, recorder))
+}
+
+/// The hosts that the project's own file names, for whatever purpose: its owner knows them.
+fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
+    if let Models::Replay(_) = models {
+        return ModelHosts::everywhere();
+    }
+    ModelHosts::these(project.settings.allow_lists().model_hosts)
+}
+
+/// The bounds of a project's runs.
+pub fn limits(project: &Project) -> Limits {
+    let (settings, defaults) = (&project.settings.limits, Limits::default());
+    Limits {
+        parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
+        run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
+        tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
+        state_bytes: settings.state_bytes.unwrap_or(defaults.state_bytes),
+        result_bytes: settings.result_bytes.unwrap_or(defaults.result_bytes),
+        log_bytes: settings.log_bytes.unwrap_or(defaults.log_bytes),
+        output_bytes: settings.output_bytes.unwrap_or(defaults.output_bytes),
+        kept_prompt_bytes: match project.settings.journal.prompts {
+            Some(false) => 0,
+            _ => defaults.kept_prompt_bytes,
+        },
+        ..defaults
+    }
+}
+
+pub fn transport(
+    models: &Models,
+    clock: &Arc<dyn Clock>,
+    secrets: &[(String, Secret)],
+) -> Result<(Arc<dyn Transport>, Option<Recorded>), Stop> {
+    let redactor = || Redactor::new(secrets.iter().map(|(_, secret)| secret.clone()));
+    let client = || {
+        Client::new(&ClientOptions::default(), Arc::clone(clock))
+            .map_err(|error| Stop::internal(format!("the model client cannot be made: {error}")))
+    };
+    match models {
+        Models::Live => Ok((Arc::new(client()?), None)),
+        Models::Record => {
+            let recorder = Arc::new(Recorder::new(client()?, redactor()));
+            Ok((Arc::clone(&recorder) as Arc<dyn Transport>, Some(recorder)))
+        }
+        Models::Replay(path) => {
+            let text = files::read_text(path)?;
+            let recording = Recording::parse(&text).map_err(|error| {
+                let place = format!("{}:{}:{}", path.display(), error.line, error.column);
+                Stop::invalid(format!("{place}: {}", error.message))
+            })?;
+            Ok((Arc::new(Replayer::with_redactor(recording, redactor())), None))
+        }
+    }
+}
+
+/// This program again, as a Python worker.
+pub fn worker() -> Result<WorkerCommand, Stop> {
+    let program = std::env::current_exe()
+        .map_err(|error| Stop::internal(format!("this program cannot find itself: {error}")))?;
+    Ok(WorkerCommand { program, arguments: vec![OsString::from("py-worker")] })
+}
+
+/// The secrets that a document can use: those that it names and the project lists, and the keys of the providers. No
+/// other variable of the environment comes in.
+pub fn secret_values(project: &Project, document: &Document) -> Vec<(String, Secret)> {
+    let value = |name: String| project.secret(&name).map(|value| (name, value));
+    secret_names(project, document).into_iter().filter_map(value).collect()
+}
+
+/// The key of a provider for a model at an endpoint, when the project sends it there.
+pub fn provider_key(project: &Project, provider: Provider, endpoint: Option<&str>) -> Option<Secret> {
+    let name = Secrets::provider_key_name(provider.as_str());
+    let value = project.secret(&name).map(|value| (name, value));
+    secrets(project, value.into_iter().collect()).provider_key(provider, endpoint).cloned()
+}
+
+/// Values with what the project lists about their receivers.
+fn secrets(project: &Project, values: Vec<(String, Secret)>) -> Secrets {
+    let settings = &project.settings;
+    Secrets::new(values, settings.secrets.listed.clone(), settings.key_hosts())
+}
+
+/// The same names with values that mean nothing, for runs that reach nobody. What the project lists holds as ever.
+pub fn placeholder_secrets(project: &Project, document: &Document) -> Secrets {
+    let names = secret_names(project, document).into_iter();
+    let values = names.map(|name| (name, Secret::new("the-placeholder-of-a-secret".to_owned())));
+    secrets(project, values.collect())
+}
+
+/// A client that refuses no host, for runs whose requests do not go out.
+pub fn any_host() -> Result<HttpClient, Stop> {
+    HttpClient::new(AllowList::everywhere()).map_err(|error| Stop::internal(error.to_string()))
+}
+
+fn secret_names(project: &Project, document: &Document) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for node in &document.graph.nodes {
+        node.with.values().for_each(|value| add_secret_names(value, &mut names));
+    }
+    names.retain(|name| project.settings.secrets.listed.contains_key(name));
+    names.extend(Provider::ALL.iter().map(|provider| Secrets::provider_key_name(provider.as_str())));
+    names
+}
+
+/// The tool servers that a project names. They are started or reached when a tool is first called.
+fn tool_servers(project: &Project) -> McpServers {
+    let value = |name: &String| project.secret(name).map(|value| (name.clone(), value.expose().to_owned()));
+    let passed_on = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let passed_on: Vec<(String, String)> = passed_on.collect();
+    let servers = project.settings.mcp.iter().map(|(name, server)| {
+        let server = match server.clone() {
+            McpServer::Command { program, arguments, environment } => Server::Command {
+                program,
+                arguments,
+                folder: project.root.clone(),
+                environment: passed_on.iter().cloned().chain(environment.iter().filter_map(value)).collect(),
+            },
+            McpServer::Http { url, bearer } => {
+                let bearer = bearer.as_ref().and_then(|name| project.secret(name));
+                Server::Http { url, bearer }
+            }
+        };
+        (name.clone(), server)
+    });
+    McpServers::new(servers)
+}
+
+pub fn prices(project: &Project) -> Result<Prices, Stop> {
+    let mut prices = Prices::built_in();
+    if let Some(text) = &project.settings.prices {
+        prices = prices
+            .with_overrides(text)
+            .map_err(|error| Stop::invalid(format!("the prices in stave.toml cannot be used: {error}")))?;
+    }
+    Ok(prices)
+}

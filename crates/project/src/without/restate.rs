@@ -1,0 +1,28 @@
+//! Restate in a program that was built without it: a run that should go there is refused.
+
+use std::sync::Arc;
+
+use stave_runtime::Engine;
+use stave_runtime::journal::Runs;
+
+use crate::exit::Stop;
+use crate::project::{EngineChoice, EngineKind, Project};
+
+/// Nothing is one.
+#[derive(Debug)]
+pub enum Client {}
+
+pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<Client>>, Stop> {
+    match choice.engine.or(project.settings.engine.kind) {
+        Some(EngineKind::Restate) => Err(Stop::without_feature("restate", "the engine `restate`")),
+        Some(EngineKind::Embedded) | None => Ok(None),
+    }
+}
+
+pub fn runs(client: &Arc<Client>, _: &Project) -> Arc<dyn Runs> {
+    match **client {}
+}
+
+pub fn engine(client: &Arc<Client>, _: &Project) -> Arc<dyn Engine> {
+    match **client {}
+}

@@ -1,0 +1,70 @@
+//! A workflow read from its file, with the policy that stands beside it.
+
+use std::path::Path;
+
+use stave_diag::{Diagnostic, SourceId, Sources};
+use stave_exec::Document;
+use stave_exec::wdl::{self, Dialect};
+use stave_flow::Scopes;
+use stave_lower::workflow_leaks;
+
+use crate::exit::Stop;
+use crate::files;
+use crate::source_kind;
+
+/// What a workflow came to, and everything that is wrong with it. Without errors there is a document.
+#[derive(Debug, Default)]
+pub struct Workflow {
+    pub document: Option<Document>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// What is wrong with the policy itself.
+    pub of_policy: Vec<Diagnostic>,
+}
+
+/// Checks and lowers a workflow.
+pub fn read(
+    file: &Path,
+    source: SourceId,
+    text: &str,
+    generated_at: &str,
+    scopes: &Scopes,
+    sources: &mut Sources,
+) -> Result<Workflow, Stop> {
+    let checked = wdl::check_workflow(source, text, Dialect::Extended);
+    let mut read = Workflow { diagnostics: checked.diagnostics, ..Workflow::default() };
+    let Some(workflow) = checked.value.filter(|_| !read.diagnostics.iter().any(Diagnostic::is_error)) else {
+        return Ok(read);
+    };
+    let paired = source_kind::paired_policies(file).into_iter().next();
+    let policy = match &paired {
+        Some(path) => {
+            let text = files::read_text(path)?;
+            let source = sources.add(path.display().to_string(), text.as_str());
+            let checked = wdl::check_policy(source, &text, Dialect::Extended);
+            let is_invalid = checked.diagnostics.iter().any(Diagnostic::is_error);
+            read.of_policy = checked.diagnostics;
+            match checked.value.filter(|_| !is_invalid) {
+                Some(policy) => Some((policy, source_kind::stem(path), path.display().to_string())),
+                None => return Ok(read),
+            }
+        }
+        None => None,
+    };
+    let settings = wdl::Settings {
+        policy: policy.as_ref().map(|(policy, name, source_file)| wdl::PairedPolicy {
+            policy,
+            name,
+            source_file,
+        }),
+        generated_at,
+        source_file: &file.display().to_string(),
+        dialect: Dialect::Extended,
+    };
+    let (document, found) = wdl::lower(&workflow, &settings);
+    read.diagnostics.extend(found);
+    let leaks = document.as_ref().map(|document| workflow_leaks(document, source, text, scopes));
+    let leaks = leaks.unwrap_or_default();
+    read.document = document.filter(|_| leaks.is_empty());
+    read.diagnostics.extend(leaks);
+    Ok(read)
+}
