@@ -136,6 +136,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "plugins are files of the project, and run on one thread, which its owner joins",
     },
     Exception {
+        path: "crates/project/src/signing_keys.rs",
+        what: &[Ambient::Files],
+        reason: "a secret key whose file others can read is refused",
+    },
+    Exception {
         path: "crates/project/src/source_kind.rs",
         what: &[Ambient::Files],
         reason: "the policy of a workflow is a file beside it",

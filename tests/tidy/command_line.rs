@@ -34,6 +34,8 @@ const PLACES: &[Place] = &[
         others: &[
             ("crates/cli/src/commands/", "renderers make the parts of a text visible before they colour it"),
             ("crates/cli/src/findings.rs", "findings are rendered in colour"),
+            ("crates/cli/src/exec_document.rs", "findings are rendered in colour"),
+            ("crates/cli/src/outcome.rs", "the table of a run is coloured"),
         ],
         cure: "print with `terminal::out` or `terminal::error`",
     },

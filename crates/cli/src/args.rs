@@ -5,6 +5,7 @@ mod engine;
 pub(crate) mod exec;
 mod flow;
 mod gateway;
+mod place;
 mod serve;
 mod system;
 
@@ -17,6 +18,7 @@ pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use gateway::{Gateway, GatewayAction};
+pub(crate) use place::Place;
 pub(crate) use serve::Serve;
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,

@@ -11,10 +11,15 @@
 
 mod args;
 mod commands;
+mod default_path;
+mod differences;
+mod exec_document;
 mod file_limit;
 mod findings;
+mod outcome;
 mod period;
 mod progress;
+mod signals;
 mod table;
 mod terminal;
 
@@ -23,8 +28,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use stave_project as project;
 use stave_project::{
-    admission, changes, context, exit, features, files, governance, opcua, ports, prompt_plugins, restate,
-    services, source_kind, storage, system_documents, tracing, warnings, workflow,
+    admission, archive, changes, context, edit_model, exit, features, files, governance, opcua, ports,
+    prompt_plugins, restate, runnable, services, signing_keys, source_kind, storage, system_documents,
+    tracing, warnings, workflow,
 };
 
 /// Counts the bytes of Python workers against their limit; in every other process it only counts.

@@ -11,8 +11,10 @@
 )]
 
 pub mod admission;
+pub mod archive;
 pub mod changes;
 pub mod context;
+pub mod edit_model;
 pub mod exit;
 pub mod features;
 pub mod files;
@@ -23,7 +25,9 @@ mod project;
 pub mod prompt_plugins;
 #[cfg_attr(not(feature = "restate"), path = "without/restate.rs")]
 pub mod restate;
+pub mod runnable;
 pub mod services;
+pub mod signing_keys;
 pub mod source_kind;
 pub mod storage;
 pub mod system_documents;

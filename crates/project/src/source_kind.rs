@@ -46,3 +46,12 @@ pub fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     wdl::stem(&name).to_owned()
 }
+
+/// Flows may be JSON too; an exec document is one that has a graph, or a `.ir.json` file.
+pub fn is_exec_document(file: &Path, text: &str) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(".ir.json") {
+        return true;
+    }
+    name.ends_with(".json") && stave_canon::parse(text).is_ok_and(|value| value.get("graph").is_some())
+}

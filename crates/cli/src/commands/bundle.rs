@@ -10,13 +10,13 @@ use stave_system::policy::Check;
 use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, verify};
 use stave_system::{Document, Places, codes};
 
-use super::keys;
 use crate::admission::artefacts::{admit, project_of, refused, signature_of, signature_path};
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::findings::{self, Findings};
 use crate::ports::SystemClock;
+use crate::signing_keys::{read_public, read_secret};
 use crate::system_documents::{self as documents, plain_run_id, root_of};
 use crate::terminal::{self, Terminal};
 
@@ -98,7 +98,7 @@ fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
             Stop::invalid("there is no key to sign with")
                 .help("give --key FILE, or set `key` under [signing] in stave.toml")
         })?;
-        let key = keys::read_secret(&key)?;
+        let key = read_secret(&key)?;
         let text = documents::read(file)?;
         let claim = Claim::of(&text).ok_or_else(|| {
             Stop::invalid(format!("{} is no runtime bundle, run manifest or system document", file.display()))
@@ -148,7 +148,7 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
     for key in &arguments.trusted {
         let key = match PublicKey::from_hex(key) {
             Ok(key) => key,
-            Err(_) => keys::read_public(&files::read_text(Path::new(key))?, Path::new(key))?,
+            Err(_) => read_public(&files::read_text(Path::new(key))?, Path::new(key))?,
         };
         given.push(key);
     }

@@ -4,7 +4,7 @@ mod fix;
 mod names;
 mod recordings;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stave_diag::{Diagnostic, SourceId, Sources, render, sort};
 use stave_exec::Acceptance;
@@ -16,10 +16,11 @@ use self::names::Names;
 
 use crate::args::{Check, Format};
 use crate::changes::Changes;
+use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, SourceText};
 use crate::project::{self, Project, Reported};
-use crate::source_kind::SourceKind;
+use crate::source_kind::{SourceKind, is_exec_document};
 use crate::terminal::{self, Terminal};
 use crate::workflow;
 
@@ -89,15 +90,6 @@ fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit
     Ok(if diagnostics.iter().any(Diagnostic::is_error) { Exit::Invalid } else { Exit::Fine })
 }
 
-/// The folder that is meant when none is named.
-pub(super) fn default_path() -> Result<PathBuf, Stop> {
-    let flows = PathBuf::from("flows");
-    if flows.is_dir() {
-        return Ok(flows);
-    }
-    Err(Stop::invalid("there is no folder `flows` here").help("name the flow to check: stave check FILE"))
-}
-
 /// Every text that the paths stand for. What is wrong with a project file is reported once.
 fn read(
     arguments: &Check,
@@ -155,15 +147,6 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
         };
     }
     Ok(Found { source, diagnostics, name })
-}
-
-/// Flows may be JSON too; an exec document is one that has a graph, or a `.ir.json` file.
-pub(crate) fn is_exec_document(file: &Path, text: &str) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    if name.ends_with(".ir.json") {
-        return true;
-    }
-    name.ends_with(".json") && stave_canon::parse(text).is_ok_and(|value| value.get("graph").is_some())
 }
 
 /// Applies the fixes of one text and writes it where it came from; gives how many there were.

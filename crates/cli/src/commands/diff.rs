@@ -6,12 +6,12 @@ use stave_canon::Value;
 use stave_flow::diff::{diff_texts, show};
 use stave_flow::semantic_hash;
 
-use super::check::is_exec_document;
-use super::{exec, system};
-use crate::args::exec::{Diff as ExecDiff, Exec, ExecAction};
-use crate::args::{System, SystemAction, SystemDiff};
+use crate::args::SystemDiff;
+use crate::args::exec::Diff as ExecDiff;
+use crate::differences;
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::source_kind::is_exec_document;
 use crate::system_documents::is_bundle;
 use crate::terminal::{self, Terminal};
 
@@ -54,14 +54,12 @@ pub(crate) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
     match (kind(before, &old), kind(after, &new)) {
         (Kind::Flow, Kind::Flow) => flows(arguments, &old, &new, terminal),
         (Kind::Exec, Kind::Exec) => {
-            let action =
-                ExecAction::Diff(ExecDiff { before: before.clone(), after: after.clone(), json: *json });
-            exec::exec(&Exec { action }, terminal)
+            let documents = ExecDiff { before: before.clone(), after: after.clone(), json: *json };
+            differences::exec::diff(&documents, terminal)
         }
         (Kind::System, Kind::System) => {
-            let action =
-                SystemAction::Diff(SystemDiff { before: before.clone(), after: after.clone(), json: *json });
-            system::system(&System { action }, terminal)
+            let documents = SystemDiff { before: before.clone(), after: after.clone(), json: *json };
+            differences::system::diff(&documents)
         }
         (one, other) => {
             let message = format!(

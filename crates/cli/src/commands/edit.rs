@@ -1,7 +1,5 @@
 //! `stave edit`: typed commands or a sentence, applied to the text of a flow.
 
-pub(crate) mod ask;
-
 use std::path::{Path, PathBuf};
 
 use stave_canon::Value;
@@ -10,6 +8,7 @@ use stave_flow::diff::show;
 use stave_flow::edit::chat::{FORMS, Meaning, understand};
 use stave_flow::edit::{Command, EditError, EditRequest, Edited, apply};
 
+use crate::edit_model;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::project::Project;
@@ -123,16 +122,16 @@ fn sentence_request(
         Meaning::Commands(commands) => {
             return Ok(Proposal { request: EditRequest::new(commands), by: "grammar" });
         }
-        Meaning::Unclear(reason) if arguments.offline || !ask::is_possible(arguments, project) => {
+        Meaning::Unclear(reason) if arguments.offline || !can_ask(arguments, project) => {
             return Err(Stop::invalid(reason).help(understood()));
         }
-        Meaning::Unknown if arguments.offline || !ask::is_possible(arguments, project) => {
+        Meaning::Unknown if arguments.offline || !can_ask(arguments, project) => {
             let message = "the sentence is not understood without a model";
             return Err(Stop::invalid(message).help(understood()));
         }
         Meaning::Unclear(_) | Meaning::Unknown => {}
     }
-    let commands = ask::ask(arguments.replay.as_deref(), project, text, sentence, options)?;
+    let commands = edit_model::ask(arguments.replay.as_deref(), project, text, sentence, options)?;
     Ok(Proposal { request: EditRequest::new(commands), by: "model" })
 }
 
@@ -189,4 +188,9 @@ fn report(arguments: &Edit, file: &Path, proposal: &Proposal, edited: &Edited, t
     terminal::out_styled(show(&edited.diff, terminal.stdout).to_string().trim_end());
     let verb = if is_written { "edited" } else { "would edit" };
     terminal::error(&format!("{verb} {}: {}", file.display(), render::summary(&edited.diagnostics)));
+}
+
+/// Whether somebody can be asked what a sentence means.
+fn can_ask(arguments: &Edit, project: &Project) -> bool {
+    arguments.replay.is_some() || project.settings.default_model.is_some()
 }

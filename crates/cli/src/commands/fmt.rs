@@ -8,8 +8,8 @@ use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::wdl;
 use stave_flow::{FormatError, FormatOptions};
 
-use super::check;
 use crate::args::Fmt;
+use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::source_kind::SourceKind;
@@ -29,8 +29,7 @@ impl Outcome {
 }
 
 pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
-    let paths =
-        if arguments.paths.is_empty() { vec![check::default_path()?] } else { arguments.paths.clone() };
+    let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
     let from_stdin = paths.iter().any(|path| path.as_os_str() == "-");
     if from_stdin && paths.len() > 1 {
         return Err(Stop::invalid("`-` stands alone: stdin is formatted to stdout"));

@@ -14,7 +14,6 @@ mod gateway;
 mod graph;
 mod keys;
 mod lsp;
-mod mcp;
 mod merge;
 mod new;
 mod ops;
@@ -35,12 +34,12 @@ pub(crate) use features::Features;
 pub(crate) use gateway::GatewayStats;
 pub(crate) use keys::Keys;
 pub(crate) use lsp::Lsp;
-pub(crate) use mcp::Mcp;
 pub(crate) use merge::Merge;
 pub(crate) use ops::Ops;
 pub(crate) use prompt::Prompt;
 pub(crate) use rep::Rep;
 pub(crate) use runs::Runs;
+pub(crate) use serve::Mcp;
 pub(crate) use test::Test;
 pub(crate) use why::Why;
 
@@ -68,7 +67,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Compile(arguments) => compile::compile(&arguments, terminal),
         Command::Exec(arguments) => exec::exec(&arguments, terminal),
         Command::Serve(arguments) => serve::serve(&arguments, terminal),
-        Command::Mcp(arguments) => mcp::mcp(&arguments, terminal),
+        Command::Mcp(arguments) => serve::mcp(&arguments, terminal),
         Command::Gateway(arguments) => gateway::gateway(&arguments, terminal),
         Command::System(arguments) => system::system(&arguments, terminal),
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),

@@ -6,31 +6,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stave_canon::{Clock, Value};
-use stave_diag::{Diagnostic, SourceId, Sources, render};
-use stave_exec::{Acceptance, Document};
-use stave_flow::model::Flow;
-use stave_lower::{ExecSettings, flow_to_exec, hold_to_contracts, hold_to_labels};
-use stave_runtime::journal::JournalError;
-use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport, Status};
+use stave_diag::{Diagnostic, Sources, render};
+use stave_exec::Document;
+use stave_lower::hold_to_contracts;
+use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport};
 
 use self::once::Once;
-use super::check::is_exec_document;
-use crate::admission::{Entrant, admit};
+use crate::archive::unwritten;
 use crate::args::Run;
 use crate::exit::{Exit, Stop};
+use crate::files;
+use crate::outcome::{exit_of, print};
 use crate::ports::SystemClock;
 use crate::progress::{EventLines, Progress};
 use crate::project::Project;
+use crate::runnable::load;
 use crate::services::{self, Models};
-use crate::source_kind::SourceKind;
+use crate::signals::drain_on_signal;
 use crate::storage;
 use crate::system_documents as documents;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
-use crate::{files, table, workflow};
-
-/// The extra property of a document's metadata with the hash of the flow's text.
-pub(super) const SOURCE_HASH: &str = "source_sha256";
 
 pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
@@ -63,91 +59,6 @@ fn held(mut document: Document, contracts: Option<&Path>) -> Result<Document, St
     hold_to_contracts(&mut document, &system)
         .map_err(|reason| Stop::invalid(format!("{}: {reason}", file.display())))?;
     Ok(document)
-}
-
-/// Checks and lowers a flow or a workflow, or reads an exec document, and holds it to the project's labels.
-pub(super) fn load(
-    flow: &Path,
-    strict: bool,
-    project: &Project,
-    sources: &mut Sources,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<Document>, Stop> {
-    let mut document = read(flow, strict, project, sources, diagnostics)?;
-    if let Some(document) = &mut document {
-        hold_to_labels(document, &project.settings.sensitivity());
-    }
-    Ok(document)
-}
-
-fn read(
-    flow: &Path,
-    strict: bool,
-    project: &Project,
-    sources: &mut Sources,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<Document>, Stop> {
-    let text = files::read_text(flow)?;
-    let source = sources.add(flow.display().to_string(), text.as_str());
-    if is_exec_document(flow, &text) {
-        admit(project, &Entrant::Compiled { file: flow, text: &text })?;
-        return Ok(match stave_exec::check_text(source, &text, Acceptance::Additive) {
-            Ok(document) => Some(document),
-            Err(found) => {
-                diagnostics.extend(found);
-                None
-            }
-        });
-    }
-    admit(project, &Entrant::Source)?;
-    match SourceKind::of(flow) {
-        Some(SourceKind::Workflow) => {
-            let now = SystemClock.now().to_string();
-            let read = workflow::read(flow, source, &text, &now, &project.settings.accepts, sources)?;
-            diagnostics.extend(read.diagnostics);
-            diagnostics.extend(read.of_policy);
-            return Ok(read.document.map(|document| with_hash(document, &text)));
-        }
-        Some(SourceKind::Policy) => {
-            let stop = Stop::invalid(format!("{} is a policy, which does not run", flow.display()));
-            return Err(stop.help("run the workflow of the same name, which applies it"));
-        }
-        Some(SourceKind::Flow) | None => {}
-    }
-    let lowered = lower(flow, source, &text, project, strict, sources, diagnostics)?;
-    Ok(lowered.map(|(_, document)| document))
-}
-
-/// Checks a flow and lowers it; `None` when it has errors.
-pub(super) fn lower(
-    file: &Path,
-    source: SourceId,
-    text: &str,
-    project: &Project,
-    strict: bool,
-    sources: &Sources,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<(Flow, Document)>, Stop> {
-    let options = project.settings.check_options(strict);
-    let parsed = stave_flow::load(source, text, &options);
-    let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
-    diagnostics.extend(parsed.diagnostics);
-    let Some(flow) = parsed.flow.filter(|_| !is_invalid) else { return Ok(None) };
-    let settings = ExecSettings {
-        policy_ref: project.policy_ref(),
-        policy: services::policy(project)?,
-        default_model: project.settings.default_model.clone(),
-        generated_at: SystemClock.now().to_string(),
-        source_file: file.display().to_string(),
-    };
-    let document = with_hash(flow_to_exec(&flow, sources, &settings), text);
-    Ok(Some((flow, document)))
-}
-
-/// With the hash of its source `stave why` sees that the file has changed since.
-fn with_hash(mut document: Document, text: &str) -> Document {
-    document.metadata.extra.insert(SOURCE_HASH.into(), stave_canon::prefixed_sha256(text).into());
-    document
 }
 
 fn invalid(arguments: &Run, diagnostics: &[Diagnostic], sources: &Sources) -> Exit {
@@ -266,78 +177,12 @@ async fn run_all(
     Ok(exit)
 }
 
-/// Lets runs come to rest when the process is asked to end; a second request ends it at once.
-pub(super) fn drain_on_signal(engine: &EmbeddedEngine) -> tokio::task::JoinHandle<()> {
-    let engine = engine.clone();
-    tokio::spawn(async move {
-        asked_to_end().await;
-        engine.shut_down();
-        asked_to_end().await;
-        std::process::exit(Exit::Failed as i32);
-    })
-}
-
-#[cfg(unix)]
-pub(super) async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-        }
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    }
-}
-
-/// Waits for the second request to end since this was first awaited.
-#[cfg(unix)]
-pub(super) async fn asked_to_end_twice() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    for _ in 0..2 {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-pub(super) async fn asked_to_end() {
-    let _ = tokio::signal::ctrl_c().await;
-}
-
-#[cfg(not(unix))]
-pub(super) async fn asked_to_end_twice() {
-    for _ in 0..2 {
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
 /// Takes away ended runs that the project does not keep.
 async fn retain(project: &Project, state_dir: &Path, ephemeral: bool) -> Result<(), Stop> {
     let Some(retention) = project.settings.journal.retention().filter(|_| !ephemeral) else { return Ok(()) };
     let journal = storage::journal(project, &storage::database(state_dir)?);
     let retained = journal.retain(retention, SystemClock.now()).await;
     retained.map(drop).map_err(|error| Stop::internal(error.to_string()))
-}
-
-/// What happened could not be written down. Nothing was done that is not in the journal, except the steps
-/// that were under way.
-pub(super) fn unwritten(run_id: &str, error: &JournalError) -> Stop {
-    if matches!(error, JournalError::RequestTooLarge { .. }) {
-        return super::runs::too_large(error);
-    }
-    Stop::internal(format!("run {run_id}: {error}"))
-        .help(format!("`stave runs resume {run_id}` goes on with it"))
 }
 
 fn models(arguments: &Run, project: &Project) -> Models {
@@ -353,14 +198,6 @@ fn models(arguments: &Run, project: &Project) -> Models {
     }
 }
 
-pub(super) fn exit_of(report: &RunReport) -> Exit {
-    match &report.result {
-        Ok(_) => Exit::Fine,
-        Err(_) if report.is_refused() => Exit::Refused,
-        Err(_) => Exit::Failed,
-    }
-}
-
 /// One object: the report of a sole request, or all reports.
 fn json(reports: &[RunReport], exit: Exit) -> Value {
     match reports {
@@ -369,44 +206,5 @@ fn json(reports: &[RunReport], exit: Exit) -> Value {
             ("status", Value::from(if exit == Exit::Fine { "ok" } else { "error" })),
             ("runs", Value::Array(reports.iter().map(RunReport::to_value).collect())),
         ]),
-    }
-}
-
-/// The answer on stdout; the table of nodes, and what went wrong where, on stderr.
-pub(super) fn print(report: &RunReport, terminal: Terminal) {
-    terminal::error_styled(&table::nodes(report, terminal.stderr));
-    match &report.result {
-        Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
-        Err(failed) => {
-            let place = failed
-                .failure
-                .origin
-                .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
-            let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
-            if failed.failure.kind == Kind::Interrupted {
-                terminal.stop(
-                    &Stop::invalid(&failed.failure.message)
-                        .help(format!("`stave runs resume {}` goes on with it", report.run_id)),
-                );
-                return;
-            }
-            if failed.failure.kind == Kind::Waiting {
-                let node = failed.node.as_deref().unwrap_or("NODE");
-                terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(
-                    "`stave runs approve {} {node}` lets it go on, with --deny it does not",
-                    report.run_id
-                )));
-                return;
-            }
-            let message = format!("{node}{}{}", failed.failure.message.trim_end(), place.unwrap_or_default());
-            terminal.stop(
-                &Stop::invalid(message).help(format!("`stave explain {}` says more", failed.failure.code)),
-            );
-        }
-    }
-    for node in report.nodes.iter().filter(|node| node.status == Status::Error) {
-        if let (Some(failure), Ok(_)) = (&node.failure, &report.result) {
-            terminal::error(&format!("note: `{}` failed and was handled: {}", node.id, failure.message));
-        }
     }
 }

@@ -10,21 +10,11 @@ mod list;
 mod report;
 mod show;
 
-use std::path::Path;
-use std::sync::Arc;
-
-use stave_diag::Sources;
-use stave_runtime::database::Database;
-use stave_runtime::journal::{JournalError, Runs as Kept, SqliteJournal, StoredRun};
-use tempfile::TempDir;
-
-pub(crate) use arguments::{Place, Runs};
+pub(crate) use arguments::Runs;
 
 use self::arguments::RunsCommand;
+use crate::archive::{Archive, Keeper, stop};
 use crate::exit::{Exit, Stop};
-use crate::project::{self, Project};
-use crate::restate::{self, Client};
-use crate::storage;
 use crate::terminal::Terminal;
 
 pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
@@ -46,132 +36,4 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
             RunsCommand::Handover(arguments) => hand_over::hand_over(arguments).await,
         }
     })
-}
-
-/// The project and its runs.
-pub(in crate::commands) struct Archive {
-    pub(super) project: Project,
-    pub(super) runs: Arc<dyn Kept>,
-    pub(super) keeper: Keeper,
-}
-
-/// Who keeps the runs.
-pub(super) enum Keeper {
-    Embedded {
-        database: Arc<Database>,
-        journal: SqliteJournal,
-        /// The files that the database is read from, when they are copies.
-        _copy: Option<TempDir>,
-    },
-    Restate(Arc<Client>),
-}
-
-impl Archive {
-    /// Opens the runs of the project that the current folder belongs to; `None` when nothing was ever kept
-    /// there.
-    pub(super) fn open(place: &Place) -> Result<Option<Archive>, Stop> {
-        Archive::open_as(place, false)
-    }
-
-    /// The same for commands that change nothing, also where nothing can be written.
-    pub(super) fn open_to_read(place: &Place) -> Result<Option<Archive>, Stop> {
-        Archive::open_as(place, true)
-    }
-
-    fn open_as(place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
-        let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-        let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-        if let Some(client) = restate::client(&place.engine.choice(), &project)? {
-            let runs = restate::runs(&client, &project);
-            return Ok(Some(Archive { project, runs, keeper: Keeper::Restate(client) }));
-        }
-        Archive::embedded(project, place, reads)
-    }
-
-    /// The same for the runs that the project's own file keeps, whichever engine the project has.
-    pub(super) fn open_embedded(place: &Place) -> Result<Option<Archive>, Stop> {
-        let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-        let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-        Archive::embedded(project, place, false)
-    }
-
-    fn embedded(project: Project, place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
-        let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-        if !folder.join(storage::DATABASE).is_file() {
-            return Ok(None);
-        }
-        let (database, copy) =
-            if reads { storage::database_to_read(&folder)? } else { (storage::database(&folder)?, None) };
-        let journal = storage::journal(&project, &database);
-        let runs = Arc::new(journal.clone());
-        let keeper = Keeper::Embedded { database, journal, _copy: copy };
-        Ok(Some(Archive { project, runs, keeper }))
-    }
-
-    /// The same, when there is no answer without it.
-    pub(super) fn existing(place: &Place) -> Result<Archive, Stop> {
-        Archive::open(place)?.ok_or_else(nothing_kept)
-    }
-
-    /// The same for commands that change nothing.
-    pub(super) fn existing_to_read(place: &Place) -> Result<Archive, Stop> {
-        Archive::open_to_read(place)?.ok_or_else(nothing_kept)
-    }
-
-    /// A run by its id or the beginning of it.
-    pub(super) async fn run(&self, id: &str) -> Result<StoredRun, Stop> {
-        let id = self.runs.find(id).await.map_err(|error| stop(&error))?;
-        self.runs.show(&id).await.map_err(|error| stop(&error))
-    }
-}
-
-fn nothing_kept() -> Stop {
-    Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
-}
-
-/// Nothing was begun, because the request of a run is larger than the project keeps.
-pub(super) fn too_large(error: &JournalError) -> Stop {
-    Stop::invalid(error.to_string()).help(
-        "send less, raise `record_bytes` in `[journal]` of stave.toml, or keep nothing of the run: --ephemeral",
-    )
-}
-
-/// Why something cannot be done with a run.
-pub(super) fn stop(error: &JournalError) -> Stop {
-    let message = error.to_string();
-    match error {
-        JournalError::UnknownRun(_) => Stop::invalid(message).help("`stave runs list` shows the runs"),
-        JournalError::Ended { run, .. } => {
-            Stop::invalid(message).help(format!("`stave runs replay {run}` runs it again under a new id"))
-        }
-        JournalError::AuthNeeded(_) => Stop::invalid(message).help("--auth FILE gives it again"),
-        JournalError::AuthDiffers(run) => Stop::refused(message).help(format!(
-            "give the `auth` of the request, or cancel the run and replay it: `stave runs cancel {run}`"
-        )),
-        JournalError::Busy(run) => {
-            Stop::invalid(message).help(format!("`stave runs cancel {run}` asks that process to end it"))
-        }
-        JournalError::Lost(run) => {
-            Stop::invalid(message).help(format!("`stave runs show {run}` says where it stands"))
-        }
-        JournalError::Exists(_) | JournalError::Started(_) => Stop::invalid(message),
-        JournalError::Quarantined(run) => {
-            Stop::refused(message).help(format!("`stave runs resume {run} --force` resumes it anyway"))
-        }
-        JournalError::AuthRefused(_) => {
-            Stop::refused(message).help("the embedded engine runs it, and keeps nothing of `auth`")
-        }
-        JournalError::NotAsked { .. }
-        | JournalError::NoSuchNode { .. }
-        | JournalError::DecisionUsed { .. } => Stop::invalid(message),
-        JournalError::QuestionChanged { run, .. } => {
-            Stop::invalid(message).help(format!("`stave runs show {run}` shows the question and its digest"))
-        }
-        JournalError::RequestTooLarge { .. } => too_large(error),
-        JournalError::TooLarge { .. }
-        | JournalError::StateConflict
-        | JournalError::Damaged(_)
-        | JournalError::Unreachable(_)
-        | JournalError::Database(_) => Stop::internal(message),
-    }
 }

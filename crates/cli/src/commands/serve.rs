@@ -3,6 +3,7 @@
 mod context;
 mod engines;
 mod flows;
+mod mcp;
 mod projects;
 mod readiness;
 mod reload;
@@ -24,17 +25,19 @@ use self::flows::Flows;
 use self::reload::{KeysFile, Reloading};
 use self::worker::Working;
 use self::workspace::ProjectWorkspace;
-use super::run::{asked_to_end, asked_to_end_twice};
 use crate::args::Serve;
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
 use crate::project::{self, Project};
 use crate::restate;
+use crate::signals::{asked_to_end, asked_to_end_twice};
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 
 /// The folder of flows in a project.
 const FLOWS: &str = "flows";
+
+pub(crate) use self::mcp::{Mcp, mcp};
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
     let (file, keys) = keys(arguments)?;

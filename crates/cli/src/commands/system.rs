@@ -1,6 +1,5 @@
 //! `stave system`: system documents shown, validated, compared, drawn, bundled and migrated.
 
-mod compare;
 mod graph;
 mod show;
 
@@ -12,6 +11,7 @@ use stave_system::{Document, NodeKind, Places};
 
 use crate::admission::artefacts as admission;
 use crate::args::{self, SystemAction, SystemBundle, SystemMigrate, SystemValidate};
+use crate::differences;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::findings::{self, Findings};
@@ -22,7 +22,7 @@ pub(crate) fn system(arguments: &args::System, terminal: Terminal) -> Result<Exi
     match &arguments.action {
         SystemAction::Show(arguments) => show::show(arguments),
         SystemAction::Validate(arguments) => validate(arguments, terminal),
-        SystemAction::Diff(arguments) => compare::diff(arguments),
+        SystemAction::Diff(arguments) => differences::system::diff(arguments),
         SystemAction::Graph(arguments) => graph::graph(arguments),
         SystemAction::Bundle(arguments) => bundle(arguments),
         SystemAction::Migrate(arguments) => migrated(arguments),

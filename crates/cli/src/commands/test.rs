@@ -20,12 +20,12 @@ use stave_flow::model::{Flow, FlowTest, Text};
 pub(crate) use arguments::Test;
 
 use self::coverage::Coverage;
-use super::check;
-use super::run;
 use crate::admission::{Entrant, admit};
+use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::project::Project;
+use crate::runnable;
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
 
@@ -65,8 +65,7 @@ impl TestResult {
 }
 
 pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
-    let paths =
-        if arguments.paths.is_empty() { vec![check::default_path()?] } else { arguments.paths.clone() };
+    let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
     let mut flows = Vec::new();
@@ -108,7 +107,7 @@ fn load(
     let project = Project::of(file, sources, &mut found)?;
     admit(&project, &Entrant::Source)?;
     let source = sources.add(files::shown(file).display().to_string(), text.as_str());
-    let loaded = run::lower(file, source, &text, &project, false, sources, &mut found)?;
+    let loaded = runnable::lower(file, source, &text, &project, false, sources, &mut found)?;
     diagnostics.append(&mut found);
     Ok(loaded.filter(|(flow, _)| !flow.tests.is_empty()).map(|(flow, document)| Tested {
         file: file.to_path_buf(),

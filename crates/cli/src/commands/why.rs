@@ -8,10 +8,11 @@ use stave_exec::dataflow::{EdgeData, Origin};
 use stave_runtime::journal::StoredRun;
 use stave_runtime::{NodeReport, Signal, Status};
 
-use super::run::SOURCE_HASH;
-use super::runs::{Archive, Place};
+use crate::archive::Archive;
+use crate::args::Place;
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::runnable::SOURCE_HASH;
 use crate::terminal::{self, Terminal};
 
 /// Follows a run back to the lines of the flow it came from.
@@ -43,7 +44,7 @@ pub(crate) fn why(arguments: &Why, terminal: Terminal) -> Result<Exit, Stop> {
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
-    let archive = Archive::existing_to_read(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place.runs())?;
     let run = runtime.block_on(archive.run(&arguments.run))?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
     let source = Source::of(&run, &archive.project.root);

@@ -4,11 +4,12 @@ use stave_canon::Value;
 use stave_exec::picture;
 
 use crate::args::exec::{Graph, GraphFormat};
+use crate::exec_document;
 use crate::exit::{Exit, Stop};
 use crate::terminal::{self, Terminal};
 
 pub(super) fn graph(arguments: &Graph, terminal: Terminal) -> Result<Exit, Stop> {
-    let Some(document) = super::load(&arguments.file, terminal, arguments.json)? else {
+    let Some(document) = exec_document::load(&arguments.file, terminal, arguments.json)? else {
         return Ok(Exit::Invalid);
     };
     let diagram = picture::diagram(&document);

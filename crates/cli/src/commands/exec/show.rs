@@ -7,6 +7,7 @@ use stave_exec::diff::edge_name;
 use stave_exec::{Document, manifest};
 
 use crate::args::exec::Show;
+use crate::exec_document;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::terminal::{self, Terminal};
@@ -16,7 +17,7 @@ pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
         show_manifest(&entries, arguments.json);
         return Ok(Exit::Fine);
     }
-    let Some(document) = super::load(&arguments.file, terminal, arguments.json)? else {
+    let Some(document) = exec_document::load(&arguments.file, terminal, arguments.json)? else {
         return Ok(Exit::Invalid);
     };
     if arguments.json {

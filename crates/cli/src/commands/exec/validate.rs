@@ -5,6 +5,7 @@ use stave_diag::{Diagnostic, Sources, render, sort};
 use stave_exec::Acceptance;
 
 use crate::args::exec::Validate;
+use crate::exec_document;
 use crate::exit::{Exit, Stop};
 use crate::terminal::{self, Terminal};
 
@@ -16,7 +17,7 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
     let mut unreadable = Vec::new();
     for file in &arguments.files {
         // One file that cannot be read is no reason to keep quiet about the others.
-        let read = match super::read(file, acceptance, &mut sources) {
+        let read = match exec_document::read(file, acceptance, &mut sources) {
             Ok(read) => read,
             Err(stop) => {
                 documents.push(Value::from_iter([
@@ -53,7 +54,7 @@ pub(super) fn validate(arguments: &Validate, terminal: Terminal) -> Result<Exit,
         let report = [
             ("valid", Value::from(is_valid)),
             ("documents", Value::Array(documents)),
-            ("diagnostics", super::diagnostics(&diagnostics, &sources)),
+            ("diagnostics", exec_document::diagnostics(&diagnostics, &sources)),
         ];
         terminal::out(&Value::from_iter(report).to_string());
     } else {

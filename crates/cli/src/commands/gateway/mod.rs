@@ -15,12 +15,12 @@ use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
 use stave_stores::SqlitePlannerStore;
 
 pub(crate) use self::stats::Stats as GatewayStats;
-use super::run::asked_to_end;
 use crate::args::{Gateway as Arguments, GatewayAction};
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{LISTEN, Project};
+use crate::signals::asked_to_end;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 

@@ -7,8 +7,8 @@ use comfy_table::{Cell, CellAlignment};
 use stave_canon::{Clock, Timestamp};
 use stave_gateway::records::{By, Group, Stats as Evidence, StatsQuery, page, shown};
 
-use crate::commands::keys::evidence_file;
-use crate::commands::runs::Place;
+use crate::archive::gateway_records;
+use crate::args::Place;
 use crate::exit::{Exit, Stop};
 use crate::period::Period;
 use crate::ports::SystemClock;
@@ -58,7 +58,7 @@ impl Stats {
 }
 
 pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop> {
-    let (path, _) = evidence_file(&arguments.place)?;
+    let (path, _) = gateway_records(&arguments.place.runs())?;
     if !path.is_file() {
         return Err(Stop::invalid("no requests of a gateway are kept here")
             .help("--state-dir names the folder that keeps them"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use stave_llm::prices::Cost;
 
-use crate::commands::runs::Place;
+use crate::args::Place;
 use crate::period::Period;
 
 /// Issues, lists, revokes and rotates keys of the gateway, and makes signing keys.

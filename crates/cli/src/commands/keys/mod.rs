@@ -3,23 +3,20 @@
 mod arguments;
 mod signing;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use comfy_table::{Cell, CellAlignment, Color};
 use stave_canon::{Clock, Timestamp, Value};
-use stave_diag::Sources;
-use stave_gateway::database;
 use stave_gateway::keys::{IssuedKey, KeyError, KeyStore, Limits, ListedKey, ModelPattern, NewKey};
 use stave_llm::prices::Cost;
 
 pub(crate) use self::arguments::Keys;
 use self::arguments::{Issue, KeysAction, List, Revoke, Rotate};
-pub(crate) use self::signing::{read_public, read_secret};
-use crate::commands::runs::Place;
+use crate::archive::gateway_records;
+use crate::args::Place;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
-use crate::project::{self, Project};
 use crate::table::{self, cell};
 use crate::terminal::{self, Terminal};
 
@@ -33,16 +30,8 @@ pub(crate) fn keys(arguments: &Keys, terminal: Terminal) -> Result<Exit, Stop> {
     }
 }
 
-/// The gateway's file and the project that it belongs to.
-pub(in crate::commands) fn evidence_file(place: &Place) -> Result<(PathBuf, Project), Stop> {
-    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-    let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-    Ok((folder.join(database::FILE), project))
-}
-
 fn issue(arguments: &Issue) -> Result<Exit, Stop> {
-    let (path, project) = evidence_file(&arguments.place)?;
+    let (path, project) = gateway_records(&arguments.place.runs())?;
     let models = arguments.models.iter().map(|model| ModelPattern::new(model.trim()));
     let models: Result<Vec<ModelPattern>, _> = models.collect();
     let now = SystemClock.now();
@@ -70,7 +59,7 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
 }
 
 fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
-    let (path, _) = evidence_file(&arguments.place)?;
+    let (path, _) = gateway_records(&arguments.place.runs())?;
     let now = SystemClock.now();
     let mut keys = if path.is_file() {
         store(&path)?.list(now).map_err(|error| Stop::internal(error.to_string()))?
@@ -137,7 +126,7 @@ fn store(path: &Path) -> Result<KeyStore, Stop> {
 }
 
 fn existing(place: &Place, key: &str) -> Result<KeyStore, Stop> {
-    let (path, _) = evidence_file(place)?;
+    let (path, _) = gateway_records(&place.runs())?;
     if path.is_file() { store(&path) } else { Err(stop(&KeyError::Unknown(key.to_owned()))) }
 }
 

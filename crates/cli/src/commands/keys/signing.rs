@@ -4,11 +4,12 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use stave_canon::Value;
-use stave_system::sign::{PublicKey, SecretKey};
+use stave_system::sign::SecretKey;
 use zeroize::Zeroizing;
 
 use super::arguments::{Signing, SigningAction, SigningNew, SigningShow};
 use crate::exit::{Exit, Stop};
+use crate::signing_keys::read_public;
 use crate::{files, terminal};
 
 pub(super) fn signing(arguments: &Signing) -> Result<Exit, Stop> {
@@ -79,23 +80,6 @@ fn show(arguments: &SigningShow) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-/// A secret key from its file. A file that others can read is refused.
-pub(crate) fn read_secret(path: &Path) -> Result<SecretKey, Stop> {
-    refuse_shared(path)?;
-    let text = Zeroizing::new(files::read_text(path)?);
-    SecretKey::from_pem(&text).map_err(|error| {
-        Stop::invalid(format!("{}: {error}", path.display()))
-            .help("make one with `stave keys signing new NAME`")
-    })
-}
-
-/// A public key from the text of its file, or from 64 hexadecimal digits.
-pub(crate) fn read_public(text: &str, path: &Path) -> Result<PublicKey, Stop> {
-    PublicKey::from_pem(text)
-        .or_else(|_| PublicKey::from_hex(text))
-        .map_err(|error| Stop::invalid(format!("{}: {error}", path.display())))
-}
-
 /// Makes a file of this mode from its first moment on. Whatever is there is kept, and of a file that cannot be written
 /// whole nothing stays.
 fn make(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Stop> {
@@ -129,20 +113,4 @@ fn discard(path: &Path) {
     if let Err(error) = std::fs::remove_file(path) {
         terminal::error(&format!("{} cannot be removed: {error}", path.display()));
     }
-}
-
-#[cfg(unix)]
-fn refuse_shared(path: &Path) -> Result<(), Stop> {
-    use std::os::unix::fs::PermissionsExt;
-    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
-    if metadata.permissions().mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    let stop = Stop::refused(format!("{} can be read by others", path.display()));
-    Err(stop.help(format!("chmod 600 {}", path.display())))
-}
-
-#[cfg(not(unix))]
-fn refuse_shared(_: &Path) -> Result<(), Stop> {
-    Ok(())
 }

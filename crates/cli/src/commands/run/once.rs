@@ -9,11 +9,11 @@ use stave_runtime::journal::{JournalError, RunStatus, Runs, SqliteJournal};
 use stave_runtime::run_identity::{StartName, request_digest};
 use stave_runtime::{EmbeddedEngine, Engine, RunIdentity, RunReport};
 
-use super::{asked_to_end, unwritten};
+use crate::archive::{self, unwritten};
 use crate::args::Run;
-use crate::commands::runs;
 use crate::exit::Stop;
 use crate::project::Project;
+use crate::signals::asked_to_end;
 use crate::terminal;
 
 /// How often a run is looked at that another process drives.
@@ -92,20 +92,20 @@ impl Once {
     async fn known(&self, engine: &EmbeddedEngine, id: &str, request: &Value) -> Result<RunReport, Stop> {
         let mut is_told = false;
         loop {
-            let stored = self.journal.show(id).await.map_err(|error| runs::stop(&error))?;
+            let stored = self.journal.show(id).await.map_err(|error| archive::stop(&error))?;
             match stored.summary.status {
                 RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled | RunStatus::Waiting => {
                     return Ok(stored.answer());
                 }
                 RunStatus::Quarantined => {
-                    return Err(runs::stop(&JournalError::Quarantined(id.to_owned())));
+                    return Err(archive::stop(&JournalError::Quarantined(id.to_owned())));
                 }
                 RunStatus::Interrupted => {
                     match engine.resume(id, request.get("auth").cloned()).await {
                         Ok(report) => return Ok(report),
                         // Somebody else took it up first, or it has ended.
                         Err(JournalError::Busy(_) | JournalError::Lost(_) | JournalError::Ended { .. }) => {}
-                        Err(error) => return Err(runs::stop(&error)),
+                        Err(error) => return Err(archive::stop(&error)),
                     }
                 }
                 RunStatus::Running | RunStatus::Queued => {}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::args::EngineChoice;
+use crate::args::Place;
 
 /// Looks at the runs that were kept, and goes on with them.
 #[derive(Debug, Args)]
@@ -46,18 +46,6 @@ pub(super) enum RunsCommand {
     Export(Export),
     /// Hand runs that have not ended to Restate, with what their sessions remember
     Handover(HandOver),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Place {
-    /// Where runs are kept; `.stave` in the project's folder when absent
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) engine: EngineChoice,
-    /// Print one JSON object on stdout and nothing else there
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

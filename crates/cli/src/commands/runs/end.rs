@@ -17,7 +17,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const OLDER_THAN: u32 = 30;
 
 pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.place)?;
+    let archive = Archive::existing(&arguments.place.runs())?;
     let run = archive.run(&arguments.run).await?.summary.id;
     let status = archive.runs.cancel(&run, SystemClock.now()).await.map_err(|error| stop(&error))?;
     if arguments.place.json {
@@ -34,7 +34,7 @@ pub(super) async fn cancel(arguments: &Cancel) -> Result<Exit, Stop> {
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let mut removed = Removed::default();
     let (mut before, mut after, mut lost) = (0, 0, 0);
-    if let Some(archive) = Archive::open(&arguments.place)? {
+    if let Some(archive) = Archive::open(&arguments.place.runs())? {
         let Keeper::Embedded { journal, database, .. } = &archive.keeper else {
             return Err(Stop::invalid("Restate takes runs away by itself")
                 .help("`journal.keep_days` of stave.toml says how long after their end"));

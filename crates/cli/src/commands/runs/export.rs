@@ -11,7 +11,7 @@ use crate::{files, terminal};
 
 /// Writes runs as one JSON object on each line.
 pub(super) async fn export(arguments: &Export) -> Result<Exit, Stop> {
-    let archive = Archive::existing_to_read(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place.runs())?;
     let mut ids = arguments.runs.clone();
     if arguments.all {
         let all = archive.runs.list(RunFilter::default()).await.map_err(|error| stop(&error))?;

@@ -8,9 +8,9 @@ use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
 use super::arguments::{Approve, GoOn, Replay, With};
 use super::{Archive, Keeper, stop};
-use crate::commands::run::{exit_of, print};
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::outcome::{exit_of, print};
 use crate::ports::SystemClock;
 use crate::services::{self, Models};
 use crate::terminal::{self, Terminal};
@@ -18,7 +18,7 @@ use crate::tracing::Tracing;
 use crate::{restate, storage};
 
 pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.with.place)?;
+    let archive = Archive::existing(&arguments.with.place.runs())?;
     let run = archive.run(&arguments.run).await?;
     let id = run.summary.id.clone();
     if arguments.force {
@@ -35,7 +35,7 @@ pub(super) async fn resume(arguments: &GoOn, terminal: Terminal) -> Result<Exit,
 }
 
 pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.with.place)?;
+    let archive = Archive::existing(&arguments.with.place.runs())?;
     let run = archive.run(&arguments.run).await?;
     if !run.summary.status.is_terminal() {
         let message = format!("run {} has not ended: {}", run.summary.id, run.summary.status);
@@ -55,7 +55,7 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
 
 pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<Exit, Stop> {
     let decided_by = user(arguments.by.as_deref())?;
-    let archive = Archive::existing(&arguments.with.place)?;
+    let archive = Archive::existing(&arguments.with.place.runs())?;
     let run = archive.run(&arguments.run).await?;
     let path = questions::path_of(&arguments.node);
     let is_known = run.questions.iter().any(|question| question.path == path)

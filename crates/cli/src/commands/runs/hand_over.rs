@@ -21,7 +21,7 @@ const BY: &str = "handover";
 
 /// Hands runs that have not ended to Restate, with what their sessions remember.
 pub(super) async fn hand_over(arguments: &HandOver) -> Result<Exit, Stop> {
-    let archive = Archive::open_embedded(&arguments.place)?.ok_or_else(|| {
+    let archive = Archive::open_embedded(&arguments.place.runs())?.ok_or_else(|| {
         Stop::invalid("no runs are kept here").help("--state-dir names the folder that keeps them")
     })?;
     let Keeper::Embedded { database, journal, .. } = &archive.keeper else {

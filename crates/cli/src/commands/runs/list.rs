@@ -16,7 +16,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
         limit: Some(arguments.limit),
         ..RunFilter::default()
     };
-    let runs = match Archive::open_to_read(&arguments.place)? {
+    let runs = match Archive::open_to_read(&arguments.place.runs())? {
         Some(archive) => archive.runs.list(filter).await.map_err(|error| stop(&error))?,
         None => Vec::new(),
     };

@@ -22,7 +22,7 @@ const STYLE: &str = include_str!("report.css");
 const LONGEST_VALUE: usize = 20_000;
 
 pub(super) async fn report(arguments: &Report) -> Result<Exit, Stop> {
-    let archive = Archive::existing_to_read(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place.runs())?;
     let run = archive.run(&arguments.run).await?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
     let page = page(&run);

@@ -6,12 +6,12 @@ use stave_runtime::journal::{Decision, Question, RunStatus, StoredRun, questions
 use super::Archive;
 use super::arguments::Show;
 use super::list::summary_value;
-use crate::commands::run::print;
 use crate::exit::{Exit, Stop};
+use crate::outcome::print;
 use crate::terminal::{self, Terminal};
 
 pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
-    let archive = Archive::existing_to_read(&arguments.place)?;
+    let archive = Archive::existing_to_read(&arguments.place.runs())?;
     let run = archive.run(&arguments.run).await?;
     let run = if arguments.show_restricted { run } else { run.redacted() };
     if arguments.place.json {

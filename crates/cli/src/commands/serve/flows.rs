@@ -20,10 +20,10 @@ use super::worker::ServedProjects;
 use super::{context, readiness, tenants};
 use crate::admission::{Entrant, admit};
 use crate::args::{EngineChoice, Serve};
-use crate::commands::run;
 use crate::exit::Stop;
 use crate::files;
 use crate::project::{Environment, Project};
+use crate::runnable;
 use crate::services::Models;
 use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
@@ -235,7 +235,7 @@ impl Flows {
         let project = self.project(file, &mut sources, &mut diagnostics)?;
         admit(&project, &Entrant::Text { file, text })?;
         let source = sources.add(file.display().to_string(), text);
-        let lowered = run::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
+        let lowered = runnable::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
         diagnostics.retain(Diagnostic::is_error);
         match lowered.filter(|_| diagnostics.is_empty()) {
             Some((flow, document)) => {
@@ -295,7 +295,7 @@ impl Flows {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = self.project(file, &mut sources, &mut diagnostics)?;
-        let document = run::load(file, false, &project, &mut sources, &mut diagnostics)?;
+        let document = runnable::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
             terminal::error_styled(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());

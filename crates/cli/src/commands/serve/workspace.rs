@@ -19,7 +19,7 @@ use stave_server::{
 use super::flows::{Flows, Made};
 use crate::args::Serve;
 use crate::commands::compile::preview::preview;
-use crate::commands::edit::ask;
+use crate::edit_model;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, ReadError};
 use crate::project::{Environment, Project};
@@ -280,9 +280,11 @@ impl Workspace for ProjectWorkspace {
         let (_, file) = self.resolve(path)?;
         let project = self.project(&file)?;
         let options = project.settings.check_options(false);
-        ask::ask(self.replay.as_deref(), &project, text, wish, &options).map_err(|stop| match stop.exit {
-            Exit::Refused => WorkspaceError::Refused(said(&stop)),
-            _ => WorkspaceError::Upstream(said(&stop)),
+        edit_model::ask(self.replay.as_deref(), &project, text, wish, &options).map_err(|stop| {
+            match stop.exit {
+                Exit::Refused => WorkspaceError::Refused(said(&stop)),
+                _ => WorkspaceError::Upstream(said(&stop)),
+            }
         })
     }
 

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use super::serve;
 use crate::args::Serve;
 use crate::exit::{Exit, Stop};
 use crate::terminal::Terminal;
@@ -55,5 +54,5 @@ pub(crate) fn mcp(arguments: &Mcp, terminal: Terminal) -> Result<Exit, Stop> {
         no_studio: true,
         ..Serve::default()
     };
-    if arguments.http { serve::serve(&server, terminal) } else { serve::tools(&server, terminal) }
+    if arguments.http { super::serve(&server, terminal) } else { super::tools(&server, terminal) }
 }

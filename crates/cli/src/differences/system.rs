@@ -15,7 +15,7 @@ use crate::terminal;
 const NODES: &str = "referenced_ir_nodes";
 
 /// Ends with 1 when they differ, as `diff` does.
-pub(super) fn diff(arguments: &SystemDiff) -> Result<Exit, Stop> {
+pub(crate) fn diff(arguments: &SystemDiff) -> Result<Exit, Stop> {
     let before = documents::open(&arguments.before)?;
     let after = documents::open(&arguments.after)?;
     let changes = match (&before, &after) {

@@ -4,15 +4,16 @@ use stave_canon::Value;
 use stave_exec::diff::Difference;
 
 use crate::args::exec::Diff;
+use crate::exec_document;
 use crate::exit::{Exit, Stop};
 use crate::terminal::{self, Terminal};
 
 /// Ends with 1 when the documents differ, as `diff` does.
-pub(super) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
-    let Some(before) = super::load(&arguments.before, terminal, arguments.json)? else {
+pub(crate) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
+    let Some(before) = exec_document::load(&arguments.before, terminal, arguments.json)? else {
         return Ok(Exit::Invalid);
     };
-    let Some(after) = super::load(&arguments.after, terminal, arguments.json)? else {
+    let Some(after) = exec_document::load(&arguments.after, terminal, arguments.json)? else {
         return Ok(Exit::Invalid);
     };
     let difference = stave_exec::diff::diff(&before, &after);

@@ -1,0 +1,70 @@
+//! Exec documents from files, with what is wrong with them shown to whoever asked.
+
+use std::path::Path;
+
+use stave_canon::Value;
+use stave_diag::codes::exec as codes;
+use stave_diag::{Diagnostic, Sources, Span, render};
+use stave_exec::{Acceptance, Document};
+
+use crate::exit::Stop;
+use crate::files;
+use crate::terminal::{self, Terminal};
+
+/// A file that was read, and what it holds or everything that is wrong with it.
+pub(crate) struct Read {
+    pub(crate) text: String,
+    pub(crate) result: Result<Document, Vec<Diagnostic>>,
+}
+
+/// Reads a document. Bytes that are no text are a mistake in the document, at the place of the first.
+pub(crate) fn read(file: &Path, acceptance: Acceptance, sources: &mut Sources) -> Result<Read, Stop> {
+    let bytes = files::read_bytes(file)?;
+    let name = file.display().to_string();
+    match String::from_utf8(bytes) {
+        Ok(text) => {
+            let source = sources.add(name, text.as_str());
+            let result = stave_exec::check_text(source, &text, acceptance);
+            Ok(Read { text, result })
+        }
+        Err(error) => {
+            let offset = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            let source = sources.add(name, text.as_str());
+            // The first byte that is none of a character is shown as one replacement character.
+            let span = Span::new(source, offset, offset + char::REPLACEMENT_CHARACTER.len_utf8());
+            let message = format!("byte {offset} does not belong to a character, so this is no text");
+            Ok(Read { text, result: Err(vec![Diagnostic::new(codes::EXEC_NOT_JSON, span, message)]) })
+        }
+    }
+}
+
+/// Reads a document as a runtime does. What is wrong with it is reported, and there is nothing then.
+pub(crate) fn load(file: &Path, terminal: Terminal, json: bool) -> Result<Option<Document>, Stop> {
+    let mut sources = Sources::new();
+    let found = match read(file, Acceptance::Additive, &mut sources)?.result {
+        Ok(document) => return Ok(Some(document)),
+        Err(found) => found,
+    };
+    let message = format!("{} is not a valid exec document: {}", file.display(), render::summary(&found));
+    if json {
+        let error = [("message", Value::from(message)), ("kind", "invalid".into())];
+        let report = [
+            ("status", Value::from("error")),
+            ("error", Value::from_iter(error)),
+            ("diagnostics", diagnostics(&found, &sources)),
+        ];
+        terminal::out(&Value::from_iter(report).to_string());
+    } else {
+        terminal::error_styled(render::terminal::render(&found, &sources, terminal.stderr).trim_end());
+        terminal::error("");
+        terminal.stop(&Stop::invalid(message));
+    }
+    Ok(None)
+}
+
+/// Findings for machines.
+pub(crate) fn diagnostics(found: &[Diagnostic], sources: &Sources) -> Value {
+    let shown = stave_canon::parse(&render::json::render(found, sources)).unwrap_or_default();
+    shown.get("diagnostics").cloned().unwrap_or_default()
+}

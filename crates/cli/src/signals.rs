@@ -1,0 +1,61 @@
+//! How the system asks the process to end.
+
+use stave_runtime::{EmbeddedEngine, Engine};
+
+use crate::exit::Exit;
+
+/// Lets runs come to rest when the process is asked to end; a second request ends it at once.
+pub(crate) fn drain_on_signal(engine: &EmbeddedEngine) -> tokio::task::JoinHandle<()> {
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        asked_to_end().await;
+        engine.shut_down();
+        asked_to_end().await;
+        std::process::exit(Exit::Failed as i32);
+    })
+}
+
+#[cfg(unix)]
+pub(crate) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        }
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+/// Waits for the second request to end since this was first awaited.
+#[cfg(unix)]
+pub(crate) async fn asked_to_end_twice() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    for _ in 0..2 {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn asked_to_end() {
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn asked_to_end_twice() {
+    for _ in 0..2 {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
