@@ -171,6 +171,41 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "whether tracing is wanted is told by variables that its specification names",
     },
     Exception {
+        path: "crates/compile/src/lib.rs",
+        what: &[Ambient::Environment],
+        reason: "an output folder that somebody stands in is not exchanged",
+    },
+    Exception {
+        path: "crates/compile/src/clean.rs",
+        what: &[Ambient::Environment],
+        reason: "an output folder that somebody stands in is not removed",
+    },
+    Exception {
+        path: "crates/compile/src/cache.rs",
+        what: &[Ambient::Environment, Ambient::Files],
+        reason: "results of another build of this program are not used, so its file is looked at",
+    },
+    Exception {
+        path: "crates/compile/src/time.rs",
+        what: &[Ambient::Environment],
+        reason: "SOURCE_DATE_EPOCH fixes the time of a compile",
+    },
+    Exception {
+        path: "crates/compile/src/folder.rs",
+        what: &[Ambient::Files],
+        reason: "the folder above the output folder is made and locked",
+    },
+    Exception {
+        path: "crates/compile/src/overlap.rs",
+        what: &[Ambient::Files],
+        reason: "folders are compared by identity and not by spelling",
+    },
+    Exception {
+        path: "crates/compile/src/publish/disk.rs",
+        what: &[Ambient::Files],
+        reason: "the disk behind the operations that publishing is made of",
+    },
+    Exception {
         path: "crates/conform/src/main.rs",
         what: &[Ambient::Environment, Ambient::Files, Ambient::Terminal],
         reason: "a program of its own that reads rows and prints answers",

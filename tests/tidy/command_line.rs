@@ -7,7 +7,7 @@ use crate::offence::{Offence, assert_none};
 use crate::repository::crate_sources;
 
 /// The command line, and the libraries that read and write files for it.
-const FOLDERS: [&str; 2] = ["crates/cli/src/", "crates/project/src/"];
+const FOLDERS: [&str; 3] = ["crates/cli/src/", "crates/compile/src/", "crates/project/src/"];
 
 struct Place {
     calls: &'static [&'static str],
@@ -43,11 +43,8 @@ const PLACES: &[Place] = &[
         calls: &["fs::read(", "fs::read_to_string", "File::open", ".read(true)"],
         home: "crates/project/src/files/read.rs",
         others: &[
-            ("crates/cli/src/commands/compile.rs", "a folder is opened to be locked, and nothing is read"),
-            (
-                "crates/cli/src/commands/compile/publish/disk.rs",
-                "files and folders are opened to be synchronised",
-            ),
+            ("crates/compile/src/folder.rs", "a folder is opened to be locked, and nothing is read"),
+            ("crates/compile/src/publish/disk.rs", "files and folders are opened to be synchronised"),
         ],
         cure: "read with `files::read_text` or another function of `files`",
     },

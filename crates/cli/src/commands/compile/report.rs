@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stave_canon::Value;
+use stave_compile::{Compiled, Emitters, Listener, Outcome, Published};
 use stave_diag::{Diagnostic, Sources, render};
 
-use super::compilation::Compilation;
-use super::emit::Emitter;
-use super::publish::Published;
 use crate::exit::Exit;
 use crate::terminal::{self, Terminal};
 
@@ -19,55 +17,21 @@ use crate::terminal::{self, Terminal};
 pub(super) struct Report {
     out: PathBuf,
     emitted: Vec<&'static str>,
-    flows: Vec<Value>,
-    run_id: Option<String>,
-    published: Published,
     diagnostics: Vec<Diagnostic>,
     sources: Arc<Sources>,
+    /// Nothing was written when there is none: the sources have errors.
+    compiled: Option<Compiled>,
 }
 
 impl Report {
-    /// Nothing was written: the sources have errors.
-    pub(super) fn invalid(out: &Path, diagnostics: Vec<Diagnostic>, sources: Arc<Sources>) -> Report {
-        Report {
-            out: out.to_path_buf(),
-            emitted: Vec::new(),
-            flows: Vec::new(),
-            run_id: None,
-            published: Published::default(),
-            diagnostics,
-            sources,
-        }
-    }
-
-    pub(super) fn compiled(
-        out: &Path,
-        emitters: &[&'static dyn Emitter],
-        compilation: &Compilation,
-        published: Published,
-        diagnostics: Vec<Diagnostic>,
-        sources: Arc<Sources>,
-    ) -> Report {
-        let flows = compilation.flows.iter().map(|flow| {
-            Value::from_iter([
-                ("name", Value::from(flow.entry.name.as_str())),
-                ("source_file", flow.entry.source_file.as_str().into()),
-                ("file_name", flow.file_name.as_str().into()),
-            ])
-        });
-        Report {
-            out: out.to_path_buf(),
-            emitted: emitters.iter().map(|emitter| emitter.word()).collect(),
-            flows: flows.collect(),
-            run_id: Some(compilation.run_id()),
-            published,
-            diagnostics,
-            sources,
-        }
+    pub(super) fn new(out: &Path, emitters: &Emitters, outcome: Outcome) -> Report {
+        let Outcome { diagnostics, sources, compiled } = outcome;
+        let emitted = if compiled.is_some() { emitters.words() } else { Vec::new() };
+        Report { out: out.to_path_buf(), emitted, diagnostics, sources, compiled }
     }
 
     fn is_invalid(&self) -> bool {
-        self.diagnostics.iter().any(Diagnostic::is_error)
+        self.compiled.is_none()
     }
 
     pub(super) fn exit(&self) -> Exit {
@@ -84,11 +48,11 @@ impl Report {
             terminal::error_styled(text.trim_end());
             terminal::error("");
         }
-        if self.is_invalid() {
+        let Some(compiled) = &self.compiled else {
             terminal::error(&format!("nothing was written: {}", render::summary(&self.diagnostics)));
             return;
-        }
-        let Published { written, removed, unchanged } = &self.published;
+        };
+        let Published { written, removed, unchanged } = &compiled.published;
         let mut parts = vec![format!("{} written", written.len())];
         if *unchanged > 0 {
             parts.push(format!("{unchanged} unchanged"));
@@ -96,22 +60,32 @@ impl Report {
         if !removed.is_empty() {
             parts.push(format!("{} removed", removed.len()));
         }
-        let flows = counted(self.flows.len(), "flow");
+        let flows = counted(compiled.flows.len(), "flow");
         terminal::error(&format!("compiled {flows} to {}: {}", self.out.display(), parts.join(", ")));
     }
 
     fn to_value(&self) -> Value {
         let report =
             stave_canon::parse(&render::json::render(&self.diagnostics, &self.sources)).unwrap_or_default();
+        let compiled = self.compiled.as_ref();
+        let flows = compiled.map(|compiled| compiled.flows.as_slice()).unwrap_or_default();
+        let flows = flows.iter().map(|flow| {
+            Value::from_iter([
+                ("name", flow.name.as_str()),
+                ("source_file", flow.source_file.as_str()),
+                ("file_name", flow.file_name.as_str()),
+            ])
+        });
+        let published = compiled.map(|compiled| compiled.published.clone()).unwrap_or_default();
         Value::from_iter([
             ("status", Value::from(if self.is_invalid() { "error" } else { "ok" })),
             ("out", self.out.display().to_string().into()),
-            ("run_id", self.run_id.as_deref().map_or(Value::Null, Value::from)),
+            ("run_id", compiled.map(|compiled| compiled.run_id.clone()).into()),
             ("emitted", self.emitted.clone().into()),
-            ("flows", Value::Array(self.flows.clone())),
-            ("written", self.published.written.clone().into()),
-            ("removed", self.published.removed.clone().into()),
-            ("unchanged", self.published.unchanged.into()),
+            ("flows", Value::Array(flows.collect())),
+            ("written", published.written.into()),
+            ("removed", published.removed.into()),
+            ("unchanged", published.unchanged.into()),
             ("diagnostics", report.get("diagnostics").cloned().unwrap_or_default()),
         ])
     }
@@ -133,11 +107,13 @@ pub(super) struct Progress {
 const MANY: usize = 50;
 
 impl Progress {
-    pub(super) fn new(_: Terminal, json: bool) -> Self {
+    pub(super) fn new(json: bool) -> Self {
         Progress { is_shown: !json && std::io::stderr().is_terminal(), shown: AtomicUsize::new(0) }
     }
+}
 
-    pub(super) fn show(&self, done: usize, all: usize) {
+impl Listener for Progress {
+    fn lowered(&self, done: usize, all: usize) {
         if !self.is_shown || all < MANY {
             return;
         }
@@ -147,9 +123,13 @@ impl Progress {
         }
     }
 
-    pub(super) fn end(&self) {
+    fn all_lowered(&self) {
         if self.shown.load(Ordering::Relaxed) > 0 {
             terminal::overwrite_line("");
         }
+    }
+
+    fn warn(&self, text: &str) {
+        terminal::warn(text);
     }
 }

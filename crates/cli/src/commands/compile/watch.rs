@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::emit::Emitter;
+use stave_compile::Emitters;
+
 use crate::args::Compile;
 use crate::exit::{Exit, Stop};
 use crate::files;
@@ -16,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn watch(
     arguments: &Compile,
-    emitters: &[&'static dyn Emitter],
+    emitters: &Emitters,
     out: &Path,
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
@@ -25,7 +26,7 @@ pub(super) fn watch(
         let now = look(arguments);
         if seen.as_ref() != Some(&now) {
             // A file that is being saved may be unreadable for a moment, which is not the end.
-            match super::once(arguments, emitters, out, terminal) {
+            match super::once(arguments, emitters, out) {
                 Ok(report) => report.print(arguments.json, terminal),
                 Err(stop) => terminal.stop(&stop),
             }

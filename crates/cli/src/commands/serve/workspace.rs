@@ -18,7 +18,6 @@ use stave_server::{
 
 use super::flows::{Flows, Made};
 use crate::args::Serve;
-use crate::commands::compile::preview::preview;
 use crate::edit_model;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, ReadError};
@@ -256,7 +255,7 @@ impl Workspace for ProjectWorkspace {
     fn compile(&self, path: &str, text: &str) -> Result<CompiledLines, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
         let project = self.project(&file)?;
-        let preview = preview(&file, text, project).map_err(|stop| failed(&stop))?;
+        let preview = stave_compile::preview(&file, text, project).map_err(|stop| failed(&stop))?;
         let preview = preview.map_err(WorkspaceError::Invalid)?;
         Ok(CompiledLines {
             exec: preview.exec,

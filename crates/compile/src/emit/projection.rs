@@ -13,16 +13,16 @@ use stave_lower::{
     Knowledge, KnowledgeFile, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system,
     read_knowledge, system_intent,
 };
+use stave_project::exit::Stop;
+use stave_project::files;
+use stave_project::{self as project, Project};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, Intent, Specifications, specifications};
 use stave_system::policy::Level;
 use stave_system::verify::{Concern, verify};
 use stave_system::{Document, strip};
 
-use crate::commands::compile::compilation::{Compilation, CompiledFlow};
-use crate::exit::Stop;
-use crate::files;
-use crate::project::{self, Project};
-use crate::terminal;
+use super::Tree;
+use crate::compilation::{Compilation, CompiledFlow};
 
 /// The document of one scope.
 pub(super) struct Projection<'c> {
@@ -31,6 +31,8 @@ pub(super) struct Projection<'c> {
     pub(super) flows: Vec<&'c CompiledFlow>,
     pub(super) document: Document,
     pub(super) knowledge: Option<Knowledge>,
+    /// What the project's policies only warn of.
+    pub(super) warnings: Vec<String>,
 }
 
 /// The bundle of one scope, with what it was made from.
@@ -55,8 +57,8 @@ pub(super) fn project(compilation: &Compilation) -> Result<Vec<Projection<'_>>, 
         let run_id = if is_single { compilation.run_id() } else { run_id(&tenant_id, &repo_id, &flows) };
         let knowledge = knowledge(&project.root)?;
         let document = lower(compilation, &flows, &tenant_id, &repo_id, knowledge.as_ref())?;
-        hold(&document, &project)?;
-        projections.push(Projection { run_id, project, flows, document, knowledge });
+        let warnings = hold(&document, &project)?;
+        projections.push(Projection { run_id, project, flows, document, knowledge, warnings });
     }
     Ok(projections)
 }
@@ -119,10 +121,10 @@ fn lower(
 }
 
 /// Holds a document to the project's policies: what is an error stops the compile, what is a warning is
-/// told.
-fn hold(document: &Document, project: &Project) -> Result<(), Stop> {
+/// given back.
+fn hold(document: &Document, project: &Project) -> Result<Vec<String>, Stop> {
     let policies = project.settings.checks;
-    let mut errors = Vec::new();
+    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for finding in verify(document) {
         let level = match finding.rule.concern() {
             Concern::Contracts => policies.operational_structure,
@@ -131,12 +133,12 @@ fn hold(document: &Document, project: &Project) -> Result<(), Stop> {
         let line = format!("{}: {} [{}]", finding.pointer, finding.message, finding.rule.code());
         match level {
             Level::Off => {}
-            Level::Warn => terminal::error(&format!("warning: system document {line}")),
+            Level::Warn => warnings.push(format!("system document {line}")),
             Level::Error => errors.push(line),
         }
     }
     if errors.is_empty() {
-        return Ok(());
+        return Ok(warnings);
     }
     Err(Stop::invalid(format!("the system document has errors:\n{}", errors.join("\n"))))
 }
@@ -164,6 +166,13 @@ fn knowledge(root: &Path) -> Result<Option<Knowledge>, Stop> {
 }
 
 impl Projection<'_> {
+    /// Passes on what the policies only warn of.
+    pub(super) fn warn(&self, tree: &mut Tree) {
+        for warning in &self.warnings {
+            tree.warn(warning.clone());
+        }
+    }
+
     /// Makes the bundle, and holds it to the project's policies.
     pub(super) fn bundle(&self) -> Result<Bundled, Stop> {
         let specifications = specifications(&self.run_id, &self.document);

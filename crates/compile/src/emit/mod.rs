@@ -13,10 +13,10 @@ mod system;
 
 use std::collections::BTreeMap;
 
+use stave_project::exit::Stop;
 use stave_system::sign::ENDING;
 
 use super::compilation::Compilation;
-use crate::exit::Stop;
 
 /// Something that turns a compilation into files.
 pub(crate) trait Emitter: Sync {
@@ -56,6 +56,8 @@ pub(crate) static EMITTERS: &[&dyn Emitter] =
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// What a person should know although the files are made, each text once.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Tree {
@@ -65,6 +67,12 @@ impl Tree {
         debug_assert!(!path.starts_with('/') && !path.contains('\\'), "{path} is not a relative path");
         let before = self.files.insert(path, bytes.into());
         debug_assert!(before.is_none(), "two emitters made the same file");
+    }
+
+    pub(crate) fn warn(&mut self, text: String) {
+        if !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
     }
 
     /// Adds a file that people sign. A signature stays with bytes that did not change, and goes with those that
@@ -80,8 +88,32 @@ impl Tree {
     }
 }
 
-/// The emitters that `--emit` names, or all of them.
-pub(crate) fn chosen(words: &[String]) -> Result<Vec<&'static dyn Emitter>, Stop> {
+/// The emitters of a compile.
+#[derive(Clone)]
+pub struct Emitters {
+    pub(crate) chosen: Vec<&'static dyn Emitter>,
+    /// Whether they were asked for by name.
+    pub(crate) are_named: bool,
+}
+
+impl std::fmt::Debug for Emitters {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.words()).finish()
+    }
+}
+
+impl Emitters {
+    /// The emitters with these words, or all of them when there is none.
+    pub fn named(words: &[String]) -> Result<Emitters, Stop> {
+        Ok(Emitters { chosen: chosen(words)?, are_named: !words.is_empty() })
+    }
+
+    pub fn words(&self) -> Vec<&'static str> {
+        self.chosen.iter().map(|emitter| emitter.word()).collect()
+    }
+}
+
+fn chosen(words: &[String]) -> Result<Vec<&'static dyn Emitter>, Stop> {
     if words.is_empty() {
         return Ok(EMITTERS.to_vec());
     }

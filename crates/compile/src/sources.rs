@@ -5,14 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stave_diag::{Diagnostic, SourceId, Sources};
+use stave_project::exit::Stop;
+use stave_project::files::{self, SourceText};
+use stave_project::source_kind::{SourceKind, paired_policies, stem};
+use stave_project::{Project, Reported};
 
 use super::emit;
 use super::overlap::OutputFolder;
-use crate::args::SourcePaths;
-use crate::exit::Stop;
-use crate::files::{self, SourceText};
-use crate::project::{Project, Reported};
-use crate::source_kind::{SourceKind, paired_policies, stem};
+
+/// How outputs name their sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourcePaths {
+    /// From the project's root, the same wherever it lies.
+    Relative,
+    Absolute,
+}
 
 /// A file to compile, or a policy that a workflow beside it is paired with.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use stave_diag::codes::exec as codes;
 use stave_diag::{Diagnostic, Sources, Span};
 use stave_exec::{Acceptance, Document, manifest};
 use stave_flow::model::Flow;
+use stave_project::Project;
+use stave_project::exit::Stop;
+use stave_project::source_kind::SourceKind;
 
 use super::cache::{Cache, Key};
 use super::sources::SourceFile;
 use super::{flow_source, workflow_source};
-use crate::exit::Stop;
-use crate::project::Project;
-use crate::source_kind::SourceKind;
 
 /// The time that stands in a document's text until its own is known.
 pub(super) const NO_TIME: &str = "1970-01-01T00:00:00Z";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::memory::Memory;
 use super::{Owner, Publication, PublishError, Published};
-use crate::commands::compile::emit::Tree;
+use crate::emit::Tree;
 
 const OUT: &str = "/project/out";
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::exit::Stop;
+use stave_project::exit::Stop;
 
 /// The output folder, which need not be there yet.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use stave_project::files::{self, ReadError};
+
 use super::{EntryKind, FileSystem};
-use crate::files::{self, ReadError};
 
 #[derive(Debug)]
 pub(crate) struct Disk;

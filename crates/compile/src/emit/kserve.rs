@@ -3,15 +3,14 @@
 
 use stave_diag::LineColumn;
 use stave_flow::deployment_faults;
+use stave_project::exit::Stop;
 use stave_system::deploy::{
     Service, Target, container_file, kserve_manifest, lambda_handler, lambda_package, services,
 };
 
 use super::projection;
 use super::{Before, Emitter, Tree};
-use crate::commands::compile::compilation::{Compilation, CompiledFlow};
-use crate::exit::Stop;
-use crate::terminal;
+use crate::compilation::{Compilation, CompiledFlow};
 
 const FOLDER: &str = "deploy/";
 
@@ -46,7 +45,9 @@ impl Emitter for Kserve {
                 None => stop,
             });
         }
-        for (service, _) in of(compilation)?.iter().map(|(service, name, _)| (service, name)) {
+        for (service, _) in
+            of(compilation, &mut Tree::default())?.iter().map(|(service, name, _)| (service, name))
+        {
             service.check().map_err(|error| {
                 Stop::invalid(error.to_string())
                     .help("a shared backend such as `backend: redis` keeps every replica's sessions")
@@ -56,12 +57,12 @@ impl Emitter for Kserve {
     }
 
     fn emit(&self, compilation: &Compilation, _: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
-        for (service, name, options) in of(compilation)? {
+        for (service, name, options) in of(compilation, tree)? {
             match service.target {
                 Target::Kserve => match kserve_manifest(&service, &options) {
                     Ok(manifest) => tree.add(format!("{FOLDER}{name}.yaml"), manifest),
                     Err(error) => {
-                        terminal::error(&format!("warning: no deployment was written: {error}"));
+                        tree.warn(format!("no deployment was written: {error}"));
                         continue;
                     }
                 },
@@ -81,9 +82,11 @@ impl Emitter for Kserve {
 /// Every service with the name of its files and its project's options.
 fn of(
     compilation: &Compilation,
+    tree: &mut Tree,
 ) -> Result<Vec<(Service, String, stave_system::deploy::DeployOptions)>, Stop> {
     let mut found = Vec::new();
     for projection in projection::project(compilation)? {
+        projection.warn(tree);
         let bundled = projection.bundle()?;
         for service in services(&bundled.bundle) {
             if let Some(name) = projection.file_name(&service.flow) {

@@ -2,10 +2,10 @@
 
 use stave_canon::Value;
 use stave_exec::manifest;
+use stave_project::exit::Stop;
 
 use super::{Before, Emitter, Tree};
-use crate::commands::compile::compilation::{Compilation, CompiledFlow};
-use crate::exit::Stop;
+use crate::compilation::{Compilation, CompiledFlow};
 
 /// The folder of exec documents and the ending of their names.
 pub(super) const FOLDER: &str = "flows/";

@@ -7,11 +7,11 @@ use stave_canon::Value;
 use stave_diag::Diagnostic;
 use stave_exec::wdl::{self, Dialect, PairedPolicy, Policy};
 use stave_lower::{hold_to_labels, workflow_leaks};
+use stave_project::source_kind::{SourceKind, stem};
 
 use super::cache::Key;
 use super::compilation::{Lowered, NO_TIME};
 use super::sources::SourceFile;
-use crate::source_kind::{SourceKind, stem};
 
 /// Every policy of the invocation, read once.
 #[derive(Debug)]

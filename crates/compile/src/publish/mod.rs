@@ -60,10 +60,10 @@ impl PublishError {
 
 /// What publishing came to.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Published {
-    pub(crate) written: Vec<String>,
-    pub(crate) removed: Vec<String>,
-    pub(crate) unchanged: usize,
+pub struct Published {
+    pub written: Vec<String>,
+    pub removed: Vec<String>,
+    pub unchanged: usize,
 }
 
 /// What is to be published, and where.

@@ -1,14 +1,14 @@
 //! `system`: the document of each project, and the snapshot of what it knows.
 
 use stave_canon::pretty_sorted_utf8;
+use stave_project::exit::Stop;
 use stave_system::bundle::ir_path;
 use stave_system::knowledge::SNAPSHOT_PATH;
 use stave_system::sign::{Claim, ENDING, Signature, Subject};
 
 use super::projection;
 use super::{Before, Emitter, Tree};
-use crate::commands::compile::compilation::Compilation;
-use crate::exit::Stop;
+use crate::compilation::Compilation;
 
 #[derive(Debug)]
 pub(super) struct System;
@@ -37,6 +37,7 @@ impl Emitter for System {
 
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         for projection in projection::project(compilation)? {
+            projection.warn(tree);
             let mut text = projection.document.to_file_text();
             text.push('\n');
             tree.add_signed(ir_path(&projection.run_id), text, before);

@@ -1,23 +1,21 @@
-//! `--clean` and `--clean-all`: what of the output folder goes (specification 004, section 3).
+//! What of an output folder goes when it is cleaned (specification 004, section 3).
 //!
 //! Invariant: nothing is removed that `stave compile` did not write. A folder that holds anything else is not
 //! removed at all.
 
 use std::path::Path;
 
-use stave_canon::Value;
+use stave_project::exit::Stop;
 
 use super::emit::{self, EMITTERS};
 use super::publish::{CACHE, Disk, FileSystem, Inventory, Owner, Record, foreign_in_cache};
-use crate::args::Compile;
-use crate::exit::{Exit, Stop};
-use crate::terminal;
+use super::{Cleaned, folder};
 
 const MANIFEST: &str = "manifest.json";
 
-/// Cleans without compiling: the exec documents and the manifest, or the whole output folder.
-pub(super) fn clean(arguments: &Compile, out: &Path) -> Result<Exit, Stop> {
-    let _lock = super::lock(out)?;
+/// Cleans without compiling. Gives the paths that were removed; `.` is the whole output folder.
+pub fn clean(out: &Path, cleaned: Cleaned) -> Result<Vec<String>, Stop> {
+    let _lock = folder::lock(out)?;
     let fail = |error: std::io::Error| Stop::internal(format!("{} can't be cleaned: {error}", out.display()));
     let record = Record::of(out, &Disk).map_err(fail)?;
     let roots = emit::roots();
@@ -25,7 +23,7 @@ pub(super) fn clean(arguments: &Compile, out: &Path) -> Result<Exit, Stop> {
         Owner { roots: &roots, known: &emit::owned, emitted: &emit::owned, recognises: &emit::recognised };
     let held = Inventory::of(out, owner, &record, &Disk).map_err(fail)?;
     let mut removed = Vec::new();
-    if arguments.clean_all {
+    if cleaned == Cleaned::Everything {
         let foreign = held.foreign.first().cloned();
         if let Some(path) =
             foreign.map_or_else(|| foreign_in_cache(out, &Disk), |path| Ok(Some(path))).map_err(fail)?
@@ -44,21 +42,7 @@ pub(super) fn clean(arguments: &Compile, out: &Path) -> Result<Exit, Stop> {
             Disk.remove_file(&out.join(path)).map_err(fail)?;
         }
     }
-    if arguments.json {
-        let report = [
-            ("status", Value::from("ok")),
-            ("out", out.display().to_string().into()),
-            ("removed", removed.into()),
-        ];
-        terminal::out(&Value::from_iter(report).to_string());
-    } else {
-        terminal::error(&format!(
-            "removed {} from {}",
-            super::report::counted(removed.len(), "file"),
-            out.display()
-        ));
-    }
-    Ok(Exit::Fine)
+    Ok(removed)
 }
 
 /// The files that `--clean` stands for. The manifest goes last: no document may be there that it does not name.

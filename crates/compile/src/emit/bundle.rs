@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Value, pretty_sorted_utf8, sha256_hex};
+use stave_project::admission::artefacts as admission;
+use stave_project::exit::Stop;
 use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestration_path};
 use stave_system::manifest::{ReplayMode, RunManifest, manifest_path};
 use stave_system::sign::{Claim, ENDING, Signature, Subject};
@@ -11,9 +13,7 @@ use stave_system::sign::{Claim, ENDING, Signature, Subject};
 use super::exec;
 use super::projection::{self, Projection};
 use super::{Before, Emitter, Tree};
-use crate::admission::artefacts as admission;
-use crate::commands::compile::compilation::Compilation;
-use crate::exit::Stop;
+use crate::compilation::Compilation;
 
 #[derive(Debug)]
 pub(super) struct Bundle;
@@ -50,6 +50,7 @@ impl Emitter for Bundle {
 
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         for projection in projection::project(compilation)? {
+            projection.warn(tree);
             emit(&projection, before, tree)?;
         }
         Ok(())

@@ -8,13 +8,13 @@ use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Sources};
 use stave_flow::model::Flow;
 use stave_lower::{DefaultModel, ExecSettings, flow_to_exec};
+use stave_project::exit::Stop;
+use stave_project::services;
+use stave_project::source_kind::SourceKind;
 
 use super::cache::Key;
 use super::compilation::{Lowered, NO_TIME};
 use super::sources::SourceFile;
-use crate::exit::Stop;
-use crate::services;
-use crate::source_kind::SourceKind;
 
 /// What the projects of the sources bake into their documents, by the project's root.
 #[derive(Debug)]

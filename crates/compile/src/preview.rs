@@ -5,33 +5,29 @@ use std::sync::Arc;
 
 use stave_canon::{Value, sha256_hex};
 use stave_diag::{Diagnostic, Sources};
+use stave_project::Project;
+use stave_project::exit::Stop;
+use stave_project::source_kind::SourceKind;
 
 use super::cache::Cache;
 use super::compilation::{self, Compilation};
 use super::emit::{self, Tree};
-use super::generated_at;
 use super::sources::SourceFile;
-use crate::exit::Stop;
-use crate::project::Project;
-use crate::source_kind::SourceKind;
+use super::time::generated_at;
 
 /// The texts of a flow's lines.
 #[derive(Debug)]
-pub(crate) struct Preview {
-    pub(crate) exec: String,
-    pub(crate) system: String,
-    pub(crate) bundle: String,
-    pub(crate) manifest: String,
+pub struct Preview {
+    pub exec: String,
+    pub system: String,
+    pub bundle: String,
+    pub manifest: String,
     /// The fingerprints of the first three.
-    pub(crate) fingerprints: [String; 3],
+    pub fingerprints: [String; 3],
 }
 
 /// Compiles a flow from its text, or says what is wrong with it.
-pub(crate) fn preview(
-    path: &Path,
-    text: &str,
-    project: Project,
-) -> Result<Result<Preview, Vec<Diagnostic>>, Stop> {
+pub fn preview(path: &Path, text: &str, project: Project) -> Result<Result<Preview, Vec<Diagnostic>>, Stop> {
     let mut sources = Sources::new();
     let name = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let text: Arc<str> = text.into();
@@ -48,7 +44,7 @@ pub(crate) fn preview(
     let compilation = Compilation { flows, sources: Arc::new(sources), generated_at, is_time_fixed };
     let words = ["exec", "system", "bundle"].map(str::to_owned);
     let mut tree = Tree::default();
-    for emitter in emit::chosen(&words)? {
+    for emitter in emit::Emitters::named(&words)?.chosen {
         emitter.emit(&compilation, &|_| None, &mut tree)?;
     }
     let text = |begins: &str, ends: &str| {
