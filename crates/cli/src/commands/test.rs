@@ -1,68 +1,18 @@
 //! `stave test`: the tests that flows hold, run without a network.
 
 mod arguments;
-mod compare;
-mod coverage;
-mod hosts;
-mod junit;
-mod perform;
-mod update;
-
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use stave_canon::Value;
 use stave_diag::render::{Colour, visible};
-use stave_diag::{Diagnostic, Edit, Sources, render};
-use stave_exec::Document;
-use stave_flow::model::{Flow, FlowTest, Text};
+use stave_diag::{Diagnostic, Sources, render};
+use stave_testing::{Covered, Options, Suite, TestResult, Tested};
 
 pub(crate) use arguments::Test;
 
-use self::coverage::Coverage;
-use crate::admission::{Entrant, admit};
 use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
 use crate::files;
-use crate::project::Project;
-use crate::runnable;
-use crate::source_kind::SourceKind;
 use crate::terminal::{self, Terminal};
-
-/// The tests of one flow and what came of them.
-pub(super) struct Suite {
-    pub(super) flow: String,
-    pub(super) results: Vec<TestResult>,
-    coverage: Coverage,
-    document: Document,
-}
-
-pub(super) struct TestResult {
-    pub(super) name: String,
-    pub(super) line: u32,
-    pub(super) took: Duration,
-    /// In what the run was not as expected; nothing when it passed.
-    pub(super) problems: Vec<String>,
-    /// What a person should look at although it fails nothing.
-    pub(super) notes: Vec<String>,
-    /// What `--update` would write.
-    edits: Vec<Edit>,
-}
-
-/// A flow that holds tests.
-struct Tested {
-    file: PathBuf,
-    text: String,
-    flow: Flow,
-    document: Document,
-    project: Project,
-}
-
-impl TestResult {
-    pub(super) fn passed(&self) -> bool {
-        self.problems.is_empty()
-    }
-}
 
 pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
     let paths = if arguments.paths.is_empty() { vec![default_path()?] } else { arguments.paths.clone() };
@@ -70,7 +20,7 @@ pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
     let mut diagnostics = Vec::new();
     let mut flows = Vec::new();
     for file in files::expand(&paths)? {
-        flows.extend(load(&file, &mut sources, &mut diagnostics)?);
+        flows.extend(Tested::load(&file, &mut sources, &mut diagnostics)?);
     }
     let errors: Vec<Diagnostic> = diagnostics.iter().filter(|found| found.is_error()).cloned().collect();
     if !errors.is_empty() {
@@ -88,34 +38,48 @@ pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
         Ok::<_, Stop>(suites)
     })?;
     if let Some(path) = &arguments.junit {
-        files::write_atomic(path, &junit::render(&suites))?;
+        files::write_atomic(path, &stave_testing::junit(&suites))?;
     }
-    Ok(report(arguments, &suites, terminal))
+    Ok(report(arguments, &suites))
 }
 
-/// A flow with tests; `None` for files that hold none.
-fn load(
-    file: &Path,
-    sources: &mut Sources,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Option<Tested>, Stop> {
-    let text = files::read_text(file)?;
-    if SourceKind::of(file) != Some(SourceKind::Flow) || !text.contains("tests") {
-        return Ok(None);
+async fn suite(
+    arguments: &Test,
+    tested: &Tested,
+    sources: &Sources,
+    terminal: Terminal,
+) -> Result<Suite, Stop> {
+    let options = Options { filter: arguments.filter.as_deref(), record: arguments.record };
+    let name = tested.name();
+    let mut told = |result: &TestResult| {
+        if !arguments.json {
+            show(&name, result, terminal);
+        }
+    };
+    let suite = tested.run(options, sources, &mut told).await?;
+    if arguments.update {
+        tested.update(&suite)?;
     }
-    let mut found = Vec::new();
-    let project = Project::of(file, sources, &mut found)?;
-    admit(&project, &Entrant::Source)?;
-    let source = sources.add(files::shown(file).display().to_string(), text.as_str());
-    let loaded = runnable::lower(file, source, &text, &project, false, sources, &mut found)?;
-    diagnostics.append(&mut found);
-    Ok(loaded.filter(|(flow, _)| !flow.tests.is_empty()).map(|(flow, document)| Tested {
-        file: file.to_path_buf(),
-        text,
-        flow,
-        document,
-        project,
-    }))
+    Ok(suite)
+}
+
+/// A line about a test, and what was wrong with it.
+fn show(flow: &str, result: &TestResult, terminal: Terminal) {
+    let mark = match (result.passed(), terminal.stderr) {
+        (true, Colour::Always) => "\u{1b}[32mok\u{1b}[0m  ",
+        (false, Colour::Always) => "\u{1b}[31mFAIL\u{1b}[0m",
+        (true, _) => "ok  ",
+        (false, _) => "FAIL",
+    };
+    let (line, took) = (result.line, result.took.as_millis());
+    let test = visible(&format!("{flow}:{line} {} ({took} ms)", result.name));
+    terminal::error_styled(&format!("{mark} {test}"));
+    for problem in &result.problems {
+        terminal::error(&format!("     {}", problem.replace('\n', "\n     ")));
+    }
+    for note in &result.notes {
+        terminal::error(&format!("     note: {note}"));
+    }
 }
 
 fn invalid(arguments: &Test, errors: &[Diagnostic], sources: &Sources, terminal: Terminal) -> Exit {
@@ -133,59 +97,11 @@ fn invalid(arguments: &Test, errors: &[Diagnostic], sources: &Sources, terminal:
     Exit::Invalid
 }
 
-async fn suite(
-    arguments: &Test,
-    tested: &Tested,
-    sources: &Sources,
-    terminal: Terminal,
-) -> Result<Suite, Stop> {
-    let name = files::shown(&tested.file).display().to_string();
-    let mut suite = Suite {
-        flow: name.clone(),
-        results: Vec::new(),
-        coverage: Coverage::default(),
-        document: tested.document.clone(),
-    };
-    let wanted = |test: &&FlowTest| {
-        let name = test.name.as_ref().map_or("", Text::as_str);
-        arguments.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
-    };
-    for test in tested.flow.tests.iter().filter(wanted) {
-        let line = sources.place(test.span).map_or(0, |(start, _)| start.line);
-        let mut result = perform::perform(tested, test, arguments.record, &mut suite.coverage).await?;
-        result.line = line;
-        if !arguments.json {
-            let mark = match (result.passed(), terminal.stderr) {
-                (true, Colour::Always) => "\u{1b}[32mok\u{1b}[0m  ",
-                (false, Colour::Always) => "\u{1b}[31mFAIL\u{1b}[0m",
-                (true, _) => "ok  ",
-                (false, _) => "FAIL",
-            };
-            let test = visible(&format!("{name}:{line} {} ({} ms)", result.name, result.took.as_millis()));
-            terminal::error_styled(&format!("{mark} {test}"));
-            for problem in &result.problems {
-                terminal::error(&format!("     {}", problem.replace('\n', "\n     ")));
-            }
-            for note in &result.notes {
-                terminal::error(&format!("     note: {note}"));
-            }
-        }
-        suite.results.push(result);
-    }
-    if arguments.update {
-        let edits: Vec<Edit> = suite.results.iter().flat_map(|result| result.edits.clone()).collect();
-        if !edits.is_empty() {
-            files::write_atomic(&tested.file, &update::apply(&tested.text, edits))?;
-        }
-    }
-    Ok(suite)
-}
-
-fn report(arguments: &Test, suites: &[Suite], terminal: Terminal) -> Exit {
+fn report(arguments: &Test, suites: &[Suite]) -> Exit {
     let results = || suites.iter().flat_map(|suite| &suite.results);
     let failed = results().filter(|result| !result.passed()).count();
     let passed = results().count() - failed;
-    let updated = if arguments.update { results().map(|result| result.edits.len()).sum() } else { 0 };
+    let updated = if arguments.update { results().map(TestResult::changed_expectations).sum() } else { 0 };
     if arguments.json {
         let tests = suites.iter().flat_map(|suite| {
             suite.results.iter().map(|result| {
@@ -200,8 +116,7 @@ fn report(arguments: &Test, suites: &[Suite], terminal: Terminal) -> Exit {
                 ])
             })
         });
-        let coverage =
-            suites.iter().map(|suite| (suite.flow.clone(), suite.coverage.to_value(&suite.document)));
+        let coverage = suites.iter().map(|suite| (suite.flow.clone(), suite.covered_value()));
         let object = Value::from_iter([
             ("status", Value::from(if failed == 0 { "ok" } else { "error" })),
             ("passed", passed.into()),
@@ -215,7 +130,6 @@ fn report(arguments: &Test, suites: &[Suite], terminal: Terminal) -> Exit {
         for suite in suites.iter().filter(|_| arguments.coverage) {
             show_coverage(suite);
         }
-        let _ = terminal;
         terminal::error(&format!("{passed} passed, {failed} failed"));
         if updated > 0 {
             terminal::error(&format!("{updated} expectations were written anew"));
@@ -225,9 +139,7 @@ fn report(arguments: &Test, suites: &[Suite], terminal: Terminal) -> Exit {
 }
 
 fn show_coverage(suite: &Suite) {
-    let (nodes, edges) = (coverage::nodes_of(&suite.document).len(), suite.document.graph.edges.len());
-    let missing_nodes = suite.coverage.missing_nodes(&suite.document);
-    let missing_edges = suite.coverage.missing_edges(&suite.document);
+    let Covered { nodes, edges, missing_nodes, missing_edges } = suite.covered();
     terminal::error(&format!(
         "{}: {} of {nodes} nodes, {} of {edges} edges",
         suite.flow,

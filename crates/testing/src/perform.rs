@@ -3,12 +3,17 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stave_canon::{Clock, Value};
 use stave_flow::model::{FlowTest, Text};
 use stave_flow::yaml::Tree;
 use stave_llm::recording::{Answer, Exchange, Recording, Redactor, Replayer, When};
+use stave_project::exit::Stop;
+use stave_project::ports::SystemClock;
+use stave_project::services::{self, Models, Recorded};
+use stave_project::storage::Storage;
+use stave_project::{features, files};
 use stave_runtime::cache::MemoryCache;
 use stave_runtime::journal::Decision;
 use stave_runtime::state::MemoryStore;
@@ -17,12 +22,6 @@ use stave_runtime::{EmbeddedEngine, Engine, ModelHosts, RunReport};
 use super::coverage::{Coverage, EdgeLog};
 use super::hosts::{Listening, Scripted};
 use super::{TestResult, Tested, compare, update};
-use crate::exit::Stop;
-use crate::features;
-use crate::files;
-use crate::ports::SystemClock;
-use crate::services::{self, Models, Recorded};
-use crate::storage::Storage;
 
 /// What answers in the place of the world, or listens to it.
 struct World {
@@ -48,11 +47,11 @@ pub(super) async fn perform(
     coverage: &mut Coverage,
 ) -> Result<TestResult, Stop> {
     let name = test.name.as_ref().map_or_else(String::new, |name| name.as_str().to_owned());
-    let started = Instant::now();
+    let started = SystemClock.elapsed();
     let result = |problems: Vec<String>| TestResult {
         name: name.clone(),
         line: 0,
-        took: started.elapsed(),
+        took: SystemClock.elapsed().saturating_sub(started),
         problems,
         notes: Vec::new(),
         edits: Vec::new(),
@@ -81,7 +80,7 @@ pub(super) async fn perform(
         problems.extend(compare::problems(expect, &turns, hosts_called, world.unmetered()));
         edits = update::edits(expect, &turns, hosts_called);
     }
-    let took = started.elapsed().max(Duration::from_micros(1));
+    let took = SystemClock.elapsed().saturating_sub(started).max(Duration::from_micros(1));
     Ok(TestResult { edits, took, notes: world.unused(), ..result(problems) })
 }
 

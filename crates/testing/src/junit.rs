@@ -6,7 +6,8 @@ use stave_picture::escaped;
 
 use super::{Suite, TestResult};
 
-pub(super) fn render(suites: &[Suite]) -> String {
+/// The results of suites as one document.
+pub fn render(suites: &[Suite]) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for suite in suites {
         let failures = suite.results.iter().filter(|result| !result.passed()).count();
