@@ -94,6 +94,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         secrets: Secrets::default(),
         tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),
         limits: Limits::default(),
+        policy: None,
     })
 }
 

@@ -9,6 +9,8 @@ use stave_system::model::{ContractCategory, OperationalBudget, OperationalContra
 use stave_system::{Document as System, Node, NodeKind, runtime_contract_id};
 use thiserror::Error;
 
+use crate::hold_to_project::tighten_budget;
+
 /// Why a run cannot be held to a system document.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoContract {
@@ -97,18 +99,10 @@ fn hold_run(
         ("steps", count(contract, "max_steps", budget.max_steps.as_ref())?),
         ("tokens", count(contract, "max_tokens", budget.max_tokens.as_ref())?),
     ];
-    let empty = || Value::Object(Object::new());
-    let limits = policy.entry("limits".to_owned()).or_insert_with(empty);
-    // A policy of another shape is refused by the runtime.
-    let Some(limits) = limits.as_object_mut() else { return Ok(()) };
-    let Some(allowed) = limits.entry("budget".to_owned()).or_insert_with(empty).as_object_mut() else {
-        return Ok(());
-    };
-    for (key, bound) in bounds {
-        let known = allowed.get(key).and_then(Value::as_i64).and_then(|known| u64::try_from(known).ok());
-        if let Some(bound) = bound.filter(|bound| known.is_none_or(|known| *bound < known)) {
-            allowed.insert(key.to_owned(), bound.into());
-        }
+    let bounds = bounds.into_iter().filter_map(|(key, bound)| Some((key.to_owned(), bound?.into())));
+    let bounds: Object = bounds.collect();
+    if !bounds.is_empty() {
+        tighten_budget(policy, &bounds);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! - [`flow_to_system`]: what the author wrote becomes what the system is and may touch.
 //! - [`hold_to_contracts`]: what the system promises becomes what a run is held to.
 //! - [`hold_to_labels`]: what the project says about its data becomes what a run is held to.
+//! - [`hold_to_project`]: the same with its budget, for documents that were made earlier or elsewhere.
 //! - [`workflow_leaks`]: what the project says about its data becomes what a workflow may send.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
@@ -18,6 +19,7 @@ mod flow_to_exec;
 mod flow_to_system;
 mod hold_to_contracts;
 mod hold_to_labels;
+mod hold_to_project;
 mod prepare_request;
 mod prompt_to_block;
 mod request_to_block;
@@ -35,6 +37,7 @@ pub use flow_to_system::{
 };
 pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use hold_to_labels::hold_to_labels;
+pub use hold_to_project::hold_to_project;
 pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use request_to_block::{

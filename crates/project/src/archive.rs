@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::exit::Stop;
 use crate::project::{EngineChoice, FILE, Project};
 use crate::restate::{self, Client};
-use crate::storage;
+use crate::{state_folder, storage};
 
 /// Where runs are looked for, over what the project of the current folder says.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ impl Archive {
     }
 
     fn embedded(project: Project, place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
-        let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+        let folder = state_folder::readable(&project, place.state_dir.as_deref())?;
         if !folder.join(storage::DATABASE).is_file() {
             return Ok(None);
         }
@@ -166,6 +166,7 @@ pub fn unwritten(run_id: &str, error: &JournalError) -> Stop {
 pub fn gateway_records(place: &Place) -> Result<(PathBuf, Project), Stop> {
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
     let project = Project::of(Path::new(FILE), &mut sources, &mut diagnostics)?;
-    let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    // A gateway serves several tenants, so its folder is the operator's.
+    let folder = state_folder::path(&project, place.state_dir.as_deref());
     Ok((folder.join(database::FILE), project))
 }

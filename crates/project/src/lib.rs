@@ -29,6 +29,7 @@ pub mod runnable;
 pub mod services;
 pub mod signing_keys;
 pub mod source_kind;
+pub mod state_folder;
 pub mod storage;
 pub mod system_documents;
 #[cfg_attr(not(feature = "telemetry"), path = "without/tracing.rs")]

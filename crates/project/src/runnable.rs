@@ -8,7 +8,7 @@ use stave_canon::Clock;
 use stave_diag::{Diagnostic, SourceId, Sources};
 use stave_exec::{Acceptance, Document};
 use stave_flow::model::Flow;
-use stave_lower::{ExecSettings, flow_to_exec, hold_to_labels};
+use stave_lower::{ExecSettings, flow_to_exec, hold_to_project};
 
 use crate::admission::{Entrant, admit};
 use crate::exit::Stop;
@@ -20,7 +20,7 @@ use crate::{files, services, workflow};
 /// The extra property of a document's metadata with the hash of the flow's text.
 pub const SOURCE_HASH: &str = "source_sha256";
 
-/// Checks and lowers a flow or a workflow, or reads an exec document, and holds it to the project's labels.
+/// Checks and lowers a flow or a workflow, or reads an exec document, and holds it to the project's labels and budget.
 pub fn load(
     flow: &Path,
     strict: bool,
@@ -30,7 +30,7 @@ pub fn load(
 ) -> Result<Option<Document>, Stop> {
     let mut document = read(flow, strict, project, sources, diagnostics)?;
     if let Some(document) = &mut document {
-        hold_to_labels(document, &project.settings.sensitivity());
+        hold_to_project(document, &services::policy(project)?);
     }
     Ok(document)
 }

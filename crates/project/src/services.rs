@@ -105,6 +105,7 @@ pub fn build(
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         heavy_work: Arc::default(),
         limits,
+        policy: Some(Arc::new(policy(project)?)),
     };
     Ok((services, recorder))
 }

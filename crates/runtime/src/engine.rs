@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use stave_canon::Value;
 use stave_exec::Document;
+use stave_lower::hold_to_project;
 
 use crate::budget::Spending;
 use crate::calls::Calls;
@@ -190,6 +191,14 @@ impl EmbeddedEngine {
         }
         plans.push(Arc::clone(&plan));
         Ok(plan)
+    }
+
+    /// The document of an earlier start, held to what the project says now.
+    fn held(&self, document: &Arc<Document>) -> Arc<Document> {
+        let Some(policy) = &self.services.policy else { return Arc::clone(document) };
+        let mut held = Document::clone(document);
+        hold_to_project(&mut held, policy);
+        if held.constants.policy == document.constants.policy { Arc::clone(document) } else { Arc::new(held) }
     }
 
     /// With decisions that are made before anyone is asked, by node.
@@ -420,7 +429,7 @@ impl Engine for EmbeddedEngine {
                 return Err(error);
             }
         };
-        let (document, times) = (Arc::clone(&stored.document), stored.times());
+        let (document, times) = (self.held(&stored.document), stored.times());
         Ok(self.begun(driver, run_id, document, request, times, Known::of(stored)))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::{Clock, Ids};
+use stave_canon::{Clock, Ids, Object};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
 use stave_prompt::plugins::Plugin;
@@ -49,6 +49,9 @@ pub struct Services {
     /// What takes long on large values; the flows of a tenant share it.
     pub heavy_work: Arc<HeavyWork>,
     pub limits: Limits,
+    /// The policy that the project bakes into documents now. A run that goes on is held to it as far as it is stricter
+    /// than the policy that the run began under; without one, a run keeps its own.
+    pub policy: Option<Arc<Object>>,
 }
 
 /// Bounds on one run.

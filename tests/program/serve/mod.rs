@@ -18,6 +18,7 @@ mod schemathesis;
 mod sessions;
 mod shares;
 mod starts;
+mod tightened;
 
 pub(crate) use client::{Answer, Served};
 pub(crate) use sample::{careful, echo, project};

@@ -15,7 +15,7 @@ pub(crate) use arguments::Features;
 use self::arguments::{FeaturesCommand, Place};
 use crate::exit::{Exit, Stop};
 use crate::project::{self, Project};
-use crate::{features as project_features, storage};
+use crate::{features as project_features, state_folder, storage};
 
 pub(crate) fn features(arguments: &Features) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -37,7 +37,7 @@ fn store(place: &Place, group: Option<(&str, FeatureGroup)>) -> Result<Arc<dyn F
     if let Some((name, group)) = group {
         project.settings.stores.groups.insert(name.to_owned(), group);
     }
-    let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let folder = state_folder::claimed(&project, place.state_dir.as_deref())?;
     let database = storage::database(&folder)?;
     project_features::store(&project, Some(&database))
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use stave_canon::Object;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
-use stave_lower::hold_to_labels;
+use stave_lower::hold_to_project;
 use stave_runtime::database::Database;
 use stave_runtime::opcua::Opcua;
 use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
@@ -23,8 +24,8 @@ use crate::exit::{Exit, Stop};
 use crate::opcua;
 use crate::project::{self, Project};
 use crate::services::{self, Models};
-use crate::storage;
 use crate::tracing::Tracing;
+use crate::{state_folder, storage};
 
 /// How many requests and replies may wait.
 const QUEUE: usize = 1024;
@@ -62,7 +63,7 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     }
     let compiled = arguments.compiled.as_deref();
     let verified = compiled.map(|folder| Verified::read(folder, &project)).transpose()?.unwrap_or_default();
-    let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let state_dir = state_folder::of_run(&project, arguments.state_dir.as_deref(), arguments.ephemeral)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -73,6 +74,7 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     };
     let ephemeral = arguments.ephemeral;
     let host = ProjectHost {
+        policy: services::policy(&project)?,
         project,
         verified,
         state_dir,
@@ -141,6 +143,8 @@ struct ProjectHost {
     project: Project,
     /// The documents that a trusted key vouches for.
     verified: Verified,
+    /// What documents are held to.
+    policy: Object,
     state_dir: PathBuf,
     ephemeral: bool,
     /// Opened for the first run, because asking for capabilities leaves no file behind.
@@ -185,7 +189,7 @@ impl Host for ProjectHost {
     }
 
     fn held(&self, mut document: Document) -> Document {
-        hold_to_labels(&mut document, &self.project.settings.sensitivity());
+        hold_to_project(&mut document, &self.policy);
         document
     }
 

@@ -23,10 +23,10 @@ use crate::project::Project;
 use crate::runnable::load;
 use crate::services::{self, Models};
 use crate::signals::drain_on_signal;
-use crate::storage;
 use crate::system_documents as documents;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
+use crate::{state_folder, storage};
 
 pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
@@ -112,7 +112,7 @@ async fn run_all(
     requests: &[Value],
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
-    let state_dir = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let state_dir = state_folder::of_run(project, arguments.state_dir.as_deref(), arguments.ephemeral)?;
     let models = models(arguments, project);
     // Nobody is asked for replies that could not be kept.
     if let Some(path) = &arguments.record {

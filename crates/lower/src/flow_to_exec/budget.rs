@@ -4,6 +4,7 @@ use stave_canon::{Object, Value};
 use stave_flow::model::{Budget, Flow};
 
 use super::node::bounded;
+use crate::hold_to_project::tighten_budget;
 
 /// When a run is stopped; 0 is never.
 pub(super) fn timeout_ms(flow: &Flow) -> u32 {
@@ -16,19 +17,7 @@ pub(super) fn with_budget(policy: &Object, flow: &Flow) -> Object {
     let mut policy = policy.clone();
     let budget = flow.runtime.as_ref().and_then(|runtime| runtime.budget.as_ref()).map(values);
     let Some(budget) = budget.filter(|budget| !budget.is_empty()) else { return policy };
-    let limits = policy.entry("limits".to_owned()).or_insert_with(|| Value::Object(Object::new()));
-    let Some(limits) = limits.as_object_mut() else { return policy };
-    let allowed = limits.entry("budget".to_owned()).or_insert_with(|| Value::Object(Object::new()));
-    let Some(allowed) = allowed.as_object_mut() else { return policy };
-    for (key, value) in budget {
-        let is_less = |known: &Value| match (value.as_f64(), known.as_f64()) {
-            (Some(value), Some(known)) => value < known,
-            _ => true,
-        };
-        if allowed.get(&key).is_none_or(is_less) {
-            allowed.insert(key, value);
-        }
-    }
+    tighten_budget(&mut policy, &budget);
     policy
 }
 

@@ -118,6 +118,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),
         limits: Limits { run: Duration::from_secs(60), ..Limits::default() },
+        policy: None,
     };
     EmbeddedEngine::new(services).run(document, request).await.unwrap()
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use stave_canon::Value;
+use stave_canon::{Value, sha256_hex};
 use stave_llm::{Provider, Secret};
 use stave_runtime::host_of;
 use stave_script::allow_list::{AllowLists, SecretHosts};
@@ -69,6 +69,16 @@ impl Project {
     /// The folder of the project's secrets.
     pub fn secrets_folder(&self) -> Option<PathBuf> {
         self.settings.secrets.folder.as_deref().map(|folder| self.root.join(folder))
+    }
+
+    /// A digest of the values in the folder of secrets, to tell whether any of them changed.
+    pub fn secrets_digest(&self) -> String {
+        let entries = self.secrets_folder().and_then(|folder| std::fs::read_dir(folder).ok());
+        let names = entries.into_iter().flatten().flatten();
+        let mut names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        let values = names.iter().filter_map(|name| Some((name.as_str(), self.secret_file(name)?.into())));
+        sha256_hex(&Value::from_iter(values.collect::<Vec<(&str, Value)>>()).to_string())
     }
 
     /// The file's text without the line ends that editors leave at its end.

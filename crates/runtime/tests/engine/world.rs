@@ -59,6 +59,7 @@ pub(crate) fn services(
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),
         limits: Limits::default(),
+        policy: None,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{LISTEN, Project};
 use crate::signals::asked_to_end;
+use crate::state_folder;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 
@@ -30,7 +31,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
     }
     let project = config::project(&arguments.project)?;
     let config = config::read(&project)?;
-    let folder = arguments.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
+    let folder = state_folder::path(&project, arguments.state_dir.as_deref());
     files::make_all_private();
     files::create_private_folder(&folder)
         .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", folder.display())))?;

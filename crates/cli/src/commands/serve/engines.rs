@@ -33,7 +33,15 @@ pub(super) struct ProjectEngines {
 #[derive(Debug)]
 pub(super) struct Applied {
     pub(super) project: Project,
+    /// The digest of the secrets that were read with it.
+    pub(super) secrets: String,
     models: Models,
+}
+
+impl Applied {
+    fn new(project: Project, models: Models) -> Applied {
+        Applied { secrets: project.secrets_digest(), project, models }
+    }
 }
 
 pub(super) fn python() -> Result<Arc<PythonPool>, Stop> {
@@ -50,7 +58,7 @@ impl ProjectEngines {
         restate: Option<Arc<Client>>,
         tracing: Tracing,
     ) -> Self {
-        let applied = RwLock::new(Arc::new(Applied { project, models }));
+        let applied = RwLock::new(Arc::new(Applied::new(project, models)));
         ProjectEngines { applied, database, python, heavy_work, restate, tracing }
     }
 
@@ -60,7 +68,7 @@ impl ProjectEngines {
 
     /// Begins runs with other settings from here on.
     pub(super) fn apply(&self, project: Project, models: Models) {
-        let applied = Arc::new(Applied { project, models });
+        let applied = Arc::new(Applied::new(project, models));
         *self.applied.write().unwrap_or_else(PoisonError::into_inner) = applied;
     }
 

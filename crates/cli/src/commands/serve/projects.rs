@@ -42,7 +42,8 @@ impl Flows {
                 reread.held.insert(file.clone(), setting);
                 continue;
             }
-            if served.project.settings != project.settings {
+            let has_other_secrets = served.secrets != project.secrets_digest();
+            if served.project.settings != project.settings || has_other_secrets {
                 let models = self.models(&project);
                 engines.apply(project, models);
                 applied.insert(root.clone());
@@ -54,10 +55,12 @@ impl Flows {
         reread
     }
 
-    /// The project files that decide how these flows are served.
+    /// The project files that decide how these flows are served, and the folders of their secrets.
     pub(super) fn project_files(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = self.engines.keys().map(|root| root.join(project::FILE)).collect();
         found.dedup();
+        let applied = self.engines.values().map(|engines| engines.applied());
+        found.extend(applied.filter_map(|applied| applied.project.secrets_folder()));
         found
     }
 }
