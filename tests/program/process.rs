@@ -162,6 +162,12 @@ impl Stave {
         self
     }
 
+    /// The same call in a folder below the test's own.
+    pub(crate) fn inside(mut self, folder: &Folder, below: &str) -> Self {
+        self.command.current_dir(folder.path().join(below));
+        self
+    }
+
     /// The text that the process reads from its standard input, which is closed otherwise.
     pub(crate) fn input(mut self, text: &str) -> Self {
         self.input = Some(text.to_owned());

@@ -11,12 +11,14 @@
 
 mod banned_calls;
 mod code_text;
+mod command_borders;
 mod command_line;
 mod crate_table;
 mod dependency_reasons;
 mod file_form;
 mod foreign_words;
 mod inherited_lints;
+mod libraries;
 mod offence;
 mod repository;
 mod vague_names;

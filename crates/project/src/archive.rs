@@ -106,7 +106,7 @@ fn nothing_kept() -> Stop {
 }
 
 /// Nothing was begun, because the request of a run is larger than the project keeps.
-pub fn too_large(error: &JournalError) -> Stop {
+fn too_large(error: &JournalError) -> Stop {
     Stop::invalid(error.to_string()).help(
         "send less, raise `record_bytes` in `[journal]` of stave.toml, or keep nothing of the run: --ephemeral",
     )

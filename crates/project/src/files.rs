@@ -14,10 +14,10 @@ use crate::exit::Stop;
 use crate::project;
 use crate::source_kind::SourceKind;
 
-pub use private::{
-    check_keys_file, is_writable, make_all_private, make_writable, prepare_database, report_looser_mode,
-};
-pub use read::{MAX_FILE_BYTES, ReadError, open_plain, read_named, read_plain};
+pub use private::{check_keys_file, make_all_private, prepare_database};
+pub(crate) use private::{is_writable, make_writable, report_looser_mode};
+pub(crate) use read::read_named;
+pub use read::{MAX_FILE_BYTES, ReadError, open_plain, read_plain};
 pub use recordings::{check_named_recording, check_recording_target, hosts_recording};
 pub use write::{create_private_folder, stays_in_its_project, write_atomic, write_private};
 

@@ -41,5 +41,5 @@ pub use project::{
     EngineChoice, EngineKind, EngineSettings, Environment, FILE, GatewaySettings, GovernanceSettings,
     JournalSettings, KNOWLEDGE, LISTEN, LimitSettings, McpServer, OpcuaSettings, POLICIES, Project,
     PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend, StoreSettings,
-    TelemetrySettings, UpstreamSettings, other_yaml, read, schema,
+    TelemetrySettings, UpstreamSettings, read, schema,
 };

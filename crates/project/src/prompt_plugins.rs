@@ -24,7 +24,7 @@ use crate::ports::SystemClock;
 use crate::project::Project;
 
 /// How long a plugin may take when the project does not say.
-pub const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
 
 /// A Python file as a plugin.
 #[derive(Debug)]

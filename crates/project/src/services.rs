@@ -137,7 +137,7 @@ pub fn limits(project: &Project) -> Limits {
     }
 }
 
-pub fn transport(
+pub(crate) fn transport(
     models: &Models,
     clock: &Arc<dyn Clock>,
     secrets: &[(String, Secret)],
@@ -179,7 +179,7 @@ pub fn secret_values(project: &Project, document: &Document) -> Vec<(String, Sec
 }
 
 /// The key of a provider for a model at an endpoint, when the project sends it there.
-pub fn provider_key(project: &Project, provider: Provider, endpoint: Option<&str>) -> Option<Secret> {
+pub(crate) fn provider_key(project: &Project, provider: Provider, endpoint: Option<&str>) -> Option<Secret> {
     let name = Secrets::provider_key_name(provider.as_str());
     let value = project.secret(&name).map(|value| (name, value));
     secrets(project, value.into_iter().collect()).provider_key(provider, endpoint).cloned()

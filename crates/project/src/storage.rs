@@ -118,7 +118,7 @@ pub fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
 /// The database in a folder for those who only look, with the copy that it was read from if there is one. On a disk or
 /// in a folder that can't be written, nothing is made there: a database whose log is empty is read as it is, any
 /// other one is copied to the folder for temporary files first.
-pub fn database_to_read(folder: &Path) -> Result<(Arc<Database>, Option<TempDir>), Stop> {
+pub(crate) fn database_to_read(folder: &Path) -> Result<(Arc<Database>, Option<TempDir>), Stop> {
     let path = folder.join(DATABASE);
     if files::is_writable(folder) && files::is_writable(&path) {
         return Ok((database(folder)?, None));
@@ -231,7 +231,7 @@ fn hopsworks(project: &Project, address: &str) -> Result<Arc<dyn StateStore>, St
 
 /// A pool of connections to the online feature store.
 #[cfg(feature = "mysql")]
-pub fn mysql(address: &str) -> Result<Mysql, Stop> {
+pub(crate) fn mysql(address: &str) -> Result<Mysql, Stop> {
     Mysql::new(address).map_err(|error| bad_address("hopsworks", &error))
 }
 

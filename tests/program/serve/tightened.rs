@@ -54,7 +54,9 @@ edges:
 }
 
 async fn project() -> (Folder, std::sync::Arc<HostScript>, Server) {
-    let script = HostScript::new(&values(r#"[{"method": "GET", "path": "/page", "json": {"ok": true}, "times": 99}]"#));
+    let script = HostScript::new(&values(
+        r#"[{"method": "GET", "path": "/page", "json": {"ok": true}, "times": 99}]"#,
+    ));
     let server = script.serve().await;
     let folder = Folder::new();
     folder.write("stave.toml", SETTINGS);
@@ -81,7 +83,7 @@ async fn approve(served: &Served, run: &str) -> Value {
 #[tokio::test]
 async fn a_waiting_run_is_held_to_labels_and_budgets_that_came_later() {
     for (setting, code, calls) in [
-        ("[labels.context]\npage = \"restricted\"\n", "label-leak", 0),
+        ("[labels.context]\npage = \"restricted\"\n", "sensitive-data-leak", 0),
         ("[budget]\ncalls = 1\n", "budget-exceeded", 1),
     ] {
         for by_command in [false, true] {
@@ -92,8 +94,15 @@ async fn a_waiting_run_is_held_to_labels_and_budgets_that_came_later() {
             served.process.wait_for_stderr("serving ").await;
             let ended = if by_command {
                 served.end().await;
-                stave(&folder, ["runs", "approve", &run, "ask", "--state-dir", "state", "--json"]).finish().await.exits(1);
-                stave(&folder, ["runs", "show", &run, "--state-dir", "state", "--json"]).finish().await.exits(0).json()
+                stave(&folder, ["runs", "approve", &run, "ask", "--state-dir", "state", "--json"])
+                    .finish()
+                    .await
+                    .exits(1);
+                stave(&folder, ["runs", "show", &run, "--state-dir", "state", "--json"])
+                    .finish()
+                    .await
+                    .exits(0)
+                    .json()
             } else {
                 approve(&served, &run).await
             };
@@ -140,8 +149,11 @@ async fn a_state_folder_of_another_tenant_is_refused_by_every_command() {
     ];
     for command in commands {
         let arguments = command.iter().copied().chain(["--state-dir", "../state"]);
-        let finished = stave(&folder, arguments).inside("globex").finish().await;
-        assert!(finished.stderr.contains("does not belong to the project `globex/"), "{command:?}\n{finished}");
+        let finished = stave(&folder, arguments).inside(&folder, "globex").finish().await;
+        assert!(
+            finished.stderr.contains("does not belong to the project `globex/"),
+            "{command:?}\n{finished}"
+        );
         finished.exits(3);
     }
     assert!(script.log.lock().calls.is_empty());

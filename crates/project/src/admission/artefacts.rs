@@ -39,7 +39,7 @@ pub fn admit(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
 }
 
 /// Lets an exec document in. It names no owner of its own, so a signed run manifest must list its bytes.
-pub fn admit_exec(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
+pub(crate) fn admit_exec(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
     if !project.settings.signing.required {
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub fn prepare_database(path: &Path) -> Result<(), Stop> {
 }
 
 /// Reports that a file with values of runs, records or keys can be read by somebody else than its owner.
-pub fn report_looser_mode(path: &Path) {
+pub(crate) fn report_looser_mode(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (file, above) = (mode(path), mode(folder));
     let is_open = |read: u32, enter: u32| file & read != 0 && above & enter != 0;
@@ -84,17 +84,17 @@ pub fn check_keys_file(path: &Path) -> Result<(), Stop> {
 
 /// Whether this process may write a file, or make files in a folder.
 #[cfg(unix)]
-pub fn is_writable(path: &Path) -> bool {
+pub(crate) fn is_writable(path: &Path) -> bool {
     nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
 }
 
 #[cfg(not(unix))]
-pub fn is_writable(path: &Path) -> bool {
+pub(crate) fn is_writable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
 /// Lets the owner, and nobody else, write a copy of a file that could not be written.
-pub fn make_writable(path: &Path) -> std::io::Result<()> {
+pub(crate) fn make_writable(path: &Path) -> std::io::Result<()> {
     let mut permissions = std::fs::metadata(path)?.permissions();
     #[cfg(unix)]
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);

@@ -62,7 +62,7 @@ pub fn read_plain(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// The bytes of a plain file, or of standard input where a person names it.
-pub fn read_named(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn read_named(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
     match named_stream(path) {
         Some(Stream::Stdin) => bounded(io::stdin().lock(), max_bytes),
         Some(Stream::Descriptor) => {

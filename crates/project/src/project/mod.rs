@@ -193,7 +193,7 @@ impl Project {
 
 /// Where the project of a project file keeps YAML that is no flow. What is wrong with the file is told to whoever
 /// asks for its settings.
-pub fn other_yaml(file: &Path) -> Vec<PathBuf> {
+pub(crate) fn other_yaml(file: &Path) -> Vec<PathBuf> {
     let root = file.parent().unwrap_or(Path::new(""));
     let mut other = [POLICIES, TEMPLATES, KNOWLEDGE, RECORDINGS].map(|folder| root.join(folder)).to_vec();
     if let Ok(text) = files::read_text(file) {

@@ -109,13 +109,13 @@ impl Project {
 
 impl Settings {
     /// The hosts that the project names for models: they may be asked, and receive providers' keys.
-    pub fn key_hosts(&self) -> BTreeSet<String> {
+    pub(crate) fn key_hosts(&self) -> BTreeSet<String> {
         let default = self.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
         self.model_hosts.iter().cloned().chain(default).collect()
     }
 
     /// What the project lists for its flows.
-    pub fn allow_lists(&self) -> AllowLists {
+    pub(crate) fn allow_lists(&self) -> AllowLists {
         let requests = self.http_allow.iter().flatten().cloned();
         let accepting = self.accepts.hosts.keys().cloned();
         let own = |provider: Provider| {

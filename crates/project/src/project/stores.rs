@@ -40,12 +40,12 @@ pub enum Address {
 
 impl Project {
     /// The address of the Redis server: the project's, or that of `REDIS_URL`.
-    pub fn redis_address(&self) -> Option<String> {
+    pub(crate) fn redis_address(&self) -> Option<String> {
         self.address(self.settings.stores.redis.as_ref(), "REDIS_URL")
     }
 
     /// The address of the online feature store: the project's, or that of `HOPSWORKS_URL`.
-    pub fn hopsworks_address(&self) -> Option<String> {
+    pub(crate) fn hopsworks_address(&self) -> Option<String> {
         self.address(self.settings.stores.hopsworks.as_ref(), "HOPSWORKS_URL")
     }
 
