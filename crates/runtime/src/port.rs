@@ -166,7 +166,8 @@ fn uniform(rows: &[Value]) -> Result<(), String> {
     }
 }
 
-fn article(word: &str) -> String {
+/// A word with its article; `null` has none.
+pub(crate) fn article(word: &str) -> String {
     match word.chars().next() {
         Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {word}"),
         _ if word == "null" => word.to_owned(),

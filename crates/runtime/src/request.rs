@@ -25,7 +25,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Checks a request. All missing required fields are named at once; undeclared fields are ignored.
+    /// Checks a request. All missing required fields are named at once, then all fields of another type than the
+    /// flow publishes; undeclared fields are ignored.
     pub fn new(
         body: &Value,
         inputs_schema: &Object,
@@ -47,6 +48,7 @@ impl Request {
             let message = format!("the request lacks {list}");
             return Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing));
         }
+        check_types(body, inputs_schema)?;
         let event_time = match body.get(EVENT_TIME) {
             None => arrived_at,
             Some(value) => parse_event_time(value)?,
@@ -95,6 +97,25 @@ pub fn check_request(document: &Document, body: &Value, now: Timestamp) -> Resul
     let schema = &document.inputs_schema;
     let read = if reads_references(document)? { Request::of_workflow } else { Request::new };
     read(body, schema, "", now).map(drop)
+}
+
+/// Refuses fields of another type than the schema publishes. The ports would refuse them too, but perhaps after other steps
+/// had their effects.
+fn check_types(body: &Object, inputs_schema: &Object) -> Result<(), Failure> {
+    let properties = inputs_schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let wrong = properties.filter_map(|(name, property)| {
+        let (wanted, value) = (property.get("type")?.as_str()?, body.get(name)?);
+        let is_known = ["string", "number", "boolean", "object", "array"].contains(&wanted);
+        let found = if matches!(value, Value::Number(_)) { "number" } else { value.kind() };
+        (is_known && found != wanted)
+            .then(|| format!("`{name}` is {}, not {}", port::article(value.kind()), port::article(wanted)))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let message = format!("in the request, {}", wrong.join("; "));
+    Err(Failure::new(codes::INVALID_INPUT, Kind::Request, message))
 }
 
 fn object(body: &Value) -> Result<&Object, Failure> {
