@@ -86,7 +86,9 @@ fn violation(fault: stave_shape::Fault) -> Fault {
         FaultKind::UnknownKey { known, .. } => {
             (codes::EXEC_UNKNOWN_PROPERTY, Some(format!("it takes {}", known.join(", "))))
         }
-        FaultKind::WrongType { .. } | FaultKind::Rule { .. } => (codes::EXEC_WRONG_TYPE, None),
+        FaultKind::WrongType { .. } | FaultKind::WrongMark { .. } | FaultKind::Rule { .. } => {
+            (codes::EXEC_WRONG_TYPE, None)
+        }
         FaultKind::OutOfRange { .. } => (codes::EXEC_OUT_OF_RANGE, None),
         FaultKind::Empty(_) => (codes::EXEC_EMPTY_STRING, None),
         FaultKind::NoItems => (codes::EXEC_NO_NODES, None),

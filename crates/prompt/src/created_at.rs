@@ -10,7 +10,8 @@
 use std::fmt;
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
-use stave_canon::Timestamp;
+use stave_canon::{Timestamp, Value};
+use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
 use thiserror::Error;
 
 const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
@@ -87,6 +88,28 @@ impl CreatedAt {
             pair(seconds % 60, out);
         }
         fraction(microseconds, out);
+    }
+}
+
+impl Shape for CreatedAt {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        let text = String::read(node, at, reader)?;
+        match CreatedAt::parse(&text) {
+            Ok(time) => Some(time),
+            Err(NotATime(found)) => {
+                let wanted = "an ISO 8601 date and time";
+                reader.fault(at, node.span(), FaultKind::WrongForm { wanted, found });
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> Value {
+        self.to_string().into()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        String::schema(definitions)
     }
 }
 

@@ -12,6 +12,7 @@ mod codec;
 pub mod compile;
 mod context_ref;
 mod created_at;
+mod fault_text;
 pub mod governance;
 mod hash;
 mod model;
@@ -24,7 +25,7 @@ mod quantity;
 pub mod resolve;
 
 pub use builder::{BuildError, DEFAULT_TOKEN_BUDGET, PromptIrBuilder};
-pub use codec::{Fault, FaultKind, InvalidPrompt, from_dict, to_dict};
+pub use codec::{Fault, FaultKind, InvalidPrompt, from_dict, schema, to_dict};
 pub use context_ref::{CONTEXT_DIGEST_MARKER, ContextRef, FileSelection};
 pub use created_at::{CreatedAt, NotATime};
 pub use hash::{HASH_LENGTH, ShortHash, canonical, sha256, short_hash};

@@ -91,7 +91,7 @@ fn diagnose_fault(source: SourceId, text: &str, fault: &Fault) -> Diagnostic {
 }
 
 fn phase_help(word: &str) -> String {
-    let words = PhaseType::ALL.map(|phase| format!("`{phase}`")).join(", ");
+    let words = PhaseType::ALL.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ");
     let lowered = word.trim().to_lowercase();
     let is_alias = matches!(lowered.as_str(), "analysis" | "integration");
     if is_alias || PhaseType::from_word(&lowered).is_some() {

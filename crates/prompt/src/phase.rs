@@ -1,7 +1,10 @@
 //! The execution phases, and the names a plan may use for them.
 
+use stave_shape::Shape;
+
 /// In which phase of the work a prompt is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words, name = "Phase")]
 pub enum PhaseType {
     Planning,
     Research,
@@ -11,32 +14,6 @@ pub enum PhaseType {
 }
 
 impl PhaseType {
-    pub const ALL: [PhaseType; 5] = [
-        PhaseType::Planning,
-        PhaseType::Research,
-        PhaseType::Implementation,
-        PhaseType::Review,
-        PhaseType::Synthesis,
-    ];
-
-    /// The word in a document.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            PhaseType::Planning => "planning",
-            PhaseType::Research => "research",
-            PhaseType::Implementation => "implementation",
-            PhaseType::Review => "review",
-            PhaseType::Synthesis => "synthesis",
-        }
-    }
-
-    /// The phase of a document's word: exactly one of the five, nothing else.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<PhaseType> {
-        PhaseType::ALL.into_iter().find(|phase| phase.word() == word)
-    }
-
     /// The phase of a plan's name: letter case does not matter, `analysis` means planning and
     /// `integration` synthesis, and every other name means implementation. Spaces are not trimmed.
     #[must_use]
@@ -73,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_document_takes_the_five_words_and_a_plan_takes_aliases() {
-        for phase in PhaseType::ALL {
+        for phase in PhaseType::ALL.iter().copied() {
             assert_eq!(PhaseType::from_word(phase.word()), Some(phase));
             assert_eq!(PhaseType::lookup(&phase.word().to_uppercase()), phase);
         }

@@ -4,6 +4,7 @@
 //! written, since `1` and `1.0` hash differently.
 
 use stave_canon::{Number, Value};
+use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape, integer_schema};
 
 /// How important a prompt is: 1 (lowest) to 10 (highest).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +86,71 @@ impl Temperature {
 impl Default for Temperature {
     fn default() -> Self {
         Temperature(Number::Float(0.7))
+    }
+}
+
+/// Reads a bounded number, or reports that it is not one or out of range.
+fn read<N: Node, T>(
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+    (kind, wanted): (&'static str, &str),
+    bound: impl FnOnce(Number) -> Option<T>,
+) -> Option<T> {
+    let number = node.number().filter(|number| kind == "a number" || number.is_integer());
+    let Some(number) = number else {
+        reader.wrong_type(node, at, kind);
+        return None;
+    };
+    let found = number.clone();
+    let read = bound(number);
+    if read.is_none() {
+        let found = Value::Number(found).to_string();
+        reader.fault(at, node.span(), FaultKind::OutOfRange { wanted: wanted.to_owned(), found });
+    }
+    read
+}
+
+impl Shape for Priority {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        let bound = |number: Number| number.as_i64().and_then(Priority::new);
+        read(node, at, reader, ("an integer", "between 1 and 10"), bound)
+    }
+
+    fn write(&self) -> Value {
+        (*self).into()
+    }
+
+    fn schema(_: &mut Definitions) -> Value {
+        integer_schema(i64::from(Priority::LOWEST.0), i64::from(Priority::HIGHEST.0))
+    }
+}
+
+impl Shape for TokenBudget {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        read(node, at, reader, ("an integer", "at least 0"), TokenBudget::new)
+    }
+
+    fn write(&self) -> Value {
+        self.into()
+    }
+
+    fn schema(_: &mut Definitions) -> Value {
+        Value::from_iter([("type", Value::from("integer")), ("minimum", 0.into())])
+    }
+}
+
+impl Shape for Temperature {
+    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        read(node, at, reader, ("a number", "a finite number of at least 0"), Temperature::new)
+    }
+
+    fn write(&self) -> Value {
+        self.into()
+    }
+
+    fn schema(_: &mut Definitions) -> Value {
+        Value::from_iter([("type", Value::from("number")), ("minimum", 0.into())])
     }
 }
 

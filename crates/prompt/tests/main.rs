@@ -1,6 +1,8 @@
 //! What the prompt line promises, one module per subject.
 
 mod bypass;
+#[path = "../../shape/tests/changed.rs"]
+mod changed;
 mod compile;
 mod created_at;
 mod golden;

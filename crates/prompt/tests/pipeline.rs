@@ -211,7 +211,10 @@ fn policies_that_would_protect_nothing_are_refused_all_at_once() {
     ]"#;
     let error = PolicySet::from_value(&stave_canon::parse(policies).unwrap()).unwrap_err();
     let pointers: Vec<&str> = error.faults.iter().map(|fault| fault.pointer.as_str()).collect();
-    assert_eq!(pointers, ["/0/type", "/0/action", "/1", "/2/forbidden_keywords/1", "/3"]);
+    assert_eq!(
+        pointers,
+        ["/0/type", "/0/action", "/1", "/1/forbidden_keywords/0", "/2/forbidden_keywords/1", "/3"]
+    );
 }
 
 /// Some prompts that differ in everything a run looks at.

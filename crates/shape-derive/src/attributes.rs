@@ -12,6 +12,10 @@ pub(crate) struct Container {
     pub(crate) not_null: bool,
     pub(crate) check: Option<Path>,
     pub(crate) tag: Option<String>,
+    /// What is read for its faults when the tag cannot be read.
+    pub(crate) otherwise: Option<Path>,
+    /// Keys with one value.
+    pub(crate) marks: Vec<(String, Expr)>,
     pub(crate) words: bool,
 }
 
@@ -23,6 +27,15 @@ impl Container {
                 container.name = Some(text(&meta)?);
             } else if meta.path.is_ident("tag") {
                 container.tag = Some(text(&meta)?);
+            } else if meta.path.is_ident("otherwise") {
+                container.otherwise = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("mark") {
+                meta.parse_nested_meta(|mark| {
+                    let key = mark.path.get_ident().map(ToString::to_string);
+                    let key = key.ok_or_else(|| mark.error("a mark has a key"))?;
+                    container.marks.push((key, mark.value()?.parse()?));
+                    Ok(())
+                })?;
             } else if meta.path.is_ident("check") {
                 container.check = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("open") {
@@ -46,6 +59,9 @@ pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<String>,
     /// `Some(None)` is the type's own default.
     pub(crate) default: Option<Option<Expr>>,
+    /// The same for a value that the caller replaces.
+    pub(crate) placeholder: Option<Option<Expr>>,
+    pub(crate) omit_default: bool,
     /// What holds when an optional key is absent, for schemas.
     pub(crate) unset: Option<Expr>,
     pub(crate) not_null: bool,
@@ -77,10 +93,12 @@ impl FieldAttributes {
         let expression = || meta.value()?.parse::<Expr>();
         match name.as_str() {
             "rename" => self.rename = Some(text(meta)?),
-            "default" => {
+            "default" | "placeholder" => {
                 let written = meta.input.peek(syn::Token![=]);
-                self.default = Some(if written { Some(expression()?) } else { None });
+                let value = Some(if written { Some(expression()?) } else { None });
+                *(if name == "default" { &mut self.default } else { &mut self.placeholder }) = value;
             }
+            "omit_default" => self.omit_default = true,
             "unset" => self.unset = Some(expression()?),
             "with" => self.with = Some(meta.value()?.parse()?),
             "min" => self.min = Some(expression()?),
@@ -105,15 +123,27 @@ impl FieldAttributes {
 
 /// The name of a variant in documents.
 pub(crate) fn variant_name(ident: &syn::Ident, attributes: &[Attribute]) -> syn::Result<String> {
-    let mut name = snake_case(&ident.to_string());
+    let mut names = variant_names(ident, attributes)?;
+    if names.len() > 1 {
+        return Err(syn::Error::new_spanned(ident, "only a variant that holds a type has several words"));
+    }
+    Ok(names.remove(0))
+}
+
+/// The words that select a variant, at least one.
+pub(crate) fn variant_names(ident: &syn::Ident, attributes: &[Attribute]) -> syn::Result<Vec<String>> {
+    let mut names = vec![snake_case(&ident.to_string())];
     each(attributes, |meta| {
-        if !meta.path.is_ident("rename") {
+        if meta.path.is_ident("rename") {
+            names[0] = text(&meta)?;
+        } else if meta.path.is_ident("or") {
+            names.push(text(&meta)?);
+        } else {
             return Err(meta.error("no attribute of a variant of a shape"));
         }
-        name = text(&meta)?;
         Ok(())
     })?;
-    Ok(name)
+    Ok(names)
 }
 
 fn each(

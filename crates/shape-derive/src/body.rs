@@ -8,6 +8,8 @@ use syn::{Expr, Field, GenericArgument, Ident, Path, PathArguments, Token, Type}
 use crate::attributes::{Container, FieldAttributes, description};
 
 pub(crate) struct Body {
+    /// Keys with one value, before all others.
+    marks: Vec<(String, Expr)>,
     members: Vec<Member>,
     /// Fields that no key of the document is for.
     skipped: Vec<Ident>,
@@ -42,12 +44,24 @@ enum Presence {
     Optional {
         unset: Option<Expr>,
     },
-    Default(Option<Expr>),
+    Default {
+        value: Option<Expr>,
+        /// The caller replaces it, so that it is no part of a schema.
+        placeholder: bool,
+        /// Not written when it is the default.
+        omit: bool,
+    },
 }
 
 impl Body {
     pub(crate) fn new(fields: &Punctuated<Field, Token![,]>, container: &Container) -> syn::Result<Self> {
-        let mut body = Body { members: Vec::new(), skipped: Vec::new(), rest: None, open: container.open };
+        let mut body = Body {
+            marks: container.marks.clone(),
+            members: Vec::new(),
+            skipped: Vec::new(),
+            rest: None,
+            open: container.open,
+        };
         for field in fields {
             let Some(ident) = field.ident.clone() else { continue };
             let attributes = FieldAttributes::read(&field.attrs)?;
@@ -64,12 +78,15 @@ impl Body {
 
     /// An expression that reads the fields from `node` and makes a `constructor`; it returns `None` when it cannot.
     pub(crate) fn read(&self, constructor: &TokenStream, tag: Option<&str>) -> TokenStream {
-        let count = self.members.len();
-        let keys: Vec<&str> =
-            tag.into_iter().chain(self.members.iter().map(|member| member.key.as_str())).collect();
-        let arms = self.members.iter().enumerate().map(|(index, member)| {
-            let key = &member.key;
-            quote!(#key => slots[#index] = ::core::option::Option::Some(member),)
+        let count = self.count();
+        let marked = self.marks.iter().map(|(key, _)| key.as_str());
+        let own = marked.chain(self.members.iter().map(|member| member.key.as_str()));
+        let keys: Vec<&str> = tag.into_iter().chain(own.clone()).collect();
+        let arms = own
+            .enumerate()
+            .map(|(index, key)| quote!(#key => slots[#index] = ::core::option::Option::Some(member),));
+        let marks = self.marks.iter().enumerate().map(|(index, (key, value))| {
+            quote!(reader.mark(node, slots[#index], #key, at, &::stave_shape::Value::from(#value));)
         });
         let tag_arm = tag.map(|tag| quote!(#tag => {}));
         let keep = quote!(drop(rest.insert(other.to_owned(), ::stave_shape::Node::to_value(member))));
@@ -82,7 +99,8 @@ impl Body {
         };
         let rest = self.rest.as_ref().map(|_| quote!(let mut rest = ::stave_shape::Object::new();));
         let rest_field = self.rest.as_ref().map(|(ident, _)| quote!(#ident: rest,));
-        let reads = self.members.iter().enumerate().map(|(index, member)| member.read(index));
+        let first = self.marks.len();
+        let reads = self.members.iter().enumerate().map(|(index, member)| member.read(first + index));
         let values = self.members.iter().map(Member::value);
         let skipped = &self.skipped;
         quote! {{
@@ -98,6 +116,7 @@ impl Body {
                 #tag_arm
                 #unknown
             });
+            #(#marks)*
             #(#reads)*
             #constructor {
                 #(#values,)*
@@ -109,7 +128,7 @@ impl Body {
 
     /// How many keys an object has, if all are there.
     pub(crate) fn count(&self) -> usize {
-        self.members.len()
+        self.marks.len() + self.members.len()
     }
 
     /// The fields under names that no function uses.
@@ -125,11 +144,15 @@ impl Body {
 
     /// Statements that add the bound fields to `object`.
     pub(crate) fn write(&self) -> TokenStream {
+        let marks = self
+            .marks
+            .iter()
+            .map(|(key, value)| quote!(object.insert(#key.to_owned(), ::stave_shape::Value::from(#value));));
         let members = self.members.iter().map(Member::write);
         let rest = self.rest.as_ref().map(
             |_| quote!(object.extend(field_rest.iter().map(|(key, value)| (key.clone(), value.clone())));),
         );
-        quote!(#(#members)* #rest)
+        quote!(#(#marks)* #(#members)* #rest)
     }
 
     pub(crate) fn schema(&self, description: &str, tag: Option<(&str, &str)>) -> TokenStream {
@@ -137,11 +160,13 @@ impl Body {
             None => !self.open,
             Some((_, rest)) => *rest == Rest::IfOpen,
         };
-        let tag = tag.map(|(key, word)| quote!(object.tag(#key, #word);));
+        let tag = tag.map(|(key, word)| quote!(object.constant(#key, #word);));
+        let marks = self.marks.iter().map(|(key, value)| quote!(object.constant(#key, #value);));
         let fields = self.members.iter().map(Member::schema);
         quote! {{
             let mut object = ::stave_shape::ObjectSchema::new(#description, #closed);
             #tag
+            #(#marks)*
             #(#fields)*
             let _ = &definitions;
             object.finish()
@@ -152,10 +177,12 @@ impl Body {
 impl Member {
     fn new(field: &Field, ident: Ident, attributes: &FieldAttributes, container: &Container) -> Self {
         let inner = option_inner(&field.ty);
-        let presence = match (&attributes.default, inner) {
-            (Some(default), _) => Presence::Default(default.clone()),
-            (None, Some(_)) => Presence::Optional { unset: attributes.unset.clone() },
-            (None, None) => Presence::Required { stand_in: attributes.stand_in },
+        let omit = attributes.omit_default;
+        let presence = match (&attributes.default, &attributes.placeholder, inner) {
+            (Some(value), ..) => Presence::Default { value: value.clone(), placeholder: false, omit },
+            (None, Some(value), _) => Presence::Default { value: value.clone(), placeholder: true, omit },
+            (None, None, Some(_)) => Presence::Optional { unset: attributes.unset.clone() },
+            (None, None, None) => Presence::Required { stand_in: attributes.stand_in },
         };
         let is_optional = matches!(presence, Presence::Optional { .. });
         let not_null = attributes.not_null || container.not_null;
@@ -200,7 +227,7 @@ impl Member {
             Presence::Required { .. } => {
                 quote!(let #local = reader.required(node, slots[#index], #key, at, &#limits, #read);)
             }
-            Presence::Optional { .. } | Presence::Default(_) => {
+            Presence::Optional { .. } | Presence::Default { .. } => {
                 quote!(let #local = reader.optional(slots[#index], #key, at, #null, &#limits, #read);)
             }
         }
@@ -212,11 +239,11 @@ impl Member {
         match &self.presence {
             Presence::Required { stand_in: false } => quote!(#ident: #local?),
             Presence::Optional { .. } => quote!(#ident: #local),
-            Presence::Default(Some(default)) => quote!(#ident: match #local {
+            Presence::Default { value: Some(default), .. } => quote!(#ident: match #local {
                 ::core::option::Option::Some(value) => value,
                 ::core::option::Option::None => #default,
             }),
-            Presence::Required { stand_in: true } | Presence::Default(None) => {
+            Presence::Required { stand_in: true } | Presence::Default { value: None, .. } => {
                 quote!(#ident: #local.unwrap_or_default())
             }
         }
@@ -225,8 +252,17 @@ impl Member {
     fn write(&self) -> TokenStream {
         let (local, key, write) = (self.local(), &self.key, self.function("write"));
         let insert = |value: TokenStream| quote!(object.insert(#key.to_owned(), #value););
-        if !matches!(self.presence, Presence::Optional { .. }) {
-            return insert(quote!(#write(#local)));
+        match &self.presence {
+            Presence::Optional { .. } => {}
+            Presence::Default { value, omit: true, .. } => {
+                let (ty, value) = (&self.ty, default_of(value.as_ref()));
+                let insert = insert(quote!(#write(#local)));
+                return quote!({
+                    let default: #ty = #value;
+                    if *#local != default { #insert }
+                });
+            }
+            _ => return insert(quote!(#write(#local))),
         }
         let present = insert(quote!(#write(value)));
         let absent = self.write_null.then(|| insert(quote!(::stave_shape::Value::Null)));
@@ -243,11 +279,11 @@ impl Member {
         let (write, schema, description) =
             (self.function("write"), self.function("schema"), &self.description);
         let value = match &self.presence {
-            Presence::Default(None) => Some(quote!(::core::default::Default::default())),
-            Presence::Default(Some(value)) | Presence::Optional { unset: Some(value) } => {
-                Some(quote!(#value))
-            }
-            Presence::Optional { unset: None } | Presence::Required { .. } => None,
+            Presence::Default { value, placeholder: false, .. } => Some(default_of(value.as_ref())),
+            Presence::Optional { unset: Some(value) } => Some(quote!(#value)),
+            Presence::Default { placeholder: true, .. }
+            | Presence::Optional { unset: None }
+            | Presence::Required { .. } => None,
         };
         let default = match value {
             Some(value) => {
@@ -263,6 +299,13 @@ impl Member {
             object.field(#key, schema, &#limits, #null, described);
             #require
         }
+    }
+}
+
+fn default_of(value: Option<&Expr>) -> TokenStream {
+    match value {
+        Some(value) => quote!(#value),
+        None => quote!(::core::default::Default::default()),
     }
 }
 

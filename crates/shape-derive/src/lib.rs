@@ -2,17 +2,20 @@
 //!
 //! On a type: `name = "…"` in schemas; `open`, unknown keys are ignored instead of reported; `not_null`, where no field
 //! may be null; `check = path`, a function of the value if it could be read, its node, its
-//! place and the reader; `tag = "…"`, the key that
-//! tells the variants of an enum apart; `words`, which also gives an enum `ALL`, `word`, `from_word` and `Display`.
+//! place and the reader; `mark(key = expression, …)`, keys that come first and hold one value; `tag = "…"`, the key that
+//! tells the variants of an enum apart; `otherwise = type`, which is read for its faults when the tag cannot be read;
+//! `words`, which also gives an enum `ALL`, `word`, `from_word` and `Display`.
 //!
-//! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `unset = expression`,
+//! On a field: `rename = "…"`; `default` or `default = expression`, when the key is absent; `omit_default`, which does
+//! not write it; `placeholder` in the same two forms, for a value that the caller replaces; `unset = expression`,
 //! what an absent optional key amounts to, for schemas; `not_null`; `null_is_absent`;
 //! `write_null`, which writes an absent value; `stand_in`, the type's default for a required field that cannot be read;
 //! `rest`, the object of all other keys; `rest_if_open`, the same for a reader that is not closed; `skip`, no part of the
 //! document; `with = module`, which has `read`, `write` and `schema` for a type without a shape; the limits `min`, `max`,
 //! `filled`, `not_empty`, `not_blank`, `max_length` and `pattern = CONSTANT`.
 //!
-//! On a variant: `rename = "…"`; without it, its name in snake case. Doc comments become descriptions.
+//! On a variant: `rename = "…"`; without it, its name in snake case. A variant of a tagged enum has fields, or holds a
+//! type that has the tag among its own; `or = "…"` then adds a word. Doc comments become descriptions.
 
 mod attributes;
 mod body;

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields};
 
-use crate::attributes::{Container, description, variant_name};
+use crate::attributes::{Container, description, variant_name, variant_names};
 use crate::body::Body;
 
 /// An enum of plain words.
@@ -96,24 +96,46 @@ pub(crate) fn tagged(
     let name = container.name.clone().unwrap_or_else(|| ident.to_string());
     let whole = description(&input.attrs);
     let (mut words, mut reads, mut writes, mut schemas) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (place, variant) in data.variants.iter().enumerate() {
+    for variant in &data.variants {
         let none = syn::punctuated::Punctuated::new();
+        let variant_ident = &variant.ident;
+        let place = words.len();
         let fields = match &variant.fields {
             Fields::Named(fields) => &fields.named,
             Fields::Unit => &none,
+            // A type of its own, with the tag among its fields: it may stand for several words.
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                let inner = &fields.unnamed[0].ty;
+                let own = variant_names(variant_ident, &variant.attrs)?;
+                let places = place..place + own.len();
+                reads.push(quote!(#(#places)|* => {
+                    #ident::#variant_ident(<#inner as ::stave_shape::Shape>::read(node, at, reader)?)
+                }));
+                writes.push(quote!(#ident::#variant_ident(inner) => ::stave_shape::Shape::write(inner),));
+                schemas.push(quote! {{
+                    let schema = <#inner as ::stave_shape::Shape>::schema(definitions);
+                    ::stave_shape::variant_schema(schema, #tag, &[#(#own),*])
+                }});
+                words.extend(own);
+                continue;
+            }
             Fields::Unnamed(_) => {
-                return Err(syn::Error::new_spanned(variant, "a tagged variant has named fields"));
+                return Err(syn::Error::new_spanned(
+                    variant,
+                    "a tagged variant has named fields, or holds one type",
+                ));
             }
         };
         let body = Body::new(fields, container)?;
-        let word = variant_name(&variant.ident, &variant.attrs)?;
-        let variant_ident = &variant.ident;
+        let word = variant_name(variant_ident, &variant.attrs)?;
         let (bindings, write) = (body.bindings(), body.write());
         let read = body.read(&quote!(#ident::#variant_ident), Some(&tag));
         reads.push(quote!(#place => #read,));
         writes.push(quote!(#ident::#variant_ident { #bindings } => {
+            let mut object = ::stave_shape::Object::new();
             object.insert(#tag.to_owned(), #word.into());
             #write
+            ::stave_shape::Value::Object(object)
         }));
         schemas.push(body.schema(&description(&variant.attrs), Some((&tag, &word))));
         words.push(word);
@@ -121,6 +143,10 @@ pub(crate) fn tagged(
     if container.check.is_some() {
         return Err(syn::Error::new_spanned(ident, "an enum has no `check`"));
     }
+    let otherwise = container
+        .otherwise
+        .as_ref()
+        .map(|otherwise| quote!(<#otherwise as ::stave_shape::Shape>::read(node, at, reader);));
     Ok(quote! {
         #[automatically_derived]
         impl ::stave_shape::Shape for #ident {
@@ -138,18 +164,23 @@ pub(crate) fn tagged(
                 let read = |node, at: &::stave_shape::Place<'_>, reader: &mut ::stave_shape::Reader| {
                     reader.word(node, at, WORDS)
                 };
-                ::core::option::Option::Some(match reader.required(node, tag, #tag, at, &::stave_shape::Limits::NONE, read)? {
-                    #(#reads)*
-                    _ => return ::core::option::Option::None,
+                let word = reader.required(node, tag, #tag, at, &::stave_shape::Limits::NONE, read);
+                ::core::option::Option::Some(match word {
+                    ::core::option::Option::Some(word) => match word {
+                        #(#reads)*
+                        _ => return ::core::option::Option::None,
+                    },
+                    ::core::option::Option::None => {
+                        #otherwise
+                        return ::core::option::Option::None;
+                    }
                 })
             }
 
             fn write(&self) -> ::stave_shape::Value {
-                let mut object = ::stave_shape::Object::new();
                 match self {
                     #(#writes)*
                 }
-                ::stave_shape::Value::Object(object)
             }
 
             fn schema(definitions: &mut ::stave_shape::Definitions) -> ::stave_shape::Value {

@@ -85,9 +85,9 @@ impl ObjectSchema {
         self.properties.insert(key.to_owned(), Value::Object(field));
     }
 
-    /// Adds the tag of a variant.
-    pub fn tag(&mut self, key: &str, word: &str) {
-        self.properties.insert(key.to_owned(), Value::from_iter([("const", word)]));
+    /// Adds a key with one value: the tag of a variant, or the mark of a document.
+    pub fn constant(&mut self, key: &str, value: impl Into<Value>) {
+        self.properties.insert(key.to_owned(), Value::from_iter([("const", value.into())]));
         self.require(key);
     }
 
@@ -110,6 +110,23 @@ impl ObjectSchema {
             schema.insert("additionalProperties".to_owned(), false.into());
         }
         Value::Object(schema)
+    }
+}
+
+/// The schema of a variant that holds a type of its own, which has the tag among its keys.
+#[must_use]
+pub fn variant_schema(schema: Value, key: &str, words: &[&str]) -> Value {
+    let word = match words {
+        [one] => Value::from_iter([("const", *one)]),
+        several => Value::from_iter([("enum", several.to_vec())]),
+    };
+    let properties = Value::from_iter([(key, word)]);
+    match schema {
+        Value::Object(mut schema) => {
+            schema.insert("properties".to_owned(), properties);
+            Value::Object(schema)
+        }
+        other => other,
     }
 }
 

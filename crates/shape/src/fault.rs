@@ -45,6 +45,12 @@ pub enum FaultKind {
         wanted: &'static str,
         found: String,
     },
+    /// A key that says which document this is holds another value.
+    WrongMark {
+        /// Both as JSON.
+        wanted: String,
+        found: String,
+    },
     /// What only this document asks for; the rule names it for the caller.
     Rule {
         rule: &'static str,
@@ -65,7 +71,9 @@ impl fmt::Display for FaultKind {
             FaultKind::MissingKey(key) => write!(out, "`{key}` is missing"),
             FaultKind::UnknownKey { key, .. } => write!(out, "`{key}` is not a key of this object"),
             FaultKind::WrongType { wanted, found } => write!(out, "must be {wanted}, not {found}"),
-            FaultKind::OutOfRange { wanted, found } => write!(out, "must be {wanted}, not {found}"),
+            FaultKind::OutOfRange { wanted, found } | FaultKind::WrongMark { wanted, found } => {
+                write!(out, "must be {wanted}, not {found}")
+            }
             FaultKind::Empty(what) => write!(out, "must not be {what}"),
             FaultKind::NoItems => out.write_str("must have at least one item"),
             FaultKind::UnknownWord { words, found } => {

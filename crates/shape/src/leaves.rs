@@ -1,6 +1,7 @@
 //! The shapes that others are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use stave_canon::{Number, Object, Value};
 
@@ -170,6 +171,26 @@ impl Shape for Object {
         schema_of("object")
     }
 }
+
+macro_rules! pointers {
+    ($($pointer:ident),*) => {$(
+        impl<T: Shape> Shape for $pointer<T> {
+            fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+                T::read(node, at, reader).map($pointer::new)
+            }
+
+            fn write(&self) -> Value {
+                T::write(self)
+            }
+
+            fn schema(definitions: &mut Definitions) -> Value {
+                T::schema(definitions)
+            }
+        }
+    )*};
+}
+
+pointers!(Arc, Box);
 
 fn each_item<N: Node, T: Shape>(
     node: N,

@@ -21,7 +21,9 @@ mod reference;
 
 pub use stave_canon::{Object, Value};
 
-pub use definitions::{Definitions, Described, ObjectSchema, document, tagged_schema, words_schema};
+pub use definitions::{
+    Definitions, Described, ObjectSchema, document, tagged_schema, variant_schema, words_schema,
+};
 pub use fault::{Fault, FaultKind, Faults};
 pub use leaves::{OneOrMany, Ordered, integer_schema};
 pub use limits::{Limits, Pattern};

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use stave_canon::Value;
+
 use crate::{Fault, FaultKind, Limits, Node, Place};
 
 /// What `null` means where a key may be absent.
@@ -108,6 +110,25 @@ impl Reader {
         }
         let at = at.key(key);
         if limits.admit(node, &at, self) { read(node, &at, self) } else { None }
+    }
+
+    /// A key that must be there with exactly this value.
+    pub fn mark<N: Node>(
+        &mut self,
+        owner: N,
+        slot: Option<N>,
+        key: &'static str,
+        at: &Place<'_>,
+        wanted: &Value,
+    ) {
+        self.required(owner, slot, key, at, &Limits::NONE, |node, at, reader| {
+            let found = node.to_value();
+            if found != *wanted {
+                let kind = FaultKind::WrongMark { wanted: wanted.to_string(), found: found.to_string() };
+                reader.fault(at, node.span(), kind);
+            }
+            Some(())
+        });
     }
 
     /// One of several words.

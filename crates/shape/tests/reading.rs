@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use stave_canon::{Value, pretty_insertion_utf8};
 use stave_shape::{FaultKind, Shape, read, read_leniently};
 
-use crate::sample::{Item, Order, OrderKind, WHOLE, value};
+use crate::sample::{Item, MESSAGES, Messages, Order, OrderKind, WHOLE, value};
 
 #[test]
 fn a_whole_document_is_read_and_written_as_it_was() {
@@ -55,6 +55,38 @@ fn words_are_read_by_name() {
     assert_eq!(OrderKind::ALL, [OrderKind::Prepaid, OrderKind::OnAccount]);
     assert_eq!(OrderKind::from_word("on-account"), Some(OrderKind::OnAccount));
     assert_eq!(OrderKind::Prepaid.word(), "prepaid");
+}
+
+#[test]
+fn a_variant_may_hold_a_type_that_stands_for_several_words() {
+    let document = value(MESSAGES);
+    let messages: Messages = read(&document).unwrap();
+    assert_eq!(pretty_insertion_utf8(&messages.write()), pretty_insertion_utf8(&document));
+}
+
+#[test]
+fn marks_are_compared_and_a_message_without_a_tag_is_read_for_its_faults() {
+    let document = value(
+        r#"{"kind": "letters", "version": 1.0, "id": null, "messages": [{"about": "gift", "day": "x"},
+        {"day": 1}, {"about": "delay"}, {"about": "payment", "cents": 1, "day": 1}]}"#,
+    );
+    let faults = read::<Messages>(&document).unwrap_err();
+    insta::assert_snapshot!(faults.to_string().replace("; ", "\n"), @r#"
+    /kind: must be "messages", not "letters"
+    /version: must be 1, not 1.0
+    /messages/0/about: must be "delivery", "delay" or "payment", not "gift"
+    /messages/0/day: must be an integer, not a string
+    /messages/1: `about` is missing
+    /messages/2: `day` is missing
+    /messages/3/day: `day` is not a key of this object
+    "#);
+}
+
+#[test]
+fn a_placeholder_is_no_default_of_the_schema() {
+    let document = value(r#"{"kind": "messages", "version": 1, "messages": []}"#);
+    assert_eq!(read::<Messages>(&document).unwrap().id, "");
+    insta::assert_snapshot!(pretty_insertion_utf8(&stave_shape::document::<Messages>("urn:m", "Messages")));
 }
 
 fn any_value() -> impl Strategy<Value = Value> {

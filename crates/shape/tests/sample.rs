@@ -63,6 +63,46 @@ pub(crate) enum Item {
     Gift,
 }
 
+/// A message about an order.
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(tag = "about", otherwise = Notice)]
+pub(crate) enum Message {
+    #[shape(or = "delay")]
+    Delivery(Delivery),
+    Payment {
+        cents: u32,
+    },
+}
+
+/// When an order comes.
+#[derive(Debug, Clone, PartialEq, Shape)]
+pub(crate) struct Delivery {
+    pub(crate) about: String,
+    pub(crate) day: u32,
+    #[shape(default, omit_default)]
+    pub(crate) signed: bool,
+}
+
+/// What every message has.
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(open)]
+pub(crate) struct Notice {
+    pub(crate) day: u32,
+}
+
+/// The messages of a day.
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(mark(kind = "messages", version = 1))]
+pub(crate) struct Messages {
+    /// Drawn when it is absent.
+    #[shape(placeholder, null_is_absent)]
+    pub(crate) id: String,
+    pub(crate) messages: Vec<std::sync::Arc<Message>>,
+}
+
+pub(crate) const MESSAGES: &str = r#"{"kind": "messages", "version": 1, "id": "a", "messages": [
+    {"about": "delivery", "day": 3}, {"about": "delay", "day": 4, "signed": true}, {"about": "payment", "cents": 5}]}"#;
+
 fn paid_orders_have_items<N: Node>(order: Option<&Order>, node: N, at: &Place<'_>, reader: &mut Reader) {
     let Some(order) = order else { return };
     if order.kind == OrderKind::Prepaid && order.items.is_empty() {

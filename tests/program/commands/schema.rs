@@ -20,6 +20,9 @@ async fn the_printed_schemas_are_the_committed_files() {
     for (name, file) in [
         ("flow", "schemas/flow.schema.json"),
         ("exec", "schemas/exec.schema.json"),
+        ("prompt", "schemas/prompt.schema.json"),
+        ("policy", "schemas/policy.schema.json"),
+        ("template", "schemas/template.schema.json"),
         ("block", "schemas/block.schema.json"),
         ("project", "schemas/project.schema.json"),
         ("http.post", "schemas/ops/http.post.json"),

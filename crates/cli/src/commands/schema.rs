@@ -13,9 +13,12 @@ use crate::{project, terminal};
 type DocumentSchema = (&'static str, fn() -> Value);
 
 /// The documents with the schemas that their types give.
-const DOCUMENTS: [DocumentSchema; 4] = [
+const DOCUMENTS: [DocumentSchema; 7] = [
     ("flow", schema::flow),
     ("exec", stave_exec::schema),
+    ("prompt", stave_prompt::schema),
+    ("policy", stave_prompt::governance::schema),
+    ("template", stave_prompt::compile::template_schema),
     ("block", stave_block::schema),
     ("project", project::schema),
 ];

@@ -14,6 +14,7 @@ mod fit;
 mod part;
 mod section;
 mod template;
+mod template_file;
 mod written;
 
 pub use adapter::Adapter;
@@ -24,6 +25,7 @@ pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use template::{
     Compiler, GENERAL_ROLE, InvalidTemplates, OutputFormat, Template, TemplateFault, Templates, UnknownSchema,
 };
+pub use template_file::schema as template_schema;
 
 use std::sync::Arc;
 

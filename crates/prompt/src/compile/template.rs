@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use stave_canon::{Object, Pointer, Value, pretty_insertion_ascii};
+use stave_canon::{Object, Pointer, Value};
+use stave_shape::Shape;
 use thiserror::Error;
 
+use super::template_file::TemplatesFile;
 use super::{
     Adapter, CompileError, CompiledPrompt, Part, Parts, Provenance, SectionKind, TokenCounter, compile,
 };
 use crate::PromptIr;
+use crate::fault_text::{listed, message};
 use crate::resolve::Resolution;
 
 /// The role whose template stands in for every role without one.
@@ -42,11 +45,12 @@ pub struct Template {
     /// How important sections are, in place of the usual order.
     pub priorities: Vec<(SectionKind, u8)>,
     /// The schema as prompts show it.
-    printed_schema: Option<Arc<str>>,
+    pub(super) printed_schema: Option<Arc<str>>,
 }
 
 /// In which form a role answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
+#[shape(words)]
 pub enum OutputFormat {
     #[default]
     Json,
@@ -58,9 +62,9 @@ pub enum OutputFormat {
 /// The templates of a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Templates {
-    roles: BTreeMap<String, Arc<Template>>,
+    pub(super) roles: BTreeMap<String, Arc<Template>>,
     /// Output schemas by `schema_id`, each as prompts show it too.
-    schemas: BTreeMap<String, (Value, Arc<str>)>,
+    pub(super) schemas: BTreeMap<String, (Value, Arc<str>)>,
 }
 
 /// Compiles prompts with the templates of their roles.
@@ -90,21 +94,6 @@ pub struct InvalidTemplates {
     pub faults: Vec<TemplateFault>,
 }
 
-impl OutputFormat {
-    pub const ALL: [OutputFormat; 4] =
-        [OutputFormat::Json, OutputFormat::Markdown, OutputFormat::Xml, OutputFormat::Text];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            OutputFormat::Json => "json",
-            OutputFormat::Markdown => "markdown",
-            OutputFormat::Xml => "xml",
-            OutputFormat::Text => "text",
-        }
-    }
-}
-
 impl Default for Templates {
     /// The templates that come with the crate.
     fn default() -> Self {
@@ -126,9 +115,14 @@ impl Templates {
 
     /// Reads `{templates: {role: …}, schemas: {id: …}}`.
     pub fn from_value(value: &Value) -> Result<Templates, InvalidTemplates> {
-        let mut reader = Reader { faults: Vec::new() };
-        let templates = reader.templates(value);
-        if reader.faults.is_empty() { Ok(templates) } else { Err(InvalidTemplates { faults: reader.faults }) }
+        let file: TemplatesFile = stave_shape::read(value).map_err(|faults| {
+            let fault = |fault: stave_shape::Fault| TemplateFault {
+                message: message(&fault.kind),
+                pointer: fault.pointer,
+            };
+            InvalidTemplates { faults: faults.0.into_iter().map(fault).collect() }
+        })?;
+        Ok(file.into())
     }
 
     /// These templates, with those of `other` in place of the ones of the same role or id.
@@ -236,191 +230,10 @@ impl Template {
     }
 }
 
-struct Reader {
-    faults: Vec<TemplateFault>,
-}
-
-impl Reader {
-    fn fault(&mut self, pointer: Pointer, message: impl Into<String>) {
-        self.faults.push(TemplateFault { pointer, message: message.into() });
-    }
-
-    fn templates(&mut self, value: &Value) -> Templates {
-        let root = Pointer::root();
-        let mut out = Templates::empty();
-        let Some(object) = value.as_object() else {
-            self.fault(root, format!("expected an object with `templates`, found {}", value.kind()));
-            return out;
-        };
-        self.known(&root, object, &["templates", "schemas"]);
-        for (role, template) in self.members(&root, object, "templates") {
-            let at = root.key("templates").key(&role);
-            let template = self.template(&at, &role, template);
-            out.roles.extend(template.map(|template| (role, Arc::new(template))));
-        }
-        for (id, schema) in self.members(&root, object, "schemas") {
-            match schema {
-                Value::Object(_) => {
-                    out.schemas.insert(id, (schema.clone(), pretty_insertion_ascii(schema).into()));
-                }
-                other => self.fault(
-                    root.key("schemas").key(&id),
-                    format!("expected an object, found {}", other.kind()),
-                ),
-            }
-        }
-        out
-    }
-
-    fn template(&mut self, at: &Pointer, role: &str, value: &Value) -> Option<Template> {
-        let Some(object) = value.as_object() else {
-            self.fault(at.clone(), format!("expected an object, found {}", value.kind()));
-            return None;
-        };
-        self.known(at, object, &["goal", "constraints", "output_schema", "model_preferences", "priorities"]);
-        let empty = Object::new();
-        let output = match object.get("output_schema") {
-            None => &empty,
-            Some(Value::Object(output)) => output,
-            Some(other) => {
-                self.fault(at.key("output_schema"), format!("expected an object, found {}", other.kind()));
-                &empty
-            }
-        };
-        let output_at = at.key("output_schema");
-        self.known(
-            &output_at,
-            output,
-            &["format", "required_fields", "schema", "max_tokens", "example", "error_format"],
-        );
-        let format = match output.get("format").map(|word| (word, word.as_str())) {
-            None => OutputFormat::default(),
-            Some((word, text)) => {
-                let found = OutputFormat::ALL.into_iter().find(|format| Some(format.word()) == text);
-                if found.is_none() {
-                    self.fault(
-                        output_at.key("format"),
-                        format!("{word} is not one of json, markdown, xml, text"),
-                    );
-                }
-                found.unwrap_or_default()
-            }
-        };
-        let max_tokens = match output.get("max_tokens") {
-            None | Some(Value::Null) => None,
-            Some(value) => {
-                let tokens = value.as_i64().and_then(|tokens| u64::try_from(tokens).ok());
-                if tokens.is_none() {
-                    self.fault(output_at.key("max_tokens"), "expected a whole number that is not negative");
-                }
-                tokens
-            }
-        };
-        let preferences = self.members(at, object, "model_preferences");
-        let model_instructions = preferences
-            .into_iter()
-            .filter_map(|(provider, value)| match value {
-                Value::String(text) => Some((provider, text.clone())),
-                other => {
-                    let pointer = at.key("model_preferences").key(&provider);
-                    self.fault(pointer, format!("expected text, found {}", other.kind()));
-                    None
-                }
-            })
-            .collect();
-        let schema = output.get("schema").filter(|schema| !schema.is_null());
-        Some(Template {
-            role: role.to_owned(),
-            goal: self.text(at, object, "goal"),
-            constraints: self.texts(at, object, "constraints").into(),
-            format,
-            schema: schema.cloned(),
-            printed_schema: schema.map(|schema| pretty_insertion_ascii(schema).into()),
-            required_fields: self.texts(&output_at, output, "required_fields"),
-            max_tokens,
-            example: output.get("example").cloned(),
-            error_format: output
-                .get("error_format")
-                .cloned()
-                .unwrap_or_else(|| Value::from_iter([("error", "explanation")])),
-            model_instructions,
-            priorities: self.priorities(at, object),
-        })
-    }
-
-    fn priorities(&mut self, at: &Pointer, object: &Object) -> Vec<(SectionKind, u8)> {
-        let kinds = [SectionKind::Context, SectionKind::History, SectionKind::ToolResult];
-        let mut out = Vec::new();
-        for (word, value) in self.members(at, object, "priorities") {
-            let kind = kinds.into_iter().find(|kind| kind.word() == word);
-            let level =
-                value.as_i64().and_then(|level| u8::try_from(level).ok()).filter(|level| *level <= 10);
-            match (kind, level) {
-                (Some(kind), Some(level)) => out.push((kind, level)),
-                (None, _) => self.fault(
-                    at.key("priorities").key(&word),
-                    "only `context`, `history` and `tool_result` may be cut and have a priority",
-                ),
-                (_, None) => {
-                    self.fault(at.key("priorities").key(&word), "expected a whole number from 0 to 10");
-                }
-            }
-        }
-        out
-    }
-
-    fn known(&mut self, at: &Pointer, object: &Object, known: &[&str]) {
-        for (key, _) in object.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
-            self.fault(at.key(key), format!("`{key}` means nothing here; known are {}", known.join(", ")));
-        }
-    }
-
-    fn members<'v>(&mut self, at: &Pointer, object: &'v Object, key: &str) -> Vec<(String, &'v Value)> {
-        match object.get(key) {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Object(members)) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
-            Some(other) => {
-                self.fault(at.key(key), format!("expected an object, found {}", other.kind()));
-                Vec::new()
-            }
-        }
-    }
-
-    fn text(&mut self, at: &Pointer, object: &Object, key: &str) -> String {
-        match object.get(key) {
-            None => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => {
-                self.fault(at.key(key), format!("expected text, found {}", other.kind()));
-                String::new()
-            }
-        }
-    }
-
-    fn texts(&mut self, at: &Pointer, object: &Object, key: &str) -> Vec<String> {
-        let items = match object.get(key) {
-            None => return Vec::new(),
-            Some(Value::Array(items)) => items,
-            Some(other) => {
-                self.fault(at.key(key), format!("expected a list of texts, found {}", other.kind()));
-                return Vec::new();
-            }
-        };
-        for (index, item) in items.iter().enumerate().filter(|(_, item)| item.as_str().is_none()) {
-            self.fault(at.key(key).index(index), format!("expected text, found {}", item.kind()));
-        }
-        items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-    }
-}
-
 impl fmt::Display for InvalidTemplates {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("invalid templates: ")?;
-        for (index, fault) in self.faults.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "; " };
-            write!(out, "{separator}{}: {}", fault.pointer, fault.message)?;
-        }
-        Ok(())
+        let faults = self.faults.iter().map(|fault| (&fault.pointer, fault.message.as_str()));
+        listed(out, "invalid templates", faults)
     }
 }
 

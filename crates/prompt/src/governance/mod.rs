@@ -14,6 +14,7 @@
 mod carried;
 mod compiled;
 mod defaults;
+mod form;
 mod judge;
 mod lowered;
 mod model;
@@ -26,26 +27,28 @@ mod violation;
 
 pub use model::AskedModel;
 pub use policy::{Action, BadExpression, Bounds, Matching, Policy, PolicyType, Quantity};
-pub use read::{InvalidPolicies, PolicyFault};
+pub use read::{InvalidPolicies, PolicyFault, schema};
 pub use report::{CheckEntry, RECENT_CHECKS, Report};
 pub use violation::{Field, Violation};
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use stave_canon::Value;
+use stave_shape::Shape;
 
 use crate::PromptIr;
 use crate::compile::{CompiledPrompt, Section, SectionKind};
 use judge::Judge;
 
 /// How texts are compared where a policy does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
+#[shape(words)]
 pub enum Mode {
+    /// As a reader sees them.
+    Strict,
     /// Byte by byte, as the specification says.
     #[default]
     Specified,
-    /// As a reader sees them.
-    Strict,
 }
 
 /// The policies that a prompt is judged by. The default is the specification's three, as specified.
@@ -70,16 +73,6 @@ pub struct Content<'c> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
     pub violations: Vec<Violation>,
-}
-
-impl Mode {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Mode::Specified => "specified",
-            Mode::Strict => "strict",
-        }
-    }
 }
 
 impl PolicySet {
@@ -130,15 +123,7 @@ impl PolicySet {
     /// The form that [`PolicySet::from_value`] reads back: a list if that says it all.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let policies = Value::Array(self.policies.iter().map(Policy::to_value).collect());
-        if self.mode == Mode::Specified && self.allow.is_empty() {
-            return policies;
-        }
-        Value::from_iter([
-            ("mode", Value::from(self.mode.word())),
-            ("allow", self.allow.clone().into()),
-            ("policies", policies),
-        ])
+        read::write(self)
     }
 
     #[must_use]

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
-use stave_canon::{Number, Value};
+use stave_canon::Number;
+use stave_shape::Shape;
 
 /// The largest automaton that one expression may become.
 const EXPRESSION_BYTES: usize = 1 << 20;
 
 /// What a policy looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
 pub enum PolicyType {
     /// Patterns in each context reference, case-sensitive.
     ContextRef,
@@ -31,7 +33,8 @@ pub enum PolicyType {
 }
 
 /// What a violation leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
 pub enum Action {
     /// The prompt is refused.
     Deny,
@@ -40,7 +43,8 @@ pub enum Action {
 }
 
 /// How a policy's texts are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
 pub enum Matching {
     /// Anywhere in the text.
     Substring,
@@ -53,7 +57,8 @@ pub enum Matching {
 }
 
 /// The number that a policy bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
+#[shape(words)]
 pub enum Quantity {
     TokenBudget,
     Priority,
@@ -100,92 +105,13 @@ pub(super) struct Pattern {
 #[error("{0}")]
 pub struct BadExpression(pub String);
 
-impl PolicyType {
-    pub const ALL: [PolicyType; 7] = [
-        PolicyType::ContextRef,
-        PolicyType::Intent,
-        PolicyType::Constraint,
-        PolicyType::Metadata,
-        PolicyType::Content,
-        PolicyType::Model,
-        PolicyType::Number,
-    ];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            PolicyType::ContextRef => "context_ref",
-            PolicyType::Intent => "intent",
-            PolicyType::Constraint => "constraint",
-            PolicyType::Metadata => "metadata",
-            PolicyType::Content => "content",
-            PolicyType::Model => "model",
-            PolicyType::Number => "number",
-        }
-    }
-
-    /// The key under which a policy of this type lists what it forbids.
-    #[must_use]
-    pub fn list_key(self) -> &'static str {
-        match self {
-            PolicyType::ContextRef => "forbidden_patterns",
-            PolicyType::Model => "forbidden_models",
-            _ => "forbidden_keywords",
-        }
-    }
-}
-
 impl Action {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Action::Deny => "deny",
-            Action::Flag => "flag",
-        }
-    }
-
     /// The word that begins a violation's sentence.
     #[must_use]
     pub fn shout(self) -> &'static str {
         match self {
             Action::Deny => "DENY",
             Action::Flag => "FLAG",
-        }
-    }
-}
-
-impl Matching {
-    pub const ALL: [Matching; 4] = [Matching::Substring, Matching::Word, Matching::Path, Matching::Regex];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Matching::Substring => "substring",
-            Matching::Word => "word",
-            Matching::Path => "path",
-            Matching::Regex => "regex",
-        }
-    }
-}
-
-impl Quantity {
-    pub const ALL: [Quantity; 5] = [
-        Quantity::TokenBudget,
-        Quantity::Priority,
-        Quantity::TemperatureHint,
-        Quantity::ContextRefs,
-        Quantity::Constraints,
-    ];
-
-    /// The name of the field.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Quantity::TokenBudget => "token_budget",
-            Quantity::Priority => "priority",
-            Quantity::TemperatureHint => "temperature_hint",
-            Quantity::ContextRefs => "context_refs",
-            Quantity::Constraints => "constraints",
         }
     }
 }
@@ -296,33 +222,6 @@ impl Policy {
 
     pub(super) fn only_places(&self) -> &[String] {
         &self.only
-    }
-
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let mut members = vec![("name", Value::from(&*self.name)), ("type", self.policy_type.word().into())];
-        match &self.bounds {
-            None => {
-                let forbidden: Vec<&str> = self.forbidden().collect();
-                members.push((self.policy_type.list_key(), forbidden.into()));
-            }
-            Some(bounds) => {
-                members.push(("field", bounds.quantity.word().into()));
-                let limits = [("minimum", &bounds.minimum), ("maximum", &bounds.maximum)];
-                members
-                    .extend(limits.into_iter().filter_map(|(key, limit)| Some((key, limit.clone()?.into()))));
-            }
-        }
-        if let Some(matching) = self.matching {
-            members.push(("match", matching.word().into()));
-        }
-        for (key, texts) in [("allow", &self.allow), ("only", &self.only)] {
-            if !texts.is_empty() {
-                members.push((key, texts.clone().into()));
-            }
-        }
-        members.push(("action", self.action.word().into()));
-        Value::from_iter(members)
     }
 }
 

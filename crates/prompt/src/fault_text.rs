@@ -1,0 +1,36 @@
+//! What people read about a fault of a policy or a template.
+
+use std::fmt;
+
+use stave_canon::Pointer;
+use stave_shape::FaultKind;
+
+/// The sentence about one fault.
+pub(crate) fn message(kind: &FaultKind) -> String {
+    match kind {
+        FaultKind::MissingKey(key) => format!("the field `{key}` is missing"),
+        FaultKind::UnknownKey { key, known } => {
+            format!("`{key}` means nothing here; known are {}", known.join(", "))
+        }
+        FaultKind::UnknownWord { words, found } => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            format!("{found:?} is not one of {}", words.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// All faults of a file in one line.
+pub(crate) fn listed<'f>(
+    out: &mut fmt::Formatter<'_>,
+    what: &str,
+    faults: impl Iterator<Item = (&'f Pointer, &'f str)>,
+) -> fmt::Result {
+    write!(out, "{what}: ")?;
+    for (index, (pointer, message)) in faults.enumerate() {
+        let separator = if index == 0 { "" } else { "; " };
+        let place = if pointer.as_str().is_empty() { "" } else { ": " };
+        write!(out, "{separator}{pointer}{place}{message}")?;
+    }
+    Ok(())
+}
