@@ -10,16 +10,17 @@ mod coordination;
 mod deployment;
 mod emit;
 mod envelope;
+mod form;
 mod select;
 
-use stave_canon::{DuplicateKeys, ParseOptions, Pointer, Value, parse_with, pretty_sorted_utf8};
+use stave_canon::{DuplicateKeys, ParseOptions, Value, parse_with, pretty_sorted_utf8};
 
-use crate::codec::Reader;
-use crate::{LoadError, codes, stable_json_fingerprint};
+use crate::{LoadError, stable_json_fingerprint};
 
 pub use coordination::{Specifications, specifications};
 pub use emit::{BundleError, BundleOptions, BundleSource, Intent};
 pub use envelope::forbids_network;
+pub use form::schema;
 
 /// A runtime bundle.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,27 +71,7 @@ impl Bundle {
     }
 
     pub fn from_value(value: Value) -> Result<Bundle, LoadError> {
-        let mut reader = Reader::new();
-        let root = Pointer::root();
-        if let Some(members) = reader.object(&value, &root) {
-            for key in ["tenant_id", "repo_id", "run_id"] {
-                reader.written_text(members, key);
-            }
-            for key in ["referenced_ir_nodes", "referenced_contracts", "deployment_intents"] {
-                if let Some(list) = reader.required(members, key) {
-                    reader.items(list, &root.key(key));
-                }
-            }
-            for key in ["spec_hashes", "runtime_policy_envelope"] {
-                if let Some(part) = reader.required(members, key) {
-                    reader.object(part, &root.key(key));
-                }
-            }
-            for fault in check::version_faults(&value) {
-                reader.fault(codes::BUNDLE_BAD_SHAPE, &fault.0, fault.1);
-            }
-        }
-        reader.finish(Some(()))?;
+        form::check(&value)?;
         Ok(Bundle(value))
     }
 

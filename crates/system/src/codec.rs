@@ -1,34 +1,31 @@
-//! Documents in and out of JSON.
+//! Documents in and out of JSON. The types of the model read and write themselves; the values that they are made of are
+//! in [`leaves`].
 
-mod contract;
+mod canonical;
 mod document;
-mod node;
-mod reader;
-mod writer;
+pub(crate) mod leaves;
 
-use stave_canon::Value;
+use stave_canon::{Pointer, Value};
+use stave_diag::Code;
+use stave_shape::{FaultKind, Place, Reader, Shape};
 
-use crate::{Document, LoadError, Node};
-pub(crate) use reader::Reader;
+use crate::model::{OperationalContract, ProvenancePointer};
+use crate::{Document, Fault, LoadError, Node, codes};
 
-pub(crate) use writer::canonical;
-pub use writer::{contract_value, node_value};
+pub(crate) use canonical::canonical;
+pub use document::schema;
 
 impl Document {
     /// Reads a document from its file's text. As in the specification's own implementation, `NaN` and the
     /// infinities inside free-form values are kept. An object that names a key twice is refused: two readers could
     /// take two tenants from one document.
     pub fn from_text(text: &str) -> Result<Document, LoadError> {
-        let mut reader = Reader::new();
-        let document = document::read_text(&mut reader, text)?;
-        reader.finish(document)
+        document::read_text(text)
     }
 
     /// Reads a document from its JSON value.
     pub fn from_value(value: &Value) -> Result<Document, LoadError> {
-        let mut reader = Reader::new();
-        let document = document::read(&mut reader, value);
-        reader.finish(document)
+        document::read(value)
     }
 
     /// The document in canonical form if it keeps every rule that a loaded one keeps, for documents that
@@ -41,30 +38,85 @@ impl Document {
     /// absent written as `null`.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        writer::document_value(self)
+        document::write(self)
     }
 
     /// The text of the document's file: two spaces of indentation, sorted keys, no final line feed.
     #[must_use]
     pub fn to_file_text(&self) -> String {
-        writer::file_text(self)
+        canonical::file_text(self)
     }
 }
 
 impl Node {
     /// Reads a single node, whose tenant is taken for its document's.
     pub fn from_value(value: &Value) -> Result<Node, LoadError> {
-        let mut reader = Reader::new();
-        let node = node::read(&mut reader, value, &stave_canon::Pointer::root());
-        reader.finish(node)
+        read(value)
     }
 }
 
-impl crate::model::ProvenancePointer {
+impl ProvenancePointer {
     /// Reads a single provenance row.
     pub fn from_value(value: &Value) -> Result<Self, LoadError> {
-        let mut reader = Reader::new();
-        let row = node::provenance_row(&mut reader, value, &stave_canon::Pointer::root());
-        reader.finish(Some(row))
+        read(value)
     }
+}
+
+/// The canonical form of a node.
+#[must_use]
+pub fn node_value(node: &Node) -> Value {
+    node.write()
+}
+
+/// The canonical form of a contract.
+#[must_use]
+pub fn contract_value(contract: &OperationalContract) -> Value {
+    contract.write()
+}
+
+/// Reads a value, or says everything that is wrong with it.
+pub(crate) fn read<T: Shape>(value: &Value) -> Result<T, LoadError> {
+    let mut reader = Reader::new();
+    let read = T::read(value, &Place::root(), &mut reader);
+    finish(reader, read)
+}
+
+/// `result`, unless a fault was noted on the way to it.
+pub(crate) fn finish<T>(reader: Reader, result: Option<T>) -> Result<T, LoadError> {
+    let faults = violations(reader);
+    match result {
+        Some(result) if faults.is_empty() => Ok(result),
+        _ => Err(LoadError::Faults(faults)),
+    }
+}
+
+/// Notes a fault with a code of its own.
+pub(crate) fn note(reader: &mut Reader, code: Code, pointer: &Pointer, message: impl Into<String>) {
+    reader.fault(&Place::at(pointer), None, rule(code, message));
+}
+
+pub(crate) fn rule(code: Code, message: impl Into<String>) -> FaultKind {
+    FaultKind::rule(code.0, message)
+}
+
+/// The faults of the form as violations of the specification.
+fn violations(reader: Reader) -> Vec<Fault> {
+    let violation = |fault: stave_shape::Fault| {
+        let (code, message) = match fault.kind {
+            FaultKind::MissingKey(_) => (codes::SYSTEM_MISSING_FIELD, fault.kind.to_string()),
+            FaultKind::UnknownKey { key, .. } => (codes::SYSTEM_UNKNOWN_KEY, format!("unknown key {key:?}")),
+            FaultKind::WrongType { .. } => (codes::SYSTEM_WRONG_TYPE, fault.kind.to_string()),
+            FaultKind::WrongMark { .. } => (codes::SYSTEM_UNSUPPORTED_VERSION, fault.kind.to_string()),
+            FaultKind::NoItems => (codes::SYSTEM_BAD_VALUE, "must not be empty".to_owned()),
+            FaultKind::UnknownWord { words, found } => {
+                (codes::SYSTEM_BAD_VALUE, format!("{found:?} is none of {}", words.join(", ")))
+            }
+            FaultKind::Rule { rule, message } => (Code(rule), message),
+            FaultKind::Empty(_) | FaultKind::OutOfRange { .. } | FaultKind::WrongForm { .. } => {
+                (codes::SYSTEM_BAD_VALUE, fault.kind.to_string())
+            }
+        };
+        Fault { code, pointer: fault.pointer, message }
+    };
+    reader.finish().into_iter().map(violation).collect()
 }

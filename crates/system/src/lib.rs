@@ -27,7 +27,7 @@ mod strip;
 pub mod verify;
 mod workflow_order;
 
-pub use codec::{contract_value, node_value};
+pub use codec::{contract_value, node_value, schema};
 pub use diff::{Difference, ScopeMismatch, changed_members, diff, members};
 pub use fault::{Fault, LoadError, Places};
 pub use fingerprint::stable_json_fingerprint;

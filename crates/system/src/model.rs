@@ -6,6 +6,10 @@
 mod contract;
 
 use stave_canon::Object;
+use stave_shape::Shape;
+
+use crate::codec::leaves::{dependencies, provenance_rows, sha256, strings, stripped, text, trimmed};
+use crate::verify::invariants;
 
 pub use contract::{
     AcceptanceCriteria, ContractCategory, ContractTrigger, IoContract, OperationalBudget,
@@ -34,39 +38,74 @@ pub enum Version {
 }
 
 /// One part of the system.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(open, check = invariants::node)]
 pub struct Node {
+    /// Unique in the document.
+    #[shape(stand_in, with = text)]
     pub id: String,
+    /// The document's tenant.
+    #[shape(stand_in, with = text)]
     pub tenant_id: String,
+    #[shape(default = NodeKind::Other)]
     pub kind: NodeKind,
+    /// What people call it.
+    #[shape(stand_in, with = text)]
     pub name: String,
+    /// What is known about it.
+    #[shape(stand_in)]
     pub properties: Object,
     /// Ids of the nodes this one needs.
+    #[shape(default, null_is_absent, with = dependencies)]
     pub depends_on: Vec<String>,
     pub effects: Option<EffectAnnotation>,
+    /// Where it came from.
+    #[shape(default, null_is_absent, with = provenance_rows)]
     pub provenance: Vec<ProvenancePointer>,
     pub contract: Option<OperationalContract>,
 }
 
 /// What a node may touch.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
+#[shape(open)]
 pub struct EffectAnnotation {
+    /// Whether it uses the network.
+    #[shape(default)]
     pub network: bool,
+    /// Paths that it reads.
+    #[shape(default, with = strings)]
     pub fs_read: Vec<String>,
+    /// Paths that it writes.
+    #[shape(default, with = strings)]
     pub fs_write: Vec<String>,
+    /// Names of the secrets that it uses.
+    #[shape(default, with = strings)]
     pub secrets: Vec<String>,
+    /// Tools that it calls.
+    #[shape(default, with = strings)]
     pub tools: Vec<String>,
 }
 
 /// Where a node came from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(open)]
 pub struct ProvenancePointer {
+    /// The node's tenant.
+    #[shape(stand_in, with = stripped)]
     pub tenant_id: String,
+    #[shape(default = ProvenanceKind::Other)]
     pub kind: ProvenanceKind,
+    /// The source, such as a path.
+    #[shape(stand_in, with = stripped)]
     pub source_id: String,
+    /// The place in the source.
+    #[shape(with = trimmed)]
     pub locator: Option<String>,
     /// 64 lowercase hexadecimal digits.
+    #[shape(with = sha256)]
     pub sha256: Option<String>,
+    /// What else is known about the source.
+    #[shape(default, null_is_absent, omit_default)]
     pub metadata: Object,
 }
 
@@ -74,18 +113,9 @@ pub struct ProvenancePointer {
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($variant,)* }
-
-        impl $name {
-            pub const ALL: &[$name] = &[$($name::$variant,)*];
-
-            /// The word in the document.
-            #[must_use]
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word,)* }
-            }
-        }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, stave_shape::Shape)]
+        #[shape(words)]
+        pub enum $name { $(#[shape(rename = $word)] $variant,)* }
     };
 }
 pub(crate) use words;

@@ -9,8 +9,10 @@ mod knowledge;
 mod step;
 
 use stave_canon::{Pointer, Value};
+use stave_shape::{Definitions, Place, Reader, Shape};
 
-use crate::codec::Reader;
+use crate::codec::leaves::{stripped, text};
+use crate::codec::{finish, note};
 use crate::{Document, LoadError, Version, codes, strip};
 
 /// What a plan is made into a document with.
@@ -26,33 +28,54 @@ pub struct PlanContext<'p> {
 pub fn plan_to_ir(plan: &Value, context: PlanContext<'_>) -> Result<Document, LoadError> {
     let mut reader = Reader::new();
     let document = build(&mut reader, plan, context);
-    reader.finish(document)?.checked()
+    finish(reader, document)?.checked()
 }
 
 /// What every node of a plan is made from.
-#[derive(Debug)]
-struct Plan<'p> {
+#[derive(Debug, Shape)]
+#[shape(open)]
+struct Plan {
+    #[shape(stand_in, with = stripped)]
     id: String,
+    #[shape(stand_in, with = stripped)]
     tenant_id: String,
+    #[shape(stand_in, with = stripped)]
     repo_id: String,
-    goal: Option<&'p str>,
+    /// Only a string says what the plan is for.
+    goal: Option<Value>,
     /// In the order in which they run.
-    steps: Vec<Step<'p>>,
+    #[shape(stand_in)]
+    steps: Vec<PlacedStep>,
 }
 
-#[derive(Debug)]
-struct Step<'p> {
-    pointer: Pointer,
+#[derive(Debug, Shape)]
+#[shape(open)]
+struct Step {
+    #[shape(stand_in, with = stripped)]
     id: String,
+    #[shape(stand_in, with = text)]
     title: String,
+    #[shape(stand_in)]
     order_idx: i64,
+    #[shape(default)]
     status: Value,
-    inputs: &'p Value,
-    outputs: &'p Value,
+    #[shape(default, null_is_absent, with = part)]
+    inputs: Value,
+    #[shape(default, null_is_absent, with = part)]
+    outputs: Value,
+}
+
+/// A step with its place in the plan.
+#[derive(Debug)]
+struct PlacedStep {
+    pointer: Pointer,
+    step: Step,
 }
 
 fn build(reader: &mut Reader, plan: &Value, context: PlanContext<'_>) -> Option<Document> {
-    let plan = read(reader, plan)?;
+    let mut plan = Plan::read(plan, &Place::root(), reader)?;
+    // Steps of one index keep the order in which they were written.
+    plan.steps.sort_by_key(|placed| placed.step.order_idx);
     same_tenant(reader, &plan, context.intent_spec);
     let mut nodes = Vec::new();
     let mut allow_network = false;
@@ -77,60 +100,57 @@ fn build(reader: &mut Reader, plan: &Value, context: PlanContext<'_>) -> Option<
     Some(Document { version: Version::default(), tenant_id: plan.tenant_id, repo_id: plan.repo_id, nodes })
 }
 
-fn read<'p>(reader: &mut Reader, plan: &'p Value) -> Option<Plan<'p>> {
-    let root = Pointer::root();
-    let members = reader.object(plan, &root)?;
-    let id = reader.stripped_text(members, "id");
-    let tenant_id = reader.stripped_text(members, "tenant_id");
-    let repo_id = reader.stripped_text(members, "repo_id");
-    reader.required(members, "steps");
-    let goal = plan.get("goal").and_then(Value::as_str);
-    let mut steps = Vec::new();
-    if let Some(value) = plan.get("steps") {
-        let pointer = root.key("steps");
-        for (index, item) in reader.items(value, &pointer).iter().enumerate() {
-            steps.extend(read_step(reader, item, pointer.index(index)));
-        }
+impl Shape for PlacedStep {
+    fn read<N: stave_shape::Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        Step::read(node, at, reader).map(|step| PlacedStep { pointer: at.pointer(), step })
     }
-    // Steps of one index keep the order in which they were written.
-    steps.sort_by_key(|step: &Step<'_>| step.order_idx);
-    Some(Plan { id, tenant_id, repo_id, goal, steps })
+
+    fn write(&self) -> Value {
+        self.step.write()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Value {
+        Step::schema(definitions)
+    }
 }
 
-fn read_step<'p>(reader: &mut Reader, value: &'p Value, pointer: Pointer) -> Option<Step<'p>> {
-    const NOTHING: &Value = &Value::Null;
-    let members = reader.object(value, &pointer)?;
-    let id = reader.stripped_text(members, "id");
-    let title = reader.written_text(members, "title");
-    let order = reader.required(members, "order_idx");
-    let order_idx = order.and_then(|order| {
-        let index = order.as_i64();
-        if index.is_none() {
-            reader.wrong_type(&pointer.key("order_idx"), "an integer", order);
-        }
-        index
-    });
-    let mut part = |key: &str| match value.get(key) {
-        None | Some(Value::Null) => NOTHING,
-        Some(part) => {
-            reader.object(part, &pointer.key(key));
-            part
-        }
-    };
-    let (inputs, outputs) = (part("inputs"), part("outputs"));
-    let status = value.get("status").cloned().unwrap_or_default();
-    Some(Step { id, title, order_idx: order_idx.unwrap_or_default(), status, inputs, outputs, pointer })
+impl Plan {
+    fn goal(&self) -> Option<&str> {
+        self.goal.as_ref().and_then(Value::as_str)
+    }
+
+    fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.steps.iter().map(|placed| &placed.step)
+    }
+}
+
+/// An object that stays the value it is.
+mod part {
+    use stave_canon::{Object, Value};
+    use stave_shape::{Definitions, Node, Place, Reader, Shape};
+
+    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Value> {
+        Object::read(node, at, reader).map(Value::Object)
+    }
+
+    pub(super) fn write(part: &Value) -> Value {
+        part.clone()
+    }
+
+    pub(super) fn schema(definitions: &mut Definitions) -> Value {
+        Object::schema(definitions)
+    }
 }
 
 /// An intent of another tenant or repository has no place in the plan's document.
-fn same_tenant(reader: &mut Reader, plan: &Plan<'_>, spec: Option<&Value>) {
+fn same_tenant(reader: &mut Reader, plan: &Plan, spec: Option<&Value>) {
     let own = [("tenant_id", &plan.tenant_id), ("repo_id", &plan.repo_id)];
     for (key, own) in own {
         let Some(found) = spec.and_then(|spec| spec.get(key)).and_then(Value::as_str) else { continue };
         if strip(found) != own.as_str() {
             let pointer = Pointer::root().key("intent_spec").key(key);
             let message = format!("an intent of {key} {found:?} with a plan of {own:?}");
-            reader.fault(codes::SYSTEM_CROSS_TENANT, &pointer, message);
+            note(reader, codes::SYSTEM_CROSS_TENANT, &pointer, message);
         }
     }
 }

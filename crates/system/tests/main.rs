@@ -1,10 +1,13 @@
 //! What the system line promises, one module per subject.
 
 mod bundles;
+#[path = "../../shape/tests/changed.rs"]
+mod changed;
 mod deployment;
 mod documents;
 mod faults;
 mod isolation;
 mod laws;
 mod manifests;
+mod schemas;
 mod signing;

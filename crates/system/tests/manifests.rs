@@ -6,13 +6,13 @@ use proptest::collection::btree_map;
 use proptest::prelude::*;
 use proptest::sample::select;
 use stave_canon::sha256_hex;
-use stave_system::manifest::{ReplayMode, RunManifest};
+use stave_system::manifest::{HashedFile, ReplayMode, RunManifest};
 
 fn hashes() -> impl Strategy<Value = BTreeMap<String, String>> {
     btree_map("[a-z./]{1,12}", "[0-9a-f]{64}", 0..4)
 }
 
-fn manifest() -> impl Strategy<Value = RunManifest> {
+pub(crate) fn manifest() -> impl Strategy<Value = RunManifest> {
     let scope = ("[a-z]{1,8}", "[a-z]{1,8}", "[a-z]{1,8}");
     let bundle = proptest::option::of(("[a-z./]{1,12}", "[0-9a-f]{64}"));
     let intent = proptest::option::of("[0-9a-f]{64}");
@@ -29,7 +29,7 @@ fn manifest() -> impl Strategy<Value = RunManifest> {
     parts.prop_map(
         |((run_id, tenant_id, repo_id), ir_sha256, replay_mode, inputs, outputs, exec, bundle, intent)| {
             RunManifest {
-                ir_path: format!(".akc/ir/{run_id}.json"),
+                ir_document: HashedFile { path: format!(".akc/ir/{run_id}.json"), sha256: ir_sha256.clone() },
                 run_id,
                 tenant_id,
                 repo_id,
@@ -40,7 +40,7 @@ fn manifest() -> impl Strategy<Value = RunManifest> {
                 input_hashes: inputs,
                 output_hashes: outputs,
                 exec_hashes: exec,
-                runtime_bundle: bundle,
+                runtime_bundle: bundle.map(|(path, sha256)| HashedFile { path, sha256 }),
             }
         },
     )

@@ -13,13 +13,16 @@ use crate::{project, terminal};
 type DocumentSchema = (&'static str, fn() -> Value);
 
 /// The documents with the schemas that their types give.
-const DOCUMENTS: [DocumentSchema; 7] = [
+const DOCUMENTS: [DocumentSchema; 10] = [
     ("flow", schema::flow),
     ("exec", stave_exec::schema),
     ("prompt", stave_prompt::schema),
     ("policy", stave_prompt::governance::schema),
     ("template", stave_prompt::compile::template_schema),
     ("block", stave_block::schema),
+    ("system", stave_system::schema),
+    ("bundle", stave_system::bundle::schema),
+    ("manifest", stave_system::manifest::schema),
     ("project", project::schema),
 ];
 

@@ -7,7 +7,7 @@ use stave_canon::{Value, pretty_sorted_utf8, sha256_hex};
 use stave_project::admission::artefacts as admission;
 use stave_project::exit::Stop;
 use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestration_path};
-use stave_system::manifest::{ReplayMode, RunManifest, manifest_path};
+use stave_system::manifest::{HashedFile, ReplayMode, RunManifest, manifest_path};
 use stave_system::sign::{Claim, ENDING, Signature, Subject};
 
 use super::exec;
@@ -85,17 +85,19 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
         .iter()
         .map(|flow| (flow.source.name.clone(), sha256_hex(flow.source.text.as_bytes())));
     let bundle = bundle_path(run_id);
+    let fingerprint = projection.document.fingerprint();
+    let hashed = |path: String, sha256: String| HashedFile { path, sha256 };
     let manifest = RunManifest {
         run_id: run_id.to_owned(),
         tenant_id: projection.document.tenant_id.clone(),
         repo_id: projection.document.repo_id.clone(),
-        ir_sha256: projection.document.fingerprint(),
-        ir_path: ir_path(run_id),
+        ir_document: hashed(ir_path(run_id), fingerprint.clone()),
+        ir_sha256: fingerprint,
         ir_format_version: projection.document.version.format_version().to_owned(),
         stable_intent_sha256: intent_hash(&bundled.intent.reference),
         replay_mode: ReplayMode::Live,
         input_hashes: inputs.collect(),
-        runtime_bundle: hashes.get(&bundle).map(|hash| (bundle.clone(), hash.clone())),
+        runtime_bundle: hashes.get(&bundle).map(|hash| hashed(bundle.clone(), hash.clone())),
         output_hashes: hashes,
         exec_hashes,
     };

@@ -1,38 +1,81 @@
 //! The document object. Its nodes are read one at a time, so that a text of any length is never held as
 //! a second tree of values.
 
-use stave_canon::{DuplicateKeys, Items, ParseError, ParseOptions, Pointer, Value, parse_each};
+use stave_canon::{DuplicateKeys, Items, ParseOptions, Pointer, Value, parse_each};
+use stave_shape::{Kind, Place, Reader, Shape};
 
-use super::node;
-use super::reader::{Members, Reader};
+use super::canonical::sorted;
+use super::leaves::text;
+use super::{rule, violations};
 use crate::model::SCHEMA_KIND;
 use crate::verify::invariants;
-use crate::{Document, Node, Version, codes};
+use crate::{Document, LoadError, Node, Version, codes, strip};
+
+/// A system: what it is made of, whose it is, and what it may touch. Beyond the schema, node ids are unique, all parts
+/// belong to the document's tenant, and contracts are whole.
+#[derive(Debug, Shape)]
+#[shape(open, name = "Document", mark(schema_kind = SCHEMA_KIND), check = version_is_known)]
+struct DocumentForm {
+    /// 1 with format version 1.0, or 2 with 2.0.
+    #[shape(default = Version::default().schema_version().into(), with = schema_version)]
+    schema_version: Value,
+    /// The form of the document.
+    #[shape(default = Version::default().format_version().into(), with = format_version)]
+    format_version: Value,
+    /// Whose system it is.
+    #[shape(stand_in, with = text)]
+    tenant_id: String,
+    /// The repository that the system belongs to.
+    #[shape(stand_in, with = text)]
+    repo_id: String,
+    /// The parts of the system.
+    #[shape(stand_in, with = nodes)]
+    nodes: Vec<Node>,
+}
+
+/// The JSON Schema of a document.
+#[must_use]
+pub fn schema() -> Value {
+    stave_shape::document::<DocumentForm>("urn:stave:system:2.0", "System document")
+}
 
 /// Reads a document's text.
-pub(super) fn read_text(reader: &mut Reader, text: &str) -> Result<Option<Document>, ParseError> {
-    let mut nodes =
-        Nodes { reader, root: Pointer::root().key("nodes"), read: Vec::new(), places: Vec::new(), next: 0 };
+pub(super) fn read_text(text: &str) -> Result<Document, LoadError> {
+    let mut nodes = Nodes::new();
     let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
     let rest = parse_each(text, options, "nodes", &mut nodes)?;
-    let Nodes { read, places, .. } = nodes;
-    Ok(document(reader, &rest, read, &places))
+    nodes.document(&rest)
 }
 
 /// Reads a document that is a value already.
-pub(super) fn read(reader: &mut Reader, value: &Value) -> Option<Document> {
-    let mut nodes =
-        Nodes { reader, root: Pointer::root().key("nodes"), read: Vec::new(), places: Vec::new(), next: 0 };
+pub(super) fn read(value: &Value) -> Result<Document, LoadError> {
+    let mut nodes = Nodes::new();
     for item in value.get("nodes").and_then(Value::as_array).unwrap_or_default() {
         nodes.read(item);
     }
-    let Nodes { read, places, .. } = nodes;
-    document(reader, value, read, &places)
+    nodes.document(value)
+}
+
+/// The canonical form.
+pub(super) fn write(document: &Document) -> Value {
+    let form = DocumentForm {
+        schema_version: document.version.schema_version().into(),
+        format_version: document.version.format_version().into(),
+        tenant_id: strip(&document.tenant_id).to_owned(),
+        repo_id: strip(&document.repo_id).to_owned(),
+        nodes: Vec::new(),
+    };
+    let mut value = form.write();
+    if let Some(members) = value.as_object_mut() {
+        let nodes = sorted(document).into_iter().map(Shape::write).collect();
+        members.insert("nodes".to_owned(), Value::Array(nodes));
+    }
+    value
 }
 
 /// The nodes so far.
-struct Nodes<'r> {
-    reader: &'r mut Reader,
+struct Nodes {
+    reader: Reader,
     root: Pointer,
     read: Vec<Node>,
     /// Where each of them stood; items that are no objects leave a gap.
@@ -40,17 +83,45 @@ struct Nodes<'r> {
     next: usize,
 }
 
-impl Nodes<'_> {
+impl Nodes {
+    fn new() -> Self {
+        let root = Pointer::root().key("nodes");
+        Nodes { reader: Reader::new(), root, read: Vec::new(), places: Vec::new(), next: 0 }
+    }
+
     fn read(&mut self, item: &Value) {
-        if let Some(node) = node::read(self.reader, item, &self.root.index(self.next)) {
+        let place = Place::at(&self.root);
+        if let Some(node) = Node::read(item, &place.index(self.next), &mut self.reader) {
             self.read.push(node);
             self.places.push(self.next);
         }
         self.next += 1;
     }
+
+    /// The document around the nodes.
+    fn document(self, value: &Value) -> Result<Document, LoadError> {
+        let mut around = Reader::new();
+        let form = DocumentForm::read(value, &Place::root(), &mut around);
+        let mut faults = violations(around);
+        // Another version explains the faults beside it.
+        faults.sort_by_key(|fault| fault.code != codes::SYSTEM_UNSUPPORTED_VERSION);
+        let mut faults: Vec<_> = violations(self.reader).into_iter().chain(faults).collect();
+        if let Some(form) = &form {
+            let mut together = Reader::new();
+            invariants::document(&form.tenant_id, &self.read, &self.places, &mut together);
+            faults.extend(violations(together));
+        }
+        let version = form.as_ref().and_then(|form| version(&form.schema_version, &form.format_version));
+        match (form, version) {
+            (Some(DocumentForm { tenant_id, repo_id, .. }), Some(version)) if faults.is_empty() => {
+                Ok(Document { version, tenant_id, repo_id, nodes: self.read })
+            }
+            _ => Err(LoadError::Faults(faults)),
+        }
+    }
 }
 
-impl Items for Nodes<'_> {
+impl Items for Nodes {
     fn begin(&mut self) {
         self.reader.forget();
         self.read.clear();
@@ -63,53 +134,83 @@ impl Items for Nodes<'_> {
     }
 }
 
-/// The document around its nodes.
-fn document(reader: &mut Reader, value: &Value, nodes: Vec<Node>, places: &[usize]) -> Option<Document> {
-    let root = Pointer::root();
-    let members = reader.object(value, &root)?;
-    match reader.required(members, "schema_kind") {
-        Some(Value::String(kind)) if kind == SCHEMA_KIND => {}
-        Some(other) => {
-            let message = format!("must be \"{SCHEMA_KIND}\", not {other}");
-            reader.fault(codes::SYSTEM_UNSUPPORTED_VERSION, &root.key("schema_kind"), message);
-        }
-        None => {}
-    }
-    let version = version(reader, members);
-    let tenant_id = reader.written_text(members, "tenant_id");
-    let repo_id = reader.written_text(members, "repo_id");
-    if let Some(value) = reader.required(members, "nodes") {
-        reader.items(value, &root.key("nodes"));
-    }
-    reader.note(invariants::document(&tenant_id, &nodes, places));
-    Some(Document { version: version.unwrap_or_default(), tenant_id, repo_id, nodes })
+fn version(schema: &Value, format: &Value) -> Option<Version> {
+    Version::ALL.into_iter().find(|version| {
+        schema.as_i64() == Some(version.schema_version()) && format.as_str() == Some(version.format_version())
+    })
 }
 
 /// Both fields together must be a supported pair; each is the current one when it is absent.
-fn version(reader: &mut Reader, members: Members<'_>) -> Option<Version> {
-    let (schema, format) = (members.object.get("schema_version"), members.object.get("format_version"));
-    let current = Version::default();
-    let (current_schema, current_format) = (current.schema_version().into(), current.format_version().into());
-    let pair = (schema.unwrap_or(&current_schema), format.unwrap_or(&current_format));
-    let found = Version::ALL.into_iter().find(|version| {
-        pair.0.as_i64() == Some(version.schema_version()) && pair.1.as_str() == Some(version.format_version())
-    });
-    if found.is_none() {
-        let known = Version::ALL.iter().any(|version| pair.0.as_i64() == Some(version.schema_version()));
-        // The one that is there is at fault; of both, the format when the schema alone could be meant.
-        let key = if schema.is_some() && !(known && format.is_some()) {
-            "schema_version"
-        } else {
-            "format_version"
-        };
-        reader.fault(
-            codes::SYSTEM_UNSUPPORTED_VERSION,
-            &members.pointer.key(key),
-            format!(
-                "schema_version {} with format_version {} is not supported, only 1 with \"1.0\" and 2 with \"2.0\"",
-                pair.0, pair.1
-            ),
-        );
+fn version_is_known<N: stave_shape::Node>(
+    form: Option<&DocumentForm>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
+    let Some(form) = form else { return };
+    let (schema, format) = (&form.schema_version, &form.format_version);
+    if version(schema, format).is_some() {
+        return;
     }
-    found
+    let is_there = |key: &str| node.member(key).is_some();
+    let known = Version::ALL.iter().any(|version| schema.as_i64() == Some(version.schema_version()));
+    // The one that is there is at fault; of both, the format when the schema alone could be meant.
+    let is_schema = is_there("schema_version") && !(known && is_there("format_version"));
+    let key = if is_schema { "schema_version" } else { "format_version" };
+    let message = format!(
+        "schema_version {schema} with format_version {format} is not supported, only 1 with \"1.0\" and 2 with \"2.0\""
+    );
+    reader.fault(&at.key(key), None, rule(codes::SYSTEM_UNSUPPORTED_VERSION, message));
+}
+
+/// A part of the version, which is judged together with the other.
+macro_rules! version_part {
+    ($name:ident, $part:ident) => {
+        mod $name {
+            use stave_canon::Value;
+            use stave_shape::{Definitions, Node, Place, Reader};
+
+            use crate::Version;
+
+            pub(super) fn read<N: Node>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<Value> {
+                Some(node.to_value())
+            }
+
+            pub(super) fn write(part: &Value) -> Value {
+                part.clone()
+            }
+
+            pub(super) fn schema(_: &mut Definitions) -> Value {
+                let parts = Version::ALL.map(|version| Value::from(version.$part()));
+                Value::from_iter([("enum", Value::Array(parts.to_vec()))])
+            }
+        }
+    };
+}
+
+version_part!(schema_version, schema_version);
+version_part!(format_version, format_version);
+
+/// The list of nodes, which are read and written one by one.
+mod nodes {
+    use super::{Kind, Node, Place, Reader, Shape, Value};
+
+    pub(super) fn read<N: stave_shape::Node>(
+        node: N,
+        at: &Place<'_>,
+        reader: &mut Reader,
+    ) -> Option<Vec<Node>> {
+        if node.kind() != Kind::Array {
+            reader.wrong_type(node, at, "an array");
+        }
+        Some(Vec::new())
+    }
+
+    pub(super) fn write(nodes: &[Node]) -> Value {
+        Value::Array(nodes.iter().map(Shape::write).collect())
+    }
+
+    pub(super) fn schema(definitions: &mut stave_shape::Definitions) -> Value {
+        Vec::<Node>::schema(definitions)
+    }
 }

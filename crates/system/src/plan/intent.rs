@@ -1,9 +1,10 @@
 //! The intent node: what the plan is for, and what it is accepted by.
 
 use stave_canon::{Object, Pointer, Value};
+use stave_shape::Reader;
 
-use super::{Plan, PlanContext, filled, items};
-use crate::codec::Reader;
+use super::{PlacedStep, Plan, PlanContext, filled, items};
+use crate::codec::note;
 use crate::model::OperationalContract;
 use crate::{Node, NodeKind, acceptance_contract_id, codes, stable_node_id};
 
@@ -15,17 +16,17 @@ pub(super) struct Intent {
 }
 
 /// The intent node, when an intent is named: by the given properties, else by the first step that does.
-pub(super) fn node(reader: &mut Reader, plan: &Plan<'_>, context: PlanContext<'_>) -> Option<Intent> {
+pub(super) fn node(reader: &mut Reader, plan: &Plan, context: PlanContext<'_>) -> Option<Intent> {
     let intent_id = match context.intent_node_properties {
         Some(properties) => filled(properties, "intent_id")?,
-        None => plan.steps.iter().find_map(|step| intent_of(step.inputs))?,
+        None => plan.steps().find_map(|step| intent_of(&step.inputs))?,
     };
     refuse_unverified(reader, plan);
     let id = stable_node_id("intent", &format!("intent:{intent_id}")).ok()?;
     let contract_id = acceptance_contract_id(&plan.tenant_id, intent_id).ok()?;
     // Without a spec, the first step's inputs may carry the intent themselves.
     let nothing = Value::Null;
-    let first_inputs = plan.steps.first().map_or(&nothing, |step| step.inputs);
+    let first_inputs = plan.steps().next().map_or(&nothing, |step| &step.inputs);
     let spec = context.intent_spec;
     let source = spec.unwrap_or(first_inputs);
     let criteria = summaries(source, Part::Criteria);
@@ -35,7 +36,7 @@ pub(super) fn node(reader: &mut Reader, plan: &Plan<'_>, context: PlanContext<'_
     properties.entry("intent_id".to_owned()).or_insert_with(|| intent_id.into());
     if let Some(goal) = source.get("goal_statement").and_then(Value::as_str) {
         properties.insert("goal_statement".into(), goal.into());
-    } else if let Some(goal) = plan.goal {
+    } else if let Some(goal) = plan.goal() {
         properties.entry("goal_statement".to_owned()).or_insert_with(|| goal.into());
     }
     properties.insert("active_objectives".into(), summaries(source, Part::Objectives).into());
@@ -65,12 +66,13 @@ fn intent_of(inputs: &Value) -> Option<&str> {
 }
 
 /// A step that pins its intent by hash cannot be built without the store that holds it.
-fn refuse_unverified(reader: &mut Reader, plan: &Plan<'_>) {
-    let Some(step) = plan.steps.first() else { return };
+fn refuse_unverified(reader: &mut Reader, plan: &Plan) {
+    let Some(PlacedStep { pointer, step }) = plan.steps.first() else { return };
     let Some(reference) = step.inputs.get("intent_ref") else { return };
     if filled(reference, "intent_id").is_some() && filled(reference, "stable_intent_sha256").is_some() {
-        let pointer: Pointer = step.pointer.key("inputs").key("intent_ref");
-        reader.fault(
+        let pointer: Pointer = pointer.key("inputs").key("intent_ref");
+        note(
+            reader,
             codes::SYSTEM_BAD_VALUE,
             &pointer,
             "pins an intent by hash, and no intent store is there to verify it",

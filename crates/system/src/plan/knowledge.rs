@@ -10,15 +10,14 @@ use crate::model::ProvenancePointer;
 use crate::{Node, strip};
 
 /// The hub, when any step knows anything.
-pub(super) fn hub(plan: &Plan<'_>, intent: Option<&str>) -> Option<Node> {
+pub(super) fn hub(plan: &Plan, intent: Option<&str>) -> Option<Node> {
     let last = |key: &str| {
-        let texts = plan.steps.iter().rev().find_map(|step| filled(step.outputs, key));
+        let texts = plan.steps().rev().find_map(|step| filled(&step.outputs, key));
         texts.map(str::to_lowercase)
     };
     let (semantic, provenance) =
         (last("knowledge_semantic_fingerprint"), last("knowledge_provenance_fingerprint"));
-    let constraints =
-        plan.steps.iter().flat_map(|step| snapshot_items(step.outputs, "canonical_constraints"));
+    let constraints = plan.steps().flat_map(|step| snapshot_items(&step.outputs, "canonical_constraints"));
     let assertion_ids = string_set(constraints.filter_map(|constraint| constraint.get("assertion_id")));
     if semantic.is_none() && provenance.is_none() && assertion_ids.is_empty() {
         return None;
@@ -28,17 +27,17 @@ pub(super) fn hub(plan: &Plan<'_>, intent: Option<&str>) -> Option<Node> {
 
 /// The entities of every step's snapshot. What several steps say about one assertion is one node with all
 /// of their evidence; where they disagree, the last step has the word.
-pub(super) fn entities(plan: &Plan<'_>, hub: &str) -> Vec<Node> {
+pub(super) fn entities(plan: &Plan, hub: &str) -> Vec<Node> {
     let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
-    for step in &plan.steps {
-        let evidence: BTreeMap<&str, &Value> = snapshot_items(step.outputs, "evidence_by_assertion")
+    for step in plan.steps() {
+        let evidence: BTreeMap<&str, &Value> = snapshot_items(&step.outputs, "evidence_by_assertion")
             .iter()
             .filter_map(|row| Some((filled(row, "assertion_id")?, row.get("evidence")?)))
             .collect();
         for (kind, key) in
             [(Assertion::Constraint, "canonical_constraints"), (Assertion::Decision, "canonical_decisions")]
         {
-            for item in snapshot_items(step.outputs, key) {
+            for item in snapshot_items(&step.outputs, key) {
                 let Some(assertion_id) = filled(item, "assertion_id") else { continue };
                 let evidence = evidence.get(assertion_id).copied().unwrap_or(&Value::Null);
                 let properties = properties(kind, item, evidence);
@@ -105,7 +104,7 @@ fn properties(kind: Assertion, item: &Value, evidence: &Value) -> Object {
 }
 
 /// Only rows of the plan's tenant: evidence is resolved across tenants and must not leak here.
-fn provenance(plan: &Plan<'_>, evidence: &Value) -> Vec<ProvenancePointer> {
+fn provenance(plan: &Plan, evidence: &Value) -> Vec<ProvenancePointer> {
     let rows = items(evidence, "resolved_provenance_pointers").iter();
     let rows = rows.filter_map(|row| ProvenancePointer::from_value(row).ok());
     rows.filter(|row| strip(&row.tenant_id) == plan.tenant_id).collect()

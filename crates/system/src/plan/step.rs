@@ -1,9 +1,10 @@
 //! A step's workflow node.
 
 use stave_canon::{Object, Value};
+use stave_shape::Reader;
 
-use super::{Plan, Step, filled, items, string_set};
-use crate::codec::Reader;
+use super::{PlacedStep, Plan, Step, filled, items, string_set};
+use crate::codec::note;
 use crate::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalContract, ProvenancePointer,
 };
@@ -11,15 +12,16 @@ use crate::{Node, NodeKind, codes, runtime_contract_id, stable_node_id, strip};
 
 pub(super) fn node(
     reader: &mut Reader,
-    plan: &Plan<'_>,
-    step: &Step<'_>,
+    plan: &Plan,
+    placed: &PlacedStep,
     previous: Option<&str>,
     allow_network: bool,
 ) -> Option<Node> {
+    let step = &placed.step;
     // A blank part was reported when the plan was read.
     let id = stable_node_id("workflow", &format!("{}:{}:{}", plan.id, step.id, step.title)).ok()?;
     let contract_id = runtime_contract_id(&plan.id, &step.id).ok()?;
-    let touched = touched_paths(step.outputs);
+    let touched = touched_paths(&step.outputs);
     let snapshot = step.outputs.get("retrieval_snapshot");
     let has_snapshot = snapshot.and_then(Value::as_object).is_some_and(|snapshot| !snapshot.is_empty());
     let effects = EffectAnnotation {
@@ -31,20 +33,20 @@ pub(super) fn node(
         properties: properties(plan, step, touched),
         depends_on: previous.map(str::to_owned).into_iter().collect(),
         effects: Some(effects),
-        provenance: snapshot.map_or_else(Vec::new, |snapshot| provenance(reader, plan, step, snapshot)),
+        provenance: snapshot.map_or_else(Vec::new, |snapshot| provenance(reader, plan, placed, snapshot)),
         contract: Some(contract(contract_id)),
         ..Node::new(id, plan.tenant_id.as_str(), NodeKind::Workflow, step.title.as_str())
     })
 }
 
-fn properties(plan: &Plan<'_>, step: &Step<'_>, touched: Vec<Value>) -> Object {
+fn properties(plan: &Plan, step: &Step, touched: Vec<Value>) -> Object {
     let mut properties = Object::new();
     properties.insert("plan_id".into(), plan.id.as_str().into());
     properties.insert("step_id".into(), step.id.as_str().into());
     properties.insert("status".into(), step.status.clone());
     properties.insert("order_idx".into(), step.order_idx.into());
     for key in ["last_prompt_key", "last_patch_sha256"] {
-        if let Some(text) = filled(step.outputs, key) {
+        if let Some(text) = filled(&step.outputs, key) {
             properties.insert(key.to_owned(), text.into());
         }
     }
@@ -65,17 +67,17 @@ fn touched_paths(outputs: &Value) -> Vec<Value> {
 /// provenance of a retrieval is only ever evidence.
 fn provenance(
     reader: &mut Reader,
-    plan: &Plan<'_>,
-    step: &Step<'_>,
+    plan: &Plan,
+    placed: &PlacedStep,
     snapshot: &Value,
 ) -> Vec<ProvenancePointer> {
-    let pointer = step.pointer.key("outputs").key("retrieval_snapshot").key("provenance");
+    let pointer = placed.pointer.key("outputs").key("retrieval_snapshot").key("provenance");
     let mut rows = Vec::new();
     for (index, item) in items(snapshot, "provenance").iter().enumerate() {
         let Ok(row) = ProvenancePointer::from_value(item) else { continue };
         if strip(&row.tenant_id) != plan.tenant_id {
             let message = format!("tenant {:?} in a plan of tenant {:?}", row.tenant_id, plan.tenant_id);
-            reader.fault(codes::SYSTEM_CROSS_TENANT, &pointer.index(index).key("tenant_id"), message);
+            note(reader, codes::SYSTEM_CROSS_TENANT, &pointer.index(index).key("tenant_id"), message);
             continue;
         }
         rows.push(row);

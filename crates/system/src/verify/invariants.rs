@@ -1,96 +1,155 @@
 //! What every document keeps: rules that relate several of its parts. Loading refuses a document that
 //! breaks one. Parts that could not be read are empty here and are passed over.
+//!
+//! What was read says whether a rule is broken. Items that could not be read are left out of it, so that the places of
+//! faults are looked up in what is written.
 
 use std::collections::HashSet;
 
 use stave_canon::Pointer;
+use stave_shape::{FaultKind, Node as Written, Place, Reader};
 
-use crate::model::{ContractCategory, OperationalContract};
-use crate::{Fault, Node, codes, strip};
+use crate::codec::{note, rule};
+use crate::model::{ContractCategory, OperationalBudget, OperationalContract};
+use crate::{Node, codes, strip};
+
+/// Up to this many names are compared with each other; more go into a set.
+const FEW: usize = 8;
 
 /// Node ids are unique, and all nodes share the document's tenant. `places` are the nodes' indices in the
 /// document, which may have items that are no nodes.
-pub(crate) fn document(tenant_id: &str, nodes: &[Node], places: &[usize]) -> Vec<Fault> {
+pub(crate) fn document(tenant_id: &str, nodes: &[Node], places: &[usize], reader: &mut Reader) {
     let tenant_id = strip(tenant_id);
     let root = Pointer::root().key("nodes");
     let mut seen = HashSet::with_capacity(nodes.len());
-    let mut faults = Vec::new();
     for (node, place) in nodes.iter().zip(places) {
         let id = strip(&node.id);
         if !id.is_empty() && !seen.insert(id) {
-            faults.push(twice(root.index(*place).key("id"), "node id", id));
+            let pointer = root.index(*place).key("id");
+            reader.fault(&Place::at(&pointer), None, twice("node id", id));
         }
     }
     for (node, place) in nodes.iter().zip(places) {
         let found = strip(&node.tenant_id);
-        if found != tenant_id && !found.is_empty() && !tenant_id.is_empty() {
+        if is_stranger(found, tenant_id) {
             let message = format!("tenant {found:?} in a document of tenant {tenant_id:?}");
             let pointer = root.index(*place).key("tenant_id");
-            faults.push(Fault { code: codes::SYSTEM_CROSS_TENANT, pointer, message });
+            note(reader, codes::SYSTEM_CROSS_TENANT, &pointer, message);
         }
     }
-    faults
 }
 
 /// Provenance rows share their node's tenant, and only a runtime contract has a state machine.
-pub(crate) fn node(node: &Node, pointer: &Pointer) -> Vec<Fault> {
-    let tenant_id = strip(&node.tenant_id);
-    let rows = node.provenance.iter().enumerate();
-    let strangers = rows.filter(|(_, row)| {
-        let found = strip(&row.tenant_id);
-        found != tenant_id && !found.is_empty() && !tenant_id.is_empty()
-    });
-    let strangers = strangers.map(|(index, row)| Fault {
-        code: codes::SYSTEM_CROSS_TENANT,
-        pointer: pointer.key("provenance").index(index).key("tenant_id"),
-        message: format!("tenant {:?} in a node of tenant {tenant_id:?}", row.tenant_id),
-    });
-    let mut faults: Vec<Fault> = strangers.collect();
-    if let Some(contract) = &node.contract
+pub(crate) fn node<N: Written>(read: Option<&Node>, node: N, at: &Place<'_>, reader: &mut Reader) {
+    let Some(read) = read else { return };
+    let tenant_id = strip(&read.tenant_id);
+    if read.provenance.iter().any(|row| is_stranger(strip(&row.tenant_id), tenant_id)) {
+        let rows = at.key("provenance");
+        each_text(node.member("provenance"), "tenant_id", |index, found| {
+            if is_stranger(found, tenant_id) {
+                let message = format!("tenant {found:?} in a node of tenant {tenant_id:?}");
+                let kind = rule(codes::SYSTEM_CROSS_TENANT, message);
+                reader.fault(&rows.index(index).key("tenant_id"), None, kind);
+            }
+        });
+    }
+    if let Some(contract) = &read.contract
         && contract.contract_category != ContractCategory::Runtime
         && contract.state_machine.is_some()
     {
         let category = contract.contract_category.word();
-        faults.push(Fault {
-            code: codes::SYSTEM_BROKEN_CONTRACT,
-            pointer: pointer.key("contract").key("state_machine"),
-            message: format!("only a contract of category runtime may have a state machine, not {category}"),
-        });
+        let message = format!("only a contract of category runtime may have a state machine, not {category}");
+        let kind = rule(codes::SYSTEM_BROKEN_CONTRACT, message);
+        reader.fault(&at.key("contract").key("state_machine"), None, kind);
     }
-    faults
 }
 
 /// Trigger and transition ids are unique, and a transition's trigger is one of the contract's.
-pub(crate) fn contract(contract: &OperationalContract, pointer: &Pointer) -> Vec<Fault> {
-    let declared: HashSet<&str> =
-        contract.triggers.iter().map(|trigger| strip(&trigger.trigger_id)).collect();
-    let triggers = contract.triggers.iter().enumerate().map(|(index, trigger)| {
-        (pointer.key("triggers").index(index).key("trigger_id"), strip(&trigger.trigger_id))
-    });
-    let mut faults = repeated("trigger id", triggers);
-    let Some(machine) = &contract.state_machine else { return faults };
-    let here = pointer.key("state_machine").key("transitions");
-    let transitions = machine.transitions.iter().enumerate().map(|(index, transition)| {
-        (here.index(index).key("transition_id"), strip(&transition.transition_id))
-    });
-    faults.extend(repeated("transition id", transitions));
-    for (index, transition) in machine.transitions.iter().enumerate() {
-        let Some(trigger) = transition.trigger_id.as_deref().map(strip) else { continue };
-        if !declared.contains(trigger) {
-            let message = format!("{trigger:?} is not a trigger of this contract");
-            let pointer = here.index(index).key("trigger_id");
-            faults.push(Fault { code: codes::SYSTEM_BROKEN_CONTRACT, pointer, message });
-        }
+pub(crate) fn contract<N: Written>(
+    read: Option<&OperationalContract>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
+    let Some(contract) = read else { return };
+    let triggers: Vec<&str> = contract.triggers.iter().map(|trigger| strip(&trigger.trigger_id)).collect();
+    if repeats(&triggers) {
+        repeated(node.member("triggers"), "trigger_id", "trigger id", &at.key("triggers"), reader);
     }
-    faults
+    let Some(machine) = &contract.state_machine else { return };
+    let here = at.key("state_machine");
+    let here = here.key("transitions");
+    let transitions = || node.member("state_machine").and_then(|machine| machine.member("transitions"));
+    let ids: Vec<&str> = machine.transitions.iter().map(|one| strip(&one.transition_id)).collect();
+    if repeats(&ids) {
+        repeated(transitions(), "transition_id", "transition id", &here, reader);
+    }
+    let declared: HashSet<&str> = triggers.into_iter().collect();
+    let is_unknown = |trigger: &str| !trigger.is_empty() && !declared.contains(trigger);
+    let named = machine.transitions.iter().filter_map(|one| one.trigger_id.as_deref());
+    if named.into_iter().any(is_unknown) {
+        each_text(transitions(), "trigger_id", |index, trigger| {
+            if is_unknown(trigger) {
+                let message = format!("{trigger:?} is not a trigger of this contract");
+                let kind = rule(codes::SYSTEM_BROKEN_CONTRACT, message);
+                reader.fault(&here.index(index).key("trigger_id"), None, kind);
+            }
+        });
+    }
 }
 
-fn repeated<'n>(what: &str, names: impl Iterator<Item = (Pointer, &'n str)>) -> Vec<Fault> {
+/// A budget sets a bound.
+pub(crate) fn budget<N: Written>(
+    _: Option<&OperationalBudget>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
+    let is_set = |key: &str| node.member(key).is_some_and(|bound| bound.kind() != stave_shape::Kind::Null);
+    if !["max_seconds", "max_steps", "max_tokens"].into_iter().any(is_set) {
+        let message = "must set at least one of max_seconds, max_steps, max_tokens";
+        reader.fault(at, node.span(), rule(codes::SYSTEM_BROKEN_CONTRACT, message));
+    }
+}
+
+fn is_stranger(found: &str, tenant_id: &str) -> bool {
+    found != tenant_id && !found.is_empty() && !tenant_id.is_empty()
+}
+
+/// Whether a name that is not empty occurs twice.
+fn repeats(names: &[&str]) -> bool {
+    if names.len() > FEW {
+        let mut seen = HashSet::with_capacity(names.len());
+        return names.iter().any(|name| !name.is_empty() && !seen.insert(*name));
+    }
+    names
+        .iter()
+        .enumerate()
+        .any(|(index, name)| !name.is_empty() && names.iter().take(index).any(|other| other == name))
+}
+
+/// The text at a key of each item that has one, without the white space around it.
+fn each_text<N: Written>(items: Option<N>, key: &str, mut visit: impl FnMut(usize, &str)) {
+    let Some(items) = items else { return };
+    let mut index = 0;
+    items.items(|item| {
+        let text = item.member(key);
+        if let Some(text) = text.as_ref().and_then(Written::text) {
+            visit(index, strip(text));
+        }
+        index += 1;
+    });
+}
+
+fn repeated<N: Written>(items: Option<N>, key: &str, what: &str, at: &Place<'_>, reader: &mut Reader) {
     let mut seen = HashSet::new();
-    let repeated = names.filter(|(_, name)| !name.is_empty() && !seen.insert(*name));
-    repeated.map(|(pointer, name)| twice(pointer, what, name)).collect()
+    each_text(items, key, |index, name| {
+        if !name.is_empty() && !seen.insert(name.to_owned()) {
+            reader.fault(&at.index(index).key(key), None, twice(what, name));
+        }
+    });
 }
 
-fn twice(pointer: Pointer, what: &str, name: &str) -> Fault {
-    Fault { code: codes::SYSTEM_DUPLICATE_ID, pointer, message: format!("{what} {name:?} is used twice") }
+fn twice(what: &str, name: &str) -> FaultKind {
+    rule(codes::SYSTEM_DUPLICATE_ID, format!("{what} {name:?} is used twice"))
 }
