@@ -16,6 +16,7 @@ pub mod database;
 mod drive;
 mod edges;
 mod engine;
+pub mod evidence;
 pub mod features;
 mod halt;
 mod heavy_work;

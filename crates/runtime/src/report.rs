@@ -8,6 +8,7 @@ use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
 use crate::Failure;
+use crate::evidence::AskedPrompt;
 use crate::volume::Volume;
 use stave_engine::{Kind, RunFailure};
 
@@ -55,7 +56,7 @@ pub struct NodeReport {
     /// What its code printed, in lines.
     pub logs: Vec<String>,
     /// What models were asked on its behalf, as far as that is kept; see `steps::llm_chat`.
-    pub questions: Vec<Value>,
+    pub questions: Vec<AskedPrompt>,
     pub origin: Option<Origin>,
 }
 

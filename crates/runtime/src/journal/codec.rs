@@ -12,6 +12,7 @@ use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
 use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
+use crate::evidence::AskedPrompt;
 use crate::report::{NodeReport, Status};
 use crate::state::{Commit, RecordKey, Write};
 use crate::volume::Volume;
@@ -320,7 +321,8 @@ fn report_value(report: &NodeReport) -> Value {
         object.insert("logs".into(), report.logs.clone().into());
     }
     if !report.questions.is_empty() {
-        object.insert("questions".into(), report.questions.clone().into());
+        let questions = report.questions.iter().map(AskedPrompt::to_value).collect();
+        object.insert("questions".into(), Value::Array(questions));
     }
     insert_origin(&mut object, report.origin);
     Value::Object(object)
@@ -361,7 +363,10 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),
         logs: texts("logs"),
-        questions: value.get("questions").and_then(Value::as_array).unwrap_or_default().to_vec(),
+        questions: {
+            let kept = value.get("questions").and_then(Value::as_array).unwrap_or_default();
+            kept.iter().filter_map(AskedPrompt::from_value).collect()
+        },
         ..NodeReport::waiting(text(value, "id")?, text(value, "kind")?, origin_of(value)?)
     })
 }

@@ -2,6 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{NodeData, Origin};
+use stave_runtime::evidence::{AskedPrompt, TurnUsage};
 use stave_runtime::journal::StoredRun;
 
 use super::run_view::{RunView, place};
@@ -22,14 +23,8 @@ pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<Value
 
 /// A question with what follows from it: which blocks came from the provider's cache, which are the same for
 /// every request, and the lines that they were written on.
-fn shown(question: &Value, stored: &StoredRun, node: &str) -> Value {
-    let mut members = question.as_object().cloned().unwrap_or_default();
-    let turns = members.get("turns").and_then(Value::as_array).unwrap_or_default().to_vec();
-    let count = |usage: Option<&Value>, key: &str| {
-        usage.and_then(|usage| usage.get(key)).and_then(Value::as_i64).unwrap_or_default()
-    };
-    let first = turns.first().and_then(|turn| turn.get("usage"));
-    let (read, written) = (count(first, "cache_read"), count(first, "cache_write"));
+fn shown(question: &AskedPrompt, stored: &StoredRun, node: &str) -> Value {
+    let usage = question.turns.first().and_then(|turn| turn.usage).unwrap_or_default();
     let data = stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
     let origins = data.map(|data| data.text_origins).unwrap_or_default();
     let origin = |name: &str| -> Option<Origin> {
@@ -37,42 +32,50 @@ fn shown(question: &Value, stored: &StoredRun, node: &str) -> Value {
         let of = |wanted: &str| origins.iter().find(|(key, _)| key == wanted).map(|(_, origin)| *origin);
         of(name).or_else(|| of("template"))
     };
-    let mut sum: i64 = 0;
-    if let Some(Value::Array(blocks)) = members.get_mut("blocks") {
-        for (index, block) in blocks.iter_mut().enumerate() {
-            let Some(block) = block.as_object_mut() else { continue };
-            sum += block.get("tokens").and_then(Value::as_i64).unwrap_or_default();
-            let cache = match sum {
-                sum if sum <= read => "read",
-                sum if sum <= read.saturating_add(written) => "written",
-                _ => "none",
-            };
-            let provenance = block.get("provenance").and_then(Value::as_str).unwrap_or_default();
-            let is_stable = matches!(provenance, "developer" | "system");
-            let name = block.get("name").and_then(Value::as_str).unwrap_or_default();
-            let at = origin(name).map(place).unwrap_or_default();
-            block.shift_insert(0, "index".into(), index.into());
-            block.insert("cache".into(), cache.into());
-            block.insert("stable".into(), is_stable.into());
-            block.insert("origin".into(), at);
-        }
-    }
-    let turns = turns.iter().enumerate().map(|(number, turn)| {
-        let mut turn = turn.as_object().cloned().unwrap_or_default();
-        turn.shift_insert(0, "number".into(), number.into());
-        let usage = turn.get("usage").filter(|usage| !usage.is_null()).map(|usage| {
-            let tokens = |key: &str| Value::from(count(Some(usage), key));
-            Object::from_iter([
-                ("input_tokens".to_owned(), tokens("input")),
-                ("output_tokens".to_owned(), tokens("output")),
-                ("cache_read_tokens".to_owned(), tokens("cache_read")),
-                ("cache_write_tokens".to_owned(), tokens("cache_write")),
-            ])
-        });
-        turn.insert("usage".into(), usage.map(Value::Object).unwrap_or_default());
-        Value::Object(turn)
+    let mut sum: u64 = 0;
+    let blocks = question.blocks.iter().enumerate().map(|(index, block)| {
+        sum = sum.saturating_add(block.tokens.map(u64::from).unwrap_or_default());
+        let cache = match sum {
+            sum if sum <= usage.cache_read => "read",
+            sum if sum <= usage.cache_read.saturating_add(usage.cache_write) => "written",
+            _ => "none",
+        };
+        let is_stable = matches!(block.provenance.word(), "developer" | "system");
+        let at = origin(block.name.as_deref().unwrap_or_default()).map(place).unwrap_or_default();
+        let mut members = members_of(block.to_value());
+        members.shift_insert(0, "index".into(), index.into());
+        members.insert("cache".into(), cache.into());
+        members.insert("stable".into(), is_stable.into());
+        members.insert("origin".into(), at);
+        Value::Object(members)
+    });
+    let blocks: Vec<Value> = blocks.collect();
+    let turns = question.turns.iter().enumerate().map(|(number, turn)| {
+        let mut members = members_of(turn.to_value());
+        members.shift_insert(0, "number".into(), number.into());
+        members.insert("usage".into(), turn.usage.map(shown_usage).into());
+        Value::Object(members)
     });
     let turns: Vec<Value> = turns.collect();
+    let mut members = members_of(question.to_value());
+    members.insert("blocks".into(), blocks.into());
     members.insert("turns".into(), turns.into());
     members.into()
+}
+
+/// The tokens of a turn under the names of the run API.
+fn shown_usage(usage: TurnUsage) -> Value {
+    Value::from_iter([
+        ("input_tokens", usage.input),
+        ("output_tokens", usage.output),
+        ("cache_read_tokens", usage.cache_read),
+        ("cache_write_tokens", usage.cache_write),
+    ])
+}
+
+fn members_of(value: Value) -> Object {
+    match value {
+        Value::Object(members) => members,
+        _ => Object::new(),
+    }
 }

@@ -5,7 +5,6 @@
 //! what the gate let through, and of a prompt that was refused no restricted content; secrets are hidden in it.
 
 use stave_block::{BlockIr, GateAction, GateRecord, Sensitivity};
-use stave_canon::{Object, Value};
 use stave_llm::Response;
 use stave_lower::sent_sections;
 use stave_prompt::Outcome;
@@ -13,7 +12,10 @@ use stave_prompt::compile::{CompiledPrompt, CutReason};
 use stave_prompt::governance::{Action, Verdict, Violation};
 
 use super::arguments::Model;
-use crate::journal::usage_value;
+use crate::evidence::{
+    AskedBlock, AskedPrompt, CalledTool, GateEntry, ModelTurn, PolicyHit, PromptChange, PromptVerdict,
+    SectionCut, ToolAnswer,
+};
 use crate::run::Call;
 
 /// The most of one text that is kept.
@@ -26,9 +28,9 @@ const TURNS: usize = 64;
 /// What happened to a prompt before it reached the gate.
 #[derive(Debug, Default)]
 pub(super) struct Way {
-    violations: Vec<Value>,
-    transformations: Vec<Value>,
-    cuts: Vec<Value>,
+    violations: Vec<PolicyHit>,
+    transformations: Vec<PromptChange>,
+    cuts: Vec<SectionCut>,
     /// By block, the name of the section that it was made from.
     names: Vec<String>,
     tokens: Option<u64>,
@@ -39,20 +41,16 @@ impl Way {
     /// What governance and the plugins made of it.
     pub(super) fn governed(&mut self, outcome: &Outcome) {
         self.violations.extend(outcome.violations.iter().map(violation));
-        let done = outcome.transformations.iter().map(|done| {
-            Value::from_iter([
-                ("plugin", Value::from(&*done.applied_by)),
-                ("what", (&*done.transformation_type).into()),
-                ("detail", done.description.as_str().into()),
-            ])
+        let done = outcome.transformations.iter().map(|done| PromptChange {
+            plugin: done.applied_by.to_string(),
+            what: done.transformation_type.to_string(),
+            detail: done.description.clone(),
         });
         self.transformations.extend(done);
-        let failed = outcome.failures.iter().map(|failure| {
-            Value::from_iter([
-                ("plugin", Value::from(failure.plugin.as_str())),
-                ("what", "failed".into()),
-                ("detail", failure.message.as_str().into()),
-            ])
+        let failed = outcome.failures.iter().map(|failure| PromptChange {
+            plugin: failure.plugin.clone(),
+            what: "failed".to_owned(),
+            detail: failure.message.clone(),
         });
         self.transformations.extend(failed);
     }
@@ -65,11 +63,11 @@ impl Way {
                 CutReason::Budget => "the token budget",
                 CutReason::FileLimit => "the limit of one file",
             };
-            Value::from_iter([
-                ("section", Value::from(cut.name.as_str())),
-                ("reason", reason.into()),
-                ("tokens", cut.tokens_before.saturating_sub(cut.tokens_after).into()),
-            ])
+            SectionCut {
+                section: cut.name.clone(),
+                reason: reason.to_owned(),
+                tokens: cut.tokens_before.saturating_sub(cut.tokens_after),
+            }
         });
         self.cuts.extend(cuts);
         self.names = sent_sections(compiled, native_schema).map(|section| section.name.clone()).collect();
@@ -78,12 +76,12 @@ impl Way {
     }
 }
 
-fn violation(violation: &Violation) -> Value {
-    Value::from_iter([
-        ("policy", Value::from(&*violation.policy)),
-        ("text", violation.to_string().into()),
-        ("denies", (violation.action == Action::Deny).into()),
-    ])
+fn violation(violation: &Violation) -> PolicyHit {
+    PolicyHit {
+        policy: violation.policy.to_string(),
+        text: violation.to_string(),
+        denies: violation.action == Action::Deny,
+    }
 }
 
 /// The place of a question that is kept; none when it is not.
@@ -110,35 +108,31 @@ pub(super) fn asked(
             GateAction::Refuse => "refuse",
             GateAction::Route(_) => "route",
         };
-        Value::from_iter([
-            ("block", Value::from(record.block)),
-            ("label", record.label.word().into()),
-            ("rule", record.rule.into()),
-            ("action", action.into()),
-        ])
+        GateEntry {
+            block: record.block as u64,
+            label: record.label,
+            rule: record.rule.to_owned(),
+            action: action.to_owned(),
+        }
     });
-    question.insert("gate".into(), Value::Array(gate.collect()));
-    if question.get("tokens").is_none_or(Value::is_null) {
-        question.insert("tokens".into(), prompt.token_count().into());
-    }
-    let mut blocks = Vec::with_capacity(prompt.blocks.len());
+    question.gate = gate.collect();
+    question.tokens = question.tokens.or_else(|| prompt.token_count());
     for (index, block) in prompt.blocks.iter().enumerate() {
         let is_withheld = !is_sent && block.sensitivity == Sensitivity::Restricted;
         let (content, is_cut) =
             if is_withheld { (String::new(), false) } else { bounded(call, &block.content) };
-        blocks.push(Value::from_iter([
-            ("name", Value::from(way.names.get(index).cloned())),
-            ("role", block.role.word().into()),
-            ("type", block.content_type.word().into()),
-            ("provenance", block.provenance.word().into()),
-            ("sensitivity", block.sensitivity.word().into()),
-            ("tokens", block.token_metadata.as_ref().map(|tokens| tokens.token_count).into()),
-            ("content", content.into()),
-            ("truncated", is_cut.into()),
-            ("withheld", is_withheld.into()),
-        ]));
+        question.blocks.push(AskedBlock {
+            name: way.names.get(index).cloned(),
+            role: block.role,
+            content_type: block.content_type,
+            provenance: block.provenance,
+            sensitivity: block.sensitivity,
+            tokens: block.token_metadata.as_ref().map(|tokens| tokens.token_count),
+            content,
+            truncated: is_cut,
+            withheld: is_withheld,
+        });
     }
-    question.insert("blocks".into(), Value::Array(blocks));
     keep(call, question)
 }
 
@@ -154,48 +148,41 @@ impl Kept {
     pub(super) fn turn(self, call: &Call<'_>, response: &Response) {
         let calls = response.tool_calls().map(|tool| {
             let (arguments, _) = bounded(call, &tool.arguments);
-            Value::from_iter([("name", Value::from(tool.name.as_str())), ("arguments", arguments.into())])
+            CalledTool { name: tool.name.clone(), arguments }
         });
         let text = response.text();
         let text = Some(text).filter(|text| !text.is_empty()).map(|text| bounded(call, &text).0);
-        let turn = Value::from_iter([
-            ("text", Value::from(text)),
-            ("tool_calls", Value::Array(calls.collect())),
-            ("tool_results", Value::Array(Vec::new())),
-            ("usage", response.usage.as_ref().map_or(Value::Null, usage_value)),
-            ("stop", response.stop.as_ref().map(super::turn::stop_word).into()),
-        ]);
+        let turn = ModelTurn {
+            text,
+            tool_calls: calls.collect(),
+            tool_results: Vec::new(),
+            usage: response.usage.as_ref().map(Into::into),
+            stop: response.stop.as_ref().map(super::turn::stop_word),
+        };
         self.change(call, |turns| turns.push(turn));
     }
 
     /// Adds what a tool answered to the last turn.
     pub(super) fn tool_result(self, call: &Call<'_>, name: &str, text: &str, is_error: bool) {
         let (text, _) = bounded(call, text);
-        let result = Value::from_iter([
-            ("name", Value::from(name)),
-            ("text", text.into()),
-            ("is_error", is_error.into()),
-        ]);
+        let result = ToolAnswer { name: name.to_owned(), text, is_error };
         self.change(call, |turns| {
-            let last = turns.last_mut().and_then(Value::as_object_mut);
-            if let Some(Value::Array(results)) = last.and_then(|turn| turn.get_mut("tool_results")) {
-                results.push(result);
+            if let Some(turn) = turns.last_mut() {
+                turn.tool_results.push(result);
             }
         });
     }
 
-    fn change(self, call: &Call<'_>, change: impl FnOnce(&mut Vec<Value>)) {
+    fn change(self, call: &Call<'_>, change: impl FnOnce(&mut Vec<ModelTurn>)) {
         let Kept(Some(place)) = self else { return };
         let most = call.services.limits.kept_prompt_bytes;
         call.run.report(call.index, |report| {
             if size(&report.questions) > most {
                 return;
             }
-            let question = report.questions.get_mut(place).and_then(Value::as_object_mut);
-            if let Some(Value::Array(turns)) = question.and_then(|question| question.get_mut("turns"))
-                && turns.len() < TURNS
-            {
-                change(turns);
+            let question = report.questions.get_mut(place);
+            if let Some(question) = question.filter(|question| question.turns.len() < TURNS) {
+                change(&mut question.turns);
             }
         });
     }
@@ -206,34 +193,32 @@ fn is_wanted(call: &Call<'_>) -> bool {
 }
 
 /// A question without its blocks. `stage` says where it was refused.
-fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> Object {
-    let verdict = Value::from_iter([
-        ("approved", Value::from(stage.is_none())),
-        ("stage", stage.into()),
-        ("violations", way.violations.clone().into()),
-    ]);
-    Object::from_iter([
-        ("path".to_owned(), Value::from(call.path)),
-        ("provider".to_owned(), model.provider.as_str().into()),
-        ("model".to_owned(), model.name.as_str().into()),
-        ("tokens".to_owned(), way.tokens.into()),
-        ("budget".to_owned(), way.budget.into()),
-        ("verdict".to_owned(), verdict),
-        ("transformations".to_owned(), way.transformations.clone().into()),
-        ("cuts".to_owned(), way.cuts.clone().into()),
-        ("gate".to_owned(), Value::Array(Vec::new())),
-        ("blocks".to_owned(), Value::Array(Vec::new())),
-        ("turns".to_owned(), Value::Array(Vec::new())),
-    ])
+fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> AskedPrompt {
+    AskedPrompt {
+        path: call.path.to_owned(),
+        provider: model.provider.as_str().to_owned(),
+        model: model.name.as_str().to_owned(),
+        tokens: way.tokens,
+        budget: way.budget,
+        verdict: PromptVerdict {
+            approved: stage.is_none(),
+            stage: stage.map(str::to_owned),
+            violations: way.violations.clone(),
+        },
+        transformations: way.transformations.clone(),
+        cuts: way.cuts.clone(),
+        gate: Vec::new(),
+        blocks: Vec::new(),
+        turns: Vec::new(),
+    }
 }
 
 /// Keeps a question in the node's report, unless there are too many or too much of them already.
-fn keep(call: &Call<'_>, question: Object) -> Kept {
-    let question = Value::Object(question);
+fn keep(call: &Call<'_>, question: AskedPrompt) -> Kept {
     let most = call.services.limits.kept_prompt_bytes;
     let mut kept = Kept(None);
     call.run.report(call.index, |report| {
-        let held = size(&report.questions).saturating_add(question.to_string().len());
+        let held = size(&report.questions).saturating_add(length(&question));
         if report.questions.len() < QUESTIONS && held <= most {
             kept = Kept(Some(report.questions.len()));
             report.questions.push(question);
@@ -242,8 +227,12 @@ fn keep(call: &Call<'_>, question: Object) -> Kept {
     kept
 }
 
-fn size(questions: &[Value]) -> usize {
-    questions.iter().map(|question| question.to_string().len()).sum()
+fn size(questions: &[AskedPrompt]) -> usize {
+    questions.iter().map(length).sum()
+}
+
+fn length(question: &AskedPrompt) -> usize {
+    question.to_value().to_string().len()
 }
 
 /// A text without secrets, within its bound, and whether it was cut.
