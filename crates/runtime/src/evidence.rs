@@ -1,7 +1,7 @@
 //! The form of what is kept about a question to a model: its blocks, what was done to them, and the turns that followed.
 //! Model steps write it into the journal, and whoever shows a run reads it.
 
-use stave_block::{BlockContentType, PromptRole, ProvenanceLabel, SensitivityLabel};
+use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity};
 use stave_canon::Value;
 use stave_llm::Usage;
 use stave_shape::Shape;
@@ -77,7 +77,7 @@ pub struct SectionCut {
 pub struct GateEntry {
     /// The block's number.
     pub block: u64,
-    pub label: SensitivityLabel,
+    pub label: Sensitivity,
     pub rule: String,
     pub action: String,
 }
@@ -92,8 +92,8 @@ pub struct AskedBlock {
     pub role: PromptRole,
     #[shape(rename = "type")]
     pub content_type: BlockContentType,
-    pub provenance: ProvenanceLabel,
-    pub sensitivity: SensitivityLabel,
+    pub provenance: Provenance,
+    pub sensitivity: Sensitivity,
     #[shape(write_null)]
     pub tokens: Option<u32>,
     pub content: String,
