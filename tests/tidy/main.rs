@@ -21,4 +21,5 @@ mod inherited_lints;
 mod libraries;
 mod offence;
 mod repository;
+mod rule_files;
 mod vague_names;

@@ -4,18 +4,18 @@
 //! operational rule each: a document that breaks one can be loaded and looked at, and [`verify`] says
 //! what is wrong with it.
 
-mod acyclic;
-mod contract_category;
-mod dependencies;
-mod deployable;
 pub(crate) mod invariants;
-mod knowledge_hub;
-mod policy_actions;
+mod system_bad_knowledge_hub;
+mod system_bad_policy_node;
+mod system_dependency_cycle;
+mod system_undeclared_effects;
+mod system_unknown_dependency;
+mod system_wrong_contract;
 
 use stave_canon::Pointer;
 use stave_diag::Code;
 
-use crate::{Document, Node, codes};
+use crate::{Document, Node};
 
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,12 +56,12 @@ type Check = fn(&mut Findings<'_>);
 #[must_use]
 pub fn verify(document: &Document) -> Vec<Finding> {
     let rules: [(Rule, Check); 6] = [
-        (Rule::ContractCategory, contract_category::check),
-        (Rule::Dependencies, dependencies::check),
-        (Rule::Acyclic, acyclic::check),
-        (Rule::KnowledgeHub, knowledge_hub::check),
-        (Rule::Deployable, deployable::check),
-        (Rule::PolicyActions, policy_actions::check),
+        (Rule::ContractCategory, system_wrong_contract::check),
+        (Rule::Dependencies, system_unknown_dependency::check),
+        (Rule::Acyclic, system_dependency_cycle::check),
+        (Rule::KnowledgeHub, system_bad_knowledge_hub::check),
+        (Rule::Deployable, system_undeclared_effects::check),
+        (Rule::PolicyActions, system_bad_policy_node::check),
     ];
     let mut findings = Vec::new();
     for (rule, check) in rules {
@@ -80,12 +80,12 @@ impl Rule {
     #[must_use]
     pub fn code(self) -> Code {
         match self {
-            Rule::ContractCategory => codes::SYSTEM_WRONG_CONTRACT,
-            Rule::Dependencies => codes::SYSTEM_UNKNOWN_DEPENDENCY,
-            Rule::Acyclic => codes::SYSTEM_DEPENDENCY_CYCLE,
-            Rule::KnowledgeHub => codes::SYSTEM_BAD_KNOWLEDGE_HUB,
-            Rule::Deployable => codes::SYSTEM_UNDECLARED_EFFECTS,
-            Rule::PolicyActions => codes::SYSTEM_BAD_POLICY_NODE,
+            Rule::ContractCategory => system_wrong_contract::CODE,
+            Rule::Dependencies => system_unknown_dependency::CODE,
+            Rule::Acyclic => system_dependency_cycle::CODE,
+            Rule::KnowledgeHub => system_bad_knowledge_hub::CODE,
+            Rule::Deployable => system_undeclared_effects::CODE,
+            Rule::PolicyActions => system_bad_policy_node::CODE,
         }
     }
 

@@ -4,9 +4,9 @@
 //! The rules look at the JSON and not at the model, so that a fault in one part of a document does not
 //! hide the faults in the others. A value that does not have its type is the codec's to report.
 
-mod edge_ends;
-mod generated_at;
-mod unique_nodes;
+mod exec_bad_timestamp;
+mod exec_duplicate_node;
+mod exec_unknown_node;
 
 use stave_canon::{Pointer, Value};
 
@@ -14,9 +14,9 @@ use crate::Fault;
 
 /// Appends every violation of rules 3, 4 and 7.
 pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
-    unique_nodes::verify(document, faults);
-    edge_ends::verify(document, faults);
-    generated_at::verify(document, faults);
+    exec_duplicate_node::verify(document, faults);
+    exec_unknown_node::verify(document, faults);
+    exec_bad_timestamp::verify(document, faults);
 }
 
 /// Rule 2: `^[a-zA-Z0-9_.-]+$`, with no line feed tolerated at the end.

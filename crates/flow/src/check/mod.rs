@@ -5,53 +5,53 @@
 //! one mistake is one error.
 
 mod allow_lists;
-mod answer_drift;
+mod bad_test;
+mod bad_timestamp;
 mod cache;
 mod code;
 mod conditions;
+mod conflicting_request_types;
 pub(crate) mod consequences;
-mod contested_ports;
-mod context_fields;
+mod contested_port;
 mod context_uses;
-mod cycles;
+mod cycle;
 mod deployment;
-mod duplicate_ports;
+mod duplicate_port;
 mod each;
 mod edge_ends;
 mod fallbacks;
-mod flow_tests;
+mod incompatible_types;
 mod labels;
 mod leniencies;
-mod literal_secrets;
-mod lost_edges;
-mod metadata;
+mod literal_secret;
+mod lost_edge;
+mod memory_across_replicas;
 mod models;
 mod names;
 mod op_results;
 mod operations;
 mod output;
 mod placeholders;
-mod port_types;
-mod properties;
 mod reachability;
-mod repeated_effects;
-mod replicas;
-mod request_types;
+mod repeated_effect;
 mod requests;
+mod schema_drift;
 mod schema_overlap;
 mod schema_proof;
 mod schemas;
 mod state;
 mod state_keys;
-mod state_races;
+mod state_race;
 pub(crate) mod strict;
 mod subject;
-mod system_text;
 mod templates;
 mod tools;
-mod unconnected_inputs;
-mod unused_nodes;
+mod unconnected_input;
+mod undeclared_context;
+mod unknown_property;
+mod unused_node;
 mod version;
+mod volatile_system_text;
 
 pub use cache::cached_context;
 pub(crate) use cache::effect_words;
@@ -62,7 +62,7 @@ use stave_diag::Diagnostic;
 use subject::Subject;
 
 pub use labels::{Levels, Scopes, levels};
-pub use replicas::deployment_faults;
+pub use memory_across_replicas::deployment_faults;
 
 /// How a flow is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,35 +85,35 @@ type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
 const RULES: &[Rule] = &[
     // The file's own claims.
     version::check,
-    metadata::check,
+    bad_timestamp::check,
     // Names first: a name outside the pattern explains why an edge cannot find it.
     names::check,
-    duplicate_ports::check,
+    duplicate_port::check,
     // The graph. Ends are found before types are compared, since only connected edges have types.
     edge_ends::check,
-    port_types::check,
-    request_types::check,
+    incompatible_types::check,
+    conflicting_request_types::check,
     schemas::check,
     schema_overlap::check,
-    answer_drift::check,
-    unconnected_inputs::check,
-    cycles::check,
-    contested_ports::check,
+    schema_drift::check,
+    unconnected_input::check,
+    cycle::check,
+    contested_port::check,
     output::check,
-    unused_nodes::check,
-    lost_edges::check,
+    unused_node::check,
+    lost_edge::check,
     // Inside the nodes.
-    context_fields::check,
+    undeclared_context::check,
     operations::check,
     op_results::check,
     placeholders::check,
     requests::check,
-    literal_secrets::check,
+    literal_secret::check,
     allow_lists::check,
     conditions::check,
     templates::check,
-    system_text::check,
-    properties::check,
+    volatile_system_text::check,
+    unknown_property::check,
     code::check,
     models::check,
     fallbacks::check,
@@ -121,13 +121,13 @@ const RULES: &[Rule] = &[
     each::check,
     state::check,
     state_keys::check,
-    state_races::check,
+    state_race::check,
     cache::check,
-    repeated_effects::check,
+    repeated_effect::check,
     // Around the flow.
     deployment::check,
-    replicas::check,
-    flow_tests::check,
+    memory_across_replicas::check,
+    bad_test::check,
     labels::check,
     leniencies::check,
 ];

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 use stave_script::python::{TransformCheck, check_transform};
 use stave_script::{ExpressionCheck, TemplateCheck, check_template};
@@ -10,7 +9,7 @@ use stave_script::{ExpressionCheck, TemplateCheck, check_template};
 use super::reachability::Reachability;
 use super::{Options, conditions};
 use crate::graph::{self, Connected};
-use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Text, Tool};
+use crate::model::{Flow, Node, Text, Tool};
 
 pub(super) struct Subject<'flow> {
     pub(super) flow: &'flow Flow,
@@ -36,7 +35,7 @@ pub(super) struct Subject<'flow> {
     /// The nodes that run each node for every item of a list, by its id.
     runners: HashMap<&'flow str, Vec<&'flow Node>>,
     /// The names of the declared context fields.
-    declared: HashSet<&'flow str>,
+    pub(super) declared: HashSet<&'flow str>,
 }
 
 impl<'flow> Subject<'flow> {
@@ -137,30 +136,6 @@ impl<'flow> Subject<'flow> {
             .unwrap_or_default();
         let flow = self.flow;
         move |id| flow.nodes.get_index_of(id).and_then(|index| ordered.get(index).copied()).unwrap_or(false)
-    }
-
-    /// Whether a context field can be read: declared, always there, or filled by the deployment.
-    pub(super) fn has_context(&self, name: &str) -> bool {
-        let deployed = self.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
-        self.declared.contains(name)
-            || BUILT_IN_CONTEXT.contains(&name)
-            || deployed.is_some_and(|context| context.fields.contains_key(name))
-    }
-
-    /// A report that a context field is not declared, unless it is.
-    pub(super) fn undeclared_context(&self, name: &str, span: Span) -> Option<Diagnostic> {
-        if self.has_context(name) {
-            return None;
-        }
-        let message = format!("the context has no field `{name}`");
-        let diagnostic = Diagnostic::new(codes::UNDECLARED_CONTEXT, span, message);
-        let declared = self.flow.context.fields().map(Text::as_str).chain(BUILT_IN_CONTEXT);
-        Some(match did_you_mean(name, declared) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic
-                .label(self.flow.context.span, "the fields are declared here")
-                .help(format!("add `{name}` to `context.requires` or `context.optional`")),
-        })
     }
 }
 

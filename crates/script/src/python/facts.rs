@@ -9,8 +9,8 @@ use stave_diag::codes::script::{SUBSCRIPTED_CONTEXT, UNAWAITED_STATE_CALL, UNKNO
 use stave_diag::{Diagnostic, Embedded, Fix};
 
 use super::builtins::is_builtin;
-use super::names::{bindings, parameter_names};
 use super::parse::bytes;
+use super::undefined_name::{bindings, parameter_names};
 use super::{Returned, StateMethod, StateUse, TransformFacts};
 use crate::Used;
 

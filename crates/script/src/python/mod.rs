@@ -3,14 +3,14 @@
 pub(crate) mod builtins;
 mod entry;
 mod facts;
-mod imports;
 mod modules;
-mod names;
 pub(crate) mod parse;
 mod placement;
 mod reads;
-mod top_level;
-mod unsupported;
+mod top_level_statement;
+mod unavailable_import;
+mod undefined_name;
+mod unsupported_python;
 
 pub use modules::MODULES;
 pub use reads::TransformReads;
@@ -91,11 +91,11 @@ pub fn check_transform(code: &Embedded, fallback: Span) -> TransformCheck {
     };
     let mut diagnostics = Vec::new();
     let transform = entry::check(code, &module.body, fallback, &mut diagnostics);
-    top_level::check(code, &module.body, &mut diagnostics);
+    top_level_statement::check(code, &module.body, &mut diagnostics);
     placement::check(code, &module.body, &mut diagnostics);
-    imports::check(code, &module.body, &mut diagnostics);
-    unsupported::check(code, &module.body, &mut diagnostics);
-    names::check(code, &module.body, &mut diagnostics);
+    unavailable_import::check(code, &module.body, &mut diagnostics);
+    unsupported_python::check(code, &module.body, &mut diagnostics);
+    undefined_name::check(code, &module.body, &mut diagnostics);
     let mut facts = transform
         .map_or_else(TransformFacts::default, |transform| facts::collect(code, transform, &mut diagnostics));
     facts.reads =

@@ -8,8 +8,8 @@ use ruff_text_size::{Ranged, TextRange};
 use stave_diag::codes::script::INVALID_PYTHON;
 use stave_diag::{Diagnostic, Embedded};
 
-use super::names::{bindings, parameter_names};
 use super::parse::bytes;
+use super::undefined_name::{bindings, parameter_names};
 
 pub(super) fn check(code: &Embedded, body: &[Stmt], diagnostics: &mut Vec<Diagnostic>) {
     Placement { code, functions: Vec::new(), loops: 0, stored: HashSet::new(), diagnostics }.visit_body(body);

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprContext, Stmt, StmtFunctionDef};
 
-use super::names::parameter_names;
+use super::undefined_name::parameter_names;
 use crate::reads::Read;
 
 /// What a transform reads of its arguments.

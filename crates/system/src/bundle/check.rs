@@ -2,12 +2,12 @@
 //!
 //! Every rule looks at the whole bundle and reports all it finds; none stops another.
 
-mod alignment;
+mod bundle_intent_mismatch;
+mod bundle_ir_mismatch;
+mod bundle_misaligned_deployment;
+mod bundle_network_mismatch;
+mod bundle_unknown_reference;
 mod content;
-mod intent;
-mod ir_reference;
-mod network;
-mod references;
 mod scope;
 mod specifications;
 
@@ -47,13 +47,13 @@ pub fn check(subject: Subject<'_>) -> Vec<Issue> {
         issues.add(codes::BUNDLE_BAD_SHAPE, pointer, message);
     }
     scope::check(&mut issues);
-    ir_reference::check(&mut issues);
+    bundle_ir_mismatch::check(&mut issues);
     specifications::check(&mut issues);
-    references::check(&mut issues);
-    intent::check(&mut issues);
-    network::check(&mut issues);
+    bundle_unknown_reference::check(&mut issues);
+    bundle_intent_mismatch::check(&mut issues);
+    bundle_network_mismatch::check(&mut issues);
     content::check(&mut issues);
-    alignment::check(&mut issues);
+    bundle_misaligned_deployment::check(&mut issues);
     issues.found
 }
 
@@ -89,11 +89,6 @@ struct Issues<'s> {
 impl<'s> Issues<'s> {
     fn add(&mut self, code: Code, pointer: Pointer, message: impl Into<String>) {
         self.found.push(Issue { code, check: Check::ArtifactConsistency, pointer, message: message.into() });
-    }
-
-    fn misaligned(&mut self, pointer: Pointer, message: impl Into<String>) {
-        let code = codes::BUNDLE_MISALIGNED_DEPLOYMENT;
-        self.found.push(Issue { code, check: Check::IntentAlignment, pointer, message: message.into() });
     }
 
     fn member(&self, key: &str) -> Option<&'s Value> {

@@ -3,19 +3,19 @@
 //! Invariant: the findings that the reference has too come in its order, which is that of one walk over the
 //! steps and then the outputs.
 
-mod branches;
-mod calls;
-mod conditions;
-mod duplicate_steps;
-pub(crate) mod expressions;
-mod inputs;
-mod names;
-mod step_references;
-mod unknown_keys;
+pub(crate) mod pdl_bad_expression;
+mod wdl_bad_condition;
+mod wdl_bad_step_id;
+mod wdl_duplicate_step_id;
+mod wdl_empty_branch;
+mod wdl_missing_input;
+mod wdl_no_call_steps;
+mod wdl_unknown_key;
+mod wdl_unknown_step_ref;
 
-use self::duplicate_steps::DuplicateSteps;
-use self::inputs::Inputs;
-use self::step_references::StepReferences;
+use self::wdl_duplicate_step_id::DuplicateSteps;
+use self::wdl_missing_input::Inputs;
+use self::wdl_unknown_step_ref::StepReferences;
 use super::reference::{Reference, Target, find};
 use super::tree::{Node, Scalar};
 use super::triggers;
@@ -37,12 +37,12 @@ pub(crate) fn lint(workflow: &Workflow, dialect: Dialect, faults: &mut Faults) {
     for output in &workflow.outputs {
         walk.value(&output.value);
     }
-    calls::lint(workflow, faults);
+    wdl_no_call_steps::lint(workflow, faults);
     if dialect == Dialect::Extended {
-        conditions::lint(workflow, faults);
-        names::lint(workflow, faults);
+        wdl_bad_condition::lint(workflow, faults);
+        wdl_bad_step_id::lint(workflow, faults);
         triggers::lint(workflow, faults);
-        unknown_keys::lint(workflow, faults);
+        wdl_unknown_key::lint(workflow, faults);
     }
 }
 
@@ -70,7 +70,7 @@ impl<'w> Walk<'w, '_> {
                         self.reference(&reference);
                     }
                     if self.reports_branches {
-                        branches::when(when, self.faults);
+                        wdl_empty_branch::when(when, self.faults);
                     }
                     let before = self.steps.done.clone();
                     self.sequence(&when.steps);

@@ -8,19 +8,18 @@
 //! is not followed. A flow without labels is not looked at.
 
 mod levels;
-mod lowered;
+mod lowered_label;
 mod path;
 mod reads;
 mod receivers;
 mod scopes;
+mod sensitive_data_leak;
 mod travel;
 
 use stave_diag::Diagnostic;
-use stave_diag::codes::flow as codes;
 
 use super::subject::Subject;
 use crate::model::Sensitivity;
-use path::Label;
 
 pub use levels::{Levels, levels};
 pub use scopes::Scopes;
@@ -31,7 +30,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
     if is_labelled(subject) {
         let labels = travel::travel(subject);
-        lowered::check(subject, &labels, diagnostics);
+        lowered_label::check(subject, &labels, diagnostics);
         receivers::check(subject, &labels, diagnostics);
     }
 }
@@ -47,25 +46,4 @@ fn is_labelled(subject: &Subject<'_>) -> bool {
             let state = node.state.as_ref().and_then(|state| state.sensitivity);
             levels.any(sensitive) || sensitive(state.map(|level| level.value))
         })
-}
-
-/// A report that data of this label comes where only less sensitive data may.
-fn leak(
-    label: &Label,
-    span: stave_diag::Span,
-    receiver: &str,
-    accepted: Sensitivity,
-    help: String,
-) -> Diagnostic {
-    let message = format!(
-        "{} data from {} reaches {receiver}, which takes {} data at most",
-        label.level.word(),
-        label.source(),
-        accepted.word()
-    );
-    let mut diagnostic = Diagnostic::new(codes::SENSITIVE_DATA_LEAK, span, message).help(help);
-    for (span, step) in label.steps() {
-        diagnostic = diagnostic.label(span, step);
-    }
-    diagnostic
 }

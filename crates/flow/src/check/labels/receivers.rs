@@ -5,10 +5,10 @@ use stave_operations::Receiver as Kind;
 use stave_script::Read;
 use stave_script::address::{HostPort, written_host};
 
-use super::leak;
 use super::path::Label;
 use super::reads;
 use super::scopes::{FEATURES, STATE};
+use super::sensitive_data_leak;
 use super::travel::Labels;
 use crate::check::subject::{Subject, tools};
 use crate::model::{Backend, Model, Node, Prompt, Scope, Sensitivity, Text};
@@ -230,6 +230,7 @@ fn ports(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagn
 }
 
 fn judge(label: &Label, receiver: &Receiver, span: Span) -> Option<Diagnostic> {
-    (label.level > receiver.takes)
-        .then(|| leak(label, span, &receiver.name, receiver.takes, receiver.help.clone()))
+    (label.level > receiver.takes).then(|| {
+        sensitive_data_leak::report(label, span, &receiver.name, receiver.takes, receiver.help.clone())
+    })
 }

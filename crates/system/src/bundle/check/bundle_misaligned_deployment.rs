@@ -5,9 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stave_canon::{Pointer, Value};
 
-use super::{Issues, text};
-use crate::NodeKind;
-use crate::strip;
+use super::{Issue, Issues, text};
+use crate::policy::Check;
+use crate::{NodeKind, codes, strip};
+
+impl Issues<'_> {
+    fn misaligned(&mut self, pointer: Pointer, message: impl Into<String>) {
+        let code = codes::BUNDLE_MISALIGNED_DEPLOYMENT;
+        self.found.push(Issue { code, check: Check::IntentAlignment, pointer, message: message.into() });
+    }
+}
 
 pub(super) fn check(issues: &mut Issues<'_>) {
     let pointer = Pointer::root().key("deployment_intents");

@@ -2,9 +2,13 @@
 //! metadata holds nothing else.
 
 use stave_canon::{Object, Pointer, Value};
+use stave_diag::Code;
 
 use super::Findings;
-use crate::NodeKind;
+use crate::{NodeKind, codes};
+
+/// What a broken rule is reported as.
+pub(super) const CODE: Code = codes::SYSTEM_BAD_POLICY_NODE;
 
 const ACTION_LISTS: [&str; 4] =
     ["runtime_allow_actions", "runtime_deny_actions", "allow_runtime_actions", "deny_runtime_actions"];

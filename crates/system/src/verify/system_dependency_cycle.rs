@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 
 use stave_canon::Pointer;
+use stave_diag::Code;
 
 use super::Findings;
-use crate::Node;
+use crate::{Node, codes};
+
+/// What a broken rule is reported as.
+pub(super) const CODE: Code = codes::SYSTEM_DEPENDENCY_CYCLE;
 
 /// How far the walk has come with a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,13 @@
 
 use std::collections::HashSet;
 
+use stave_diag::Code;
+
 use super::Findings;
-use crate::strip;
+use crate::{codes, strip};
+
+/// What a broken rule is reported as.
+pub(super) const CODE: Code = codes::SYSTEM_UNKNOWN_DEPENDENCY;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let ids: HashSet<&str> = findings.document.nodes.iter().map(|node| node.id.as_str()).collect();

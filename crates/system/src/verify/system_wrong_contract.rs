@@ -1,8 +1,13 @@
 //! A workflow node carries a runtime contract, an intent node an acceptance contract.
 
+use stave_diag::Code;
+
 use super::Findings;
-use crate::NodeKind;
 use crate::model::ContractCategory;
+use crate::{NodeKind, codes};
+
+/// What a broken rule is reported as.
+pub(super) const CODE: Code = codes::SYSTEM_WRONG_CONTRACT;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     for (pointer, node) in findings.nodes() {

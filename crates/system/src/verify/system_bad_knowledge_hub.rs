@@ -2,9 +2,13 @@
 //! knows: a fingerprint or an assertion.
 
 use stave_canon::{Object, Pointer, Value};
+use stave_diag::Code;
 
 use super::Findings;
-use crate::{NodeKind, strip};
+use crate::{NodeKind, codes, strip};
+
+/// What a broken rule is reported as.
+pub(super) const CODE: Code = codes::SYSTEM_BAD_KNOWLEDGE_HUB;
 
 const SNAPSHOT: &str = "persisted_snapshot_relpath";
 const ASSERTIONS: &str = "knowledge_assertion_ids";
