@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port};
+use crate::model::{Context, Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port, ReadableList};
 use stave_diag::Span;
 
 /// Where an edge begins.
@@ -50,6 +50,8 @@ pub enum Unresolved<'flow> {
     NoDefault(Option<&'flow Node>),
     /// No port was named and several could be meant.
     AmbiguousDefault(Vec<&'flow str>),
+    /// What the end names cannot be read, which was reported where it stands.
+    Unreadable,
 }
 
 impl<'flow> Origin<'flow> {
@@ -115,7 +117,7 @@ pub fn runs_only_when_called(flow: &Flow, edges: &[Connected<'_>], id: &str) -> 
         };
         edges.iter().filter(into).any(named)
     };
-    is_alone || !node.inputs.iter().filter(|port| !port.optional).all(is_fed)
+    is_alone || !node.inputs.iter().filter(|port| port.is_required()).all(is_fed)
 }
 
 /// What the `from` of an edge names.
@@ -130,7 +132,10 @@ pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'
                     .output(port)
                     .map(|port| Origin::Output(node, port))
                     .or_else(|| node.error_port(port).map(|port| Origin::Error(node, port)))
-                    .ok_or(Unresolved::UnknownPort(node)),
+                    .ok_or(match node.outputs.is_complete() && !node.error.is_unreadable() {
+                        true => Unresolved::UnknownPort(node),
+                        false => Unresolved::Unreadable,
+                    }),
                 None => default_port(node, &node.outputs).map(|port| Origin::Output(node, port)),
             }
         }
@@ -151,10 +156,12 @@ pub fn destination<'flow>(
         name => {
             let node = node(flow, name)?;
             match &end.port {
-                Some(port) => node
-                    .input(port)
-                    .map(|port| Destination::Input(node, port))
-                    .ok_or(Unresolved::UnknownPort(node)),
+                Some(port) => node.input(port).map(|port| Destination::Input(node, port)).ok_or(
+                    match node.inputs.is_complete() {
+                        true => Unresolved::UnknownPort(node),
+                        false => Unresolved::Unreadable,
+                    },
+                ),
                 None => default_port(node, &node.inputs).map(|port| Destination::Input(node, port)),
             }
         }
@@ -162,7 +169,9 @@ pub fn destination<'flow>(
 }
 
 fn node<'flow>(flow: &'flow Flow, name: &str) -> Result<&'flow Node, Unresolved<'flow>> {
-    flow.nodes.get(name).ok_or(if name.starts_with('_') {
+    flow.nodes.get(name).ok_or(if flow.nodes.is_unreadable(name) {
+        Unresolved::Unreadable
+    } else if name.starts_with('_') {
         Unresolved::UnknownPseudoNode
     } else {
         Unresolved::UnknownNode
@@ -175,7 +184,13 @@ fn request_field<'flow>(
 ) -> Result<Origin<'flow>, Unresolved<'flow>> {
     if let Some(port) = &end.port {
         let declared = context.fields().find(|field| field.as_str() == port.value);
-        return declared.map(|field| Origin::Request(field.as_str())).ok_or(Unresolved::UndeclaredField);
+        return declared.map(|field| Origin::Request(field.as_str())).ok_or(match context.is_complete() {
+            true => Unresolved::UndeclaredField,
+            false => Unresolved::Unreadable,
+        });
+    }
+    if !context.is_complete() {
+        return Err(Unresolved::Unreadable);
     }
     let sole = |fields: &'flow [crate::model::Text]| match fields {
         [only] => Some(Origin::Request(only.as_str())),
@@ -190,12 +205,20 @@ fn request_field<'flow>(
 }
 
 /// The sole port, or the sole required one. Never merely the first, and never the error port.
-fn default_port<'flow>(node: &'flow Node, ports: &'flow [Port]) -> Result<&'flow Port, Unresolved<'flow>> {
-    let mut required = ports.iter().filter(|port| !port.optional);
-    match (ports, required.next(), required.next()) {
+fn default_port<'flow>(
+    node: &'flow Node,
+    ports: &'flow ReadableList<Port>,
+) -> Result<&'flow Port, Unresolved<'flow>> {
+    if !ports.is_complete() {
+        return Err(Unresolved::Unreadable);
+    }
+    let mut required = ports.iter().filter(|port| !port.is_optional());
+    match (&**ports, required.next(), required.next()) {
         ([], _, _) => Err(Unresolved::NoDefault(Some(node))),
         ([only], _, _) => Ok(only),
         (_, Some(only), None) => Ok(only),
+        // A port whose mark cannot be read may be the optional one.
+        _ if ports.iter().any(|port| port.optional.is_unreadable()) => Err(Unresolved::Unreadable),
         _ => Err(Unresolved::AmbiguousDefault(ports.iter().map(|port| port.name.as_str()).collect())),
     }
 }

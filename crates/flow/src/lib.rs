@@ -27,7 +27,7 @@ pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
 pub use stave_yaml as yaml;
 
-use stave_diag::{Diagnostic, SourceId};
+use stave_diag::SourceId;
 
 /// Reads and checks a flow. The diagnostics are those of both, in the order in which a reader meets
 /// them.
@@ -35,16 +35,7 @@ use stave_diag::{Diagnostic, SourceId};
 pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
     let mut parsed = parse(source, text);
     if let Some(flow) = &parsed.flow {
-        let mut found = check(flow, options);
-        // A schema that is none is found by a rule and is as unreadable as what the parser reports.
-        let is_schema = |found: &Diagnostic| {
-            use stave_diag::codes::flow::{BAD_SCHEMA, COSTLY_SCHEMA};
-            found.code == BAD_SCHEMA || found.code == COSTLY_SCHEMA
-        };
-        let unread = parsed.diagnostics.iter().any(Diagnostic::is_error) || found.iter().any(is_schema);
-        if let (true, Some(tree)) = (unread, &parsed.tree) {
-            check::consequences::prune(tree, flow, &mut found);
-        }
+        let found = check(flow, options);
         parsed.diagnostics.extend(found);
     }
     if options.strict {

@@ -104,11 +104,11 @@ fn subtitle(node: &Node) -> String {
 
 fn tone(node: &Node) -> Tone {
     let outside = node.descriptor().is_some_and(|operation| operation.network);
-    if node.prompt.is_some() {
+    if node.prompt.is_read() {
         Tone::Model
     } else if outside {
         Tone::Outside
-    } else if node.state.is_some() {
+    } else if node.state.is_read() {
         Tone::Memory
     } else {
         Tone::Step

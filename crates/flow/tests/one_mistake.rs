@@ -86,6 +86,11 @@ fn errors(text: &str) -> Vec<&'static str> {
     found.iter().filter(|found| found.is_error()).map(|found| found.code.0).collect()
 }
 
+/// The codes of errors and warnings.
+fn findings(text: &str) -> Vec<&'static str> {
+    load(SourceId(0), text, &Options::default()).diagnostics.iter().map(|found| found.code.0).collect()
+}
+
 #[test]
 fn the_flow_is_sound() {
     assert_eq!(errors(SOUND), [""; 0]);
@@ -129,6 +134,62 @@ fn what_could_not_be_read_is_not_missed_again() {
         let text = SOUND.replacen(part, other, 1);
         assert_ne!(text, SOUND, "{part}");
         assert_eq!(errors(&text), [code], "{part:?} -> {other:?}");
+    }
+}
+
+#[test]
+fn a_part_that_could_not_be_read_is_not_taken_for_an_absent_one() {
+    let question =
+        ("      - name: question\n        type: string\n", "  - {from: _input.question, to: ask.question}\n");
+    let history = "      - name: history\n        type: array\n";
+    let table: [(&str, &[(&str, &str)]); 8] = [
+        (
+            "outputs",
+            &[("    outputs:\n      - name: history\n        type: array\n", "    outputs: history\n")],
+        ),
+        (
+            "the transform of an edge",
+            &[
+                (history, "      - name: history\n        type: number\n"),
+                ("to: ask.history}", "to: ask.history, transform: [1]}"),
+            ],
+        ),
+        (
+            "the condition of an edge",
+            &[(
+                "  - {from: ask.answer, to: _output}\n",
+                "  - {from: ask.answer, to: _output}\n  - {from: recall.history, to: _output, condition: 3}\n",
+            )],
+        ),
+        ("an edge", &[("  - {from: recall.history, to: ask.history}\n", "  - recall.history\n")]),
+        (
+            "whether an input is optional",
+            &[(question.0, "      - {name: question, type: string, optional: yes}\n"), (question.1, "")],
+        ),
+        (
+            "the context of the deployment",
+            &[
+                ("{{ question }}", "{{ question }} {{ context.region }}"),
+                ("nodes:\n", "deployment: {target: local, context: 3}\nnodes:\n"),
+            ],
+        ),
+        (
+            "the model of a fallback",
+            &[("      tools:\n", "      fallback: {on: any, model: gpt}\n      tools:\n")],
+        ),
+        (
+            "the key of a cache",
+            &[("    state:\n", "    runtime: {cache: {ttl_seconds: 5, key: 3}}\n    state:\n")],
+        ),
+    ];
+    for (what, changes) in table {
+        let mut text = SOUND.to_owned();
+        for (part, other) in changes {
+            let changed = text.replacen(part, other, 1);
+            assert_ne!(changed, text, "{what}: {part}");
+            text = changed;
+        }
+        assert_eq!(findings(&text), ["wrong-type"], "{what}");
     }
 }
 

@@ -33,7 +33,8 @@ pub use expression::{
     ExpressionCheck, ExpressionType, check_condition, check_expression, check_typed, check_typed_condition,
 };
 pub use jinja::{
-    InProcess, RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template, render,
+    InProcess, RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template,
+    check_template_in_open_scope, render,
 };
 pub use limits::Limits;
 pub use pool::{

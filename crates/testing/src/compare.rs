@@ -20,8 +20,8 @@ pub(super) fn problems(
     unmetered: usize,
 ) -> Vec<String> {
     let mut problems = Vec::new();
-    let fails =
-        expect.error.is_some() || expect.status.is_some_and(|status| status.value == ExpectedStatus::Error);
+    let fails = expect.error.is_read()
+        || expect.status.as_ref().is_some_and(|status| status.value == ExpectedStatus::Error);
     let last = turns.len().saturating_sub(1);
     for (index, report) in turns.iter().enumerate() {
         let place = if turns.len() > 1 { format!("turn {}: ", index + 1) } else { String::new() };

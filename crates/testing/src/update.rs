@@ -23,7 +23,7 @@ pub(super) fn edits(expect: &Expectation, turns: &[RunReport], hosts_called: u64
         }
     }
     let failed = turns.last().and_then(|turn| turn.result.as_ref().err());
-    if let (Some(code), Some(failed)) = (&expect.error, failed)
+    if let (Some(code), Some(failed)) = (expect.error.as_ref(), failed)
         && code.as_str() != failed.failure.code.0
     {
         write(code.span, failed.failure.code.0.to_owned());

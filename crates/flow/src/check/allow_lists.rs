@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(operation) = node.transform.as_ref().and_then(Transform::operation) {
             arguments(lists, operation, diagnostics);
         }
-        let Some(prompt) = &node.prompt else { continue };
+        let Some(prompt) = node.prompt.as_ref() else { continue };
         let fallback = prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
         for model in prompt.model.iter().chain(fallback) {
             endpoint(lists, model, diagnostics);

@@ -52,7 +52,12 @@ fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagn
     for entry in entries {
         let id = entry.key.as_str();
         let asks = subject.flow.nodes.get(id).is_some_and(|node| node.op() == Some(HUMAN_APPROVE.name));
-        if !asks {
+        let is_certain = subject
+            .flow
+            .nodes
+            .get(id)
+            .map_or_else(|| !subject.flow.nodes.is_unreadable(id), |node| !node.transform.is_unreadable());
+        if !asks && is_certain {
             let message = format!("`{id}` is not a node that asks a person");
             let help = format!("name a node with the operation `{}`", HUMAN_APPROVE.name);
             diagnostics.push(bad(entry.key.span, message).help(help));
@@ -94,8 +99,7 @@ fn missing_fields(
     turns: &[&Tree],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let may_fail =
-        expect.error.is_some() || expect.status.is_some_and(|status| status.value == ExpectedStatus::Error);
+    let may_fail = !expect.error.is_absent() || expect.status.is_unreadable() || expects_failure(expect);
     if may_fail {
         return;
     }
@@ -115,7 +119,8 @@ fn expectation(
     turns: Option<&[&Tree]>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    if let (Some(status), Some(output)) = (expect.status, expect.output.as_ref().or(expect.contains.as_ref()))
+    if let (Some(status), Some(output)) =
+        (expect.status.as_ref(), expect.output.as_ref().or(expect.contains.as_ref()))
         && status.value == ExpectedStatus::Error
     {
         diagnostics.push(
@@ -123,7 +128,7 @@ fn expectation(
                 .label(status.span, "the run is expected to fail"),
         );
     }
-    if let (Some(error), Some(status)) = (&expect.error, expect.status)
+    if let (Some(error), Some(status)) = (expect.error.as_ref(), expect.status.as_ref())
         && status.value == ExpectedStatus::Ok
     {
         let message = "a run that succeeds has no error".to_owned();
@@ -142,7 +147,7 @@ fn expectation(
     }
     let known: Vec<&str> = subject.nodes().map(|node| node.id.as_str()).collect();
     for name in expect.path.iter().chain(&expect.skipped).flatten() {
-        if !known.contains(&name.as_str()) {
+        if !known.contains(&name.as_str()) && !subject.flow.nodes.is_unreadable(name.as_str()) {
             let message = format!("there is no node `{}`", name.as_str());
             let diagnostic = bad(name.span, message);
             diagnostics.push(suggest(diagnostic, name.as_str(), name.span, &known, |listed| {
@@ -150,4 +155,8 @@ fn expectation(
             }));
         }
     }
+}
+
+fn expects_failure(expect: &Expectation) -> bool {
+    expect.status.as_ref().is_some_and(|status| status.value == ExpectedStatus::Error)
 }

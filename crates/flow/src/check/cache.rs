@@ -41,7 +41,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 Diagnostic::new(codes::CACHED_EFFECT, cache.key_span, message)
                     .help("remove `cache` from the node"),
             );
-        } else if let (Some(reason), None) = (varies(subject, node), &cache.key) {
+        } else if let (Some(reason), true) = (varies(subject, node), cache.key.is_absent()) {
             let message =
                 format!("node `{}` {reason}, and its inputs alone do not tell answers apart", node.id.value);
             diagnostics.push(
@@ -64,7 +64,7 @@ pub(crate) fn effect_words(node: &Node, actor: &Node) -> String {
 
 /// What besides its inputs a node's answer depends on.
 fn varies(subject: &Subject<'_>, node: &Node) -> Option<&'static str> {
-    if node.state.is_some() {
+    if node.state.is_read() {
         return Some("has state");
     }
     let reads_time = context_uses::of(subject, node).iter().any(|(name, _)| name == "event_time");

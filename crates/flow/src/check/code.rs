@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             diagnostics.extend(subject.undeclared_context(&used.name, used.span));
         }
         outputs(node, &code.facts, diagnostics);
-        if node.state.is_none()
+        if node.state.is_absent()
             && let Some(used) = code.facts.state.first()
         {
             let message = format!("the code uses `state`, and node `{}` has none", node.id.value);
@@ -32,12 +32,13 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn inputs(node: &Node, facts: &TransformFacts, diagnostics: &mut Vec<Diagnostic>) {
     for used in &facts.inputs {
         let name = used.name.as_str();
-        if node.input(name).is_some() || (name == "prompt_output" && node.prompt.is_some()) {
+        let is_reply = name == "prompt_output" && !node.prompt.is_absent();
+        if node.input(name).is_some() || is_reply || !node.inputs.is_complete() {
             continue;
         }
         let message = format!("node `{}` has no input `{name}`", node.id.value);
         let mut known: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
-        if node.prompt.is_some() {
+        if node.prompt.is_read() {
             known.push("prompt_output");
         }
         let diagnostic = Diagnostic::new(codes::UNKNOWN_INPUT, used.span, message);
@@ -55,6 +56,9 @@ fn inputs(node: &Node, facts: &TransformFacts, diagnostics: &mut Vec<Diagnostic>
 }
 
 fn outputs(node: &Node, facts: &TransformFacts, diagnostics: &mut Vec<Diagnostic>) {
+    if !node.outputs.is_complete() {
+        return;
+    }
     for returned in &facts.returns {
         for key in returned.keys.iter().filter(|key| node.output(&key.name).is_none()) {
             let message =
@@ -71,7 +75,7 @@ fn outputs(node: &Node, facts: &TransformFacts, diagnostics: &mut Vec<Diagnostic
         let lacking: Vec<&str> = node
             .outputs
             .iter()
-            .filter(|port| !port.optional)
+            .filter(|port| port.is_required())
             .map(|port| port.name.as_str())
             .filter(|name| !returned.keys.iter().any(|key| key.name == *name))
             .collect();

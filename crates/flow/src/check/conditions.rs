@@ -14,7 +14,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for edge in &subject.flow.edges {
         let Some(found) = subject.expressions.get(&edge.index) else { continue };
         let origin = edge.from.as_ref().and_then(|end| graph::origin(subject.flow, end).ok());
-        if let (Some(found), Some(text)) = (&found.transform, &edge.transform) {
+        if let (Some(found), Some(text)) = (&found.transform, edge.transform.as_ref()) {
             diagnostics.extend(mismatch(subject, edge, text, found.result));
         }
         for found in found.each() {
@@ -26,7 +26,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 /// What is known about the expressions of a flow's edges, by the index of the edge.
 pub(super) fn expressions(flow: &Flow) -> HashMap<usize, EdgeExpressions> {
-    let edges = flow.edges.iter().filter(|edge| edge.condition.is_some() || edge.transform.is_some());
+    let edges = flow.edges.iter().filter(|edge| edge.condition.is_read() || edge.transform.is_read());
     edges.map(|edge| (edge.index, of_edge(flow, edge))).collect()
 }
 
@@ -106,6 +106,7 @@ fn paths(
         let node = origin.and_then(|origin| origin.node());
         if let ("outputs", Some(node)) = (root.as_str(), node)
             && node.output(name).is_none()
+            && node.outputs.is_complete()
         {
             let message = format!("node `{}` has no output `{name}`", node.id.value);
             let known: Vec<&str> = node.outputs.iter().map(|port| port.name.as_str()).collect();

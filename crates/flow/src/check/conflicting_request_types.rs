@@ -12,7 +12,7 @@ use crate::types::connection;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let mut edges: HashMap<&str, Vec<&Connected<'_>>> = HashMap::new();
-    for connected in subject.edges.iter().filter(|connected| connected.edge.transform.is_none()) {
+    for connected in subject.edges.iter().filter(|connected| connected.edge.transform.is_absent()) {
         if let Origin::Request(field) = connected.origin {
             edges.entry(field).or_default().push(connected);
         }

@@ -38,10 +38,10 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Whether an edge carries a value in every run that does not fail.
 fn is_certain(connected: &Connected<'_>, certain: &HashSet<&str>) -> bool {
-    connected.edge.condition.is_none()
+    connected.edge.condition.is_absent()
         && match connected.origin {
             Origin::Request(_) => true,
-            Origin::Output(node, port) => !port.optional && certain.contains(node.id.as_str()),
+            Origin::Output(node, port) => port.is_required() && certain.contains(node.id.as_str()),
             Origin::Error(..) => false,
         }
 }
@@ -60,7 +60,11 @@ fn certain_nodes<'flow>(subject: &Subject<'flow>) -> HashSet<&'flow str> {
     }
     let mut waiting: HashMap<&str, HashSet<&str>> = HashMap::new();
     for node in subject.nodes() {
-        let required = node.inputs.iter().filter(|port| !port.optional).map(|port| port.name.as_str());
+        // An input that cannot be read may be one that decides whether the node runs.
+        if !node.inputs.is_complete() || node.inputs.iter().any(|port| port.optional.is_unreadable()) {
+            continue;
+        }
+        let required = node.inputs.iter().filter(|port| port.is_required()).map(|port| port.name.as_str());
         let required: HashSet<&str> = required.collect();
         if required.is_empty() {
             certain.insert(node.id.as_str());

@@ -10,7 +10,7 @@ use crate::model::{Kserve, Target};
 const LONGEST_LABEL: usize = 63;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(deployment) = &subject.flow.deployment else { return };
+    let Some(deployment) = subject.flow.deployment.as_ref() else { return };
     if let Some(kserve) = &deployment.kserve {
         replicas(kserve, diagnostics);
     }

@@ -10,6 +10,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for (caller, each) in subject.nodes().filter_map(|node| Some((node, node.each()?))) {
         let id = each.node.as_str();
         let Some(node) = subject.flow.nodes.get(id) else {
+            if subject.flow.nodes.is_unreadable(id) {
+                continue;
+            }
             let message = format!("`transform.each` runs `{id}`, and there is no such node");
             let known: Vec<&str> =
                 subject.nodes().map(|node| node.id.as_str()).filter(|id| *id != caller.id.value).collect();
@@ -38,7 +41,7 @@ fn port(subject: &Subject<'_>, node: &Node, each: Each<'_>) -> Option<Diagnostic
     let known: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
     if let Some(port) = each.port {
         let name = port.as_str();
-        if known.contains(&name) {
+        if known.contains(&name) || !node.inputs.is_complete() {
             return None;
         }
         let message = format!("node `{}` has no input `{name}` that could take the item", node.id.value);
@@ -47,7 +50,9 @@ fn port(subject: &Subject<'_>, node: &Node, each: Each<'_>) -> Option<Diagnostic
             format!("its inputs are {listed}")
         }));
     }
-    if item_port(subject, node, each).is_some() {
+    // An input or an edge that cannot be read may decide which input is left for the item.
+    let is_certain = node.inputs.is_complete() && subject.unreadable_destinations() == 0;
+    if item_port(subject, node, each).is_some() || !is_certain {
         return None;
     }
     let unfed = unfed(subject, node);

@@ -13,12 +13,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(end) = &edge.from
             && let Err(fault) = graph::origin(flow, end)
         {
-            diagnostics.push(report(subject, end, &fault, Side::From));
+            diagnostics.extend(report(subject, end, &fault, Side::From));
         }
         if let Some(end) = &edge.to
             && let Err(fault) = graph::destination(flow, end)
         {
-            diagnostics.push(report(subject, end, &fault, Side::To));
+            diagnostics.extend(report(subject, end, &fault, Side::To));
         }
     }
 }
@@ -46,11 +46,12 @@ impl Side {
     }
 }
 
-fn report(subject: &Subject<'_>, end: &Endpoint, fault: &Unresolved<'_>, side: Side) -> Diagnostic {
+fn report(subject: &Subject<'_>, end: &Endpoint, fault: &Unresolved<'_>, side: Side) -> Option<Diagnostic> {
     let span = graph::fault_span(end, fault);
     let node_name = &end.node.value;
     let port_name = end.port.as_ref().map(|port| port.value.as_str()).unwrap_or_default();
-    match fault {
+    Some(match fault {
+        Unresolved::Unreadable => return None,
         Unresolved::UnknownNode => {
             let verb = if side == Side::From { "begins" } else { "ends" };
             let message = format!("the edge {verb} at `{end}`, and there is no node `{node_name}`");
@@ -99,7 +100,7 @@ fn report(subject: &Subject<'_>, end: &Endpoint, fault: &Unresolved<'_>, side: S
             let message = format!("node `{node_name}` has no {} that the edge could mean", side.direction());
             let diagnostic =
                 Diagnostic::new(codes::AMBIGUOUS_PORT, span, message).label(node.id.span, "the node");
-            match (&node.error, side) {
+            match (node.error.as_ref(), side) {
                 (Some(error), Side::From) => {
                     let name = error.name.as_str();
                     diagnostic.help(format!("write `{node_name}.{name}` if the error port is meant"))
@@ -119,5 +120,5 @@ fn report(subject: &Subject<'_>, end: &Endpoint, fault: &Unresolved<'_>, side: S
             Diagnostic::new(codes::AMBIGUOUS_PORT, span, message)
                 .help(format!("name the port, such as `{node_name}.{first}`"))
         }
-    }
+    })
 }

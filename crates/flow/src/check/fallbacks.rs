@@ -9,17 +9,17 @@ use crate::model::{Fallback, Prompt, Text};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
-        let Some(prompt) = &node.prompt else { continue };
+        let Some(prompt) = node.prompt.as_ref() else { continue };
         let Some(fallback) = &prompt.fallback else { continue };
         diagnostics.extend(empty(fallback));
-        if let Some(response) = &fallback.static_response {
+        if let Some(response) = fallback.static_response.as_ref() {
             diagnostics.extend(static_response(prompt, response));
         }
     }
 }
 
 fn empty(fallback: &Fallback) -> Option<Diagnostic> {
-    if fallback.model.is_some() || fallback.static_response.is_some() {
+    if !fallback.model.is_absent() || !fallback.static_response.is_absent() {
         return None;
     }
     let message = "the fallback has neither a `model` nor a `static_response`, so it changes nothing";

@@ -10,7 +10,7 @@ use crate::types::connection;
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for connected in &subject.edges {
         // A transform gives a value of any type, which only the run can judge.
-        if connected.edge.transform.is_some() {
+        if !connected.edge.transform.is_absent() {
             continue;
         }
         let (Some(from), Some(to)) = (connected.origin.port(), connected.destination.port()) else {

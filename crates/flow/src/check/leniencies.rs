@@ -14,14 +14,14 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
     for node in subject.nodes() {
         let id = &node.id.value;
-        if node.id_field.is_none() {
+        if node.id_field.is_absent() {
             let message = format!("node `{id}` has no `id` field");
             diagnostics.push(
                 Diagnostic::new(codes::IMPLICIT_ID, node.id.span, message)
                     .help(format!("add `id: {id}` to it")),
             );
         }
-        if let (Some(prompt), None) = (&node.prompt, &node.transform) {
+        if let (Some(prompt), true) = (node.prompt.as_ref(), node.transform.is_absent()) {
             let message = format!("node `{id}` has a `prompt` and no `transform`");
             let diagnostic = Diagnostic::new(codes::IMPLICIT_TRANSFORM, prompt.key, message);
             diagnostics.push(diagnostic.help("add a transform that returns `prompt_output`"));

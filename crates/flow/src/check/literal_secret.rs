@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             args.each_text(&mut |text| texts.push(text));
         }
         texts.extend(node.transform.as_ref().and_then(Transform::code));
-        if let Some(prompt) = &node.prompt {
+        if let Some(prompt) = node.prompt.as_ref() {
             texts.extend(prompt.system.iter().chain(&prompt.template));
             texts.extend(prompt.model.iter().filter_map(|model| model.endpoint.as_ref()));
         }

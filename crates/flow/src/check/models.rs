@@ -8,7 +8,7 @@ use crate::model::{Model, PROVIDERS};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
-        let Some(prompt) = &node.prompt else { continue };
+        let Some(prompt) = node.prompt.as_ref() else { continue };
         let fallback = prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref());
         diagnostics.extend(prompt.model.iter().chain(fallback).filter_map(|model| provider(subject, model)));
         if let Some(temperature) = &prompt.temperature

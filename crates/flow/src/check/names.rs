@@ -15,7 +15,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
     for node in subject.nodes() {
         diagnostics.extend(pattern("node", &node.id, node.id.span));
-        if let Some(id) = &node.id_field
+        if let Some(id) = node.id_field.as_ref()
             && id.as_str() != node.id.value
         {
             let message = format!("the id `{}` differs from the node's key `{}`", id.as_str(), node.id.value);

@@ -16,14 +16,14 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             continue;
         };
         // A single output takes the whole value, whatever its keys.
-        if node.outputs.len() < 2 {
+        if node.outputs.len() < 2 || !node.outputs.is_complete() {
             continue;
         }
         let operation = node.transform.as_ref().and_then(Transform::operation);
         let args = operation.and_then(|operation| operation.args.as_ref());
         let Some(template) = args.and_then(|args| args.entry(filled)) else { continue };
         let Some(keys) = template.value.entries() else { continue };
-        let required = node.outputs.iter().filter(|port| !port.optional).map(|port| port.name.as_str());
+        let required = node.outputs.iter().filter(|port| port.is_required()).map(|port| port.name.as_str());
         let lacking: Vec<&str> =
             required.filter(|name| !keys.iter().any(|entry| entry.key.value == *name)).collect();
         if !lacking.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 /// What filters and maps give is a list, which the only output has to take.
 fn list_as_something_else(node: &Node) -> Option<Diagnostic> {
     let op = node.descriptor().filter(|operation| operation.result == ResultShape::List)?.name;
-    let [port] = node.outputs.as_slice() else { return None };
+    let [port] = &*node.outputs else { return None };
     let port_type = port.port_type.as_ref().filter(|port_type| port_type.json_type() != "array")?;
     let message = format!(
         "`{op}` gives a list, and the output `{}` is of type `{}`",

@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                     .help("send every value to `_output.name`, or one whole value to `_output`"),
             );
         }
-        (None, None) if !flow.nodes.is_empty() && flow.edges.iter().all(|edge| edge.to.is_some()) => {
+        (None, None) if !flow.nodes.is_empty() && subject.unreadable_destinations() == 0 => {
             let span = flow.metadata.name.as_ref().map_or(flow.metadata.span, |name| name.span);
             diagnostics.push(
                 Diagnostic::new(codes::NO_OUTPUT, span, "no edge enters `_output`, so a run answers nothing")

@@ -87,16 +87,19 @@ impl Place<'_, '_> {
                 _ => None,
             },
             "secrets" => self.secret(text, placeholder),
-            "env" if self.node.input("env").is_none() => {
+            "env" if self.node.input("env").is_none() && self.node.inputs.is_complete() => {
                 let message = "the environment cannot be read from a flow";
                 Some(Diagnostic::new(codes::UNKNOWN_ROOT, span, message).help(
                     "declare a context field and fill it by `deployment.context`, or use `${secrets.NAME}` in a header",
                 ))
             }
-            "prompt_output" if self.ports && self.node.prompt.is_some() => None,
+            "prompt_output" if self.ports && !self.node.prompt.is_absent() => None,
             _ => {
                 let port = if self.ports { self.node.input(root) } else { None };
-                let Some(port) = port else { return Some(self.unknown_root(text, placeholder)) };
+                let Some(port) = port else {
+                    let is_certain = !self.ports || self.node.inputs.is_complete();
+                    return is_certain.then(|| self.unknown_root(text, placeholder));
+                };
                 let whole = path.steps.is_empty();
                 let container = port.port_type.is_some_and(|port_type| {
                     !matches!(
@@ -110,7 +113,7 @@ impl Place<'_, '_> {
                     let help = format!("let `${{{path}}}` be the whole value, or name a field of it");
                     return Some(Diagnostic::new(codes::EMBEDDED_CONTAINER, span, message).help(help));
                 }
-                if port.optional && !placeholder.optional {
+                if port.is_optional() && !placeholder.optional {
                     let message = format!("the input `{root}` is optional, and an absent value fails here");
                     let help = format!("write `${{{path}?}}` to leave it out when it is absent");
                     return Some(Diagnostic::new(codes::MAYBE_ABSENT, span, message).help(help));
@@ -145,7 +148,7 @@ impl Place<'_, '_> {
         }
         let mut known: Vec<&str> = self.node.inputs.iter().map(|port| port.name.as_str()).collect();
         let mut others = vec!["context"];
-        if self.node.prompt.is_some() {
+        if self.node.prompt.is_read() {
             others.push("prompt_output");
         }
         let node = &self.node.id.value;

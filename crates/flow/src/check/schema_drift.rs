@@ -10,9 +10,9 @@ use super::subject::{Subject, listed};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // Without a transform the answer is the only output, so both schemas judge the same value.
-    for node in subject.nodes().filter(|node| node.transform.is_none()) {
+    for node in subject.nodes().filter(|node| node.transform.is_absent()) {
         let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
-        let ([port], Some(answer)) = (node.outputs.as_slice(), answer) else { continue };
+        let ([port], Some(answer)) = (&*node.outputs, answer) else { continue };
         let Some(schema) = &port.schema else { continue };
         let (from, to) = (answer.to_value(), schema.to_value());
         if disjoint(&from, &to, "the value").is_some() {

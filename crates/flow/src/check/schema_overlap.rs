@@ -15,7 +15,7 @@ use crate::yaml::Tree;
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     answers(subject, diagnostics);
     for connected in &subject.edges {
-        if connected.edge.transform.is_some() {
+        if !connected.edge.transform.is_absent() {
             continue;
         }
         let (Some(from), Some(to), Some(end)) =
@@ -53,9 +53,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Without a transform the model's answer is the only output, so both schemas judge the same value.
 fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    for node in subject.nodes().filter(|node| node.transform.is_none()) {
+    for node in subject.nodes().filter(|node| node.transform.is_absent()) {
         let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
-        let ([port], Some(answer)) = (node.outputs.as_slice(), answer) else { continue };
+        let ([port], Some(answer)) = (&*node.outputs, answer) else { continue };
         let Some(schema) = &port.schema else {
             diagnostics.extend(wrong_kind(port, answer));
             continue;

@@ -8,7 +8,7 @@ use crate::model::{Backend, Scope};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
-        let Some(state) = &node.state else { continue };
+        let Some(state) = node.state.as_ref() else { continue };
         if let Some(backend) = state.backend.filter(|backend| backend.value == Backend::Hopsworks) {
             let message = "the backend `hopsworks` is reserved; state cannot be kept there";
             diagnostics.push(
@@ -18,7 +18,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         let Some(scope) = state.scope else { continue };
         match scope.value {
-            Scope::Session if !subject.flow.context.declares("session_id") => {
+            Scope::Session
+                if subject.flow.context.is_complete() && !subject.flow.context.declares("session_id") =>
+            {
                 let message = format!(
                     "node `{}` keeps state per session, and the context has no `session_id`",
                     node.id.value

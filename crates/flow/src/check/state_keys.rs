@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(key) = node.runtime.cache.as_ref().and_then(|cache| cache.key.as_ref()) {
             template(subject, node, key, diagnostics);
         }
-        let Some(state) = &node.state else { continue };
+        let Some(state) = node.state.as_ref() else { continue };
         if let Some(key) = &state.key {
             let segments = template(subject, node, key, diagnostics);
             if let (Some(segments), Some(Scope::Session)) = (segments, state.scope.map(|scope| scope.value)) {
@@ -77,6 +77,7 @@ fn path(subject: &Subject<'_>, node: &Node, names: &[String], span: Span) -> Opt
         ["node", "id"] | ["flow", "name"] => None,
         ["context", name, ..] => subject.undeclared_context(name, span),
         [name, ..] if node.input(name).is_some() || subject.has_context(name) => None,
+        [_, ..] if !node.inputs.is_complete() || !subject.knows_context() => None,
         [name, ..] => {
             let message =
                 format!("`{name}` is neither an input of node `{}` nor a context field", node.id.value);
@@ -154,7 +155,7 @@ fn request_field<'flow>(subject: &Subject<'flow>, id: &str, name: &str) -> Optio
     let mut fields = subject.arrivals(id, name);
     let (first, second) = (fields.next()?, fields.next());
     match (first.origin, second) {
-        (Origin::Request(field), None) if first.edge.transform.is_none() => Some(field),
+        (Origin::Request(field), None) if first.edge.transform.is_absent() => Some(field),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::model::Node;
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let mut writers: HashMap<String, Vec<&Node>> = HashMap::new();
     for node in subject.nodes() {
-        let Some(state) = &node.state else { continue };
+        let Some(state) = node.state.as_ref() else { continue };
         let Some(code) = subject.code.get(node.id.as_str()) else { continue };
         let writes = code.facts.state.iter().any(|used| used.method != StateMethod::Get);
         if writes && let Some(record) = state_keys::record(subject, node, state) {

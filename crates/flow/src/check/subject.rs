@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 use stave_script::python::{TransformCheck, check_transform};
-use stave_script::{ExpressionCheck, TemplateCheck, check_template};
+use stave_script::{ExpressionCheck, TemplateCheck, check_template, check_template_in_open_scope};
 
 use super::reachability::Reachability;
 use super::{Options, conditions};
 use crate::graph::{self, Connected};
-use crate::model::{Flow, Node, Text, Tool};
+use crate::model::{Flow, Node, Readable, Text, Tool, TransformSpec};
 
 pub(super) struct Subject<'flow> {
     pub(super) flow: &'flow Flow,
@@ -36,6 +36,7 @@ pub(super) struct Subject<'flow> {
     runners: HashMap<&'flow str, Vec<&'flow Node>>,
     /// The names of the declared context fields.
     pub(super) declared: HashSet<&'flow str>,
+    unreadable_calls: bool,
 }
 
 impl<'flow> Subject<'flow> {
@@ -54,7 +55,7 @@ impl<'flow> Subject<'flow> {
         }
         let mut callers: HashMap<&str, Vec<(&Node, &Tool)>> = HashMap::new();
         for (node, tool) in flow.nodes.values().flat_map(|node| tools(node).map(move |tool| (node, tool))) {
-            if let Some(target) = &tool.maps_to {
+            if let Some(target) = tool.maps_to.as_ref() {
                 callers.entry(target.as_str()).or_default().push((node, tool));
             }
         }
@@ -91,6 +92,7 @@ impl<'flow> Subject<'flow> {
             callers,
             runners,
             declared,
+            unreadable_calls: !flow.nodes.is_complete() || flow.nodes.values().any(has_unreadable_calls),
         }
     }
 
@@ -118,6 +120,17 @@ impl<'flow> Subject<'flow> {
     /// The nodes that run this one for every item of a list.
     pub(super) fn runners(&self, id: &str) -> &[&'flow Node] {
         self.runners.get(id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// How many edges have a destination that cannot be read, and so may feed any input.
+    pub(super) fn unreadable_destinations(&self) -> usize {
+        let edges = &self.flow.edges;
+        edges.unreadable_items().saturating_add(edges.iter().filter(|edge| edge.to.is_none()).count())
+    }
+
+    /// Whether some node may call another one by a part that cannot be read.
+    pub(super) fn has_unreadable_calls(&self) -> bool {
+        self.unreadable_calls
     }
 
     /// Whether edges lead from one node to another, and calls of tools too if `calls` says so.
@@ -159,7 +172,35 @@ fn templates(node: &Node) -> Option<Templates<'_>> {
     let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
     scope.push("context");
     let texts = prompt.system.iter().chain(&prompt.template);
-    Some(texts.map(|text| (text, check_template(&text.embedded, &scope))).collect())
+    // A name outside a scope of which a part is not known is no mistake.
+    let check = if node.inputs.is_complete() { check_template } else { check_template_in_open_scope };
+    Some(texts.map(|text| (text, check(&text.embedded, &scope))).collect())
+}
+
+/// Whether a node may call another one by a prompt, a tool or an operation that cannot be read.
+fn has_unreadable_calls(node: &Node) -> bool {
+    let of_prompt = match &node.prompt {
+        Readable::Read(prompt) => !prompt.tools.is_complete() || prompt.tools.iter().any(is_unreadable_call),
+        Readable::Absent => node.transform.is_absent(),
+        Readable::Unreadable => true,
+    };
+    let of_transform = match &node.transform {
+        Readable::Read(transform) => match &transform.spec {
+            Some(TransformSpec::Operation(operation)) => operation.op.is_none() || operation.args.is_none(),
+            Some(TransformSpec::Code(_)) => false,
+            None => true,
+        },
+        Readable::Absent => false,
+        Readable::Unreadable => true,
+    };
+    of_prompt || of_transform
+}
+
+fn is_unreadable_call(tool: &Tool) -> bool {
+    let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
+    tool.maps_to.is_unreadable()
+        || tool.parameters.is_none()
+        || properties.is_some_and(|properties| properties.entries().is_none())
 }
 
 pub(super) fn tools(node: &Node) -> impl Iterator<Item = &Tool> {

@@ -8,7 +8,7 @@ use stave_diag::{Diagnostic, Span};
 
 use super::schemas::JSON_TYPES;
 use super::subject::{Subject, suggest, tools};
-use crate::model::{Node, PortType, Text, Tool};
+use crate::model::{Node, PortType, Readable, Text, Tool};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -25,11 +25,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 );
             }
             match (&tool.maps_to, &tool.mcp) {
-                (Some(target), _) => mapped(subject, node, tool, target, &mut looped, diagnostics),
-                (None, Some(_)) => {}
-                (None, None) => {
-                    diagnostics.extend(unanswered(node, tool));
-                }
+                (Readable::Read(target), _) => mapped(subject, node, tool, target, &mut looped, diagnostics),
+                (Readable::Absent, Readable::Absent) => diagnostics.extend(unanswered(node, tool)),
+                (Readable::Absent, Readable::Read(_) | Readable::Unreadable) | (Readable::Unreadable, _) => {}
             }
         }
     }
@@ -45,6 +43,9 @@ fn mapped(
 ) {
     let id = target.as_str();
     let Some(node) = subject.flow.nodes.get(id) else {
+        if subject.flow.nodes.is_unreadable(id) {
+            return;
+        }
         let message = format!("the tool leads to `{id}`, and there is no such node");
         let known: Vec<&str> =
             subject.nodes().map(|node| node.id.as_str()).filter(|id| *id != caller.id.value).collect();
@@ -59,7 +60,7 @@ fn mapped(
     } else if subject.leads_to(caller_id, id, false) {
         Some(format!("node `{id}` waits for what `{caller_id}` makes, and `{caller_id}` would call it"))
     } else if subject.leads_to(id, caller_id, true) {
-        // Nodes that call each other in a circle are one loop, told at its first call.
+        // NodeMap that call each other in a circle are one loop, told at its first call.
         if looped.contains(id) || looped.contains(caller_id) {
             return;
         }
@@ -95,6 +96,9 @@ fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
     for entry in properties.and_then(Tree::entries).unwrap_or_default() {
         let name = entry.key.as_str();
         let Some(port) = node.input(name) else {
+            if !node.inputs.is_complete() {
+                continue;
+            }
             let message = format!("the tool's parameter `{name}` is no input of node `{}`", node.id.value);
             let known: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
             let diagnostic = Diagnostic::new(codes::TOOL_PARAMETER, entry.key.span, message);
@@ -138,7 +142,7 @@ fn unanswered(node: &Node, tool: &Tool) -> Option<Diagnostic> {
         port.port_type.is_some_and(|port_type| port_type.value == PortType::Object)
             && !port.schema.as_ref().is_some_and(closed)
     });
-    if room {
+    if room || !node.outputs.is_complete() {
         return None;
     }
     let name = tool.name.as_ref()?;

@@ -23,14 +23,21 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // An edge with a broken end was meant to feed the port that it names or nearly names.
     let meant: HashSet<(&str, &str)> =
         subject.flow.edges.iter().filter_map(|edge| target(subject.flow, edge.to.as_ref()?)).collect();
+    let ends = subject.flow.edges.iter().filter_map(|edge| edge.to.as_ref());
+    let entered: HashSet<&str> = ends.map(|end| end.node.as_str()).collect();
     // A tool that nearly names a node was meant for it, and is reported where it stands.
     let called = subject.nodes().flat_map(Node::called).map(Text::as_str);
     let astray = called.filter(|target| !subject.flow.nodes.contains_key(*target));
     let ids = || subject.flow.nodes.keys().map(String::as_str);
     let nearly: HashSet<&str> = astray.filter_map(|target| did_you_mean(target, ids())).collect();
+    let mut unfed = Vec::new();
     for node in subject.nodes() {
+        // Who calls a node is not known when a call cannot be read. One that edges enter does not wait for calls.
+        if subject.has_unreadable_calls() && !entered.contains(node.id.as_str()) {
+            continue;
+        }
         let callers = subject.callers(&node.id);
-        for port in node.inputs.iter().filter(|port| !port.optional) {
+        for port in node.inputs.iter().filter(|port| port.is_required()) {
             let place = (node.id.as_str(), port.name.as_str());
             let called =
                 callers.iter().any(|(_, tool)| gives(tool, port.name.as_str()) || is_misnamed(tool, node));
@@ -57,8 +64,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             } else {
                 format!("add an edge `{edge}`, or mark the port `optional: true`")
             };
-            diagnostics.push(Diagnostic::new(codes::UNCONNECTED_INPUT, port.span, message).help(help));
+            unfed.push(Diagnostic::new(codes::UNCONNECTED_INPUT, port.span, message).help(help));
         }
+    }
+    // An edge whose destination cannot be read was meant for one of the inputs that nothing feeds.
+    if unfed.len() > subject.unreadable_destinations() {
+        diagnostics.append(&mut unfed);
     }
 }
 
@@ -86,6 +97,8 @@ fn is_misnamed(tool: &Tool, node: &Node) -> bool {
 /// Whether calls of a tool carry an argument of this name. A schema that lists no properties may.
 fn gives(tool: &Tool, name: &str) -> bool {
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
-    tool.mcp.as_ref().map(Text::as_str).is_none()
-        && properties.is_none_or(|properties| properties.get(name).is_some())
+    // Properties that are no mapping cannot be read, and may have named it.
+    !tool.mcp.is_read()
+        && properties
+            .is_none_or(|properties| properties.entries().is_none() || properties.get(name).is_some())
 }

@@ -24,9 +24,16 @@ impl Subject<'_> {
             || deployed.is_some_and(|context| context.fields.contains_key(name))
     }
 
-    /// A report that a context field is not declared, unless it is.
+    /// Whether every field of the context is known: those that are declared, and those that the deployment fills.
+    pub(super) fn knows_context(&self) -> bool {
+        let deployment = &self.flow.deployment;
+        let deployed = deployment.as_ref().is_some_and(|deployment| deployment.context.is_unreadable());
+        self.flow.context.is_complete() && !deployment.is_unreadable() && !deployed
+    }
+
+    /// A report that a context field is not declared, unless it is or may be.
     pub(super) fn undeclared_context(&self, name: &str, span: Span) -> Option<Diagnostic> {
-        if self.has_context(name) {
+        if self.has_context(name) || !self.knows_context() {
             return None;
         }
         let message = format!("the context has no field `{name}`");

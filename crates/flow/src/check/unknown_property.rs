@@ -9,7 +9,7 @@ use stave_script::interpolation::{self, PathStep};
 use super::placeholders::step_span;
 use super::subject::{Subject, listed};
 use crate::graph::{Connected, Origin};
-use crate::model::{Node, Port, Text, Transform};
+use crate::model::{Node, Port, Readable, Text, Transform};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -45,7 +45,7 @@ impl<'flow> Schemas<'flow> {
             };
             // The report of a failure has more fields than its schema has to name.
             let schema = match (connected.origin, &connected.edge.transform) {
-                (Origin::Output(_, port), None) => port.schema.as_ref(),
+                (Origin::Output(_, port), Readable::Absent) => port.schema.as_ref(),
                 _ => None,
             };
             // With several feeders it is not known whose value comes.

@@ -32,7 +32,7 @@ enum Place {
     /// The whole document, whose keys are sections.
     Document,
     /// The nodes of the flow.
-    Nodes,
+    NodeMap,
     Elsewhere,
 }
 
@@ -83,7 +83,7 @@ impl Printer<'_> {
     fn children(&mut self, container: &Container, indent: usize, place: Place) {
         let sections = match place {
             Place::Document => true,
-            Place::Nodes => container.children.iter().any(|child| self.nested(child, indent).is_some()),
+            Place::NodeMap => container.children.iter().any(|child| self.nested(child, indent).is_some()),
             Place::Elsewhere => false,
         };
         for (index, child) in container.children.iter().enumerate() {
@@ -127,7 +127,7 @@ impl Printer<'_> {
             return;
         };
         let inner = match (place, child.name()) {
-            (Place::Document, Some("nodes")) => Place::Nodes,
+            (Place::Document, Some("nodes")) => Place::NodeMap,
             _ => Place::Elsewhere,
         };
         if child.key.is_none() && child.value.properties.is_empty() && !leads(container) {

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use stave_canon::{Number, Value};
 use stave_diag::Span;
 
-use super::{Extra, Spanned, Text};
+use super::{Extra, Readable, Spanned, Text};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deployment {
@@ -14,7 +14,7 @@ pub struct Deployment {
     pub target: Option<Spanned<Target>>,
     pub kserve: Option<Kserve>,
     /// Context fields that the deployment fills itself.
-    pub context: Option<DeploymentContext>,
+    pub context: Readable<DeploymentContext>,
     pub extra: Vec<Extra>,
 }
 

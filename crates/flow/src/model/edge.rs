@@ -2,7 +2,7 @@
 
 use stave_diag::Span;
 
-use super::{Extra, Spanned, Text};
+use super::{Extra, Readable, Spanned, Text};
 
 /// The pseudo-node whose outputs are the request's fields.
 pub const INPUT: &str = "_input";
@@ -19,9 +19,9 @@ pub struct Edge {
     pub from: Option<Endpoint>,
     pub to: Option<Endpoint>,
     /// An expression over the source's value that decides whether the edge is active.
-    pub condition: Option<Text>,
+    pub condition: Readable<Text>,
     /// An expression over the source's value whose result travels instead.
-    pub transform: Option<Text>,
+    pub transform: Readable<Text>,
     pub extra: Vec<Extra>,
 }
 

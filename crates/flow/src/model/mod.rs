@@ -2,7 +2,8 @@
 //!
 //! Invariants: every span points into the file the flow was read from. A required field is an `Option`
 //! only because a broken text may lack it; `None` then means that an error about it was reported, so in
-//! a flow without errors every such field is there.
+//! a flow without errors every such field is there. A field that may be left out is a [`Readable`] where some rule
+//! reports its absence or something else stands for it; it is an `Option` where nobody asks why it is not there.
 
 mod deployment;
 mod each;
@@ -11,11 +12,11 @@ mod extra;
 mod limits;
 mod node;
 mod prompt;
+mod readable;
 mod runtime;
 mod test;
 mod transform;
 
-use indexmap::IndexMap;
 use stave_diag::{SourceId, Span};
 
 pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
@@ -25,6 +26,7 @@ pub use extra::Extra;
 pub use limits::{Budget, FlowRuntime};
 pub use node::{Node, NodeType, Port, Position};
 pub use prompt::{Fallback, Model, PROVIDERS, Prompt, Tool, Trigger};
+pub use readable::{NodeMap, Readable, ReadableList};
 pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
 pub use runtime::{DEFAULT_STATE_KEY, Runtime, Scope, State};
 pub use stave_vocabulary::{PortType, Sensitivity};
@@ -41,11 +43,11 @@ pub struct Flow {
     pub version: Option<Spanned<Version>>,
     pub metadata: Metadata,
     pub context: Context,
-    /// By id, in file order. A node that is no mapping is left out.
-    pub nodes: IndexMap<String, Node>,
+    /// By id, in file order. A node that is no mapping is unreadable.
+    pub nodes: NodeMap,
     /// In file order.
-    pub edges: Vec<Edge>,
-    pub deployment: Option<Deployment>,
+    pub edges: ReadableList<Edge>,
+    pub deployment: Readable<Deployment>,
     /// What a run of the whole flow may take.
     pub runtime: Option<FlowRuntime>,
     pub tests: Vec<FlowTest>,
@@ -75,7 +77,7 @@ pub struct Metadata {
     pub author: Option<Text>,
     pub created_at: Option<Text>,
     pub modified_at: Option<Text>,
-    pub tags: Vec<Text>,
+    pub tags: ReadableList<Text>,
     pub extra: Vec<Extra>,
 }
 
@@ -83,8 +85,8 @@ pub struct Metadata {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     pub span: Span,
-    pub requires: Vec<Text>,
-    pub optional: Vec<Text>,
+    pub requires: ReadableList<Text>,
+    pub optional: ReadableList<Text>,
     /// How confidential fields are, by name, in file order.
     pub sensitivity: Vec<(Spanned<String>, Spanned<Sensitivity>)>,
     pub extra: Vec<Extra>,
@@ -97,6 +99,12 @@ impl Context {
     /// The declared fields, required ones first, in file order.
     pub fn fields(&self) -> impl Iterator<Item = &Text> {
         self.requires.iter().chain(&self.optional)
+    }
+
+    /// Whether every declared field was read.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.requires.is_complete() && self.optional.is_complete()
     }
 
     /// Whether the request may or must have a field of this name.

@@ -1,10 +1,10 @@
-//! Nodes and their ports.
+//! NodeMap and their ports.
 
 use stave_diag::Span;
 use stave_operations::{Descriptor, LLM_CHAT, PYTHON};
 use stave_vocabulary::{PortType, Sensitivity};
 
-use super::{Extra, Prompt, Runtime, Spanned, State, Text, Transform};
+use super::{Extra, Prompt, Readable, ReadableList, Runtime, Spanned, State, Text, Transform};
 use crate::yaml::Tree;
 use stave_canon::Number;
 
@@ -16,16 +16,16 @@ pub struct Node {
     /// The node's mapping.
     pub span: Span,
     /// The optional `id` field, which repeats the key.
-    pub id_field: Option<Text>,
+    pub id_field: Readable<Text>,
     pub node_type: Option<Spanned<NodeType>>,
-    pub inputs: Vec<Port>,
-    pub outputs: Vec<Port>,
-    pub error: Option<Port>,
-    pub prompt: Option<Prompt>,
+    pub inputs: ReadableList<Port>,
+    pub outputs: ReadableList<Port>,
+    pub error: Readable<Port>,
+    pub prompt: Readable<Prompt>,
     /// Absent in a prompt node whose model result is its output.
-    pub transform: Option<Transform>,
+    pub transform: Readable<Transform>,
     pub runtime: Runtime,
-    pub state: Option<State>,
+    pub state: Readable<State>,
     pub position: Option<Position>,
     pub extra: Vec<Extra>,
 }
@@ -56,7 +56,7 @@ impl Node {
     /// The kind of step that the node is run as.
     #[must_use]
     pub fn step_kind(&self) -> &str {
-        match (&self.prompt, self.op()) {
+        match (self.prompt.as_ref(), self.op()) {
             (Some(_), _) => LLM_CHAT.name,
             (None, Some(op)) => op,
             (None, None) => PYTHON.name,
@@ -86,13 +86,29 @@ pub struct Port {
     /// Whether the author wrote the type.
     pub type_written: bool,
     pub schema: Option<Tree>,
-    pub optional: bool,
+    /// Read it with [`Port::is_required`] or [`Port::is_optional`].
+    pub optional: Readable<bool>,
     pub description: Option<Text>,
     /// How confidential the value is.
     pub sensitivity: Option<Spanned<Sensitivity>>,
     /// The most confidential value that may come here; only for inputs.
     pub accepts: Option<Spanned<Sensitivity>>,
     pub extra: Vec<Extra>,
+}
+
+impl Port {
+    /// Whether the author marked the port as optional.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.optional == Readable::Read(true)
+    }
+
+    /// Whether the port certainly needs a value. Neither this nor [`Port::is_optional`] holds when the mark cannot be
+    /// read.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        matches!(self.optional, Readable::Read(false) | Readable::Absent)
+    }
 }
 
 /// Where the visual editor draws the node.

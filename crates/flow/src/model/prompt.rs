@@ -3,7 +3,7 @@
 use stave_canon::Number;
 use stave_diag::Span;
 
-use super::{Extra, Spanned, Text};
+use super::{Extra, Readable, ReadableList, Spanned, Text};
 use crate::yaml::Tree;
 
 /// What a model is asked.
@@ -20,7 +20,7 @@ pub struct Prompt {
     pub output_schema: Option<Tree>,
     pub temperature: Option<Spanned<Number>>,
     pub max_tokens: Option<Spanned<u64>>,
-    pub tools: Vec<Tool>,
+    pub tools: ReadableList<Tool>,
     pub fallback: Option<Fallback>,
     pub extra: Vec<Extra>,
 }
@@ -47,9 +47,9 @@ pub struct Tool {
     pub description: Option<Text>,
     pub parameters: Option<Tree>,
     /// The node that answers the call.
-    pub maps_to: Option<Text>,
+    pub maps_to: Readable<Text>,
     /// `server/tool` of an MCP server that answers the call.
-    pub mcp: Option<Text>,
+    pub mcp: Readable<Text>,
     pub extra: Vec<Extra>,
 }
 
@@ -60,9 +60,9 @@ pub struct Fallback {
     pub span: Span,
     /// Never empty; `any` stands for all three.
     pub on: Option<Spanned<Vec<Trigger>>>,
-    pub model: Option<Model>,
+    pub model: Readable<Model>,
     /// JSON when the prompt has an output schema, else plain text.
-    pub static_response: Option<Text>,
+    pub static_response: Readable<Text>,
     pub extra: Vec<Extra>,
 }
 

@@ -3,7 +3,7 @@
 use stave_diag::Span;
 use stave_operations::{Descriptor, MCP_CALL};
 
-use super::{Extra, Node, Sensitivity, Spanned, Text};
+use super::{Extra, Node, Readable, ReadableList, Sensitivity, Spanned, Text};
 
 pub const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 /// Attempts after the first, for work that may be repeated.
@@ -20,7 +20,7 @@ pub struct Runtime {
     /// Attempts after the first.
     pub retries: Option<Spanned<u64>>,
     pub retry_backoff_ms: Option<Spanned<u64>>,
-    pub requires_context: Vec<Text>,
+    pub requires_context: ReadableList<Text>,
     pub concurrency: Option<Spanned<u64>>,
     pub cache: Option<Cache>,
     pub extra: Vec<Extra>,
@@ -32,7 +32,7 @@ pub struct Cache {
     pub key_span: Span,
     pub span: Span,
     pub ttl_seconds: Option<Spanned<u64>>,
-    pub key: Option<Text>,
+    pub key: Readable<Text>,
     pub extra: Vec<Extra>,
 }
 
@@ -66,7 +66,7 @@ impl Node {
     #[must_use]
     pub fn has_effects(&self) -> bool {
         let has_server_tool =
-            || self.prompt.iter().flat_map(|prompt| &prompt.tools).any(|tool| tool.mcp.is_some());
+            || self.prompt.iter().flat_map(|prompt| &prompt.tools).any(|tool| tool.mcp.is_read());
         self.writes() || MCP_CALL.writes() && has_server_tool()
     }
 }

@@ -2,7 +2,7 @@
 
 use stave_diag::Span;
 
-use super::{Budget, Extra, Spanned, Text};
+use super::{Budget, Extra, Readable, ReadableList, Spanned, Text};
 use crate::yaml::Tree;
 
 /// One request, or the turns of one session, with the replies that models and hosts give and what is
@@ -30,16 +30,16 @@ pub struct FlowTest {
 pub struct Expectation {
     pub key_span: Span,
     pub span: Span,
-    pub status: Option<Spanned<ExpectedStatus>>,
+    pub status: Readable<Spanned<ExpectedStatus>>,
     /// The whole output; for turns a list with one for each.
     pub output: Option<Tree>,
     /// What the output must hold, beside which it may hold more.
     pub contains: Option<Tree>,
     /// The code of the failure.
-    pub error: Option<Text>,
+    pub error: Readable<Text>,
     /// The nodes that ran, in the order of the file.
-    pub path: Option<Vec<Text>>,
-    pub skipped: Option<Vec<Text>>,
+    pub path: Option<ReadableList<Text>>,
+    pub skipped: Option<ReadableList<Text>>,
     pub model_calls: Option<Spanned<u64>>,
     pub http_calls: Option<Spanned<u64>>,
     /// What the run may use up at most.

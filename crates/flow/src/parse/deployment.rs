@@ -10,7 +10,7 @@ pub(super) fn deployment(reader: &mut Reader<'_>, entry: &Entry) -> Option<Deplo
     let words = [("kserve", Target::Kserve), ("lambda", Target::Lambda), ("local", Target::Local)];
     let target = fields.required(reader, "target").and_then(|entry| fields.word(reader, entry, &words));
     let kserve = fields.optional("kserve").and_then(|entry| kserve(reader, entry));
-    let context = fields.optional("context").and_then(|entry| context(reader, entry));
+    let context = fields.readable("context", |entry| context(reader, entry));
     let span = fields.span;
     let extra = fields.finish(reader);
     Some(Deployment { key, span, target, kserve, context, extra })

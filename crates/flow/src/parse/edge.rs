@@ -5,23 +5,26 @@ use stave_diag::codes::flow as codes;
 
 use super::fields::{Fields, Reader, wrong_type};
 use super::node::first_line;
-use crate::model::{Edge, Endpoint, Spanned, Text};
+use crate::model::{Edge, Endpoint, ReadableList, Spanned, Text};
 use crate::yaml::{Entry, Tree};
 
-pub(super) fn edges(reader: &mut Reader<'_>, entry: &Entry) -> Vec<Edge> {
+pub(super) fn edges(reader: &mut Reader<'_>, entry: &Entry) -> ReadableList<Edge> {
     let Some(items) = entry.value.items() else {
         wrong_type(reader, &entry.value, entry.key.span, "`edges` of the flow", "a list");
-        return Vec::new();
+        return ReadableList::unreadable();
     };
-    items.iter().enumerate().filter_map(|(index, item)| edge(reader, item, index)).collect()
+    let read: Vec<Edge> =
+        items.iter().enumerate().filter_map(|(index, item)| edge(reader, item, index)).collect();
+    let unreadable = items.len() - read.len();
+    ReadableList::new(read, unreadable)
 }
 
 fn edge(reader: &mut Reader<'_>, item: &Tree, index: usize) -> Option<Edge> {
     let mut fields = Fields::of(reader, item, first_line(item), "the edge".to_owned())?;
     let from = fields.required_text(reader, "from").and_then(|text| endpoint(reader, &text));
     let to = fields.required_text(reader, "to").and_then(|text| endpoint(reader, &text));
-    let condition = fields.text(reader, "condition");
-    let transform = fields.text(reader, "transform");
+    let condition = fields.readable_text(reader, "condition");
+    let transform = fields.readable_text(reader, "transform");
     let span = fields.span;
     let extra = fields.finish(reader);
     Some(Edge { span, index, from, to, condition, transform, extra })

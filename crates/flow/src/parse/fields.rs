@@ -4,7 +4,7 @@ use stave_canon::Number;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
 
-use crate::model::{Extra, Sensitivity, Spanned, Text};
+use crate::model::{Extra, Readable, ReadableList, Sensitivity, Spanned, Text};
 use crate::yaml::{Entry, Tree, TreeValue};
 
 /// Collects what is wrong while the tree is turned into the model.
@@ -82,15 +82,32 @@ impl<'tree> Fields<'tree> {
         as_text(reader, entry, &self.path(name))
     }
 
+    /// A text that may be left out, and that somebody misses.
+    pub(super) fn readable_text(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Readable<Text> {
+        match self.optional(name) {
+            Some(entry) => Readable::of(as_text(reader, entry, &self.path(name))),
+            None => Readable::Absent,
+        }
+    }
+
+    /// A field that may be left out, with the state in which it was found.
+    pub(super) fn readable<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&'tree Entry) -> Option<T>,
+    ) -> Readable<T> {
+        self.optional(name).map_or(Readable::Absent, |entry| Readable::of(read(entry)))
+    }
+
     pub(super) fn required_text(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Option<Text> {
         let entry = self.required(reader, name)?;
         as_text(reader, entry, &self.path(name))
     }
 
-    pub(super) fn boolean(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Option<bool> {
-        let entry = self.optional(name)?;
+    pub(super) fn boolean(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Readable<bool> {
+        let Some(entry) = self.optional(name) else { return Readable::Absent };
         if let TreeValue::Bool(value) = entry.value.value {
-            return Some(value);
+            return Readable::Read(value);
         }
         let meant = match entry.value.text().map(Text::as_str) {
             Some("yes" | "Yes" | "on" | "On" | "y") => Some("true"),
@@ -105,7 +122,7 @@ impl<'tree> Fields<'tree> {
                 .fix(Fix::replace(format!("write `{meant}`"), entry.value.span, meant));
         }
         reader.report(diagnostic);
-        None
+        Readable::Unreadable
     }
 
     pub(super) fn number(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Option<Spanned<Number>> {
@@ -150,9 +167,13 @@ impl<'tree> Fields<'tree> {
         value.map(|value| Spanned::new(value, span))
     }
 
-    pub(super) fn texts(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Option<Vec<Text>> {
+    pub(super) fn texts(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+    ) -> Option<ReadableList<Text>> {
         let entry = self.optional(name)?;
-        self.text_list(reader, entry, name)
+        Some(self.text_list(reader, entry, name))
     }
 
     pub(super) fn text_list(
@@ -160,7 +181,7 @@ impl<'tree> Fields<'tree> {
         reader: &mut Reader<'_>,
         entry: &'tree Entry,
         name: &str,
-    ) -> Option<Vec<Text>> {
+    ) -> ReadableList<Text> {
         let Some(items) = entry.value.items() else {
             let mut diagnostic =
                 wrong_type_diagnostic(&entry.value, entry.key.span, &self.path(name), "a list of strings");
@@ -173,7 +194,7 @@ impl<'tree> Fields<'tree> {
                 ));
             }
             reader.report(diagnostic);
-            return None;
+            return ReadableList::unreadable();
         };
         let path = format!("an item of {}", self.path(name));
         let texts = items.iter().filter_map(|item| match &item.value {
@@ -183,7 +204,9 @@ impl<'tree> Fields<'tree> {
                 None
             }
         });
-        Some(texts.collect())
+        let texts: Vec<Text> = texts.collect();
+        let unreadable = items.len() - texts.len();
+        ReadableList::new(texts, unreadable)
     }
 
     /// One word out of a closed list.

@@ -9,11 +9,13 @@ mod prompt;
 mod runtime;
 mod test;
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, SourceId, Span};
 
-use crate::model::{Context, Flow, Metadata, Sensitivity, Spanned, Version};
+use crate::model::{Context, Flow, Metadata, NodeMap, ReadableList, Sensitivity, Spanned, Version};
 use crate::yaml::{self, Comment, Entry, Tree, TreeValue};
 use fields::{Fields, Reader};
 
@@ -66,9 +68,9 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
     let version = fields.required(reader, "version").and_then(|entry| version(reader, entry));
     let metadata = fields.required(reader, "metadata").and_then(|entry| metadata(reader, entry));
     let context = fields.required(reader, "context").and_then(|entry| context(reader, entry));
-    let nodes = fields.required(reader, "nodes").map(|entry| nodes(reader, entry)).unwrap_or_default();
-    let edges = fields.required(reader, "edges").map(|entry| edge::edges(reader, entry)).unwrap_or_default();
-    let deployment = fields.optional("deployment").and_then(|entry| deployment::deployment(reader, entry));
+    let nodes = fields.required(reader, "nodes").map(|entry| nodes(reader, entry));
+    let edges = fields.required(reader, "edges").map(|entry| edge::edges(reader, entry));
+    let deployment = fields.readable("deployment", |entry| deployment::deployment(reader, entry));
     let runtime = fields.optional("runtime").and_then(|entry| limits::flow_runtime(reader, entry));
     let tests = fields.optional("tests").map(|entry| test::tests(reader, entry)).unwrap_or_default();
     let extra = fields.finish(reader);
@@ -79,13 +81,13 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
         metadata: metadata.unwrap_or_else(|| no_metadata(head)),
         context: context.unwrap_or_else(|| Context {
             span: head,
-            requires: Vec::new(),
-            optional: Vec::new(),
+            requires: ReadableList::unreadable(),
+            optional: ReadableList::unreadable(),
             sensitivity: Vec::new(),
             extra: Vec::new(),
         }),
-        nodes,
-        edges,
+        nodes: nodes.unwrap_or_else(NodeMap::unreadable),
+        edges: edges.unwrap_or_else(ReadableList::unreadable),
         deployment,
         runtime,
         tests,
@@ -101,7 +103,7 @@ fn no_metadata(span: Span) -> Metadata {
         author: None,
         created_at: None,
         modified_at: None,
-        tags: Vec::new(),
+        tags: ReadableList::unreadable(),
         extra: Vec::new(),
     }
 }
@@ -144,12 +146,18 @@ fn metadata(reader: &mut Reader<'_>, entry: &Entry) -> Option<Metadata> {
 fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<Context> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`context`".to_owned())?;
     let requires = fields.required(reader, "requires");
-    let requires = requires.and_then(|entry| fields.text_list(reader, entry, "requires")).unwrap_or_default();
+    let requires = requires.map(|entry| fields.text_list(reader, entry, "requires"));
     let optional = fields.texts(reader, "optional").unwrap_or_default();
     let sensitivity = fields.optional("sensitivity").map(|entry| labels(reader, entry)).unwrap_or_default();
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(Context { span, requires, optional, sensitivity, extra })
+    Some(Context {
+        span,
+        requires: requires.unwrap_or_else(ReadableList::unreadable),
+        optional,
+        sensitivity,
+        extra,
+    })
 }
 
 /// How confidential fields are, by name.
@@ -163,10 +171,22 @@ fn labels(reader: &mut Reader<'_>, entry: &Entry) -> Vec<(Spanned<String>, Spann
     labelled.collect()
 }
 
-fn nodes(reader: &mut Reader<'_>, entry: &Entry) -> IndexMap<String, crate::model::Node> {
+fn nodes(reader: &mut Reader<'_>, entry: &Entry) -> NodeMap {
     let Some(entries) = entry.value.entries() else {
         fields::wrong_type(reader, &entry.value, entry.key.span, "`nodes` of the flow", "a mapping");
-        return IndexMap::new();
+        return NodeMap::unreadable();
     };
-    entries.iter().filter_map(|entry| Some((entry.key.value.clone(), node::node(reader, entry)?))).collect()
+    let (mut read, mut unreadable) = (IndexMap::with_capacity(entries.len()), HashSet::new());
+    for entry in entries {
+        let id = entry.key.value.clone();
+        match node::node(reader, entry) {
+            Some(node) => {
+                read.insert(id, node);
+            }
+            None => {
+                unreadable.insert(id);
+            }
+        }
+    }
+    NodeMap::new(read, unreadable)
 }

@@ -1,4 +1,4 @@
-//! Nodes, ports, transforms and positions.
+//! NodeMap, ports, transforms and positions.
 
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
@@ -6,7 +6,8 @@ use stave_diag::{Diagnostic, Span};
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::{prompt, runtime};
 use crate::model::{
-    Mode, Node, NodeType, Operation, Port, PortType, Position, Spanned, Transform, TransformSpec,
+    Mode, Node, NodeType, Operation, Port, PortType, Position, Readable, ReadableList, Spanned, Transform,
+    TransformSpec,
 };
 use crate::yaml::{Entry, Tree};
 
@@ -17,25 +18,26 @@ pub(super) fn node(reader: &mut Reader<'_>, entry: &Entry) -> Option<Node> {
     let id = entry.key.clone();
     let owner = format!("node `{}`", id.value);
     let mut fields = Fields::of(reader, &entry.value, id.span, owner.clone())?;
-    let id_field = fields.text(reader, "id");
+    let id_field = fields.readable_text(reader, "id");
     let node_type = fields.required(reader, "type").and_then(|entry| node_type(reader, entry, &owner));
     let inputs = fields.required(reader, "inputs").map(|entry| ports(reader, entry, "input", &owner));
     let outputs = fields.required(reader, "outputs").map(|entry| ports(reader, entry, "output", &owner));
-    let error = fields.optional("error").and_then(|entry| {
+    let error = fields.readable("error", |entry| {
         port(reader, &entry.value, entry.key.span, &format!("the error port of {owner}"), true)
     });
-    let prompt = fields.optional("prompt").and_then(|entry| prompt::prompt(reader, entry, &owner));
+    let prompt = fields.readable("prompt", |entry| prompt::prompt(reader, entry, &owner));
     let transform = fields.optional("transform");
-    if transform.is_none() && fields.optional("prompt").is_none() {
+    if transform.is_none() && prompt.is_absent() {
         let message = format!("{owner} has neither a `transform` nor a `prompt`, so it does nothing");
         reader.report(
             Diagnostic::new(codes::NO_IMPLEMENTATION, id.span, message)
                 .help("add `transform:` with a `mode` and a `spec`, or `prompt:` with a `template`"),
         );
     }
-    let transform = transform.and_then(|entry| self::transform(reader, entry, &owner));
+    let transform =
+        transform.map_or(Readable::Absent, |entry| Readable::of(self::transform(reader, entry, &owner)));
     let runtime = fields.optional("runtime").and_then(|entry| runtime::runtime(reader, entry, &owner));
-    let state = fields.optional("state").and_then(|entry| runtime::state(reader, entry, &owner));
+    let state = fields.readable("state", |entry| runtime::state(reader, entry, &owner));
     let position = fields.optional("position").and_then(|entry| position(reader, entry, &owner));
     let span = fields.span;
     let extra = fields.finish(reader);
@@ -44,8 +46,8 @@ pub(super) fn node(reader: &mut Reader<'_>, entry: &Entry) -> Option<Node> {
         span,
         id_field,
         node_type,
-        inputs: inputs.unwrap_or_default(),
-        outputs: outputs.unwrap_or_default(),
+        inputs: inputs.unwrap_or_else(ReadableList::unreadable),
+        outputs: outputs.unwrap_or_else(ReadableList::unreadable),
         error,
         prompt,
         transform,
@@ -72,11 +74,11 @@ fn node_type(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Span
     None
 }
 
-fn ports(reader: &mut Reader<'_>, entry: &Entry, direction: &str, owner: &str) -> Vec<Port> {
+fn ports(reader: &mut Reader<'_>, entry: &Entry, direction: &str, owner: &str) -> ReadableList<Port> {
     let Some(items) = entry.value.items() else {
         let path = format!("`{}` of {owner}", entry.key.value);
         wrong_type(reader, &entry.value, entry.key.span, &path, "a list of ports");
-        return Vec::new();
+        return ReadableList::unreadable();
     };
     let named = |item: &Tree| {
         let name = item.get("name").and_then(Tree::text);
@@ -85,7 +87,10 @@ fn ports(reader: &mut Reader<'_>, entry: &Entry, direction: &str, owner: &str) -
             |name| format!("{direction} `{}` of {owner}", name.as_str()),
         )
     };
-    items.iter().filter_map(|item| port(reader, item, first_line(item), &named(item), false)).collect()
+    let read: Vec<Port> =
+        items.iter().filter_map(|item| port(reader, item, first_line(item), &named(item), false)).collect();
+    let unreadable = items.len() - read.len();
+    ReadableList::new(read, unreadable)
 }
 
 /// Where to report what an item of a list lacks: its first key, or the item itself.
@@ -110,7 +115,7 @@ fn port(reader: &mut Reader<'_>, tree: &Tree, key: Span, owner: &str, is_error: 
         port_type = Some(Spanned::new(PortType::Object, tree.span));
     }
     let schema = fields.optional("schema").map(|entry| entry.value.clone());
-    let optional = fields.boolean(reader, "optional").unwrap_or(false);
+    let optional = fields.boolean(reader, "optional");
     let description = fields.text(reader, "description");
     let sensitivity = fields.sensitivity(reader, "sensitivity");
     let accepts = if is_error { None } else { fields.sensitivity(reader, "accepts") };

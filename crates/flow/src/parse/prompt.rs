@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::node::first_line;
-use crate::model::{Fallback, Model, Prompt, Spanned, Tool, Trigger};
+use crate::model::{Fallback, Model, Prompt, ReadableList, Spanned, Tool, Trigger};
 use crate::yaml::{Entry, Tree, TreeValue};
 
 const TRIGGERS: [(&str, Trigger); 3] =
@@ -48,13 +48,15 @@ fn model(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Model> {
     Some(Model { key, span, provider, name, endpoint, extra })
 }
 
-fn tools(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Vec<Tool> {
+fn tools(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> ReadableList<Tool> {
     let Some(items) = entry.value.items() else {
         let path = format!("`tools` of {owner}");
         wrong_type(reader, &entry.value, entry.key.span, &path, "a list of tools");
-        return Vec::new();
+        return ReadableList::unreadable();
     };
-    items.iter().filter_map(|item| tool(reader, item, owner)).collect()
+    let read: Vec<Tool> = items.iter().filter_map(|item| tool(reader, item, owner)).collect();
+    let unreadable = items.len() - read.len();
+    ReadableList::new(read, unreadable)
 }
 
 fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<Tool> {
@@ -65,8 +67,8 @@ fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<Tool> {
     let name = fields.required_text(reader, "name");
     let description = fields.required_text(reader, "description");
     let parameters = fields.required(reader, "parameters").map(|entry| entry.value.clone());
-    let maps_to = fields.text(reader, "maps_to");
-    let mcp = fields.text(reader, "mcp");
+    let maps_to = fields.readable_text(reader, "maps_to");
+    let mcp = fields.readable_text(reader, "mcp");
     let span = fields.span;
     let extra = fields.finish(reader);
     Some(Tool { span, name, description, parameters, maps_to, mcp, extra })
@@ -77,8 +79,8 @@ fn fallback(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Fallb
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
     let on = fields.required(reader, "on").and_then(|entry| triggers(reader, entry, &owner));
-    let model = fields.optional("model").and_then(|entry| model(reader, entry, &owner));
-    let static_response = fields.text(reader, "static_response");
+    let model = fields.readable("model", |entry| model(reader, entry, &owner));
+    let static_response = fields.readable_text(reader, "static_response");
     let span = fields.span;
     let extra = fields.finish(reader);
     Some(Fallback { key, span, on, model, static_response, extra })

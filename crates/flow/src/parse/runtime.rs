@@ -23,7 +23,7 @@ fn cache(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Cache> {
     let mut fields = Fields::of(reader, &entry.value, key_span, format!("`cache` of {owner}"))?;
     fields.required(reader, "ttl_seconds");
     let ttl_seconds = fields.count(reader, "ttl_seconds", 1);
-    let key = fields.text(reader, "key");
+    let key = fields.readable_text(reader, "key");
     let span = fields.span;
     let extra = fields.finish(reader);
     Some(Cache { key_span, span, ttl_seconds, key, extra })

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Reader, wrong_type};
 use super::{limits, node};
-use crate::model::{Expectation, ExpectedStatus, FlowTest};
+use crate::model::{Expectation, ExpectedStatus, FlowTest, Readable};
 use crate::yaml::{Entry, Tree};
 
 pub(super) fn tests(reader: &mut Reader<'_>, entry: &Entry) -> Vec<FlowTest> {
@@ -37,10 +37,11 @@ fn expectation(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Ex
     let owner = format!("`expect` of {owner}");
     let mut fields = Fields::of(reader, &entry.value, key_span, owner.clone())?;
     let words = [("ok", ExpectedStatus::Ok), ("error", ExpectedStatus::Error)];
-    let status = fields.optional("status").and_then(|entry| fields.word(reader, entry, &words));
+    let status = fields.optional("status");
+    let status = status.map_or(Readable::Absent, |entry| Readable::of(fields.word(reader, entry, &words)));
     let output = fields.optional("output").map(|entry| entry.value.clone());
     let contains = fields.optional("contains").map(|entry| entry.value.clone());
-    let error = fields.text(reader, "error");
+    let error = fields.readable_text(reader, "error");
     let path = fields.texts(reader, "path");
     let skipped = fields.texts(reader, "skipped");
     let model_calls = fields.count(reader, "model_calls", 0);

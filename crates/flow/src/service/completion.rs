@@ -229,7 +229,7 @@ fn placeholder(before: &str, flow: &Flow, node: &Node) -> Option<Vec<Word>> {
         let mut words = words::inputs(node);
         words.push(word("context", "the request's context"));
         words.push(word("secrets", "values that are never logged"));
-        if node.prompt.is_some() {
+        if node.prompt.is_read() {
             words.push(word("prompt_output", "what the model answered"));
         }
         words
@@ -256,7 +256,7 @@ fn code(before: &str, flow: &Flow, node: &Node) -> Option<Vec<Word>> {
     let quoted = ["inputs['", "inputs[\"", "inputs.get('", "inputs.get(\""];
     if quoted.iter().any(|opening| head.ends_with(opening)) {
         let mut words = words::inputs(node);
-        if node.prompt.is_some() {
+        if node.prompt.is_read() {
             words.push(word("prompt_output", "what the model answered"));
         }
         return Some(words);

@@ -52,10 +52,10 @@ fn symbol(flow: &Flow, symbol: &Symbol) -> Option<String> {
                     && into.name.as_str() == port.name.as_str()
                 {
                     page.push_str(&format!("\n\ncomes from {}", origin(&connected.origin)));
-                    if let Some(condition) = &connected.edge.condition {
+                    if let Some(condition) = connected.edge.condition.as_ref() {
                         page.push_str(&format!(" when `{}`", condition.as_str()));
                     }
-                    if let Some(transform) = &connected.edge.transform {
+                    if let Some(transform) = connected.edge.transform.as_ref() {
                         page.push_str(&format!(" as `{}`", transform.as_str()));
                     }
                 }
@@ -136,7 +136,7 @@ fn node_page(node: &Node) -> String {
             ports.iter().map(|port| format!("{}: {}", port.name.as_str(), type_word(port))).collect();
         if ports.is_empty() { "nothing".to_owned() } else { ports.join(", ") }
     };
-    let work = match (&node.prompt, node.op()) {
+    let work = match (node.prompt.as_ref(), node.op()) {
         (Some(_), _) => "asks a model".to_owned(),
         (None, Some(op)) => match operation(op) {
             Some(operation) => format!("`{op}`: {}", operation.summary),
@@ -155,7 +155,7 @@ fn node_page(node: &Node) -> String {
 }
 
 fn port_page(role: &str, node: &Node, port: &Port) -> String {
-    let optional = if port.optional { ", optional" } else { "" };
+    let optional = if port.is_optional() { ", optional" } else { "" };
     let mut page =
         format!("{role} `{}` of `{}`: `{}`{optional}", port.name.as_str(), node.id.value, type_word(port));
     if let Some(description) = &port.description {

@@ -144,7 +144,7 @@ impl<'flow> Finder<'flow> {
         }
         self.prompt(node);
         self.each(node);
-        if let Some(transform) = &node.transform {
+        if let Some(transform) = node.transform.as_ref() {
             self.transform(node, transform);
         }
     }
@@ -186,7 +186,7 @@ impl<'flow> Finder<'flow> {
     }
 
     fn prompt(&mut self, node: &'flow Node) {
-        let Some(prompt) = &node.prompt else { return };
+        let Some(prompt) = node.prompt.as_ref() else { return };
         let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
         scope.push("context");
         for text in prompt.system.iter().chain(&prompt.template) {
@@ -195,7 +195,7 @@ impl<'flow> Finder<'flow> {
             }
         }
         for tool in &prompt.tools {
-            let Some(target) = &tool.maps_to else { continue };
+            let Some(target) = tool.maps_to.as_ref() else { continue };
             self.add(Symbol::Node(target.as_str().to_owned()), target.embedded.whole(), false);
             let Some(target) = self.flow.nodes.get(target.as_str()) else { continue };
             let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));

@@ -11,7 +11,7 @@ use stave_script::{UsedPath, check_condition, check_expression, check_template};
 
 use super::occurrences::{Occurrence, Symbol, within};
 use crate::graph::{self, Connected, Origin};
-use crate::model::{Edge, Flow, Node, Port, Text, Transform};
+use crate::model::{Edge, Flow, Node, Port, Readable, Text, Transform};
 use crate::yaml::Tree;
 
 /// A port with the schema that describes its values.
@@ -96,8 +96,8 @@ fn of_output<'flow>(node: &'flow Node, port: &'flow Port) -> Option<Described<'f
 
 /// The only output of a prompt without a transform, with the schema of the answer.
 fn answer(node: &Node) -> Option<(Described<'_>, &Tree)> {
-    let answer = node.prompt.as_ref().filter(|_| node.transform.is_none())?.output_schema.as_ref()?;
-    let [port] = node.outputs.as_slice() else { return None };
+    let answer = node.prompt.as_ref().filter(|_| node.transform.is_absent())?.output_schema.as_ref()?;
+    let [port] = &*node.outputs else { return None };
     let schema = port.schema.as_ref().unwrap_or(answer);
     Some((Described { node, port, leaves: true, schema }, answer))
 }
@@ -118,7 +118,7 @@ fn feeders<'flow>(edges: &[Connected<'flow>]) -> Feeders<'flow> {
             continue;
         };
         let from = match (connected.origin, &connected.edge.transform) {
-            (Origin::Output(node, port), None) => of_output(node, port),
+            (Origin::Output(node, port), Readable::Absent) => of_output(node, port),
             _ => None,
         };
         fed.entry((node.id.as_str(), port.name.as_str())).and_modify(|known| *known = None).or_insert(from);
@@ -169,7 +169,7 @@ impl Finder<'_> {
     }
 
     fn templates<'flow>(&mut self, node: &'flow Node, input: impl Fn(&str) -> Option<Described<'flow>>) {
-        let Some(prompt) = &node.prompt else { return };
+        let Some(prompt) = node.prompt.as_ref() else { return };
         let mut scope: Vec<&str> = node.inputs.iter().map(|port| port.name.as_str()).collect();
         scope.push("context");
         for text in prompt.system.iter().chain(&prompt.template) {

@@ -69,7 +69,7 @@ fn node(node: &Node) -> DocumentSymbol {
     let children = node.inputs.iter().map(|input| port(input, SymbolKind::Input));
     let children = children.chain(node.outputs.iter().map(|output| port(output, SymbolKind::Output)));
     let children = children.chain(node.error.iter().map(|error| port(error, SymbolKind::Error)));
-    let detail = match (&node.prompt, node.op()) {
+    let detail = match (node.prompt.as_ref(), node.op()) {
         (Some(_), _) => "prompt".to_owned(),
         (None, Some(op)) => op.to_owned(),
         (None, None) => "code".to_owned(),

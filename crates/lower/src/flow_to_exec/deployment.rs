@@ -17,7 +17,7 @@ pub(super) fn hints(deployment: &Deployment) -> Option<Value> {
     if let Some(kserve) = &deployment.kserve {
         hints.insert("kserve".into(), kserve_hints(kserve));
     }
-    if let Some(context) = &deployment.context {
+    if let Some(context) = deployment.context.as_ref() {
         let sources = context.fields.iter().map(|(field, source)| (field.as_str(), source_of(&source.value)));
         hints.insert("context".into(), sources.collect());
     }

@@ -36,7 +36,7 @@ impl Lowering<'_> {
 /// The cast of the type table. A transform's result is checked at the target instead, and so is a field
 /// of the request, whose type is the target's.
 fn cast(connected: &Connected<'_>) -> Option<Cast> {
-    if connected.edge.transform.is_some() {
+    if connected.edge.transform.is_read() {
         return None;
     }
     let from = connected.origin.port()?.port_type?.value;

@@ -112,7 +112,7 @@ fn inputs_schema(flow: &Flow) -> Object {
         let mut types: Vec<&str> = edges
             .iter()
             .filter(|edge| matches!(edge.origin, Origin::Request(name) if name == field.as_str()))
-            .filter(|edge| edge.edge.transform.is_none())
+            .filter(|edge| edge.edge.transform.is_absent())
             .filter_map(|edge| match edge.destination {
                 Destination::Input(_, port) => port.port_type.map(|port_type| port_type.json_type()),
                 _ => None,

@@ -11,7 +11,7 @@ use super::{Lowering, provenance};
 impl Lowering<'_> {
     pub(super) fn node(&self, node: &model::Node) -> Node {
         let mut text_origins = Vec::new();
-        let (kind, with) = match (&node.prompt, &node.transform) {
+        let (kind, with) = match (node.prompt.as_ref(), node.transform.as_ref()) {
             (Some(prompt), transform) => {
                 let mut with = self.prompt(prompt, &mut text_origins);
                 if let Some(transform) = transform {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
     fn input_ports(&self, node: &model::Node) -> Vec<Port> {
         let ports = node.inputs.iter().map(|input| {
             let provenance = || provenance::of_input(self.flow, node, input.name.as_str()).to_owned();
-            Port { provenance: node.prompt.is_some().then(provenance), ..port(input) }
+            Port { provenance: node.prompt.is_read().then(provenance), ..port(input) }
         });
         ports.collect()
     }
@@ -103,7 +103,7 @@ fn port(port: &model::Port) -> Port {
         name: port.name.as_str().to_owned(),
         port_type,
         schema: port.schema.as_ref().map(stave_flow::yaml::Tree::to_value),
-        optional: port.optional,
+        optional: port.is_optional(),
         provenance: None,
     }
 }

@@ -48,11 +48,11 @@ fn model_value(provider: &str, name: &str, endpoint: Option<&str>) -> Value {
 
 fn tool(tool: &Tool) -> Value {
     let mut value = Object::new();
-    let text = |text: &Option<Text>| text.as_ref().map(|text| Value::from(text.as_str()));
-    insert(&mut value, "name", text(&tool.name));
-    insert(&mut value, "description", text(&tool.description));
+    let text = |text: Option<&Text>| text.map(|text| Value::from(text.as_str()));
+    insert(&mut value, "name", text(tool.name.as_ref()));
+    insert(&mut value, "description", text(tool.description.as_ref()));
     insert(&mut value, "parameters", tool.parameters.as_ref().map(Tree::to_value));
-    insert(&mut value, "maps_to", text(&tool.maps_to));
+    insert(&mut value, "maps_to", text(tool.maps_to.as_ref()));
     Value::Object(value)
 }
 

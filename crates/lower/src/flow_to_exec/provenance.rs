@@ -64,7 +64,7 @@ fn own(node: &Node) -> Option<Provenance> {
     if scope.is_some_and(|scope| scope.value == Scope::Session) {
         return Some(Provenance::Memory);
     }
-    let of = if node.prompt.is_some() { Some(&LLM_CHAT) } else { node.descriptor() };
+    let of = if node.prompt.is_read() { Some(&LLM_CHAT) } else { node.descriptor() };
     match of?.provenance {
         ResultProvenance::Tool => Some(Provenance::Tool),
         ResultProvenance::Retrieval => Some(Provenance::Retrieval),

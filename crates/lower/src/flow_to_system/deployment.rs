@@ -19,7 +19,7 @@ impl<'f> Lowering<'f> {
         flow: &SystemFlow<'f>,
         name: &str,
     ) -> Result<Option<Node>, BlankPart> {
-        let Some(deployment) = &flow.flow.deployment else { return Ok(None) };
+        let Some(deployment) = flow.flow.deployment.as_ref() else { return Ok(None) };
         let target = match deployment.target.map(|target| target.value) {
             Some(Target::Kserve) => "kserve",
             Some(Target::Lambda) => "lambda",
@@ -61,7 +61,7 @@ fn properties(flow: &SystemFlow<'_>, name: &str, target: &str, deployment: &Depl
     if let Some(kserve) = kserve {
         put("kserve", settings(kserve).into());
     }
-    if let Some(context) = &deployment.context {
+    if let Some(context) = deployment.context.as_ref() {
         let sources = context.fields.iter().map(|(field, source)| (field.as_str(), source_of(&source.value)));
         put("context", sources.collect());
     }

@@ -25,7 +25,7 @@ impl Lowering<'_> {
         if let Some(op) = node.op() {
             tools.insert(op.to_owned());
         }
-        if let Some(prompt) = &node.prompt {
+        if let Some(prompt) = node.prompt.as_ref() {
             tools.insert(COMPLETE.to_owned());
             for tool in &prompt.tools {
                 let mcp = tool.mcp.as_ref().map(|mcp| format!("mcp:{}", mcp.as_str()));
@@ -35,7 +35,7 @@ impl Lowering<'_> {
         }
         let mut secrets = secrets(node);
         secrets.extend(self.models(node).iter().filter_map(key_name));
-        let asks_model = node.prompt.is_some() && LLM_CHAT.network;
+        let asks_model = node.prompt.is_read() && LLM_CHAT.network;
         EffectAnnotation {
             network: asks_model || node.descriptor().is_some_and(|operation| operation.network),
             secrets: secrets.into_iter().collect(),
@@ -46,7 +46,7 @@ impl Lowering<'_> {
 
     /// The models that a node may ask: its own, else the project's, and its fallback.
     pub(super) fn models(&self, node: &Node) -> BTreeSet<ModelUse> {
-        let Some(prompt) = &node.prompt else { return BTreeSet::new() };
+        let Some(prompt) = node.prompt.as_ref() else { return BTreeSet::new() };
         let own = prompt.model.as_ref().map(model_use).or_else(|| {
             let default = self.source.settings.default_model.as_ref()?;
             Some(ModelUse {
@@ -85,7 +85,7 @@ fn secrets(node: &Node) -> BTreeSet<String> {
     if let Some(arguments) = arguments {
         arguments.each_text(&mut |text| names.extend(secret_names(text.as_str())));
     }
-    if let Some(prompt) = &node.prompt {
+    if let Some(prompt) = node.prompt.as_ref() {
         let models =
             [prompt.model.as_ref(), prompt.fallback.as_ref().and_then(|fallback| fallback.model.as_ref())];
         for endpoint in models.into_iter().flatten().filter_map(|model| model.endpoint.as_ref()) {

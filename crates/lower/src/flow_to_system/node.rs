@@ -40,11 +40,11 @@ impl<'f> Lowering<'f> {
                 depends_on.extend(shared.base.iter().cloned());
                 depends_on.extend(shared.infrastructure.clone());
             }
-            if node.prompt.is_some() {
+            if node.prompt.is_read() {
                 depends_on.push(shared.policy.clone());
             }
             depends_on.extend(self.integrations(flow, node, nodes)?);
-            if let Some(state) = &node.state {
+            if let Some(state) = node.state.as_ref() {
                 depends_on.push(self.store(flow, flow_name, state, nodes)?);
             }
             let index = order.get(name).copied().unwrap_or_default();
@@ -191,7 +191,7 @@ fn schema(node: &FlowNode) -> Object {
             if let Some(port_type) = port.port_type {
                 member.insert("type".into(), port_type.value.word().into());
             }
-            if port.optional {
+            if port.is_optional() {
                 member.insert("optional".into(), true.into());
             }
             if let Some(schema) = &port.schema {

@@ -16,7 +16,7 @@ use super::{TemplateCheck, reads, syntax};
 use crate::UsedPath;
 use crate::suggest::nearest;
 
-pub(super) fn check(text: &Embedded, scope: &[&str]) -> TemplateCheck {
+pub(super) fn check(text: &Embedded, scope: &[&str], is_open: bool) -> TemplateCheck {
     let tree = match syntax::tree(text.text()) {
         Ok(tree) => tree,
         Err(fault) => {
@@ -25,8 +25,15 @@ pub(super) fn check(text: &Embedded, scope: &[&str]) -> TemplateCheck {
             return TemplateCheck { diagnostics: vec![diagnostic], ..TemplateCheck::default() };
         }
     };
-    let mut walker =
-        Walker { text, scope, scopes: Scopes::new(), loops: 0, macros: 0, check: TemplateCheck::default() };
+    let mut walker = Walker {
+        text,
+        scope,
+        is_open,
+        scopes: Scopes::new(),
+        loops: 0,
+        macros: 0,
+        check: TemplateCheck::default(),
+    };
     walker.stmt(&tree);
     let reads = reads::of_tree(&tree, scope).uses.into_iter();
     walker.check.reads = reads.map(|(read, place)| (read, text.span(place))).collect();
@@ -37,6 +44,8 @@ pub(super) fn check(text: &Embedded, scope: &[&str]) -> TemplateCheck {
 struct Walker<'w, 't> {
     text: &'w Embedded,
     scope: &'w [&'w str],
+    /// Whether other names than those of the scope may be bound from outside.
+    is_open: bool,
     scopes: Scopes<'t>,
     loops: usize,
     macros: usize,
@@ -303,7 +312,7 @@ impl<'t> Walker<'_, 't> {
             }
             return;
         }
-        if FUNCTIONS.contains(&name) {
+        if FUNCTIONS.contains(&name) || self.is_open {
             return;
         }
         let candidates = self.scope.iter().copied().chain(self.scopes.names());

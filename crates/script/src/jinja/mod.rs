@@ -40,5 +40,11 @@ pub struct TemplateCheck {
 /// Checks a template against the names it may use.
 #[must_use]
 pub fn check_template(text: &Embedded, scope: &[&str]) -> TemplateCheck {
-    check::check(text, scope)
+    check::check(text, scope, false)
+}
+
+/// Checks a template for which only a part of the scope is known: a name outside it is not reported.
+#[must_use]
+pub fn check_template_in_open_scope(text: &Embedded, scope: &[&str]) -> TemplateCheck {
+    check::check(text, scope, true)
 }

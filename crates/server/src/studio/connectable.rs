@@ -158,7 +158,7 @@ impl<'f> Ends<'f> {
         let fed: Vec<PortType> = self
             .connected
             .iter()
-            .filter(|edge| edge.edge.transform.is_none())
+            .filter(|edge| edge.edge.transform.is_absent())
             .filter(|edge| matches!(edge.origin, Origin::Request(known) if known == *field))
             .filter_map(|edge| edge.destination.port()?.port_type.map(|kind| kind.value))
             .collect();

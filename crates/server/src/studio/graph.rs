@@ -137,7 +137,7 @@ impl<'f> Graph<'f> {
         let port = |port: &Port, out: bool| self.port(port, fed.contains(&(id, port.name.as_str(), out)));
         let ports =
             |ports: &[Port], out: bool| Value::Array(ports.iter().map(|one| port(one, out)).collect());
-        let kind = match (&node.prompt, node.op(), &node.transform) {
+        let kind = match (node.prompt.as_ref(), node.op(), node.transform.as_ref()) {
             (Some(_), _, _) => "prompt",
             (None, Some(_), _) => "op",
             (None, None, Some(transform)) if transform.code().is_some() => "code",
@@ -189,7 +189,7 @@ impl<'f> Graph<'f> {
         Value::from_iter([
             ("name", Value::from(port.name.as_str())),
             ("type", port.port_type.map(|kind| kind.value.word()).into()),
-            ("optional", port.optional.into()),
+            ("optional", port.is_optional().into()),
             ("description", port.description.as_ref().map(Text::as_str).into()),
             ("sensitivity", word(&port.sensitivity)),
             ("accepts", word(&port.accepts)),
@@ -272,6 +272,7 @@ impl<'f> Graph<'f> {
             Unresolved::AmbiguousDefault(ports) => {
                 format!("`{end}` could mean {}", ports.join(", "))
             }
+            Unresolved::Unreadable => format!("what `{end}` names cannot be read"),
         };
         if let Err(fault) = graph::origin(self.flow, from) {
             return said(from, &fault);
@@ -305,7 +306,7 @@ pub(super) struct RequestField<'f> {
 /// The fields of the request. A field has the type of the ports that it feeds.
 pub(super) fn request<'f>(flow: &'f Flow, connected: &[Connected<'f>]) -> Vec<RequestField<'f>> {
     let mut ports: HashMap<&str, Vec<&'f Port>> = HashMap::new();
-    for edge in connected.iter().filter(|edge| edge.edge.transform.is_none()) {
+    for edge in connected.iter().filter(|edge| edge.edge.transform.is_absent()) {
         if let (Origin::Request(field), Some(port)) = (edge.origin, edge.destination.port()) {
             ports.entry(field).or_default().push(port);
         }
@@ -417,7 +418,7 @@ pub(super) fn cast_word(connection: Connection) -> &'static str {
 }
 
 fn cast(connected: &Connected<'_>) -> &'static str {
-    if connected.edge.transform.is_some() {
+    if connected.edge.transform.is_read() {
         return "none";
     }
     let from = connected.origin.port().and_then(|port| port.port_type);
@@ -447,9 +448,9 @@ fn calls(flow: &Flow) -> Vec<(&str, &str, &'static str, &str, Span)> {
 }
 
 fn subtitle(node: &Node) -> String {
-    match (model(node), node.op(), &node.transform) {
+    match (model(node), node.op(), node.transform.as_ref()) {
         (Some(model), _, _) => model,
-        (None, _, _) if node.prompt.is_some() => "default model".to_owned(),
+        (None, _, _) if node.prompt.is_read() => "default model".to_owned(),
         (None, Some(op), _) => op.to_owned(),
         (None, None, Some(_)) => "code".to_owned(),
         (None, None, None) => String::new(),

@@ -92,7 +92,7 @@ fn position(node: &Node) -> Option<(f64, f64)> {
 }
 
 fn height(node: &Node) -> f64 {
-    let rows = node.inputs.len().max(node.outputs.len() + usize::from(node.error.is_some()));
+    let rows = node.inputs.len().max(node.outputs.len() + usize::from(node.error.is_read()));
     HEAD + ROW * rows as f64
 }
 

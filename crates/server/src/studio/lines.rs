@@ -107,7 +107,7 @@ fn of_flow(flow: &Flow, places: &Places, parts: &mut Parts) {
             format!("{} → {}", end(&edge.from).unwrap_or_default(), end(&edge.to).unwrap_or_default());
         parts.part(format!("edge:{}", edge.index), "edge", &title).flow.push(range(edge.span));
     }
-    if let Some(deployment) = &flow.deployment {
+    if let Some(deployment) = flow.deployment.as_ref() {
         parts.part("deployment".to_owned(), "deployment", "deployment").flow.push(range(deployment.span));
     }
 }

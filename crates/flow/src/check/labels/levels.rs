@@ -58,7 +58,7 @@ pub fn levels(flow: &Flow, scopes: &Scopes) -> Levels {
         put(&mut levels.replies, asked);
         put(&mut levels.errors, level(labels.error(node).as_ref()));
         put(&mut levels.reads, level(labels.failed.get(id)));
-        if let Some(state) = &node.state {
+        if let Some(state) = node.state.as_ref() {
             let own = state.sensitivity.map(|own| own.value).filter(|own| *own > Sensitivity::Public);
             put(&mut levels.state, own.max(level(labels.kept.get(id))));
         }

@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mu
         for port in &node.outputs {
             diagnostics.extend(lowered(subject, node, port, made.map(|label| (label.level, label.steps()))));
         }
-        if let Some(port) = &node.error {
+        if let Some(port) = node.error.as_ref() {
             let failed = labels.failed.get(id);
             diagnostics.extend(lowered(
                 subject,

@@ -40,7 +40,7 @@ fn of_text(text: &Text, reads: &mut Vec<(Read, Span)>) {
 /// What the transform of a node reads. Code that passes `inputs` on reads all of them, and so does an operation
 /// that hands on what it is given.
 pub(super) fn of_transform(subject: &Subject<'_>, node: &Node) -> Vec<Read> {
-    let Some(transform) = &node.transform else { return vec![Read::Reply] };
+    let Some(transform) = node.transform.as_ref() else { return vec![Read::Reply] };
     if let Some(operation) = transform.operation() {
         let args = operation.args.iter().flat_map(of_arguments).map(|(read, _)| read);
         let schema = transform.op().and_then(stave_operations::operation);

@@ -16,7 +16,7 @@ use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
-        if let Some(prompt) = &node.prompt {
+        if let Some(prompt) = node.prompt.as_ref() {
             models(subject, labels, node, prompt, diagnostics);
             outside_tools(subject, labels, node, diagnostics);
         }
@@ -170,7 +170,7 @@ fn tool_receiver(subject: &Subject<'_>, name: &str) -> Receiver {
 /// A record that is said to hold less is not written with more, and neither is a store that takes less. The key of a
 /// record is kept with it.
 fn state(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(state) = &node.state else { return };
+    let Some(state) = node.state.as_ref() else { return };
     let id = node.id.as_str();
     let written = labels.written.get(id);
     if let (Some(sensitivity), Some(label)) = (state.sensitivity, written) {

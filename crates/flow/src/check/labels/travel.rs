@@ -88,7 +88,7 @@ fn incoming<'edges, 'flow>(subject: &'edges Subject<'flow>) -> Incoming<'edges, 
 type Aliases<'flow> = HashMap<&'flow str, Vec<&'flow str>>;
 
 fn aliases<'flow>(subject: &Subject<'flow>) -> Aliases<'flow> {
-    let nodes = subject.nodes().filter(|node| node.state.is_some());
+    let nodes = subject.nodes().filter(|node| node.state.is_read());
     let records: Vec<(&str, Option<RecordPattern>)> =
         nodes.map(|node| (node.id.as_str(), RecordPattern::of(subject, node))).collect();
     let same = |one: &Option<RecordPattern>, other: &Option<RecordPattern>| match (one, other) {
@@ -161,7 +161,7 @@ fn visit<'flow>(
         }));
         changed |= raise(&mut labels.inputs, (id, name), join(join(own, given), join(fed, called)));
     }
-    if node.prompt.is_some() {
+    if node.prompt.is_read() {
         let seen = reads::of_prompt(subject, node).into_iter().map(|(read, span)| {
             let label = labels.read(node, &read)?;
             Some(label.on(span, format!("the model of `{id}` reads it here")))
@@ -214,7 +214,7 @@ fn visit<'flow>(
     let edges = join_all(edges.map(|connected| labels.evaluated(subject, connected)));
     let failed = join_all([made, asked, given, keys, kept, edges, item_failed]);
     changed |= raise(&mut labels.failed, id, failed.clone());
-    if let Some(port) = &node.error {
+    if let Some(port) = node.error.as_ref() {
         let label = output(subject, port, node, failed.as_ref(), "error port");
         changed |= raise(&mut labels.errors, id, label);
     }
@@ -279,7 +279,7 @@ impl<'flow> Labels<'flow> {
     /// The label of a node's failure: what its error port has, where the node has one.
     pub(super) fn error(&self, node: &Node) -> Option<Label> {
         let id = node.id.as_str();
-        if node.error.is_some() { self.errors.get(id).cloned() } else { self.failed.get(id).cloned() }
+        if node.error.is_read() { self.errors.get(id).cloned() } else { self.failed.get(id).cloned() }
     }
 
     /// What a node makes for whoever called it.
@@ -295,7 +295,7 @@ impl<'flow> Labels<'flow> {
     fn carried(&self, subject: &Subject<'flow>, connected: &Connected<'flow>) -> Option<Label> {
         let end = connected.edge.to.as_ref()?;
         let step = |label: Label, span: Span| label.on(span, format!("it travels to `{end}`"));
-        if connected.edge.transform.is_none() {
+        if connected.edge.transform.is_absent() {
             return self.leaving(connected).map(|label| step(label, end.span));
         }
         // Only what the expression reads goes on.

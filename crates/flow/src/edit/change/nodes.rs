@@ -1,4 +1,4 @@
-//! Nodes come and go.
+//! NodeMap come and go.
 
 use stave_canon::{Object, Value};
 

@@ -123,7 +123,7 @@ pub(super) fn caching(
     if let Some(ttl) = ttl_seconds.or((!cache.contains_key("ttl_seconds")).then_some(DEFAULT_TTL_SECONDS)) {
         cache.insert("ttl_seconds".to_owned(), Value::from(ttl));
     }
-    let needs_key = model.state.is_some() || reads_time(state, node);
+    let needs_key = model.state.is_read() || reads_time(state, node);
     let inputs: Vec<String> = model.inputs.iter().map(|port| format!("{{{}}}", port.name.as_str())).collect();
     let own_key = (needs_key && !inputs.is_empty() && !cache.contains_key("key")).then(|| inputs.join(":"));
     if let Some(key) = key.map(str::to_owned).or(own_key) {

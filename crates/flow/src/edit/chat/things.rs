@@ -136,11 +136,11 @@ pub(super) fn node<'flow>(flow: &'flow Flow, words: &[&str]) -> Found<&'flow Nod
         return Found::One(node);
     }
     let (model, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| MODEL.contains(word));
-    let nodes = flow.nodes.values().filter(|node| model.is_empty() || node.prompt.is_some());
+    let nodes = flow.nodes.values().filter(|node| model.is_empty() || node.prompt.is_read());
     let scored = nodes.map(|node| {
         let own: Vec<&str> = node.id.value.split('_').collect();
         let mut extra: Vec<&str> = node.op().map(|op| op.split(['.', '_']).collect()).unwrap_or_default();
-        if node.prompt.is_some() {
+        if node.prompt.is_read() {
             extra.push("generation");
         }
         let ports = node.outputs.iter().flat_map(|port| port.name.as_str().split('_'));
@@ -152,12 +152,12 @@ pub(super) fn node<'flow>(flow: &'flow Flow, words: &[&str]) -> Found<&'flow Nod
 
 /// The node whose model is meant; any phrase means the only one there is.
 pub(super) fn prompt_node<'flow>(flow: &'flow Flow, words: &[&str]) -> Found<&'flow Node> {
-    let mut prompts = flow.nodes.values().filter(|node| node.prompt.is_some());
+    let mut prompts = flow.nodes.values().filter(|node| node.prompt.is_read());
     match (prompts.next(), prompts.next()) {
         (None, _) => Found::None,
         (Some(only), None) => Found::One(only),
         _ => match node(flow, words) {
-            Found::One(node) if node.prompt.is_none() => Found::None,
+            Found::One(node) if !node.prompt.is_read() => Found::None,
             found => found,
         },
     }
