@@ -57,8 +57,11 @@ fn summaries_are_one_sentence() {
     });
 }
 
+/// What every page says, in this order.
+const HEADINGS: [&str; 5] = ["## What it checks", "## Why it matters", "## Example", "## Fix", "## Limits"];
+
 #[test]
-fn every_page_has_title_prose_bad_and_good() {
+fn every_page_has_its_title_and_sections() {
     assert_all(|row| {
         let mut broken = Vec::new();
         if row.page.lines().next() != Some(&format!("# {}", row.code)) {
@@ -66,12 +69,16 @@ fn every_page_has_title_prose_bad_and_good() {
         }
         let headings: Vec<&str> =
             prose_lines(row.page).into_iter().filter(|line| line.starts_with("## ")).collect();
-        if headings != ["## Bad", "## Good"] {
-            broken.push(format!("the sections are `## Bad` and `## Good` in this order, not {headings:?}"));
+        if headings != HEADINGS {
+            broken.push(format!("the sections are {HEADINGS:?} in this order, not {headings:?}"));
         }
-        let prose = row.page.split("## Bad").next().unwrap_or_default();
-        if prose.lines().skip(1).all(|line| line.trim().is_empty()) {
-            broken.push("a paragraph before `## Bad` says what it means and how to cure it".to_owned());
+        // The examples speak for themselves; every other section says something in words.
+        for (heading, text) in sections(row.page).iter().filter(|(heading, _)| *heading != "## Example") {
+            if text.is_empty() {
+                broken.push(format!("the section `{heading}` has no sentence"));
+            } else if !text.ends_with(['.', ':', '|']) {
+                broken.push(format!("the section `{heading}` ends with a sentence, not {text:?}"));
+            }
         }
         if !row.page.ends_with('\n') || row.page.contains('\r') {
             broken.push("lines end with line feeds, the last one too".to_owned());
@@ -81,11 +88,43 @@ fn every_page_has_title_prose_bad_and_good() {
 }
 
 #[test]
+fn no_page_says_the_same_twice() {
+    assert_all(|row| {
+        let mut seen = BTreeSet::new();
+        let mut broken = Vec::new();
+        for (heading, text) in sections(row.page) {
+            for sentence in text.split(". ").map(|sentence| sentence.trim_end_matches('.')) {
+                if !seen.insert(sentence.to_owned()) && sentence.len() > 20 {
+                    broken.push(format!("`{heading}` repeats {sentence:?}"));
+                }
+            }
+        }
+        broken
+    });
+}
+
+/// The sections of a page, each with its words outside fences in one line.
+fn sections(page: &str) -> Vec<(&str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for line in prose_lines(page) {
+        if line.starts_with("## ") {
+            found.push((line, String::new()));
+        } else if let Some((_, text)) = found.last_mut().filter(|_| !line.trim().is_empty()) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(line.trim());
+        }
+    }
+    found
+}
+
+#[test]
 fn every_example_is_of_a_known_kind() {
     assert_all(|row| {
         let examples = page::examples(row.page);
         let mut broken = Vec::new();
-        for (section, list) in [("Bad", &examples.bad), ("Good", &examples.good)] {
+        for (section, list) in [("Example", &examples.bad), ("Fix", &examples.good)] {
             if list.is_empty() {
                 broken.push(format!("the section {section} has an example in a fence"));
             }
@@ -177,7 +216,8 @@ fn index() -> String {
     assert_eq!(PARTS.len(), CODES.len(), "every part of the table has a title");
     let mut out = String::from(
         "# Codes\n\n\
-         Every finding has one of these names. `stave explain CODE` prints its page. This list is made from the code\n\
+         Every finding has one of these names. `stave explain CODE` prints its page: what is checked, why it matters,\n\
+         an example, its fix, and what the rule does not see. This list is made from the code\n\
          table in `crates/diag/src/codes/`; `STAVE_BLESS=1 cargo test -p stave-diag --test code_pages` rewrites it.\n",
     );
     for (title, part) in PARTS.into_iter().zip(CODES.iter().copied()).filter(|(_, part)| !part.is_empty()) {

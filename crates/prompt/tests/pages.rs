@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a page that lacks a part fails the test")]
 
 use stave_canon::{CountingIds, FixedClock, Timestamp};
+use stave_diag::page::{Example, Kind, examples};
 use stave_diag::{CODES, Line, Sources};
 use stave_prompt::governance::PolicySet;
 use stave_prompt::{diagnose_verdict, parse};
@@ -22,9 +23,9 @@ fn codes_of(text: &str) -> Vec<&'static str> {
     diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect()
 }
 
-fn example<'p>(page: &'p str, heading: &str) -> &'p str {
-    let after = page.split_once(&format!("## {heading}\n\n```json prompt\n")).unwrap().1;
-    after.split_once("\n```").unwrap().0
+/// The first document of each side.
+fn first(examples: &[Example]) -> &str {
+    examples.iter().find(|example| example.kind == Kind::Prompt).map(|example| example.text.as_str()).unwrap()
 }
 
 #[test]
@@ -33,8 +34,9 @@ fn every_page_shows_its_code_and_its_cure() {
     let mut count = 0;
     for info in prompts.filter(|info| info.page.contains("```json prompt")) {
         assert!(info.page.starts_with(&format!("# {}\n\n", info.code)));
-        assert_eq!(codes_of(example(info.page, "Bad")), [info.code.0], "{}", info.code);
-        assert_eq!(codes_of(example(info.page, "Good")), [""; 0], "{}", info.code);
+        let examples = examples(info.page);
+        assert_eq!(codes_of(first(&examples.bad)), [info.code.0], "{}", info.code);
+        assert_eq!(codes_of(first(&examples.good)), [""; 0], "{}", info.code);
         count += 1;
     }
     assert_eq!(count, 10);

@@ -7,7 +7,7 @@ pub struct Examples {
     pub good: Vec<Example>,
 }
 
-/// One fenced text of a `Bad` or `Good` section.
+/// One fenced text of the section `Example` or `Fix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
     pub kind: Kind,
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// Reads the fenced texts of the sections `## Bad` and `## Good`.
+/// Reads the fenced texts of the sections `## Example`, which are bad, and `## Fix`, which are good.
 #[must_use]
 pub fn examples(page: &str) -> Examples {
     let mut examples = Examples::default();
@@ -86,8 +86,8 @@ pub fn examples(page: &str) -> Examples {
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         match line.trim_end() {
-            "## Bad" => section = Section::Bad,
-            "## Good" => section = Section::Good,
+            "## Example" => section = Section::Example,
+            "## Fix" => section = Section::Fix,
             heading if heading.starts_with("# ") || heading.starts_with("## ") => section = Section::Prose,
             opening => {
                 let Some((fence, words)) = fence(opening) else { continue };
@@ -98,8 +98,8 @@ pub fn examples(page: &str) -> Examples {
                     .collect();
                 let list = match section {
                     Section::Prose => continue,
-                    Section::Bad => &mut examples.bad,
-                    Section::Good => &mut examples.good,
+                    Section::Example => &mut examples.bad,
+                    Section::Fix => &mut examples.good,
                 };
                 let run = list.last_mut().filter(|last| last.kind.is_run());
                 match (words, run) {
@@ -122,8 +122,8 @@ pub fn examples(page: &str) -> Examples {
 
 enum Section {
     Prose,
-    Bad,
-    Good,
+    Example,
+    Fix,
 }
 
 /// The fence itself and the words after it, when the line opens a fenced text.
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn the_examples_of_both_sections_are_read() {
-        let page = "# x\n\nProse.\n\n```python\nignored\n```\n\n## Bad\n\n```yaml\na: 1\n\nb: 2\n```\n\n```yaml strict\nc: 3\n```\n\n\
-                    ## Good\n\n````json exec\n{\"```\": 1}\n````\n\n## See also\n\n```yaml\nno: example\n```\n";
+        let page = "# x\n\nProse.\n\n```python\nignored\n```\n\n## Example\n\n```yaml\na: 1\n\nb: 2\n```\n\n```yaml strict\nc: 3\n```\n\n\
+                    ## Fix\n\n````json exec\n{\"```\": 1}\n````\n\n## See also\n\n```yaml\nno: example\n```\n";
         let example =
             |kind, text: &str| Example { kind, text: text.to_owned(), request: None, recording: None };
         assert_eq!(
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_request_belongs_to_the_run_before_it() {
-        let page = "# x\n## Bad\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Good\n```json run\n[]\n```\n```json request\n1\n```\n```json request\n{}\n```\n";
+        let page = "# x\n## Example\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Fix\n```json run\n[]\n```\n```json request\n1\n```\n```json request\n{}\n```\n";
         let read = examples(page);
         assert_eq!(read.bad.len(), 1);
         assert_eq!(read.bad[0].kind, Kind::Run);
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn a_recording_belongs_to_the_run_whose_request_it_follows() {
-        let page = "## Bad\n```yaml run\na: 1\n```\n```json request\n{}\n```\n```yaml recording\nversion: 1\n```\n\
-                    ## Good\n```yaml\na: 1\n```\n```yaml recording\nb: 2\n```\n";
+        let page = "## Example\n```yaml run\na: 1\n```\n```json request\n{}\n```\n```yaml recording\nversion: 1\n```\n\
+                    ## Fix\n```yaml\na: 1\n```\n```yaml recording\nb: 2\n```\n";
         let read = examples(page);
         assert_eq!(read.bad.len(), 1);
         assert_eq!(read.bad[0].request.as_deref(), Some("{}\n"));
@@ -206,12 +206,12 @@ mod tests {
 
     #[test]
     fn an_open_fence_ends_with_the_page() {
-        assert_eq!(examples("## Bad\n```yaml\na: 1").bad[0].text, "a: 1\n");
+        assert_eq!(examples("## Example\n```yaml\na: 1").bad[0].text, "a: 1\n");
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_can_be_read(page in "(## Bad\n|## Good\n|```|````| yaml\n|x|\n|\\PC){0,30}") {
+        fn any_text_can_be_read(page in "(## Example\n|## Fix\n|```|````| yaml\n|x|\n|\\PC){0,30}") {
             let _ = examples(&page);
         }
     }

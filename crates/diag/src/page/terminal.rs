@@ -154,6 +154,8 @@ mod tests {
     const PAGE: &str = "\
 # dangling-edge
 
+## What it checks
+
 An edge names a node that the flow does not have, so nothing would ever arrive there, and
 a run would stop at it. Write the name of a node, or `_output`.
 
@@ -165,7 +167,7 @@ a run would stop at it. Write the name of a node, or `_output`.
 |---|---|
 | 1 | 2 |
 
-## Bad
+## Example
 
 ```yaml
 nodes:
@@ -173,11 +175,17 @@ nodes:
   - id: a
 ```
 
-## Good
+## Fix
+
+Add the node.
 
 ```yaml
 nodes: []
 ```
+
+## Limits
+
+None known.
 ";
 
     #[test]
