@@ -16,7 +16,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let Some(node) = connected.origin.node() else { continue };
         let id = node.id.as_str();
         let (callers, runners) = (subject.callers(id), subject.runners(id));
-        if !graph::runs_only_when_called(subject.flow, &subject.edges, id) {
+        let is_called = !callers.is_empty() || !runners.is_empty();
+        if !is_called || !graph::runs_only_when_called(subject.flow, &subject.edges, id) {
             continue;
         }
         let caller = runners.first().copied().or_else(|| callers.first().map(|(node, _)| *node));

@@ -23,8 +23,6 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // An edge with a broken end was meant to feed the port that it names or nearly names.
     let meant: HashSet<(&str, &str)> =
         subject.flow.edges.iter().filter_map(|edge| target(subject.flow, edge.to.as_ref()?)).collect();
-    let ends = subject.flow.edges.iter().filter_map(|edge| edge.to.as_ref());
-    let entered: HashSet<&str> = ends.map(|end| end.node.as_str()).collect();
     // A tool that nearly names a node was meant for it, and is reported where it stands.
     let called = subject.nodes().flat_map(Node::called).map(Text::as_str);
     let astray = called.filter(|target| !subject.flow.nodes.contains_key(*target));
@@ -33,7 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let mut unfed = Vec::new();
     for node in subject.nodes() {
         // Who calls a node is not known when a call cannot be read. One that edges enter does not wait for calls.
-        if subject.has_unreadable_calls() && !entered.contains(node.id.as_str()) {
+        if subject.has_unreadable_calls() && !is_entered(subject.flow, node) {
             continue;
         }
         let callers = subject.callers(&node.id);
@@ -71,6 +69,10 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     if unfed.len() > subject.unreadable_destinations() {
         diagnostics.append(&mut unfed);
     }
+}
+
+fn is_entered(flow: &Flow, node: &Node) -> bool {
+    flow.edges.iter().filter_map(|edge| edge.to.as_ref()).any(|end| end.node.value == node.id.value)
 }
 
 fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str, &'flow str)> {
