@@ -27,6 +27,6 @@ pub use model::{
     Usage,
 };
 pub use secret::Secret;
-pub use secret_search::{Begun, REPLACEMENT, SecretBeginnings, SecretSearch};
+pub use secret_search::{REPLACEMENT, SecretBeginnings, SecretSearch};
 pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
 pub use transport::{Attempt, CallOptions, Observer, Reply, RetryPolicy, Timeouts, Transport};

@@ -6,13 +6,11 @@
 //!
 //! Invariant: what is held is bounded. When the bound is reached, what could be the beginning of the key is masked.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use stave_canon::{Look, look};
-use stave_llm::Begun;
 
 use super::echo::{KeyEcho, LONG_BEGINNING, MASK};
 
@@ -39,12 +37,15 @@ pub(super) struct EventMask {
     places: HashMap<u64, Followed>,
 }
 
-/// What is said at one place, event after event.
+/// What is said at one place, event after event: the end of it, which could be the beginning of the key.
 #[derive(Debug, Default)]
 struct Followed {
-    begun: Begun,
-    /// Where in the stream the last letters are.
-    letters: VecDeque<Range<u64>>,
+    /// The strings as they stand in JSON, one after the other.
+    text: Vec<u8>,
+    /// Where in the text, and where in the stream, each string begins.
+    strings: Vec<(usize, u64)>,
+    /// Where in the stream a beginning of the key begins that has enough letters to be held.
+    suspicious: Option<u64>,
 }
 
 impl EventMask {
@@ -60,8 +61,8 @@ impl EventMask {
             self.read = end;
         }
         let mut until = self.read;
-        if let Some(place) = self.begun(SUSPICIOUS).map(|place| self.in_held(place)).min() {
-            until = until.min(place);
+        if let Some(place) = self.places.values().filter_map(|place| place.suspicious).min() {
+            until = until.min(self.in_held(place));
         }
         if self.held.len() - until > MOST_HELD {
             self.mask_begun(SUSPICIOUS);
@@ -116,28 +117,19 @@ impl EventMask {
         usize::try_from(place.saturating_sub(self.passed)).unwrap_or(usize::MAX).min(self.held.len())
     }
 
-    /// Where the beginnings of a key begin that have at least so many letters.
-    fn begun(&self, least: usize) -> impl Iterator<Item = u64> {
-        self.places.values().filter_map(move |place| {
-            let depth = place.begun.deepest().filter(|depth| *depth >= least)?;
-            Some(place.letters.get(place.letters.len().checked_sub(depth)?)?.start)
-        })
-    }
-
     fn mask_begun(&mut self, least: usize) {
         let mut found = Vec::new();
         for place in self.places.values() {
-            if let Some(depth) = place.begun.deepest().filter(|depth| *depth >= least) {
-                found.extend(place.last(depth));
-            }
+            let from = self.key.beginnings.held_from(&place.text, least);
+            place.in_stream(from..place.text.len(), &mut found);
         }
         self.mask(found);
         self.places.clear();
     }
 
-    fn mask(&mut self, letters: Vec<Range<u64>>) {
-        for letter in letters {
-            let range = self.in_held(letter.start)..self.in_held(letter.end);
+    fn mask(&mut self, parts: Vec<Range<u64>>) {
+        for part in parts {
+            let range = self.in_held(part.start)..self.in_held(part.end);
             self.held.get_mut(range).unwrap_or_default().fill(MASK);
         }
     }
@@ -166,57 +158,47 @@ impl EventMask {
 }
 
 impl Followed {
-    /// Reads a string as it stands in JSON, and gives the places of the letters of keys that end in it.
-    fn read(&mut self, key: &KeyEcho, text: &[u8], start: u64, found: &mut Vec<Range<u64>>) {
-        let longest = key.beginnings.longest();
-        let mut at = 0;
-        while let Some((letter, length)) = unit(text.get(at..).unwrap_or_default()) {
-            let place = start + at as u64..start + (at + length) as u64;
-            at += length;
-            let seen = match look(letter) {
-                Look::Nothing => continue,
-                Look::Ascii(seen) => seen,
-                Look::Itself => letter,
-            };
-            if seen.is_whitespace() {
-                continue;
-            }
-            let mut buffer = [0; 4];
-            for byte in seen.encode_utf8(&mut buffer).bytes() {
-                self.letters.push_back(place.clone());
-                if self.letters.len() > longest {
-                    self.letters.pop_front();
-                }
-                if let Some(length) = key.beginnings.step(&mut self.begun, byte, true) {
-                    found.extend(self.last(length));
-                }
+    /// Reads a string as it stands in JSON, and gives the places of keys that end in it.
+    fn read(&mut self, key: &KeyEcho, string: &[u8], start: u64, found: &mut Vec<Range<u64>>) {
+        self.strings.push((self.text.len(), start));
+        self.text.extend_from_slice(string);
+        for hit in key.search.find(&self.text) {
+            self.in_stream(hit.clone(), found);
+            self.text.get_mut(hit).unwrap_or_default().fill(MASK);
+        }
+        let from = key.beginnings.held_from(&self.text, SUSPICIOUS);
+        self.suspicious = (from < self.text.len()).then(|| self.place(from)).flatten();
+        self.forget(key.beginnings.held_from(&self.text, 1).min(from));
+    }
+
+    /// Where in the stream a part of the text is.
+    fn in_stream(&self, part: Range<usize>, found: &mut Vec<Range<u64>>) {
+        let ends = self.strings.iter().skip(1).map(|(at, _)| *at).chain([self.text.len()]);
+        for ((at, start), end) in self.strings.iter().zip(ends) {
+            let (from, to) = (part.start.max(*at), part.end.min(end));
+            if from < to {
+                found.push(start + (from - at) as u64..start + (to - at) as u64);
             }
         }
     }
 
-    /// The places of the last letters.
-    fn last(&self, count: usize) -> impl Iterator<Item = Range<u64>> + use<'_> {
-        self.letters.iter().skip(self.letters.len().saturating_sub(count)).cloned()
+    fn place(&self, at: usize) -> Option<u64> {
+        let (from, start) = self.strings.iter().rev().find(|(from, _)| *from <= at)?;
+        Some(start + (at - from) as u64)
     }
-}
 
-/// The first character of a JSON string, and how many bytes it takes there. Bytes that are no text stand for themselves.
-fn unit(rest: &[u8]) -> Option<(char, usize)> {
-    let escaped = match rest {
-        [] => return None,
-        [b'\\', b'u', digits @ ..] => digits
-            .get(..4)
-            .and_then(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
-            .map(|code| (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 6)),
-        [b'\\', b'n' | b'r' | b't', ..] => Some((' ', 2)),
-        [b'\\', other, ..] if other.is_ascii() => Some((char::from(*other), 2)),
-        [first, ..] if first.is_ascii() => Some((char::from(*first), 1)),
-        _ => (2..=4).find_map(|length| {
-            let text = std::str::from_utf8(rest.get(..length)?).ok()?;
-            Some((text.chars().next()?, length))
-        }),
-    };
-    escaped.or(Some((char::REPLACEMENT_CHARACTER, 1)))
+    /// Drops the text before a place.
+    fn forget(&mut self, until: usize) {
+        let place = self.place(until);
+        self.text.drain(..until);
+        self.strings.retain(|(at, _)| *at > until);
+        self.strings.iter_mut().for_each(|(at, _)| *at -= until);
+        if let Some(place) = place.filter(|_| !self.text.is_empty()) {
+            self.strings.insert(0, (0, place));
+        } else if self.text.is_empty() {
+            self.strings.clear();
+        }
+    }
 }
 
 /// Members that say which of several things of a kind a string belongs to.

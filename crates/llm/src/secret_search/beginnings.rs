@@ -1,24 +1,23 @@
 //! Secrets in texts that come piece by piece: which end of a text could be the beginning of a secret.
 //!
-//! Invariant: the work for one byte is bounded by the length of the longest form, and is one look into a table for
-//! almost every byte.
+//! Invariant: what is held is bounded by the length of the longest form, whatever the text is.
 
 use std::ops::Range;
 
-use super::view::View;
-use super::{Forms, Secret};
+use super::Secret;
+use super::forms::Forms;
+use super::view::{Aspect, Extent, each_reading};
 
-/// How many bytes of a text one byte of a form takes at most, escaped as `\u0041`.
-const WIDEST: usize = 6;
-
-/// The longest escape that a text can end within.
-const LONGEST_ESCAPE: usize = 10;
+/// How many bytes of a text one byte of the longest form takes at most: `\u0041`, escaped in this way once more, takes
+/// 36. The end of a text is read again with each piece of it, so a slow sender must not make it long.
+const WIDEST: usize = 64;
 
 /// The forms of some secrets, by how they begin.
 #[derive(Clone, Default)]
 pub struct SecretBeginnings {
-    exact: Sorted,
-    folded: Sorted,
+    written: Sorted,
+    seen: Sorted,
+    digits: Sorted,
     longest: usize,
 }
 
@@ -28,20 +27,7 @@ struct Sorted {
     forms: Vec<Vec<u8>>,
     /// The forms that begin with a byte.
     first: Vec<Range<usize>>,
-}
-
-/// The secrets that a text may be in the middle of.
-#[derive(Debug, Clone, Default)]
-pub struct Begun {
-    exact: Vec<Live>,
-    folded: Vec<Live>,
-}
-
-/// Some forms, as far as they were read.
-#[derive(Debug, Clone)]
-struct Live {
-    forms: Range<usize>,
-    depth: usize,
+    longest: usize,
 }
 
 impl std::fmt::Debug for SecretBeginnings {
@@ -53,13 +39,12 @@ impl std::fmt::Debug for SecretBeginnings {
 impl SecretBeginnings {
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> SecretBeginnings {
-        let Forms { exact, folded } = Forms::of(secrets);
-        let mut lowered: Vec<Vec<u8>> = folded.iter().map(|form| form.to_ascii_lowercase()).collect();
-        lowered.sort_unstable();
-        lowered.dedup();
-        let longest = exact.iter().chain(&folded).map(Vec::len).max().unwrap_or(0);
-        let exact = Sorted::new(exact.into_iter().collect());
-        SecretBeginnings { exact, folded: Sorted::new(lowered), longest }
+        let forms = Forms::of(secrets);
+        let written = Sorted::new(forms.written.into_iter().collect());
+        let seen = Sorted::new(forms.seen.iter().map(|form| form.to_ascii_lowercase()).collect());
+        let digits = Sorted::new(forms.digits.into_iter().collect());
+        let longest = written.longest.max(seen.longest).max(digits.longest);
+        SecretBeginnings { written, seen, digits, longest }
     }
 
     /// Whether there is nothing to look for.
@@ -68,62 +53,40 @@ impl SecretBeginnings {
         self.longest == 0
     }
 
-    /// The length of the longest form.
+    /// The most that is held.
     #[must_use]
-    pub fn longest(&self) -> usize {
-        self.longest
+    pub fn most_held(&self) -> usize {
+        self.longest.saturating_mul(WIDEST)
     }
 
     /// Where the end of a text begins that could be the beginning of a secret with at least so many bytes, in any way of
     /// reading the text. The end is bounded, whatever stands in it.
     #[must_use]
     pub fn held_from(&self, bytes: &[u8], least: usize) -> usize {
-        let from = bytes.len().saturating_sub(self.longest.saturating_mul(WIDEST));
+        let from = bytes.len().saturating_sub(self.most_held());
         let Some(tail) = bytes.get(from..).filter(|_| !self.is_empty()) else { return bytes.len() };
         let mut held = tail.len();
-        for view in std::iter::once(View::AsItIs).chain(View::DECODED) {
-            if !view.applies(tail) {
-                continue;
+        each_reading(tail, Extent::Open, &mut |aspect, reading| {
+            if let Some(cut) = reading.cut_place().filter(|_| least <= 1) {
+                held = held.min(cut);
             }
-            let end = view.end_of_whole_units(tail, LONGEST_ESCAPE);
-            let mut places = Vec::with_capacity(end);
-            let decoded = view.decode(tail.get(..end).unwrap_or_default(), Some(&mut places));
-            let mut begun = Begun::default();
-            for byte in decoded {
-                self.step(&mut begun, byte, view.keeps_space());
+            let depth = match aspect {
+                Aspect::Written => self.written.begun_at_end(&reading.bytes, false),
+                Aspect::Seen => self.seen.begun_at_end(&reading.bytes, true),
+                Aspect::Digits => self.digits.begun_at_end(&reading.bytes, false),
+            };
+            if depth >= least.max(1) {
+                held = held.min(reading.place(reading.bytes.len() - depth));
             }
-            if let Some(depth) = begun.deepest().filter(|depth| *depth >= least) {
-                held = held.min(places.get(places.len() - depth).map_or(end, |place| place.start));
-            }
-            if least <= 1 {
-                held = held.min(end);
-            }
-        }
+        });
         from + held
-    }
-
-    /// Reads one more byte of a text, and gives the length of the longest form that ends with it. `exact` says whether
-    /// short secrets are looked for too.
-    pub fn step(&self, begun: &mut Begun, byte: u8, exact: bool) -> Option<usize> {
-        let short = if exact { self.exact.step(&mut begun.exact, byte) } else { None };
-        let long = self.folded.step(&mut begun.folded, byte.to_ascii_lowercase());
-        short.max(long)
-    }
-}
-
-impl Begun {
-    /// How many of the last bytes could be the beginning of a secret.
-    #[must_use]
-    pub fn deepest(&self) -> Option<usize> {
-        // Those that began first come first.
-        let deepest = |live: &[Live]| live.first().map(|live| live.depth);
-        deepest(&self.exact).max(deepest(&self.folded))
     }
 }
 
 impl Sorted {
-    /// Forms in order.
-    fn new(forms: Vec<Vec<u8>>) -> Sorted {
+    fn new(mut forms: Vec<Vec<u8>>) -> Sorted {
+        forms.sort_unstable();
+        forms.dedup();
         let place = |byte: u8, after: bool| {
             forms.partition_point(|form| match form.first() {
                 Some(first) => *first < byte || (after && *first == byte),
@@ -131,32 +94,27 @@ impl Sorted {
             })
         };
         let first = (0..=u8::MAX).map(|byte| place(byte, false)..place(byte, true)).collect();
-        Sorted { forms, first }
+        let longest = forms.iter().map(Vec::len).max().unwrap_or(0);
+        Sorted { forms, first, longest }
     }
 
-    fn step(&self, live: &mut Vec<Live>, byte: u8) -> Option<usize> {
-        let mut ended = None;
-        live.retain_mut(|live| {
-            let forms = self.forms.get(live.forms.clone()).unwrap_or_default();
-            let depth = live.depth;
-            let start = forms.partition_point(|form| form.get(depth) < Some(&byte));
-            let end = forms.partition_point(|form| form.get(depth) <= Some(&byte));
-            live.forms = live.forms.start + start..live.forms.start + end;
-            live.depth += 1;
-            !live.forms.is_empty()
-        });
-        let begins = self.first.get(usize::from(byte)).cloned().unwrap_or_default();
-        if !begins.is_empty() {
-            live.push(Live { forms: begins, depth: 1 });
-        }
-        live.retain_mut(|live| {
-            // The shortest of forms that begin alike comes first.
-            if self.forms.get(live.forms.start).is_some_and(|form| form.len() == live.depth) {
-                ended = ended.max(Some(live.depth));
-                live.forms.start += 1;
-            }
-            !live.forms.is_empty()
-        });
-        ended
+    /// How many of the last bytes are the beginning of a form that goes on after them.
+    fn begun_at_end(&self, bytes: &[u8], folds: bool) -> usize {
+        let end = bytes.get(bytes.len().saturating_sub(self.longest)..).unwrap_or_default();
+        let lowered = folds.then(|| end.to_ascii_lowercase());
+        let end = lowered.as_deref().unwrap_or(end);
+        (0..end.len())
+            .find(|at| self.goes_on(end.get(*at..).unwrap_or_default()))
+            .map_or(0, |at| end.len() - at)
+    }
+
+    fn goes_on(&self, beginning: &[u8]) -> bool {
+        let Some(first) = beginning.first() else { return false };
+        let Some(forms) = self.first.get(usize::from(*first)).and_then(|range| self.forms.get(range.clone()))
+        else {
+            return false;
+        };
+        let after = forms.partition_point(|form| form.as_slice() <= beginning);
+        forms.get(after).is_some_and(|form| form.starts_with(beginning))
     }
 }

@@ -1,168 +1,231 @@
-//! Ways of reading a text that somebody escaped, broke into lines or spread out.
+//! The ways of reading a text, as one pipeline.
+//!
+//! A text is read as it is and with up to [`LAYERS`] layers of escapes taken off; each layer may have escapes of all kinds.
+//! Where a text has several kinds, it is also read with each kind alone taken off: a secret may itself look like an escape of
+//! another kind. What each of these gives, and the byte values listed in it, is searched in three aspects: as it is
+//! written, as it is seen, and as hexadecimal digits.
+//!
+//! Invariant: every step is one walk over its input, never makes it longer, and the number of steps is fixed. The work is
+//! linear in the length of the text.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use stave_canon::{Look, look};
+use super::escapes::{Kinds, unescape};
+use super::{merged, numbers, seen};
 
-/// A way of reading a text.
+/// How many layers of escapes are taken off.
+const LAYERS: usize = 3;
+
+/// What is looked for in a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
-    AsItIs,
-    /// `%41` is `A`.
-    Percent,
-    /// `\u0041`, `\x41` and `\n`, as in JSON and in programs.
-    Backslash,
-    /// `&#65;`, `&#x41;` and `&amp;`.
-    Entities,
-    WithoutSpace,
-    /// Without space and without what takes no room, in plain letters and digits; also where these are escaped.
-    AsSeen,
+pub(super) enum Aspect {
+    /// Short secrets, as they are.
+    Written,
+    /// Other secrets, without space and without what takes no room.
+    Seen,
+    /// Hexadecimal digits, without what is between them.
+    Digits,
 }
 
-impl View {
-    pub(super) const DECODED: [View; 5] =
-        [View::Percent, View::Backslash, View::Entities, View::WithoutSpace, View::AsSeen];
+/// Whether a text is whole, or more of it may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    Open,
+}
 
-    /// Words without the spaces between them would be short secrets too often.
-    pub(super) fn keeps_space(self) -> bool {
-        !matches!(self, View::WithoutSpace | View::AsSeen)
-    }
+/// Takes what a step of the pipeline gives, in order.
+pub(super) trait Sink {
+    /// A part of the input, as it is.
+    fn copy(&mut self, input: &[u8], part: Range<usize>);
+    /// Bytes that a part of the input stands for.
+    fn put(&mut self, bytes: &[u8], place: Range<usize>);
+}
 
-    pub(super) fn applies(self, bytes: &[u8]) -> bool {
+/// A step of the pipeline.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Escapes(Kinds),
+    ByteValues,
+    Seen,
+    Digits,
+}
+
+impl Step {
+    /// Gives the place where something begins that the end of an open text cuts off.
+    fn run<S: Sink>(self, input: &[u8], extent: Extent, sink: &mut S) -> usize {
         match self {
-            View::AsItIs => true,
-            View::Percent => bytes.contains(&b'%'),
-            View::Backslash => bytes.contains(&b'\\'),
-            View::Entities => bytes.contains(&b'&'),
-            View::WithoutSpace => bytes.iter().any(u8::is_ascii_whitespace),
-            View::AsSeen => !bytes.is_ascii() || bytes.contains(&b'\\'),
-        }
-    }
-
-    /// The bytes as this view reads them, and where in the text each of them is.
-    pub(super) fn decode(self, bytes: &[u8], mut places: Option<&mut Vec<Range<usize>>>) -> Vec<u8> {
-        let mut decoded = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let before = decoded.len();
-            let length = self.unit(rest, &mut decoded).max(1);
-            if let Some(places) = places.as_deref_mut() {
-                places.extend(std::iter::repeat_n(at..at + length, decoded.len() - before));
-            }
-            at += length;
-        }
-        decoded
-    }
-
-    /// Where the last unit of a text begins, if more of it may come; the length of the text if not.
-    pub(super) fn end_of_whole_units(self, bytes: &[u8], longest: usize) -> usize {
-        let is_cut = |at: &usize| {
-            let rest = bytes.get(*at..).unwrap_or_default();
-            let is_hexadecimal = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
-            match (self, rest) {
-                (View::Percent, [b'%', digits @ ..]) => digits.len() < 2 && is_hexadecimal(digits),
-                (View::Backslash | View::AsSeen, [b'\\']) => true,
-                (View::Backslash | View::AsSeen, [b'\\', b'u', digits @ ..]) => {
-                    digits.len() < 4 && is_hexadecimal(digits)
-                }
-                (View::Backslash, [b'\\', b'x', digits @ ..]) => digits.len() < 2 && is_hexadecimal(digits),
-                (View::Entities, [b'&', name @ ..]) => {
-                    name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'#')
-                }
-                (View::AsSeen, [first @ 0xc0..=0xff, more @ ..]) => {
-                    more.len() < first.leading_ones() as usize - 1
-                }
-                _ => false,
-            }
-        };
-        (bytes.len().saturating_sub(longest)..bytes.len()).find(is_cut).unwrap_or(bytes.len())
-    }
-
-    /// Reads one unit of the text, and gives its length there.
-    fn unit(self, rest: &[u8], decoded: &mut Vec<u8>) -> usize {
-        let escape = match (self, rest) {
-            (View::Percent, [b'%', high, low, ..]) => byte_of(*high, *low).map(|byte| (vec![byte], 3)),
-            (View::Backslash, [b'\\', b'x', high, low, ..]) => {
-                byte_of(*high, *low).map(|byte| (vec![byte], 4))
-            }
-            (View::Backslash, [b'\\', b'u', digits @ ..]) => {
-                digits.get(..4).and_then(|digits| character(digits, 16)).map(|bytes| (bytes, 6))
-            }
-            (View::Backslash, [b'\\', next, ..]) => Some((
-                vec![match next {
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    other => *other,
-                }],
-                2,
-            )),
-            (View::Entities, [b'&', ..]) => entity(rest),
-            (View::WithoutSpace, [space, ..]) if space.is_ascii_whitespace() => Some((Vec::new(), 1)),
-            (View::AsSeen, _) => seen(rest),
-            _ => None,
-        };
-        match (escape, rest) {
-            (Some((bytes, length)), _) => {
-                decoded.extend(bytes);
-                length
-            }
-            (None, [byte, ..]) => {
-                decoded.push(*byte);
-                1
-            }
-            (None, []) => 1,
+            Step::Escapes(kinds) => unescape(input, kinds, extent, sink),
+            Step::ByteValues => numbers::byte_values(input, extent, sink),
+            Step::Seen => seen::see(input, extent, sink),
+            Step::Digits => numbers::digits(input, extent, sink),
         }
     }
 }
 
-/// The character that a text begins with as it is seen, and its length there; `None` when it is seen as it is written.
-fn seen(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (character, length) = match rest {
-        [b'\\', b'u', digits @ ..] => {
-            let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
-            (char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, 6)
+/// A text as some steps read it.
+pub(super) struct Reading<'t> {
+    pub(super) bytes: Cow<'t, [u8]>,
+    extent: Extent,
+    made: Option<(&'t Reading<'t>, Step)>,
+    /// Where in what it was made from something is cut off.
+    cut: Option<usize>,
+}
+
+impl<'t> Reading<'t> {
+    fn of(text: &'t [u8], extent: Extent) -> Reading<'t> {
+        Reading { bytes: Cow::Borrowed(text), extent, made: None, cut: None }
+    }
+
+    fn then(&'t self, step: Step) -> Reading<'t> {
+        let mut bytes = Vec::new();
+        let end = step.run(&self.bytes, self.extent, &mut bytes);
+        let cut = Some(end).filter(|end| *end < self.bytes.len());
+        Reading { bytes: Cow::Owned(bytes), extent: self.extent, made: Some((self, step)), cut }
+    }
+
+    /// Where in the text some parts of this reading are; the parts are in order and apart from each other.
+    pub(super) fn places(&self, mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+        let mut reading = self;
+        while let Some((from, step)) = reading.made {
+            let mut trace = Trace::of(parts);
+            step.run(&from.bytes, from.extent, &mut trace);
+            parts = merged(trace.places);
+            reading = from;
         }
-        [space, ..] if space.is_ascii_whitespace() => return Some((Vec::new(), 1)),
-        [0xc0..=0xff, ..] => {
-            let length = (2..=4)
-                .find(|length| rest.get(..*length).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok()))?;
-            (std::str::from_utf8(rest.get(..length)?).ok()?.chars().next()?, length)
+        parts
+    }
+
+    /// Where in the text a byte of this reading begins.
+    pub(super) fn place(&self, at: usize) -> usize {
+        self.places(vec![at..at + 1]).first().map_or(0, |place| place.start)
+    }
+
+    /// Where in the text something begins that its end cuts off.
+    pub(super) fn cut_place(&self) -> Option<usize> {
+        let (from, _) = self.made?;
+        Some(from.place(self.cut?))
+    }
+}
+
+/// Shows every reading of a text in every aspect.
+pub(super) fn each_reading(text: &[u8], extent: Extent, visit: &mut dyn FnMut(Aspect, &Reading<'_>)) {
+    let text = Reading::of(text, extent);
+    aspects(&text, visit);
+    let kinds = Kinds::in_text(&text.bytes);
+    if !kinds.has(Kinds::ALL) {
+        return;
+    }
+    let inner = text.then(Step::Escapes(Kinds::ALL));
+    if inner.bytes == text.bytes {
+        return;
+    }
+    layer(&inner, LAYERS, visit);
+    if kinds.are_several() {
+        for kind in Kinds::EACH.into_iter().filter(|kind| kinds.has(*kind)) {
+            let one = text.then(Step::Escapes(kind));
+            if one.bytes != text.bytes && one.bytes != inner.bytes {
+                aspects(&one, visit);
+            }
         }
-        _ => return None,
-    };
-    let bytes = match look(character) {
-        Look::Nothing | Look::Ascii(' ') => Vec::new(),
-        Look::Ascii(letter) => letter.to_string().into_bytes(),
-        Look::Itself if character.is_ascii_whitespace() => Vec::new(),
-        Look::Itself => character.to_string().into_bytes(),
-    };
-    Some((bytes, length))
+    }
 }
 
-fn byte_of(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? * 16 + digit(low)?)
+/// Shows a layer, and those that are left inside it.
+fn layer(outer: &Reading<'_>, left: usize, visit: &mut dyn FnMut(Aspect, &Reading<'_>)) {
+    aspects(outer, visit);
+    if left > 1 && Kinds::in_text(&outer.bytes).has(Kinds::ALL) {
+        let inner = outer.then(Step::Escapes(Kinds::ALL));
+        if inner.bytes != outer.bytes {
+            layer(&inner, left - 1, visit);
+        }
+    }
 }
 
-fn character(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
-    let number = u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()?;
-    Some(char::from_u32(number)?.to_string().into_bytes())
+fn aspects(reading: &Reading<'_>, visit: &mut dyn FnMut(Aspect, &Reading<'_>)) {
+    shown(reading, visit);
+    let listed = reading.then(Step::ByteValues);
+    if !listed.bytes.is_empty() || listed.cut.is_some() {
+        shown(&listed, visit);
+    }
 }
 
-fn entity(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
-    const LONGEST: usize = 10;
-    let end = rest.iter().take(LONGEST).position(|byte| *byte == b';')?;
-    let name = rest.get(1..end)?;
-    let bytes = match name {
-        [b'#', b'x' | b'X', digits @ ..] => character(digits, 16)?,
-        [b'#', digits @ ..] => character(digits, 10)?,
-        b"amp" => b"&".to_vec(),
-        b"lt" => b"<".to_vec(),
-        b"gt" => b">".to_vec(),
-        b"quot" => b"\"".to_vec(),
-        b"apos" => b"'".to_vec(),
-        _ => return None,
-    };
-    Some((bytes, end + 1))
+fn shown(reading: &Reading<'_>, visit: &mut dyn FnMut(Aspect, &Reading<'_>)) {
+    visit(Aspect::Written, reading);
+    if seen::is_as_written(&reading.bytes) {
+        visit(Aspect::Seen, reading);
+    } else {
+        visit(Aspect::Seen, &reading.then(Step::Seen));
+    }
+    let digits = reading.then(Step::Digits);
+    if !digits.bytes.is_empty() || digits.cut.is_some() {
+        visit(Aspect::Digits, &digits);
+    }
+}
+
+/// A form as it is looked for in a text as it is seen.
+pub(super) fn as_seen(form: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    seen::see(form, Extent::Whole, &mut bytes);
+    bytes
+}
+
+/// A text without one layer of escapes.
+pub(super) fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    unescape(text, Kinds::ALL, Extent::Whole, &mut bytes);
+    bytes
+}
+
+impl Sink for Vec<u8> {
+    fn copy(&mut self, input: &[u8], part: Range<usize>) {
+        self.extend_from_slice(input.get(part).unwrap_or_default());
+    }
+
+    fn put(&mut self, bytes: &[u8], _: Range<usize>) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Finds out where in the input of a step some parts of its output come from, without keeping the output: places are
+/// needed for a hit only, and a reply without a secret is the usual one.
+struct Trace {
+    /// Parts of the output, in order and apart from each other.
+    parts: Vec<Range<usize>>,
+    places: Vec<Range<usize>>,
+    /// How much of the output there was, and how many parts ended in it.
+    output: usize,
+    ended: usize,
+}
+
+impl Trace {
+    fn of(parts: Vec<Range<usize>>) -> Trace {
+        Trace { places: Vec::with_capacity(parts.len()), parts, output: 0, ended: 0 }
+    }
+
+    fn advance(&mut self, count: usize, place: impl Fn(usize) -> Range<usize>) {
+        let end = self.output + count;
+        while let Some(part) = self.parts.get(self.places.len()).filter(|part| part.start < end) {
+            self.places.push(place(part.start - self.output));
+        }
+        while let Some(part) = self.parts.get(self.ended).filter(|part| part.end <= end) {
+            let last = place(part.end - 1 - self.output).end;
+            if let Some(place) = self.places.get_mut(self.ended) {
+                place.end = last;
+            }
+            self.ended += 1;
+        }
+        self.output = end;
+    }
+}
+
+impl Sink for Trace {
+    fn copy(&mut self, _: &[u8], part: Range<usize>) {
+        self.advance(part.len(), |at| part.start + at..part.start + at + 1);
+    }
+
+    fn put(&mut self, bytes: &[u8], place: Range<usize>) {
+        self.advance(bytes.len(), |_| place.clone());
+    }
 }
