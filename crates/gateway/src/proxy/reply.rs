@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -64,7 +65,8 @@ pub(crate) struct Translated {
     decoder: Box<dyn StreamDecoder>,
     encoder: Box<dyn StreamEncoder>,
     events: Vec<StreamEvent>,
-    tally: Tally,
+    /// Reads the upstream's bytes as they come, also those that are no events.
+    tap: Arc<Mutex<Tap>>,
     mask: EchoMask,
     is_over: bool,
     idle: Idle,
@@ -124,18 +126,24 @@ impl ReplyBody {
         idle: Duration,
         entry: Box<Entry>,
     ) -> Self {
-        let chunks = BodyStream::new(body).filter_map(|frame| async {
-            match frame {
+        let tap = Arc::new(Mutex::new(Tap::stream(from)));
+        let reader = Arc::clone(&tap);
+        let chunks = BodyStream::new(body).filter_map(move |frame| {
+            let chunk = match frame {
                 Ok(frame) => frame.into_data().ok().map(Ok),
                 Err(error) => Some(Err(ErrorKind::Transport(error.to_string()))),
+            };
+            if let Some(Ok(data)) = &chunk {
+                locked(&reader).feed(data);
             }
+            std::future::ready(chunk)
         });
         ReplyBody::Translated(Box::new(Translated {
             frames: Box::pin(frames(chunks, Framing::ServerSentEvents)),
             decoder: codec(from).stream_decoder(),
             encoder: codec(to).stream_encoder(envelope),
             events: Vec::new(),
-            tally: Tally::new(from),
+            tap,
             mask: EchoMask::of_events(upstream_key(&entry)),
             is_over: false,
             idle: Idle::new(idle),
@@ -277,7 +285,7 @@ impl Translated {
                     let before = out.len();
                     let framed = catch_unwind(AssertUnwindSafe(|| self.frame(&frame, &mut out)));
                     if framed.is_err() {
-                        self.tally.opaque();
+                        locked(&self.tap).blind();
                         // Half an event would be none.
                         out.truncate(before);
                         self.fail(&mut out);
@@ -307,7 +315,6 @@ impl Translated {
     }
 
     fn frame(&mut self, frame: &str, out: &mut String) {
-        self.tally.event(frame);
         match self.decoder.decode(frame, &mut self.events) {
             Ok(()) => {}
             Err(ErrorKind::Status { status, message, .. }) => {
@@ -343,13 +350,21 @@ impl Translated {
 
     fn end(&mut self, outcome: Outcome) {
         self.is_over = true;
-        self.ending.finish(outcome, &self.tally);
+        self.settle(outcome);
+    }
+
+    fn settle(&mut self, outcome: Outcome) {
+        if self.ending.entry.is_some() {
+            let mut tap = locked(&self.tap);
+            tap.finish();
+            self.ending.finish(outcome, tap.tally());
+        }
     }
 }
 
 impl Drop for Translated {
     fn drop(&mut self) {
-        self.ending.finish(Outcome::Cancelled, &self.tally);
+        self.settle(Outcome::Cancelled);
     }
 }
 
@@ -357,6 +372,11 @@ impl std::fmt::Debug for Translated {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Translated").field("is_over", &self.is_over).finish_non_exhaustive()
     }
+}
+
+/// A reader guards itself against panics, so a lock is never left half done.
+fn locked(tap: &Mutex<Tap>) -> MutexGuard<'_, Tap> {
+    tap.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What can be passed on, and what was held back after it.

@@ -57,6 +57,10 @@ struct Lines {
     is_begun: bool,
     /// Whether the last line ended in a carriage return, to which a line feed may belong.
     is_after_return: bool,
+    /// What came before any event: a reply that is said to be a stream may be a whole one.
+    before_events: Vec<u8>,
+    /// Whether an event came.
+    has_events: bool,
 }
 
 impl Tap {
@@ -87,8 +91,7 @@ impl Tap {
     /// A defect of ours costs the counts and never the stream.
     fn guarded(&mut self, read: impl FnOnce(&mut Tap)) {
         if !self.is_blind && catch_unwind(AssertUnwindSafe(|| read(self))).is_err() {
-            self.is_blind = true;
-            self.tally.opaque();
+            self.blind();
         }
     }
 
@@ -133,6 +136,12 @@ impl Tap {
                 }
             }
         }
+    }
+
+    /// Says that what passed cannot be known.
+    pub(crate) fn blind(&mut self) {
+        self.is_blind = true;
+        self.tally.opaque();
     }
 
     /// What was counted.
@@ -190,10 +199,14 @@ impl Lines {
         let Some(data) = line.strip_prefix(b"data:") else {
             let is_framing = FRAMING.iter().any(|field| line.starts_with(field));
             if !is_framing || line.len() > LONGEST_FRAMING {
-                tally.unread(line.len());
+                self.outside(line, tally);
             }
             return;
         };
+        self.has_events = true;
+        if !self.before_events.is_empty() {
+            tally.unread(std::mem::take(&mut self.before_events).len());
+        }
         let data = data.strip_prefix(b" ").unwrap_or(data);
         if self.is_skipping {
             tally.unread(data.len());
@@ -206,6 +219,16 @@ impl Lines {
                 self.data.push(b'\n');
             }
             self.data.extend_from_slice(data);
+        }
+    }
+
+    /// A line that belongs to no event.
+    fn outside(&mut self, line: &[u8], tally: &mut Tally) {
+        if self.has_events || self.before_events.len() + line.len() >= LONGEST_EVENT {
+            tally.unread(line.len());
+        } else {
+            self.before_events.extend_from_slice(line);
+            self.before_events.push(b'\n');
         }
     }
 
@@ -225,6 +248,12 @@ impl Lines {
         let line = std::mem::take(&mut self.line);
         self.line(&line, tally);
         self.event(tally);
+        let before_events = std::mem::take(&mut self.before_events);
+        match std::str::from_utf8(&before_events) {
+            Ok("") => {}
+            Ok(text) => tally.whole(text),
+            Err(_) => tally.unread(before_events.len()),
+        }
     }
 }
 

@@ -247,3 +247,26 @@ async fn errors_are_told_in_the_words_of_the_client() {
     let answer = scene.post("/v1/chat/completions", CHAT).await;
     assert_eq!((answer.status, answer.at("/error/code").as_str()), (502, "upstream_unreadable"));
 }
+
+#[tokio::test]
+async fn a_whole_reply_in_place_of_events_is_charged_when_it_is_translated() {
+    let reply = r#"{"id":"m1","type":"message","role":"assistant","model":"claude-real","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":9}}"#;
+    let pretty = reply.replace(",\"", ",\n  \"");
+    let no_reply = "word ".repeat(800);
+    for (body, (least, most)) in [(reply, (9, 9)), (&pretty, (9, 9)), (&no_reply, (1000, 1001))] {
+        let body = body.to_owned();
+        let upstream = Upstream::start(move |_, _| events(&[body.as_bytes()])).await;
+        let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+        let answer = scene.post("/v1/chat/completions", &TOOL_CHAT.replace("STREAM", "true")).await;
+        assert!(answer.text().contains("upstream_broke_off"), "{}", answer.text());
+        let record = &scene.records_of(1).await[0];
+        assert!((least..=most).contains(&record.output), "{record:?}");
+        assert_eq!(record.outcome, "failed");
+    }
+    // The same when the upstream says that it is a whole reply.
+    let upstream = Upstream::always(whole(200, "", reply)).await;
+    let scene = Scene::new(config(&upstream, Provider::Anthropic)).await;
+    scene.post("/v1/chat/completions", &TOOL_CHAT.replace("STREAM", "true")).await;
+    let record = &scene.records_of(1).await[0];
+    assert_eq!((record.input, record.output, record.outcome.as_str()), (5, 9, "answered"));
+}
