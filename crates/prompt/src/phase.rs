@@ -38,12 +38,6 @@ impl PhaseType {
     }
 }
 
-impl std::fmt::Display for PhaseType {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self.word())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
