@@ -18,7 +18,7 @@ pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use gateway::{Gateway, GatewayAction};
-pub(crate) use place::Place;
+pub(crate) use place::{GatewayPlace, Place};
 pub(crate) use serve::Serve;
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,

@@ -49,7 +49,7 @@ pub struct Cost {
 pub enum PriceError {
     #[error("{0}")]
     Toml(String),
-    #[error("the price of `{model}`: {message}")]
+    #[error("`[prices.{model}]`: {message}")]
     Row { model: String, message: String },
 }
 
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_bad_price_names_its_model() {
         for (project, says) in [
-            ("[prices.m]\ninput = -1\noutput = 1", "the price of `m`: `-1` is not an amount"),
+            ("[prices.m]\ninput = -1\noutput = 1", "`[prices.m]`: `-1` is not an amount"),
             ("[prices.m]\ninput = 1e-7\noutput = 1", "is not an amount"),
             ("[prices.m]\ninput = nan\noutput = 1", "is not an amount"),
             ("[prices.m]\ninput = \"1,5\"\noutput = 1", "is not an amount"),

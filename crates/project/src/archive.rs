@@ -163,10 +163,10 @@ pub fn unwritten(run_id: &str, error: &JournalError) -> Stop {
 }
 
 /// The file with the gateway's records and keys, and the project that it belongs to.
-pub fn gateway_records(place: &Place) -> Result<(PathBuf, Project), Stop> {
+pub fn gateway_records(state_dir: Option<&Path>) -> Result<(PathBuf, Project), Stop> {
     let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
     let project = Project::of(Path::new(FILE), &mut sources, &mut diagnostics)?;
     // A gateway serves several tenants, so its folder is the operator's.
-    let folder = state_folder::path(&project, place.state_dir.as_deref());
+    let folder = state_folder::path(&project, state_dir);
     Ok((folder.join(database::FILE), project))
 }

@@ -236,12 +236,15 @@ fn tool_servers(project: &Project) -> McpServers {
     McpServers::new(servers)
 }
 
+const PRICE_HELP: &str =
+    "a price is a table such as `[prices.my-model]` with `input` and `output`, in dollars per million tokens";
+
 pub fn prices(project: &Project) -> Result<Prices, Stop> {
     let mut prices = Prices::built_in();
     if let Some(text) = &project.settings.prices {
         prices = prices
             .with_overrides(text)
-            .map_err(|error| Stop::invalid(format!("the prices in stave.toml cannot be used: {error}")))?;
+            .map_err(|error| Stop::invalid(format!("stave.toml: {error}")).help(PRICE_HELP))?;
     }
     Ok(prices)
 }

@@ -13,16 +13,27 @@ pub fn read_secret(path: &Path) -> Result<SecretKey, Stop> {
     refuse_shared(path)?;
     let text = Zeroizing::new(files::read_text(path)?);
     SecretKey::from_pem(&text).map_err(|error| {
-        Stop::invalid(format!("{}: {error}", path.display()))
-            .help("make one with `stave keys signing new NAME`")
+        let name = path.display();
+        if PublicKey::from_pem(&text).is_ok() {
+            return Stop::invalid(format!("{name} is a public key, and signing takes the secret one"))
+                .help("name the file that ends in .key");
+        }
+        Stop::invalid(format!("{name} {error}"))
+            .help("`stave keys signing new NAME` makes a key to sign with")
     })
 }
 
 /// A public key from the text of its file, or from 64 hexadecimal digits.
 pub fn read_public(text: &str, path: &Path) -> Result<PublicKey, Stop> {
-    PublicKey::from_pem(text)
-        .or_else(|_| PublicKey::from_hex(text))
-        .map_err(|error| Stop::invalid(format!("{}: {error}", path.display())))
+    PublicKey::from_pem(text).or_else(|_| PublicKey::from_hex(text)).map_err(|error| {
+        let name = path.display();
+        if SecretKey::from_pem(text).is_ok() {
+            return Stop::invalid(format!("{name} is a secret key, and a trusted key is a public one"))
+                .help("name the file that ends in .pub");
+        }
+        Stop::invalid(format!("{name} {error}"))
+            .help("a public key is a .pub file of `stave keys signing new`, or 64 hexadecimal digits")
+    })
 }
 
 #[cfg(unix)]

@@ -257,8 +257,13 @@ impl Spending {
         }
         if let Some(limit) = budget.cost {
             let Some((price, cost)) = planned.price.zip(planned.cost(least)) else {
-                let unknown = "the model has no price, so its cost is not known;";
-                return Err(over(unknown, String::new(), dollars(limit)));
+                let message = format!(
+                    "the run has a cost budget of {}, and the model has no price, so its calls cannot be counted; \
+                     give its price under `[prices]` in stave.toml, or use a budget of tokens",
+                    dollars(limit)
+                );
+                let failure = Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message);
+                return Err(failure.details(self.details(spent, wall)));
             };
             let more = spent.cost + cost;
             if more > limit {

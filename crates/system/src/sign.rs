@@ -78,7 +78,7 @@ pub struct Signature {
 
 /// A key that cannot be read. What was in its file stays out of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("this is no Ed25519 key in PEM form")]
+#[error("holds no Ed25519 key in PEM form")]
 pub struct BadKey;
 
 impl Subject {

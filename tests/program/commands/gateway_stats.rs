@@ -90,6 +90,54 @@ async fn a_folder_without_records_and_a_time_that_is_none_are_told() {
     assert!(bad.stderr.contains("24h"), "{bad}");
 }
 
+#[tokio::test]
+async fn requests_without_a_price_and_refused_ones_are_told_apart() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join(".stave")).expect("a folder");
+    let now = Timestamp::now();
+    let path = folder.path().join(".stave").join(FILE);
+    let settings = EvidenceSettings::default();
+    let evidence =
+        Evidence::open(&path, Arc::new(FixedClock(now)), settings).expect("the file can be opened");
+    for (index, (model, outcome, micros)) in [
+        ("house", Outcome::Answered, None),
+        ("house", Outcome::Answered, None),
+        ("mixed", Outcome::Answered, None),
+        ("mixed", Outcome::Answered, Some(250_000)),
+        ("mixed", Outcome::Refused, None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut record = RequestRecord::new(now, format!("req_{index}"));
+        record.tenant = Arc::from("acme");
+        record.model_asked = model.to_owned();
+        record.outcome = outcome;
+        let cost = micros.map(Cost::from_micros);
+        record.money = Money { spent: cost, as_sent: cost };
+        evidence.sink().append(record);
+    }
+    drop(evidence);
+    let told = stave(&folder, ["gateway", "stats"]).finish().await.exits(0);
+    let line = |name: &str| {
+        let line = told.stdout.lines().find(|line| line.trim_start_matches(['│', ' ']).starts_with(name));
+        line.unwrap_or_else(|| panic!("{name} in {told}")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(told.stdout.contains("refused"), "{told}");
+    assert!(line("house").contains("unpriced") && !line("house").contains('$'), "{told}");
+    assert!(line("mixed").contains("$0.25 + 1 unpriced"), "{told}");
+    let stats = stave(&folder, ["gateway", "stats", "--json"]).finish().await.exits(0).json();
+    for group in items(&stats, "groups") {
+        let (spent, refused) = match text(group, "model") {
+            Some("house") => (None, 0),
+            _ => (Some("0.250000000"), 1),
+        };
+        assert_eq!(text(group, "spent_usd"), spent, "{group}");
+        assert_eq!(group.get("spent_usd").is_some_and(|spent| spent.is_null()), spent.is_none());
+        assert_eq!(group.get("refused"), Some(&refused.into()), "{group}");
+    }
+}
+
 /// The status line, the headers and the body that the gateway answers with.
 async fn get(address: &str, path: &str, key: Option<&str>) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

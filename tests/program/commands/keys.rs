@@ -69,6 +69,19 @@ async fn a_key_is_shown_once_listed_without_its_text_and_ends_when_revoked() {
 }
 
 #[tokio::test]
+async fn small_budgets_are_shown_as_they_are() {
+    let folder = Folder::new();
+    let issue = ["keys", "issue", "ada", "--budget-day", "0.004", "--budget-month", "0.000125"];
+    stave(&folder, issue).finish().await.exits(0);
+    let people = stave(&folder, ["keys", "list"]).finish().await.exits(0);
+    for part in ["$0.00 of $0.004", "$0.00 of $0.000125"] {
+        assert!(people.stdout.contains(part), "{part} in {people}");
+    }
+    let help = stave(&folder, ["keys", "issue", "--help"]).finish().await.exits(0);
+    assert!(help.stdout.contains("--state-dir") && !help.stdout.contains("restate"), "{help}");
+}
+
+#[tokio::test]
 async fn people_get_the_key_alone_on_stdout() {
     let folder = Folder::new();
     let issued = stave(&folder, ["keys", "issue", "ada"]).finish().await.exits(0);

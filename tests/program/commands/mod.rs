@@ -6,6 +6,7 @@ mod cache;
 mod check;
 mod colour;
 mod contracts;
+mod cost_budget;
 mod deploy;
 mod echoes;
 mod edit;
@@ -48,6 +49,7 @@ mod stores;
 mod system;
 mod template_bounds;
 mod test;
+mod value_bounds;
 mod volumes;
 mod workflows;
 

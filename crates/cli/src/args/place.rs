@@ -25,3 +25,14 @@ impl Place {
         archive::Place { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
     }
 }
+
+/// Where the gateway keeps its keys and records, and how to answer.
+#[derive(Debug, Args)]
+pub(crate) struct GatewayPlace {
+    /// Where the gateway's keys and records are kept; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}

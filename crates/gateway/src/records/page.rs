@@ -9,7 +9,7 @@ use stave_canon::Timestamp;
 use stave_picture::chart::{self, Bar, CHART_STYLE, ChartTone, Series, Timeline};
 use stave_picture::escaped;
 
-use super::shown::{count, milliseconds, money, percent, tokens};
+use super::shown::{count, known_money, milliseconds, money, percent, tokens};
 use super::stats::{Bucket, Group, Stats};
 
 const STYLE: &str = include_str!("page.css");
@@ -60,8 +60,8 @@ fn tiles(page: &mut String, stats: &Stats) {
     let read = format!("{} of {}", tokens(total.cache_read), tokens(total.input));
     let latency = &stats.latency;
     let tiles = [
-        ("spent", money(total.spent), unpriced),
-        ("saved", money(total.saved), share(total.saved, as_sent)),
+        ("spent", known_money(total.known_spent()), unpriced),
+        ("saved", known_money(total.known_saved()), share(total.saved, as_sent)),
         ("read from cache", hit, read),
         ("requests", count(total.requests), lost),
         ("output", tokens(total.output), "tokens".to_owned()),
@@ -199,8 +199,8 @@ fn groups(page: &mut String, stats: &Stats) {
             tokens(sums.input),
             sums.hit_rate().map_or_else(|| "–".to_owned(), percent),
             tokens(sums.output),
-            money(sums.spent),
-            money(sums.saved)
+            known_money(sums.known_spent()),
+            known_money(sums.known_saved())
         );
     }
     page.push_str("</tbody>\n</table></div>\n");

@@ -14,6 +14,12 @@ pub fn money(nanodollars: i64) -> String {
     format!("{sign}${dollars:.digits$}")
 }
 
+/// Dollars, or that no price is known.
+#[must_use]
+pub fn known_money(nanodollars: Option<i64>) -> String {
+    nanodollars.map_or_else(|| "unpriced".to_owned(), money)
+}
+
 /// A count with its thousands set apart.
 #[must_use]
 pub fn count(number: u64) -> String {

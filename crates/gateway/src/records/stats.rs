@@ -115,6 +115,18 @@ pub struct MissGroup {
 }
 
 impl Sums {
+    /// What was spent, unless no request has a price.
+    #[must_use]
+    pub fn known_spent(&self) -> Option<i64> {
+        (self.unpriced == 0 || self.spent != 0).then_some(self.spent)
+    }
+
+    /// What was saved, unless no request has a price.
+    #[must_use]
+    pub fn known_saved(&self) -> Option<i64> {
+        (self.unpriced == 0 || self.spent != 0 || self.saved != 0).then_some(self.saved)
+    }
+
     /// The part of the input that came from a cache, when there was any input.
     #[must_use]
     pub fn hit_rate(&self) -> Option<f64> {

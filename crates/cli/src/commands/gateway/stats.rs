@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, CellAlignment};
 use stave_canon::{Clock, Timestamp};
-use stave_gateway::records::{By, Group, Stats as Evidence, StatsQuery, page, shown};
+use stave_gateway::records::{By, Group, Stats as Evidence, StatsQuery, Sums, page, shown};
 
 use crate::archive::gateway_records;
-use crate::args::Place;
+use crate::args::GatewayPlace;
 use crate::exit::{Exit, Stop};
 use crate::period::Period;
 use crate::ports::SystemClock;
@@ -40,7 +40,7 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: GatewayPlace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,7 +58,7 @@ impl Stats {
 }
 
 pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop> {
-    let (path, _) = gateway_records(&arguments.place.runs())?;
+    let (path, _) = gateway_records(arguments.place.state_dir.as_deref())?;
     if !path.is_file() {
         return Err(Stop::invalid("no requests of a gateway are kept here")
             .help("--state-dir names the folder that keeps them"));
@@ -102,6 +102,14 @@ fn since(text: &str, now: Timestamp) -> Result<Timestamp, Stop> {
     })
 }
 
+/// What was spent, and how many requests are not in it.
+fn spent(sums: &Sums) -> String {
+    match (sums.known_spent(), sums.unpriced) {
+        (Some(spent), 1..) => format!("{} + {} unpriced", shown::money(spent), sums.unpriced),
+        (spent, _) => shown::known_money(spent),
+    }
+}
+
 fn told(evidence: &Evidence, terminal: Terminal) -> String {
     let number = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let row = |name: &str, group: &Group| {
@@ -109,18 +117,20 @@ fn told(evidence: &Evidence, terminal: Terminal) -> String {
         [
             Cell::new(name),
             number(sums.requests.to_string()),
+            number(sums.refused.to_string()),
             number(sums.failed.to_string()),
             number(sums.input.to_string()),
             number(sums.hit_rate().map_or_else(String::new, shown::percent)),
             number(sums.output.to_string()),
-            number(shown::money(sums.spent)),
-            number(shown::money(sums.saved)),
+            number(spent(sums)),
+            number(shown::known_money(sums.known_saved())),
         ]
     };
     let mut groups = table::empty(terminal.stdout);
     groups.set_header([
         evidence.by.word(),
         "requests",
+        "refused",
         "failed",
         "tokens in",
         "from cache",

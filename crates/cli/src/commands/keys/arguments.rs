@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use stave_llm::prices::Cost;
 
-use crate::args::Place;
+use crate::args::GatewayPlace;
 use crate::period::Period;
 
 /// Issues, lists, revokes and rotates keys of the gateway, and makes signing keys.
@@ -70,7 +70,7 @@ pub(super) struct Issue {
     #[arg(long)]
     pub(super) admin: bool,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: GatewayPlace,
 }
 
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ pub(super) struct List {
     #[arg(long)]
     pub(super) all: bool,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: GatewayPlace,
 }
 
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub(super) struct Revoke {
     /// The key's id or its name
     pub(super) key: String,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: GatewayPlace,
 }
 
 #[derive(Debug, Args)]
@@ -98,7 +98,7 @@ pub(super) struct Rotate {
     #[arg(long, value_name = "PERIOD")]
     pub(super) grace: Option<Period>,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: GatewayPlace,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use stave_llm::prices::Cost;
 pub(crate) use self::arguments::Keys;
 use self::arguments::{Issue, KeysAction, List, Revoke, Rotate};
 use crate::archive::gateway_records;
-use crate::args::Place;
+use crate::args::GatewayPlace;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
@@ -31,7 +31,7 @@ pub(crate) fn keys(arguments: &Keys, terminal: Terminal) -> Result<Exit, Stop> {
 }
 
 fn issue(arguments: &Issue) -> Result<Exit, Stop> {
-    let (path, project) = gateway_records(&arguments.place.runs())?;
+    let (path, project) = gateway_records(arguments.place.state_dir.as_deref())?;
     let models = arguments.models.iter().map(|model| ModelPattern::new(model.trim()));
     let models: Result<Vec<ModelPattern>, _> = models.collect();
     let now = SystemClock.now();
@@ -48,6 +48,10 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
         is_admin: arguments.admin,
         expires_at: arguments.expires.map(|period| period.after(now)).transpose()?,
     };
+    if new.expires_at.is_some_and(|end| end <= now) {
+        return Err(Stop::invalid("a key that expires at once is good for nothing")
+            .help("give --expires a period such as 12h or 90d, or leave it out"));
+    }
     if let Some(folder) = path.parent() {
         files::create_private_folder(folder)
             .map_err(|error| Stop::internal(format!("{} cannot be made: {error}", folder.display())))?;
@@ -59,7 +63,7 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
 }
 
 fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
-    let (path, _) = gateway_records(&arguments.place.runs())?;
+    let (path, _) = gateway_records(arguments.place.state_dir.as_deref())?;
     let now = SystemClock.now();
     let mut keys = if path.is_file() {
         store(&path)?.list(now).map_err(|error| Stop::internal(error.to_string()))?
@@ -125,8 +129,8 @@ fn store(path: &Path) -> Result<KeyStore, Stop> {
         .map_err(|error| Stop::internal(format!("{} cannot be opened: {error}", path.display())))
 }
 
-fn existing(place: &Place, key: &str) -> Result<KeyStore, Stop> {
-    let (path, _) = gateway_records(&place.runs())?;
+fn existing(place: &GatewayPlace, key: &str) -> Result<KeyStore, Stop> {
+    let (path, _) = gateway_records(place.state_dir.as_deref())?;
     if path.is_file() { store(&path) } else { Err(stop(&KeyError::Unknown(key.to_owned()))) }
 }
 
@@ -166,8 +170,8 @@ fn row(key: &ListedKey, now: Timestamp) -> Vec<Cell> {
             .collect();
     let of = |spent: Cost, limit: Option<Cost>| {
         let text = match limit {
-            Some(limit) => format!("{} of {}", cents(spent), cents(limit)),
-            None => cents(spent),
+            Some(limit) => format!("{} of {}", dollars(spent), dollars(limit)),
+            None => dollars(spent),
         };
         Cell::new(text).set_alignment(CellAlignment::Right)
     };
@@ -190,10 +194,12 @@ fn row(key: &ListedKey, now: Timestamp) -> Vec<Cell> {
     ]
 }
 
-/// Dollars and cents, rounded up.
-fn cents(cost: Cost) -> String {
-    let cents = cost.micros().div_ceil(10_000);
-    format!("${}.{:02}", cents / 100, cents % 100)
+/// Dollars and cents, with more digits where cents would hide a part of the amount.
+fn dollars(cost: Cost) -> String {
+    let exact = cost.to_string();
+    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
+    let digits = fraction.trim_end_matches('0');
+    format!("{whole}.{digits:0<2}")
 }
 
 fn value(key: &ListedKey, now: Timestamp) -> Value {

@@ -4,15 +4,17 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use stave_canon::Value;
+use stave_diag::Sources;
 use stave_system::sign::SecretKey;
 use zeroize::Zeroizing;
 
-use super::arguments::{Signing, SigningAction, SigningNew, SigningShow};
+use super::arguments::{Signing as SigningArguments, SigningAction, SigningNew, SigningShow};
 use crate::exit::{Exit, Stop};
+use crate::project::{self, Project, Signing};
 use crate::signing_keys::read_public;
 use crate::{files, terminal};
 
-pub(super) fn signing(arguments: &Signing) -> Result<Exit, Stop> {
+pub(super) fn signing(arguments: &SigningArguments) -> Result<Exit, Stop> {
     match &arguments.action {
         SigningAction::New(arguments) => new(arguments),
         SigningAction::Show(arguments) => show(arguments),
@@ -54,10 +56,26 @@ fn new(arguments: &SigningNew) -> Result<Exit, Stop> {
     } else {
         terminal::error(&format!("made {} and {}", secret_path.display(), public_path.display()));
         terminal::error(&format!("key {}; keep the .key file secret and out of git", public.id()));
-        terminal::error("to trust it, put this into stave.toml:");
-        terminal::out(&format!("[signing]\nrequired = true\ntrusted = [\"{}\"]", public.to_hex()));
+        let (hint, text) = trusting(&public)?;
+        terminal::error(hint);
+        terminal::out(&text);
     }
     Ok(Exit::Fine)
+}
+
+/// What makes the project trust a key, as a text that can be added to its file. A file has one `[signing]` table, so a
+/// second key goes into the list that is there.
+fn trusting(public: &PublicKey) -> Result<(&'static str, String), Stop> {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
+    if project.settings.signing == Signing::default() {
+        let table = format!("[signing]\nrequired = true\ntrusted = [\"{}\"]", public.to_hex());
+        return Ok(("to trust it, put this into stave.toml:", table));
+    }
+    let trusted = project.settings.signing.trust.trusted.iter().chain([public]);
+    let keys: Vec<String> = trusted.map(|key| format!("\"{}\"", key.to_hex())).collect();
+    let hint = "stave.toml has a [signing] table; to trust the key too, change its list to this:";
+    Ok((hint, format!("# trusted = [{}]", keys.join(", "))))
 }
 
 fn show(arguments: &SigningShow) -> Result<Exit, Stop> {

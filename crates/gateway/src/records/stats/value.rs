@@ -5,7 +5,8 @@ use stave_canon::{Object, Value};
 use super::{Group, Stats, Sums};
 
 impl Stats {
-    /// Money is in dollars, as text with nine digits after the point: a float would not be exact.
+    /// Money is in dollars, as text with nine digits after the point: a float would not be exact. Where no request has a
+    /// price, it is `null`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let reasons = |reasons: &[(String, u64)]| {
@@ -71,8 +72,8 @@ fn sums(sums: &Sums) -> Object {
         ("cache_read_tokens", sums.cache_read.into()),
         ("cache_written_tokens", sums.cache_written.into()),
         ("hit_rate", sums.hit_rate().map_or(Value::Null, Value::from)),
-        ("spent_usd", dollars(sums.spent).into()),
-        ("saved_usd", dollars(sums.saved).into()),
+        ("spent_usd", sums.known_spent().map(dollars).into()),
+        ("saved_usd", sums.known_saved().map(dollars).into()),
         ("unpriced", sums.unpriced.into()),
     ];
     values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
