@@ -182,6 +182,17 @@ impl Release {
         stave(&self.folder, arguments).finish().await.exits(0);
     }
 
+    /// A signature of yesterday that was good for an hour.
+    fn sign_in_the_past(&self) {
+        use stave_system::sign::{Claim, ENDING, SecretKey, Terms};
+        let key = SecretKey::from_pem(&self.folder.read("release.key")).expect("a key");
+        let claim = Claim::of(&self.folder.read(&self.manifest)).expect("a run manifest");
+        let now = stave_canon::Timestamp::now().as_second();
+        let ago = |hours: i64| stave_canon::Timestamp::from_second(now - hours * 3600).expect("a time");
+        let terms = Terms { counter: 1, issued_at: ago(24), expires_at: Some(ago(23)) };
+        self.folder.write(&format!("{}{ENDING}", self.manifest), key.sign(claim, terms).to_file_text());
+    }
+
     /// The compiled flow runs, or is refused with this code; `bundle verify` says the same of its manifest.
     async fn runs(&self, refused: Option<&str>) {
         let run = ["run", "build/flows/echo.ir.json", "--input", "-", "--json", "--ephemeral"];
@@ -221,10 +232,99 @@ async fn an_older_build_is_refused_by_the_project_s_minimum() {
 }
 
 #[tokio::test]
+async fn terms_that_can_not_be_meant_are_refused() {
+    let release = Release::new().await;
+    release.settings("");
+    let sign = async |arguments: &[&str]| {
+        let fixed = ["bundle", "sign", &release.manifest, "--key", "release.key", "--json"];
+        let all: Vec<&str> = fixed.into_iter().chain(arguments.iter().copied()).collect();
+        stave(&release.folder, all).finish().await
+    };
+    for period in ["0s", "0d", "0w"] {
+        let refused = sign(&["--expires", period]).await.exits(2).json();
+        assert_eq!(
+            refused.pointer("/error/code").and_then(stave_canon::Value::as_str),
+            Some("signature-expired")
+        );
+    }
+    sign(&["--counter", "7"]).await.exits(0);
+    let lower = sign(&["--counter", "6"]).await.exits(2).json();
+    let at = |pointer: &str| lower.pointer(pointer).and_then(stave_canon::Value::as_str).unwrap_or_default();
+    assert_eq!(at("/error/code"), "signature-rolled-back");
+    assert!(at("/error/help").contains("--counter 7"), "{lower}");
+    sign(&["--counter", "7"]).await.exits(0);
+    let key = stave(&release.folder, ["keys", "issue", "ada", "--expires", "0d"]).finish().await.exits(2);
+    assert!(key.stderr.contains("--expires"), "{key}");
+}
+
+#[tokio::test]
+async fn a_compiled_flow_is_verified_through_the_manifest_that_lists_it() {
+    let release = Release::new().await;
+    release.settings("");
+    let exec = "build/flows/echo.ir.json";
+    let verify = async |code: i32| {
+        let verified =
+            stave(&release.folder, ["bundle", "verify", exec, "--json"]).finish().await.exits(code).json();
+        text(&items(&verified, "artefacts")[0], "code").map(str::to_owned)
+    };
+    assert_eq!(verify(3).await.as_deref(), Some("signature-missing"));
+    let told = stave(&release.folder, ["bundle", "verify", exec]).finish().await.exits(3);
+    assert!(told.stderr.contains("not signed"), "{told}");
+    let refused =
+        stave(&release.folder, ["bundle", "sign", exec, "--key", "release.key"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("manifest.json"), "{refused}");
+    release.sign(&[]).await;
+    assert_eq!(verify(0).await, None);
+    let document = release.folder.read(exec);
+    release.folder.write(exec, document.replacen("echo", "ecco", 1));
+    assert_eq!(verify(3).await.as_deref(), Some("signature-content-mismatch"));
+}
+
+#[tokio::test]
+async fn a_second_key_does_not_make_a_second_table() {
+    let folder = Folder::new();
+    let first = stave(&folder, ["keys", "signing", "new", "one"]).finish().await.exits(0);
+    folder.write("stave.toml", &first.stdout);
+    let second = stave(&folder, ["keys", "signing", "new", "two"]).finish().await.exits(0);
+    folder.write("stave.toml", format!("{}{}", first.stdout, second.stdout));
+    stave(&folder, ["check", "stave.toml"]).finish().await.exits(0);
+    // Without its mark, the line is the new list.
+    let list = second.stdout.trim().trim_start_matches("# ").to_owned();
+    folder.write("stave.toml", format!("[signing]\n{list}\n"));
+    stave(&folder, ["check", "stave.toml"]).finish().await.exits(0);
+    let public =
+        stave(&folder, ["keys", "signing", "show", "one.pub", "--json"]).finish().await.exits(0).json();
+    assert!(list.contains(text(&public, "public_key").expect("a key")), "{list}");
+    assert_eq!(list.matches('"').count(), 4, "{list}");
+}
+
+#[tokio::test]
+async fn the_wrong_half_of_a_key_is_named() {
+    let folder = Folder::new();
+    key(&folder, "release").await;
+    folder.write("m.json", r#"{"schema_kind": "run_manifest", "tenant_id": "t", "repo_id": "r"}"#);
+    std::fs::copy(folder.path().join("release.pub"), folder.path().join("half.key")).expect("a copy");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.path().join("half.key"), mode).expect("the mode can be set");
+    }
+    let signed = stave(&folder, ["bundle", "sign", "m.json", "--key", "half.key"]).finish().await.exits(2);
+    assert!(signed.stderr.contains("half.key is a public key"), "{signed}");
+    let trusted = stave(&folder, ["bundle", "verify", "m.json", "--trusted", "release.key"]);
+    let trusted = trusted.finish().await.exits(2);
+    assert!(trusted.stderr.contains("release.key is a secret key"), "{trusted}");
+    let no_key =
+        stave(&folder, ["bundle", "verify", "m.json", "--trusted", "m.json"]).finish().await.exits(2);
+    assert!(no_key.stderr.contains("m.json holds no Ed25519 key"), "{no_key}");
+}
+
+#[tokio::test]
 async fn revoked_and_expired_signatures_are_refused() {
     let release = Release::new().await;
     release.settings("");
-    release.sign(&["--expires", "0s"]).await;
+    release.sign_in_the_past();
     release.runs(Some("signature-expired")).await;
     release.sign(&["--expires", "1d"]).await;
     release.runs(None).await;

@@ -7,10 +7,12 @@ use stave_system::bundle::check::{Issue, Subject, check};
 use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
 use stave_system::manifest::manifest_path;
 use stave_system::policy::Check;
-use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, verify};
+use stave_system::sign::{Claim, PublicKey, Refusal, Signature, Terms, Trust, verify};
 use stave_system::{Document, Places, codes};
 
-use crate::admission::artefacts::{admit, project_of, refused, signature_of, signature_path};
+use crate::admission::artefacts::{
+    admit, exec_claim, is_exec, project_of, refused, signature_of, signature_path, verify_exec,
+};
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
 use crate::files;
@@ -101,9 +103,18 @@ fn sign(arguments: &BundleSign) -> Result<Exit, Stop> {
         let key = read_secret(&key)?;
         let text = documents::read(file)?;
         let claim = Claim::of(&text).ok_or_else(|| {
-            Stop::invalid(format!("{} is no runtime bundle, run manifest or system document", file.display()))
+            let stop = Stop::invalid(format!(
+                "{} is no runtime bundle, run manifest or system document",
+                file.display()
+            ));
+            match is_exec(file) {
+                true => stop.help("sign the run manifest that lists it: .akc/run/*.manifest.json"),
+                false => stop,
+            }
         })?;
-        let signature = key.sign(claim, terms(arguments)?);
+        let terms = terms(arguments)?;
+        not_lower(file, terms.counter)?;
+        let signature = key.sign(claim, terms);
         let path = signature_path(file);
         files::write_atomic(&path, &signature.to_file_text())?;
         signed.push(Value::from_iter([
@@ -136,7 +147,23 @@ fn terms(arguments: &BundleSign) -> Result<Terms, Stop> {
         .map_err(|error| Stop::internal(format!("the clock is outside the calendar: {error}")))?;
     let counter = arguments.counter.unwrap_or_else(|| u64::try_from(now.as_second()).unwrap_or_default());
     let expires_at = arguments.expires.map(|period| period.after(issued_at)).transpose()?;
+    if let Some(end) = expires_at.filter(|end| *end <= issued_at) {
+        return Err(Stop::invalid("a signature that expires at once is never accepted")
+            .code(Refusal::Expired(end).code())
+            .help("give --expires a period such as 12h or 90d, or leave it out"));
+    }
     Ok(Terms { counter, issued_at, expires_at })
+}
+
+/// A counter below the one of the signature that is there would be a rollback.
+fn not_lower(file: &Path, counter: u64) -> Result<(), Stop> {
+    // A signature that cannot be read is replaced.
+    let last = signature_of(file).ok().flatten().and_then(|signature| signature.terms);
+    let Some(last) = last.map(|terms| terms.counter).filter(|last| counter < *last) else { return Ok(()) };
+    let message = format!("{} is signed with the counter {last}, and {counter} is lower", file.display());
+    let code = Refusal::RolledBack { found: counter, minimum: last, name: String::new() }.code();
+    let help = format!("give --counter {last} or more, or remove the signature to sign an older build");
+    Err(Stop::invalid(message).code(code).help(help))
 }
 
 fn expiry(signature: &Signature) -> Option<String> {
@@ -163,13 +190,14 @@ fn verify_all(arguments: &BundleVerify) -> Result<Exit, Stop> {
         let text = documents::read(file)?;
         let repo = project.repo();
         // Outside a project an artefact is only held against its signature.
-        let claim = Claim::of(&text);
+        let claim = if is_exec(file) { exec_claim(file) } else { Claim::of(&text) };
         let (tenant_id, repo_id) = match claim.as_ref().filter(|_| !project.has_file) {
             Some(claim) => (claim.tenant_id.as_str(), claim.repo_id.as_str()),
             None => (project.tenant(), repo.as_str()),
         };
         let trust = Trust { settings: &settings, tenant_id, repo_id, name: None };
         let (terms, result) = match signature_of(file) {
+            _ if is_exec(file) => (None, verify_exec(file, &text, trust)),
             Ok(signature) => {
                 let result = verify(&text, signature.as_ref(), trust, SystemClock.now());
                 (signature.and_then(|it| it.terms), result.map_err(|refusal| refused(file, &refusal)))
