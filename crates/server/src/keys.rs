@@ -100,6 +100,13 @@ pub enum BadKeys {
 }
 
 impl Keys {
+    /// The flows that keys are limited to, by name.
+    #[must_use]
+    pub fn named_flows(&self) -> BTreeSet<&str> {
+        let grants = self.keys.iter().flat_map(|key| &key.grants);
+        grants.flat_map(|grant| &grant.flows).flatten().map(String::as_str).collect()
+    }
+
     /// Reads lines of a tenant, a key and what it may do; blank lines and those that begin with `#` are passed over.
     /// A key may have further lines, which add rights for other flows.
     pub fn parse(text: &str) -> Result<Keys, BadKeys> {

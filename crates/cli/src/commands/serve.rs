@@ -86,6 +86,18 @@ fn keys(arguments: &Serve) -> Result<(Option<KeysFile>, Keys), Stop> {
     Ok((None, Keys::default()))
 }
 
+/// A key that is limited to a flow that is not served opens nothing. The flow may still come, so it is a warning.
+fn warn_about_keys(keys: &Keys, names: &[String]) {
+    let served: Vec<&str> = names.iter().map(|name| name.trim_matches('`')).collect();
+    for flow in keys.named_flows().into_iter().filter(|flow| !served.contains(flow)) {
+        let near = stave_diag::did_you_mean(flow, served.iter().copied());
+        let help = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        terminal::error(&format!(
+            "warning: a key has `flows={flow}`, and no flow of this name is served{help}"
+        ));
+    }
+}
+
 /// A server whose flows are read, before anybody can ask for them.
 struct Prepared {
     server: Server,
@@ -108,6 +120,7 @@ impl Prepared {
             return Err(Stop::invalid("nothing is served, because a flow has mistakes")
                 .help("`stave check` shows all of them"));
         }
+        warn_about_keys(&keys, &loaded.names);
         let files = flows.files()?;
         let flows = Arc::new(Mutex::new(flows));
         let workspace = Arc::new(ProjectWorkspace::new(&files, Arc::clone(&flows), arguments, terminal));

@@ -106,13 +106,15 @@ struct Source {
 
 impl Source {
     fn of(run: &StoredRun, root: &Path) -> Source {
-        let name = run.document.metadata.source_file.clone();
-        let places = [PathBuf::from(&name), root.join(&name)];
-        let text = places.iter().find_map(|path| {
-            let bytes = files::read_plain(path, files::MAX_FILE_BYTES).ok()?;
-            String::from_utf8(bytes).ok()
-        });
+        let recorded = run.document.metadata.source_file.clone();
         let hash = run.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
+        let is_own = |text: &str| hash.is_none_or(|hash| stave_canon::prefixed_sha256(text) == hash);
+        let mut found: Vec<(PathBuf, String)> = places(&recorded, root).filter_map(read).collect();
+        // Two projects may have a file of this name; the text that the run was made from decides.
+        let own = found.iter().position(|(_, text)| is_own(text)).unwrap_or(0);
+        let found = (own < found.len()).then(|| found.swap_remove(own));
+        let name = found.as_ref().map_or(recorded, |(path, _)| files::shown(path).display().to_string());
+        let text = found.map(|(_, text)| text);
         let changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
         let lines = text.map(|text| text.lines().map(str::to_owned).collect());
         Source { name, lines, changed }
@@ -130,6 +132,21 @@ impl Source {
             _ => None,
         }
     }
+}
+
+/// Where the file of a run may be: as it was named, from where the server was started, or below the project. A server of
+/// several projects names a file from its own folder, so the beginning of the name may be the project's own.
+fn places(recorded: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
+    let named = PathBuf::from(recorded);
+    let parts: Vec<_> = named.iter().map(std::ffi::OsStr::to_owned).collect();
+    let below: Vec<PathBuf> =
+        (0..parts.len()).map(|from| root.join(parts.iter().skip(from).collect::<PathBuf>())).collect();
+    std::iter::once(named).chain(below)
+}
+
+fn read(path: PathBuf) -> Option<(PathBuf, String)> {
+    let bytes = files::read_plain(&path, files::MAX_FILE_BYTES).ok()?;
+    Some((path, String::from_utf8(bytes).ok()?))
 }
 
 /// What is known of one node.

@@ -68,6 +68,32 @@ pub(super) struct ProjectWorkspace {
     terminal: Terminal,
 }
 
+/// Gives projects that share a name their folder too: `desk@a` and `desk@b` for `a/desk` and `b/desk`. The names depend on
+/// the folders only, so that they stay when a server is started with its projects in another order.
+fn tell_apart(roots: &mut [Root]) {
+    let all: Vec<(String, Vec<String>)> = roots
+        .iter()
+        .map(|root| {
+            let parts = root.folder.iter().rev().map(|part| part.to_string_lossy().into_owned());
+            (root.id.clone(), parts.collect())
+        })
+        .collect();
+    for (root, (id, parts)) in roots.iter_mut().zip(&all) {
+        let others: Vec<&Vec<String>> =
+            all.iter().filter(|(other, path)| other == id && path != parts).map(|(_, path)| path).collect();
+        if others.is_empty() {
+            continue;
+        }
+        // The last folder of the path that none of the others has at this place.
+        let own = (0..parts.len()).find(|at| others.iter().all(|other| other.get(*at) != parts.get(*at)));
+        let label = match own.and_then(|at| parts.get(at)) {
+            Some(part) => part.clone(),
+            None => parts.iter().rev().map(String::as_str).collect::<Vec<_>>().join("."),
+        };
+        root.id = format!("{id}@{}", label.replace(['/', '\\'], ""));
+    }
+}
+
 impl ProjectWorkspace {
     /// The projects of these files.
     pub(super) fn new(
@@ -84,16 +110,19 @@ impl ProjectWorkspace {
             let name =
                 relative(&folder, &absolute).filter(|_| SourceKind::of(file) == Some(SourceKind::Flow));
             let place = roots.iter().position(|root| root.folder == folder).unwrap_or_else(|| {
-                let same =
-                    roots.iter().filter(|root| root.id.split('~').next() == Some(&project.repo())).count();
-                let id = if same == 0 { project.repo() } else { format!("{}~{}", project.repo(), same + 1) };
-                roots.push(Root { id, prefix: String::new(), folder, named: BTreeSet::new() });
+                roots.push(Root {
+                    id: project.repo(),
+                    prefix: String::new(),
+                    folder,
+                    named: BTreeSet::new(),
+                });
                 roots.len() - 1
             });
             if let Some(root) = roots.get_mut(place) {
                 root.named.extend(name);
             }
         }
+        tell_apart(&mut roots);
         if roots.len() > 1 {
             for root in &mut roots {
                 root.prefix = format!("{}/", root.id);
