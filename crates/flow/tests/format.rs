@@ -82,9 +82,27 @@ fn json_stays_json() {
         other => panic!("{other}"),
     };
     assert_eq!(keys, ["version", "nodes", "edges"]);
-    assert!(!once.contains("\"id\""), "{once}");
-    let strict = format(SourceId(0), text, FormatOptions { keep_ids: true }).unwrap();
-    assert!(strict.contains("\"id\": \"a\""), "{strict}");
+    assert!(once.contains("\"id\": \"a\""), "{once}");
+    let without = format(SourceId(0), text, FormatOptions { drops_ids: true }).unwrap();
+    assert!(!without.contains("\"id\""), "{without}");
+}
+
+/// The flow with an `id` in each node that is written over several lines.
+fn with_ids(text: &str) -> String {
+    let mut lines = Vec::new();
+    let mut in_nodes = false;
+    for line in text.lines() {
+        lines.push(line.to_owned());
+        if !line.starts_with(' ') && !line.is_empty() {
+            in_nodes = line.starts_with("nodes:");
+        } else if let Some(name) = line.strip_prefix("  ").and_then(|line| line.strip_suffix(':'))
+            && in_nodes
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            lines.push(format!("    id: {name}"));
+        }
+    }
+    lines.join("\n")
 }
 
 proptest! {
@@ -96,6 +114,31 @@ proptest! {
         mutations in prop::collection::vec(mutation(), 1..4),
     ) {
         assert_lawful(&mutations.iter().fold(flow, |text, mutation| mutate(&text, mutation)));
+    }
+
+    #[test]
+    fn a_formatted_flow_has_no_finding_that_it_did_not_have(
+        flow in prop::sample::select(committed()),
+        mutations in prop::collection::vec(mutation(), 0..3),
+        has_ids: bool,
+    ) {
+        let mut text = mutations.iter().fold(flow, |text, mutation| mutate(&text, mutation));
+        if has_ids {
+            text = with_ids(&text);
+        }
+        if let Ok(after) = formatted(&text) {
+            let codes = |text: &str| {
+                let options = stave_flow::Options { strict: true, ..stave_flow::Options::default() };
+                let loaded = stave_flow::load(SourceId(0), text, &options);
+                let mut codes: Vec<String> = loaded.diagnostics.iter().map(|found| format!("{} {}", found.code, found.message)).collect();
+                codes.sort();
+                codes
+            };
+            let before = codes(&text);
+            for found in codes(&after) {
+                prop_assert!(before.contains(&found), "{} in\n{}", found, after);
+            }
+        }
     }
 
     #[test]

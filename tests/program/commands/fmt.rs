@@ -75,15 +75,27 @@ async fn the_json_form_names_every_file() {
 }
 
 #[tokio::test]
-async fn ids_that_repeat_their_keys_stay_when_strict() {
+async fn a_formatted_flow_is_as_strict_as_it_was() {
     let folder = Folder::new();
-    let flow = DOUBLE.replace("  show:\n", "  show:\n    id: show\n");
+    let flow = DOUBLE
+        .replace("  show:\n", "  show:\n    id: show\n")
+        .replace("  double:\n", "  double:\n    id: double\n");
+    let findings = async || {
+        let checked = stave(&folder, ["check", "--strict", "--format", "short", "a.yaml"]).finish().await;
+        checked
+            .stdout
+            .lines()
+            .filter_map(|line| Some(line.split_once(": ")?.1.to_owned()))
+            .collect::<Vec<_>>()
+    };
     folder.write("a.yaml", &flow);
-    stave(&folder, ["fmt", "--strict", "a.yaml"]).finish().await.exits(0);
-    assert!(folder.read("a.yaml").contains("    id: show\n"));
-    stave(&folder, ["fmt", "a.yaml"]).finish().await.exits(0);
-    assert!(!folder.read("a.yaml").contains("id: show"));
-    stave(&folder, ["check", "a.yaml"]).finish().await.exits(0);
+    let before = findings().await;
+    assert!(!before.iter().any(|found| found.contains("implicit-id")), "{before:?}");
+    for arguments in [&["fmt", "a.yaml"][..], &["fmt", "--strict", "a.yaml"]] {
+        stave(&folder, arguments).finish().await.exits(0);
+        assert!(folder.read("a.yaml").contains("    id: show\n"));
+        assert_eq!(findings().await, before);
+    }
 }
 
 #[tokio::test]

@@ -72,8 +72,8 @@ pub(crate) struct Fmt {
     /// Change nothing; print what would change
     #[arg(long)]
     pub(crate) diff: bool,
-    /// Keep `id` fields that repeat their keys, which `check --strict` wants
-    #[arg(long)]
+    /// Has no effect any more: `id` fields always stay
+    #[arg(long, hide = true)]
     pub(crate) strict: bool,
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]

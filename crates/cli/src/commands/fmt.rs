@@ -35,7 +35,7 @@ pub(crate) fn fmt(arguments: &Fmt, terminal: Terminal) -> Result<Exit, Stop> {
         return Err(Stop::invalid("`-` stands alone: stdin is formatted to stdout"));
     }
     let files = if from_stdin { paths } else { files::expand(&paths)? };
-    let options = FormatOptions { keep_ids: arguments.strict };
+    let options = FormatOptions::default();
     let mut sources = Sources::new();
     let mut outcomes = Vec::new();
     for file in files {

@@ -43,7 +43,7 @@ pub(super) fn arrange(root: &mut Node, options: FormatOptions, may_move: bool) {
 fn visit(node: &mut Node, known: Known, id: Option<&str>, options: FormatOptions, may_move: bool) {
     let Content::Container(container) = &mut node.content else { return };
     if may_move && let (Known::Shape(shape), true) = (known, container.is_mapping) {
-        if let Some(id) = id.filter(|_| !options.keep_ids) {
+        if let Some(id) = id.filter(|_| options.drops_ids) {
             drop_id(container, id);
         }
         container.children.sort_by_key(|child| shape.rank(child.name().unwrap_or_default()));

@@ -17,7 +17,7 @@ pub(super) fn format(value: Value, options: FormatOptions) -> String {
 
 /// The value without the ids that formatting takes out.
 pub(super) fn meaning(mut value: Value, options: FormatOptions) -> Value {
-    if options.keep_ids {
+    if !options.drops_ids {
         return value;
     }
     if let Some(Value::Object(nodes)) = value.as_object_mut().and_then(|flow| flow.get_mut("nodes")) {

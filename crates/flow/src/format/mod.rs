@@ -22,8 +22,8 @@ use crate::yaml;
 /// How a file is to be laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FormatOptions {
-    /// Whether the `id` fields that repeat their keys stay, which the strict dialect wants.
-    pub keep_ids: bool,
+    /// Whether `id` fields that repeat their keys are taken out. The specification and the strict dialect want them.
+    pub drops_ids: bool,
 }
 
 /// Why a text was not formatted.
