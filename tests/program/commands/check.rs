@@ -361,3 +361,73 @@ async fn two_flows_of_one_name_in_a_project_are_reported() {
     let report = stave(&folder, ["check", "--json"]).finish().await.exits(0).json();
     assert!(items(&report, "diagnostics").is_empty(), "{report}");
 }
+
+#[tokio::test]
+async fn a_project_file_that_is_checked_is_reported_once() {
+    let folder = folder_with(&[("stave.toml", "[htp]\nallow = []\n"), ("flows/a.yaml", DOUBLE)]);
+    for paths in [&["stave.toml"][..], &["flows", "stave.toml"], &["stave.toml", "flows"], &["flows"]] {
+        let arguments = ["check", "--json"].into_iter().chain(paths.iter().copied());
+        let found = diagnostics(&stave(&folder, arguments).finish().await.exits(2));
+        assert_eq!(found.len(), 1, "{paths:?}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_no_budget_has_is_an_error() {
+    let flow = DOUBLE.replace("nodes:\n", "runtime: {budget: {cost_usdd: 0.5}}\nnodes:\n");
+    let folder = folder_with(&[("flow.yaml", &flow)]);
+    let finished = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    assert!(finished.stderr.contains("error[unknown-field]"), "{finished}");
+    assert!(finished.stderr.contains("did you mean `cost_usd`?"), "{finished}");
+    stave(&folder, ["run", "flow.yaml", "--input", "-"]).input("{\"n\": 1}").finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn a_misspelt_source_or_field_of_the_deployment_is_found() {
+    let deployed = |context: &str| {
+        DOUBLE.replace("requires: [n]", "requires: [n], optional: [region]")
+            + &format!("deployment:\n  target: local\n  context: {{{context}}}\n")
+    };
+    let folder = folder_with(&[("stave.toml", "[context]\nenv = [\"REGION\"]\n")]);
+    for (context, code, help) in [
+        ("region: {evn: REGION}", 2, "did you mean `env`?"),
+        ("regoin: {env: REGION}", 0, "did you mean `region`?"),
+        ("region: {env: REGION}", 0, "no problems"),
+    ] {
+        folder.write("flows/a.yaml", deployed(context));
+        let finished = stave(&folder, ["check", "flows/a.yaml"]).finish().await.exits(code);
+        if help != "no problems" {
+            assert!(finished.stderr.contains(help), "{context}: {finished}");
+        } else {
+            assert!(!finished.stderr.contains("did you mean"), "{finished}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_name_what_the_project_has() {
+    let labelled = "[labels.declassify]\n\"doubler/double.n\" = \"a count\"\n";
+    let folder = folder_with(&[("flows/a.yaml", DOUBLE)]);
+    for (settings, near) in [
+        ("[signing.minimum]\ndoubler = 3\nruntime_bundle = 2\n\"*\" = 1\n".to_owned(), None),
+        ("[signing.minimum]\ndoublar = 3\n".to_owned(), Some("did you mean `doubler`?")),
+        ("[signing.minimum]\nrun_manifst = 3\n".to_owned(), Some("did you mean `run_manifest`?")),
+        (labelled.to_owned(), None),
+        (labelled.replace("doubler/", "dubler/"), Some("did you mean `doubler/double.n`?")),
+        (labelled.replace("double.n", "doubel.n"), Some("did you mean `doubler/double.n`?")),
+    ] {
+        folder.write("stave.toml", &settings);
+        for paths in [&["flows"][..], &["stave.toml"]] {
+            let arguments = ["check"].into_iter().chain(paths.iter().copied());
+            let finished = stave(&folder, arguments).finish().await.exits(if near.is_some() { 2 } else { 0 });
+            assert!(finished.stderr.contains(near.unwrap_or_default()), "{settings}: {finished}");
+        }
+    }
+    folder.write(
+        "stave.toml",
+        "[labels.context]\nm = \"restricted\"\n[accepts.tools]\n\"desk/look\" = \"private\"\n",
+    );
+    let warned = stave(&folder, ["check", "flows"]).finish().await.exits(0);
+    assert!(warned.stderr.contains("no flow of the project has this context field"), "{warned}");
+    assert!(warned.stderr.contains("desk/look"), "{warned}");
+}

@@ -3,8 +3,9 @@
 mod fix;
 mod names;
 mod recordings;
+mod settings;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stave_diag::{Diagnostic, SourceId, Sources, render, sort};
 use stave_exec::Acceptance;
@@ -85,6 +86,7 @@ fn once(arguments: &Check, paths: &[PathBuf], terminal: Terminal) -> Result<Exit
         diagnostics.extend(found.diagnostics);
         diagnostics.extend(names.add(subject, found.name));
     }
+    diagnostics.extend(settings::unknown_names(&subjects, &mut sources)?);
     sort(&mut diagnostics);
     print(&diagnostics, &sources, format, terminal, subjects.len(), fixed);
     Ok(if diagnostics.iter().any(Diagnostic::is_error) { Exit::Invalid } else { Exit::Fine })
@@ -97,8 +99,9 @@ fn read(
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Checked>, Stop> {
-    let mut subjects = Vec::new();
+    let mut subjects: Vec<Checked> = Vec::new();
     let mut reported = Reported::default();
+    let mut of_projects = Vec::new();
     for path in paths {
         let from_stdin = path.as_os_str() == "-";
         let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
@@ -110,12 +113,20 @@ fn read(
             };
             let mut from_project = Vec::new();
             let project = Project::of(&file, sources, &mut from_project)?;
-            diagnostics.extend(reported.fresh(&project, from_project));
+            of_projects.push((project.root.clone(), reported.fresh(&project, from_project)));
             let options = project.settings.check_options(arguments.strict);
             let project = project.has_file.then_some(project.root);
             subjects.push(Checked { file, text, broken_at, from_stdin, options, project });
         }
     }
+    // A project file that is checked itself says what is wrong with it.
+    let is_checked = |root: &PathBuf| {
+        subjects
+            .iter()
+            .any(|subject| is_project_file(&subject.file) && subject.project.as_ref() == Some(root))
+    };
+    let others = of_projects.into_iter().filter(|(root, _)| !is_checked(root));
+    diagnostics.extend(others.flat_map(|(_, found)| found));
     Ok(subjects)
 }
 
@@ -127,7 +138,7 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
         return Ok(Found { source, diagnostics: vec![files::not_text(source, broken_at)], name: None });
     }
     let (mut diagnostics, mut name) = (Vec::new(), None);
-    if file.file_name().is_some_and(|name| name == project::FILE) {
+    if is_project_file(file) {
         project::read(source, text, &mut diagnostics);
     } else if is_exec_document(file, text) {
         diagnostics = stave_exec::check_text(source, text, Acceptance::Exact).err().unwrap_or_default();
@@ -147,6 +158,10 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
         };
     }
     Ok(Found { source, diagnostics, name })
+}
+
+fn is_project_file(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == project::FILE)
 }
 
 /// Applies the fixes of one text and writes it where it came from; gives how many there were.

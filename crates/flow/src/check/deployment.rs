@@ -1,16 +1,19 @@
 //! Deployment settings make sense together.
 
-use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, Span, did_you_mean};
 
 use super::subject::Subject;
-use crate::model::{Kserve, Target};
+use crate::model::{BUILT_IN_CONTEXT, Kserve, Target, Text};
 
 /// The longest name that DNS allows for one label.
 const LONGEST_LABEL: usize = 63;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let Some(deployment) = subject.flow.deployment.as_ref() else { return };
+    for (name, source) in deployment.context.iter().flat_map(|context| &context.fields) {
+        diagnostics.extend(misspelt_field(subject, name, source.span));
+    }
     if let Some(kserve) = &deployment.kserve {
         replicas(kserve, diagnostics);
     }
@@ -27,6 +30,20 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// A field that the deployment fills and that is almost one that the flow declares: the declared one would stay empty.
+fn misspelt_field(subject: &Subject<'_>, name: &str, span: Span) -> Option<Diagnostic> {
+    let declared = || subject.flow.context.fields().map(Text::as_str);
+    if BUILT_IN_CONTEXT.contains(&name) || declared().any(|field| field == name) {
+        return None;
+    }
+    let near = did_you_mean(name, declared())?;
+    let message = format!("`context` of `deployment` fills `{name}`, which the flow does not declare");
+    Some(
+        Diagnostic::new(codes::UNKNOWN_FIELD, span, message)
+            .help(format!("did you mean `{near}`? Otherwise declare `{name}` in `context.optional`")),
+    )
 }
 
 fn replicas(kserve: &Kserve, diagnostics: &mut Vec<Diagnostic>) {

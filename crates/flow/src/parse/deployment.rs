@@ -1,5 +1,8 @@
 //! Deployment settings.
 
+use stave_diag::codes::flow as codes;
+use stave_diag::{Diagnostic, did_you_mean};
+
 use super::fields::{Fields, Reader, wrong_type};
 use crate::model::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Spanned, Target};
 use crate::yaml::{Entry, Tree, TreeValue};
@@ -45,10 +48,33 @@ fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<DeploymentContext> 
         wrong_type(reader, &entry.value, entry.key.span, path, "a mapping from field to source");
         return None;
     };
+    for entry in entries {
+        misspelt_source(reader, entry);
+    }
     let fields = entries
         .iter()
         .map(|entry| (entry.key.value.clone(), Spanned::new(context_source(&entry.value), entry.key.span)));
     Some(DeploymentContext { span: entry.value.span, fields: fields.collect() })
+}
+
+/// What a field can be taken from.
+const SOURCES: [&str; 3] = ["env", "header", "value"];
+
+/// A constant with one key that is almost a source would be sent as it is, which nobody means.
+fn misspelt_source(reader: &mut Reader<'_>, entry: &Entry) {
+    let Some([only]) = entry.value.entries() else { return };
+    let key = only.key.as_str();
+    if SOURCES.contains(&key) {
+        return;
+    }
+    if let Some(near) = did_you_mean(key, SOURCES) {
+        let field = entry.key.as_str();
+        let message = format!("`{field}` of `context` cannot be taken from `{key}`");
+        reader.report(
+            Diagnostic::new(codes::UNKNOWN_WORD, only.key.span, message)
+                .help(format!("did you mean `{near}`? A constant with this key is `value: {{{key}: …}}`")),
+        );
+    }
 }
 
 /// Anything that does not name a source is a constant.

@@ -2,7 +2,7 @@
 
 use stave_canon::Number;
 use stave_diag::codes::flow as codes;
-use stave_diag::{Diagnostic, Fix, Span, did_you_mean};
+use stave_diag::{Diagnostic, Fix, Severity, Span, did_you_mean};
 
 use crate::model::{Extra, Readable, ReadableList, Sensitivity, Spanned, Text};
 use crate::yaml::{Entry, Tree, TreeValue};
@@ -241,6 +241,15 @@ impl<'tree> Fields<'tree> {
 
     /// The fields that nobody took. `x-` fields are the author's own; the rest is reported.
     pub(super) fn finish(self, reader: &mut Reader<'_>) -> Vec<Extra> {
+        self.finish_as(reader, Severity::Warning)
+    }
+
+    /// The same where a field that is not obeyed would be a promise that is broken, such as a limit.
+    pub(super) fn finish_closed(self, reader: &mut Reader<'_>) -> Vec<Extra> {
+        self.finish_as(reader, Severity::Error)
+    }
+
+    fn finish_as(self, reader: &mut Reader<'_>, severity: Severity) -> Vec<Extra> {
         let unknown = self.entries.iter().filter(|entry| !self.taken.contains(&entry.key.value.as_str()));
         let extra: Vec<Extra> =
             unknown.map(|entry| Extra { key: entry.key.clone(), value: entry.value.clone() }).collect();
@@ -252,7 +261,7 @@ impl<'tree> Fields<'tree> {
             .collect();
         for Extra { key, .. } in extra.iter().filter(|extra| !extra.key.starts_with("x-")) {
             let message = format!("{} has no field `{}`", self.owner, key.value);
-            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FIELD, key.span, message);
+            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FIELD, key.span, message).severity(severity);
             diagnostic = match did_you_mean(key, absent.iter().copied()) {
                 Some(near) => {
                     let first = reader.raw(key.span).chars().next();

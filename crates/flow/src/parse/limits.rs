@@ -22,6 +22,6 @@ pub(super) fn budget(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Opt
     let calls = fields.count(reader, "calls", 0);
     let wall_ms = fields.count(reader, "wall_ms", 1);
     let span = fields.span;
-    let extra = fields.finish(reader);
+    let extra = fields.finish_closed(reader);
     Some(Budget { key_span, span, tokens, cost_usd, calls, wall_ms, extra })
 }

@@ -48,17 +48,17 @@ pub(crate) fn admit_exec(file: &Path, text: &str, project: &Project) -> Result<(
 }
 
 /// Whether a file is an exec document by its name.
-pub(crate) fn is_exec(file: &Path) -> bool {
+pub fn is_exec(file: &Path) -> bool {
     file.to_string_lossy().ends_with(EXEC_ENDING)
 }
 
 /// The claim of the run manifests that may list an exec document.
-pub(crate) fn exec_claim(file: &Path) -> Option<Claim> {
+pub fn exec_claim(file: &Path) -> Option<Claim> {
     manifests(file).iter().find_map(|manifest| Claim::of(&documents::read(manifest).ok()?))
 }
 
 /// Accepts an exec document when a run manifest lists its bytes and is signed as `trust` says.
-pub(crate) fn verify_exec(file: &Path, text: &str, trust: Trust<'_>) -> Result<(), Stop> {
+pub fn verify_exec(file: &Path, text: &str, trust: Trust<'_>) -> Result<(), Stop> {
     let own = exec_hash(text);
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let trust = Trust { name: Some(name.strip_suffix(EXEC_ENDING).unwrap_or(&name)), ..trust };
