@@ -86,3 +86,23 @@ async fn nothing_outside_of_the_project_is_read_or_written() {
     let headers = [("content-type", "application/json")];
     served.ask("PUT", "/studio/file", &headers, Some(body)).await.problem(400, "bad-request");
 }
+
+#[tokio::test]
+async fn projects_of_one_name_are_told_apart_by_their_folders() {
+    let folder = crate::folder::Folder::new();
+    for (place, name) in [("a", "echo"), ("b", "other")] {
+        folder.write(&format!("{place}/desk/stave.toml"), "");
+        let flow = echo("").replace("name: echo", &format!("name: {name}"));
+        folder.write(&format!("{place}/desk/flows/{name}.yaml"), flow);
+    }
+    for order in [["a/desk/flows", "b/desk/flows"], ["b/desk/flows", "a/desk/flows"]] {
+        let served = Served::start(&folder, &order).await;
+        let files = served.get("/studio/files").await.is(200).json();
+        let mut paths: Vec<&str> =
+            items(&files, "files").iter().filter_map(|file| text(file, "path")).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["desk@a/flows/echo.yaml", "desk@b/flows/other.yaml"], "{files}");
+        served.get("/studio/file?path=desk%40b%2Fflows%2Fother.yaml").await.is(200);
+        served.end().await;
+    }
+}
