@@ -19,14 +19,14 @@ const ARTEFACTS: [&str; 3] = ["runtime_bundle", "run_manifest", "system_ir"];
 
 /// What settings can name.
 #[derive(Debug, Default)]
-pub(crate) struct KnownNames {
+pub struct KnownNames {
     /// The outputs of each flow, as `NODE.OUTPUT`.
     flows: BTreeMap<String, BTreeSet<String>>,
     fields: BTreeSet<String>,
 }
 
 impl KnownNames {
-    pub(crate) fn add(&mut self, flow: &Flow) {
+    pub fn add(&mut self, flow: &Flow) {
         let Some(name) = &flow.metadata.name else { return };
         let outputs = self.flows.entry(name.as_str().to_owned()).or_default();
         for node in flow.nodes.values() {
@@ -40,12 +40,12 @@ impl KnownNames {
 }
 
 /// Whether a project file names something that only its flows can say.
-pub(crate) fn names_flows(text: &str) -> bool {
+pub fn names_flows(text: &str) -> bool {
     ["minimum", "declassify", "labels", "accepts"].iter().any(|part| text.contains(part))
 }
 
 /// What a project file names that is not there.
-pub(crate) fn unknown_names(source: SourceId, text: &str, known: &KnownNames) -> Vec<Diagnostic> {
+pub fn unknown_names(source: SourceId, text: &str, known: &KnownNames) -> Vec<Diagnostic> {
     let Ok(table) = DeTable::parse(text) else { return Vec::new() };
     let root = Spanned::new(table.span(), DeValue::Table(table.into_inner()));
     let at = |path: [&str; 2]| {
