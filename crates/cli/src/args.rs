@@ -19,7 +19,7 @@ pub(crate) use exec::Exec;
 pub(crate) use flow::{Check, Fmt, Format, Graph, Schema};
 pub(crate) use gateway::{Gateway, GatewayAction};
 pub(crate) use place::{GatewayPlace, Place};
-pub(crate) use serve::Serve;
+pub(crate) use serve::{LogFormat, LogLevel, Serve};
 pub(crate) use system::{
     Bundle, BundleAction, BundleCheck, BundleSign, BundleVerify, GraphFormat, Level, PolicyFlags, System,
     SystemAction, SystemBundle, SystemDiff, SystemGraph, SystemMigrate, SystemShow, SystemValidate,
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Run(Run),
     /// List, show, resume, cancel, replay and remove runs
     Runs(crate::commands::Runs),
+    /// List, show and delete what flows remember between runs
+    State(crate::commands::State),
     /// Follow a run back to the lines of the flow it came from
     Why(crate::commands::Why),
     /// Run the tests that flows hold
@@ -119,6 +121,7 @@ impl Command {
             Command::Lsp(_) => false,
             Command::Run(run) => run.json,
             Command::Runs(runs) => runs.is_json(),
+            Command::State(state) => state.is_json(),
             Command::Why(why) => why.is_json(),
             Command::Test(test) => test.is_json(),
             Command::Compile(compile) => compile.json,

@@ -16,7 +16,7 @@ pub(crate) fn exit_of(report: &RunReport) -> Exit {
 
 /// The answer on stdout; the table of nodes, and what went wrong where, on stderr.
 pub(crate) fn print(report: &RunReport, terminal: Terminal) {
-    terminal::error_styled(&table::nodes(report, terminal.stderr));
+    terminal::error_styled(&table::nodes(report, report.status(), terminal.stderr));
     match &report.result {
         Ok(output) => terminal::out(&stave_canon::pretty_insertion_utf8(output)),
         Err(failed) => {

@@ -7,7 +7,7 @@ use stave_runtime::journal::{RunStatus, RunSummary};
 use stave_runtime::{NodeReport, RunReport, Status};
 
 /// Lays out the nodes of a run in document order, with a line of totals.
-pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
+pub(crate) fn nodes(report: &RunReport, standing: RunStatus, colour: Colour) -> String {
     let mut table = empty(colour);
     table.set_header(["node", "step", "status", "tries", "ms", "tokens in", "out", "note"]);
     for node in report.nodes.iter().filter(|node| !node.id.starts_with('_')) {
@@ -19,7 +19,7 @@ pub(crate) fn nodes(report: &RunReport, colour: Colour) -> String {
     table.add_row([
         cell(&report.flow),
         Cell::new("total"),
-        status(if report.result.is_ok() { Status::Ok } else { Status::Error }),
+        run_status(standing),
         Cell::new(""),
         number(format!("{:.1}", report.duration.as_secs_f64() * 1000.0)),
         number(tokens(usage.input)),
@@ -38,11 +38,7 @@ pub(crate) fn runs(runs: &[RunSummary], colour: Colour) -> String {
         table.add_row([
             cell(&run.id),
             cell(&run.flow),
-            Cell::new(run.status.word()).fg(match run.status {
-                RunStatus::Ok => Color::Green,
-                RunStatus::Error => Color::Red,
-                _ => Color::Yellow,
-            }),
+            run_status(run.status),
             number(run.steps.to_string()),
             Cell::new(format!("{:.0}", run.started_at)),
             number(took.map_or_else(String::new, |took| format!("{:.1}", took.as_secs_f64() * 1000.0))),
@@ -82,6 +78,7 @@ fn note(node: &NodeReport) -> String {
     notes.extend(node.model.clone());
     notes.extend(node.cached.then(|| "cached".to_owned()));
     notes.extend(node.reused.then(|| "reused".to_owned()));
+    notes.extend((node.reused_items > 0).then(|| format!("{} items reused", node.reused_items)));
     if node.degraded {
         notes.push("fallback".to_owned());
     }
@@ -90,6 +87,14 @@ fn note(node: &NodeReport) -> String {
     }
     notes.extend(node.flagged.iter().cloned());
     notes.join("; ")
+}
+
+fn run_status(status: RunStatus) -> Cell {
+    Cell::new(status.word()).fg(match status {
+        RunStatus::Ok => Color::Green,
+        RunStatus::Error => Color::Red,
+        _ => Color::Yellow,
+    })
 }
 
 fn status(status: Status) -> Cell {

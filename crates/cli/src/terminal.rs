@@ -6,11 +6,14 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use stave_canon::{Clock, Value};
 use stave_diag::render::{Colour, visible};
 
 use crate::args;
 use crate::exit::Stop;
+use crate::ports::SystemClock;
 
 /// How the two output streams are to be written.
 #[derive(Debug, Clone, Copy)]
@@ -40,14 +43,20 @@ impl Terminal {
 
     /// Says why a command could not do its work.
     pub(crate) fn stop(self, stop: &Stop) {
+        error_styled(&self.stop_text(stop));
+    }
+
+    /// The same as a text with our colours.
+    pub(crate) fn stop_text(self, stop: &Stop) -> String {
         let (red, bold, plain) = match self.stderr {
             Colour::Always => ("\u{1b}[1;31m", "\u{1b}[1m", "\u{1b}[0m"),
             Colour::Never => ("", "", ""),
         };
-        error_styled(&format!("{red}error{plain}{bold}: {}{plain}", visible(&stop.message)));
+        let mut text = format!("{red}error{plain}{bold}: {}{plain}", visible(&stop.message));
         if let Some(help) = &stop.help {
-            error_styled(&format!("  {bold}help{plain}: {}", visible(help)));
+            text.push_str(&format!("\n  {bold}help{plain}: {}", visible(help)));
         }
+        text
     }
 }
 
@@ -75,13 +84,42 @@ pub(crate) fn warn(text: &str) {
     error(&format!("warning: {text}"));
 }
 
+/// Whether stderr is for a program that reads an object on each line.
+static JSON_LINES: AtomicBool = AtomicBool::new(false);
+
+/// From here on, whatever is told on stderr is an object on one line.
+pub(crate) fn tell_json_lines() {
+    JSON_LINES.store(true, Ordering::Relaxed);
+}
+
+/// A line of a log on stderr, which is an object already when stderr is for a program.
+pub(crate) fn log_line(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", neutral(line, Styles::Kept));
+}
+
+/// The same text as an object on one line.
+fn json_line(text: &str) -> String {
+    let members = [
+        ("time", SystemClock.now().to_string()),
+        ("level", "warn".to_owned()),
+        ("event", "message".to_owned()),
+        ("message", text.to_owned()),
+    ];
+    Value::from_iter(members).to_string()
+}
+
 /// A line on stderr.
 pub(crate) fn error(text: &str) {
+    let object = JSON_LINES.load(Ordering::Relaxed).then(|| json_line(text));
+    let text = object.as_deref().unwrap_or(text);
     let _ = writeln!(std::io::stderr().lock(), "{}", neutral(text, Styles::Shown));
 }
 
 /// A line on stderr with colours of ours. Whoever colours a text has made its parts [`visible`] before.
 pub(crate) fn error_styled(text: &str) {
+    if JSON_LINES.load(Ordering::Relaxed) {
+        return error(text);
+    }
     let _ = writeln!(std::io::stderr().lock(), "{}", neutral(text, Styles::Kept));
 }
 

@@ -117,6 +117,10 @@ pub fn stop(error: &JournalError) -> Stop {
     let message = error.to_string();
     match error {
         JournalError::UnknownRun(_) => Stop::invalid(message).help("`stave runs list` shows the runs"),
+        JournalError::Ambiguous { .. } => Stop::invalid(message).help("give more of the id"),
+        JournalError::Unended { run, .. } => {
+            Stop::invalid(message).help(format!("`stave runs delete {run} --force` deletes it all the same"))
+        }
         JournalError::Ended { run, .. } => {
             Stop::invalid(message).help(format!("`stave runs replay {run}` runs it again under a new id"))
         }

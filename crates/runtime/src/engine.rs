@@ -22,7 +22,7 @@ use crate::request;
 use crate::run::{Decisions, Run};
 use crate::run_identity::RunIdentity;
 use crate::run_lifecycle::{
-    finish, kept_steps, refused, report_of, request_of, time_limit, timed_out, waiting,
+    finish, kept_items, kept_steps, refused, report_of, request_of, time_limit, timed_out, waiting,
 };
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
@@ -449,6 +449,7 @@ impl Engine for EmbeddedEngine {
                 return Ok(Box::pin(std::future::ready(Ok(report))));
             }
         };
+        let items = kept_items(&plan, &stored, from);
         let steps = kept_steps(&plan, &original, stored.steps, from)?;
         let run = NewRun {
             id: run_id.to_owned(),
@@ -465,7 +466,10 @@ impl Engine for EmbeddedEngine {
         for step in &steps {
             self.services.journal.record(run_id, step, None).await?;
         }
-        let known = Known { steps, ..Known::default() };
+        for item in &items {
+            self.services.journal.record_call(run_id, item, None).await?;
+        }
+        let known = Known { steps, calls: Calls::new(items), ..Known::default() };
         Ok(self.begun(driver, run_id, stored.document, request, run.times, known))
     }
 

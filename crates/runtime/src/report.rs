@@ -47,6 +47,8 @@ pub struct NodeReport {
     pub cached: bool,
     /// Whether the result is that of the run which this one replays. Nothing was done, so nothing was used.
     pub reused: bool,
+    /// The items of its list that were done in the run which this one replays.
+    pub reused_items: u32,
     /// Whether a fallback answered instead of the model that was asked.
     pub degraded: bool,
     /// Keys of its result that no output port has.
@@ -111,6 +113,7 @@ impl NodeReport {
             volume: Volume::default(),
             cached: false,
             reused: false,
+            reused_items: 0,
             degraded: false,
             dropped_outputs: Vec::new(),
             flagged: Vec::new(),
@@ -132,6 +135,7 @@ impl NodeReport {
             volume: Volume::default(),
             cached: false,
             reused: true,
+            reused_items: 0,
             ..self
         }
     }
@@ -183,6 +187,7 @@ impl NodeReport {
         optional("calls", (self.calls > 0).then(|| self.calls.into()));
         optional("cached", self.cached.then_some(Value::Bool(true)));
         optional("reused", self.reused.then_some(Value::Bool(true)));
+        optional("reused_items", (self.reused_items > 0).then(|| self.reused_items.into()));
         optional("degraded", self.degraded.then_some(Value::Bool(true)));
         let list =
             |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
@@ -200,7 +205,7 @@ impl RunReport {
         let mut report = Object::new();
         report.insert("run_id".into(), self.run_id.as_str().into());
         report.insert("flow".into(), self.flow.as_str().into());
-        report.insert("status".into(), if self.result.is_ok() { "ok" } else { "error" }.into());
+        report.insert("status".into(), self.status().word().into());
         report.insert("output".into(), self.result.as_ref().map_or(Value::Null, Clone::clone));
         report.insert("error".into(), self.result.as_ref().err().map_or(Value::Null, failure_value));
         let nodes = self.nodes.iter().filter(|node| !node.id.starts_with('_'));

@@ -6,9 +6,9 @@ use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_engine::{Failure, Kind, RunFailure};
 use stave_exec::Document;
-use stave_operations::HUMAN_APPROVE;
+use stave_operations::{HUMAN_APPROVE, TRANSFORM_EACH};
 
-use crate::journal::{Ending, JournalError, StepRecord};
+use crate::journal::{CallRecord, Ending, JournalError, RunStatus, StepRecord, StoredRun, items};
 use crate::plan::{Node, Plan};
 use crate::report::{NodeReport, RunReport, Status};
 use crate::request::Request;
@@ -68,6 +68,20 @@ pub(crate) fn kept_steps(
     let is_kept =
         |step: &StepRecord| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false));
     Ok(steps.into_iter().filter(is_kept).map(reused).collect())
+}
+
+/// The finished items of lists that a replay takes over. Without a node to begin at, a step that failed goes on with the
+/// items that it had not finished; whoever names a node wants all of its work repeated.
+pub(crate) fn kept_items(plan: &Plan, stored: &StoredRun, from: Option<&str>) -> Vec<CallRecord> {
+    if from.is_some() {
+        return Vec::new();
+    }
+    // An item of a list that has changed since is not taken for this one: its inputs are a part of the record.
+    let is_known = |item: &&CallRecord| {
+        let node = plan.index(&item.node).and_then(|index| plan.nodes.get(index));
+        node.is_some_and(|node| node.kind == TRANSFORM_EACH.name)
+    };
+    stored.items.iter().filter(is_known).cloned().map(items::reused).collect()
 }
 
 /// A step's record as a replay takes it over: the same result, marked, with nothing used for it.
@@ -205,6 +219,20 @@ impl RunReport {
                 Kind::Waiting | Kind::Interrupted => None,
                 Kind::Cancelled => Some(Ending::Cancelled),
                 _ => Some(Ending::Failed(failed.clone())),
+            },
+        }
+    }
+
+    /// Where the run stands, as far as its report says.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match &self.result {
+            Ok(_) => RunStatus::Ok,
+            Err(failed) => match failed.failure.kind {
+                Kind::Waiting => RunStatus::Waiting,
+                Kind::Interrupted => RunStatus::Interrupted,
+                Kind::Cancelled => RunStatus::Cancelled,
+                _ => RunStatus::Error,
             },
         }
     }

@@ -1,5 +1,6 @@
 //! The runs of a project that Restate keeps.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,6 +145,7 @@ impl RestateRuns {
             arrived_at: head.times.arrived_at,
             steps,
             calls: Vec::new(),
+            items: Vec::new(),
             decisions,
             questions,
             ending,
@@ -209,6 +211,14 @@ impl Runs for RestateRuns {
             }
         }
         runs.sort_by(|one, other| other.started_at.cmp(&one.started_at).then_with(|| other.id.cmp(&one.id)));
+        if filter.oldest_first {
+            runs.reverse();
+        }
+        if let Some((at, id)) = &filter.after {
+            let after = |run: &RunSummary| (run.started_at, run.id.as_str()).cmp(&(*at, id.as_str()));
+            let wanted = if filter.oldest_first { Ordering::Greater } else { Ordering::Less };
+            runs.retain(|run| after(run) == wanted);
+        }
         runs.truncate(filter.limit.unwrap_or(usize::MAX));
         Ok(runs)
     }
@@ -224,20 +234,17 @@ impl Runs for RestateRuns {
         let query = format!(
             "SELECT DISTINCT target_service_key FROM sys_invocation WHERE target_service_name = '{RUN}' \
              AND target_handler_name = 'run' AND starts_with(target_service_key, '{}') \
-             ORDER BY target_service_key LIMIT 2",
-            in_query(key)
+             ORDER BY target_service_key LIMIT {}",
+            in_query(key),
+            JournalError::MATCHES + 1
         );
         let rows = self.client.query(&query).await?;
         let found: Vec<String> = rows
             .iter()
             .filter_map(|row| self.project.run_of(row.get("target_service_key")?.as_str()?))
             .collect();
-        match found.as_slice() {
-            // An id that a client chose may be the beginning of another one, and comes before it.
-            [found, ..] if found == beginning => Ok(found.clone()),
-            [sole] => Ok(sole.clone()),
-            _ => Err(JournalError::UnknownRun(beginning.to_owned())),
-        }
+        // An id that is the beginning of another one comes before it.
+        JournalError::sole_match(beginning.to_owned(), found)
     }
 
     async fn cancel(&self, run: &str, _: Timestamp) -> Result<RunStatus, JournalError> {

@@ -82,7 +82,12 @@ impl Problem {
             JournalError::Ended { .. } => (StatusCode::CONFLICT, "run-ended"),
             JournalError::Busy(_) | JournalError::Lost(_) => (StatusCode::CONFLICT, "run-busy"),
             JournalError::Exists(_) | JournalError::Started(_) => (StatusCode::CONFLICT, "run-exists"),
-            JournalError::Quarantined(_) => (StatusCode::CONFLICT, "run-quarantined"),
+            JournalError::Quarantined(_) => {
+                let detail = format!("{error}; resume it with `{{\"force\": true}}` to run it anyway");
+                return Problem::new(StatusCode::CONFLICT, "run-quarantined", detail);
+            }
+            JournalError::Ambiguous { .. } => (StatusCode::CONFLICT, "run-ambiguous"),
+            JournalError::Unended { .. } => (StatusCode::CONFLICT, "run-busy"),
             JournalError::AuthNeeded(_) => (StatusCode::BAD_REQUEST, "auth-needed"),
             JournalError::AuthDiffers(_) => (StatusCode::FORBIDDEN, "auth-differs"),
             JournalError::AuthRefused(_) => (StatusCode::BAD_REQUEST, "auth-refused"),

@@ -15,6 +15,7 @@ use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
 
 use crate::access::Principal;
 use crate::catalog::Archive;
+use crate::log::{RunOf, ServerEvent};
 use crate::server::{Phase, Shared, reach};
 
 /// How often runs are looked for.
@@ -38,6 +39,7 @@ impl Shared {
         let mut phase = self.phase();
         // Runs that cannot be resumed here, so that they are not tried again and again.
         let mut refused = HashSet::new();
+        let mut reported = HashSet::new();
         while !self.is_draining() {
             let catalog = self.catalog();
             let mut quarantined = 0;
@@ -47,13 +49,25 @@ impl Shared {
                     self.resume_all(archive, &mut refused).await;
                 }
                 let filter = RunFilter { status: Some(RunStatus::Quarantined), ..RunFilter::default() };
-                quarantined += archive.runs.list(filter).await.map_or(0, |runs| runs.len());
+                let runs = archive.runs.list(filter).await.unwrap_or_default();
+                quarantined += runs.len();
+                for run in &runs {
+                    self.report_quarantine(archive, run, &mut reported);
+                }
             }
             self.quarantined.store(quarantined, Ordering::Relaxed);
             tokio::select! {
                 () = reach(&mut phase, Phase::Draining) => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
+        }
+    }
+
+    /// Says once that a run is quarantined, and again when it was resumed and crashed further.
+    fn report_quarantine(&self, archive: &Archive, run: &RunSummary, reported: &mut HashSet<(String, u32)>) {
+        if reported.insert((run.id.clone(), run.crashes)) {
+            let of = RunOf { id: &run.id, flow: &run.flow, tenant: &archive.tenant };
+            self.options.log.event(&ServerEvent::RunQuarantined { run: of, crashes: run.crashes });
         }
     }
 

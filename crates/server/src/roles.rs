@@ -101,6 +101,8 @@ const KNOWS: Need = Need::Role(&[Role::Run, Role::Observe]);
 const RUN: Need = Need::Role(&[Role::Run]);
 const DECIDE: Need = Need::Role(&[Role::Decide]);
 const OBSERVE: Need = Need::Role(&[Role::Observe]);
+/// Whoever decides has to see what is asked.
+const ASKED: Need = Need::Role(&[Role::Decide, Role::Observe]);
 const EDIT: Need = Need::Role(&[Role::Edit]);
 
 /// Every route with its method. `GET` stands for `HEAD` too. `docs/serve.md` has the same table.
@@ -120,6 +122,7 @@ pub(crate) const TABLE: &[(&str, &str, Need)] = &[
     ("GET", "/runs", OBSERVE),
     ("POST", "/runs", RUN),
     ("GET", "/runs/{run}", OBSERVE),
+    ("GET", "/runs/{run}/questions", ASKED),
     ("GET", "/runs/{run}/events", OBSERVE),
     ("POST", "/runs/{run}/cancel", RUN),
     ("POST", "/runs/{run}/resume", RUN),

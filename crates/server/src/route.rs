@@ -20,6 +20,8 @@ pub(crate) enum Route {
     Infer(String),
     Runs,
     Run(String),
+    /// What a run asks people.
+    Questions(String),
     Events(String),
     Cancel(String),
     Resume(String),
@@ -62,6 +64,7 @@ impl Route {
             }
             ["runs"] => Route::Runs,
             ["runs", run] => Route::Run(owned(run)),
+            ["runs", run, "questions"] => Route::Questions(owned(run)),
             ["runs", run, "events"] => Route::Events(owned(run)),
             ["runs", run, "cancel"] => Route::Cancel(owned(run)),
             ["runs", run, "resume"] => Route::Resume(owned(run)),
@@ -113,6 +116,7 @@ impl Route {
             Route::Infer(_) => "/v2/models/{name}/infer",
             Route::Runs => "/runs",
             Route::Run(_) => "/runs/{run}",
+            Route::Questions(_) => "/runs/{run}/questions",
             Route::Events(_) => "/runs/{run}/events",
             Route::Cancel(_) => "/runs/{run}/cancel",
             Route::Resume(_) => "/runs/{run}/resume",

@@ -7,10 +7,11 @@ use stave_canon::Value;
 use stave_listen::{Asked, Turn};
 use stave_runtime::journal::{JournalError, RunStatus, StoredRun};
 use stave_runtime::trace::TraceParent;
-use stave_runtime::{Begun, Engine, Kind, RunIdentity, RunReport};
+use stave_runtime::{Begun, Engine, RunIdentity, RunReport};
 use tokio::sync::{oneshot, watch};
 
 use crate::catalog::{Archive, Model};
+use crate::log::{RunOf, ServerEvent};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
 use crate::start::Once;
@@ -27,6 +28,8 @@ struct Task {
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) run_id: String,
+    /// Where it stood when this was made.
+    pub(crate) status: RunStatus,
     pub(crate) done: Done,
 }
 
@@ -35,17 +38,13 @@ pub(crate) struct Started {
 pub(crate) enum Done {
     /// Comes when the run ends or waits; never, when this process ends first.
     Here(oneshot::Receiver<Result<RunReport, JournalError>>),
-    /// Another request began it, perhaps in another process. How it stood when it was looked for.
-    Elsewhere(RunStatus),
+    /// Another request began it, perhaps in another process.
+    Elsewhere,
 }
 
 impl Started {
-    /// Where the run stands, in one word.
-    pub(crate) fn word(&self) -> &'static str {
-        match &self.done {
-            Done::Here(_) => "running",
-            Done::Elsewhere(status) => status.word(),
-        }
+    pub(crate) fn status(&self) -> RunStatus {
+        self.status
     }
 }
 
@@ -179,6 +178,10 @@ impl Shared {
         let (begun, has_begun) = oneshot::channel();
         let (sender, done) = oneshot::channel();
         let (shared, id) = (Arc::clone(self), run_id.clone());
+        let status = match &task.turn {
+            Asked::Turn(_) => RunStatus::Running,
+            Asked::Place(_) => RunStatus::Queued,
+        };
         let mut phase = self.phase();
         let running = async move {
             match begin.await {
@@ -193,6 +196,9 @@ impl Shared {
                 }
                 Ok(mut work) => {
                     let _ = begun.send(Ok(()));
+                    let log = &shared.options.log;
+                    let run = RunOf { id: &id, flow: &task.flow, tenant: &task.archive.tenant };
+                    log.event(&ServerEvent::RunStarted { run, status });
                     // A run that has no turn when the server shuts down is given back to the journal.
                     let Some(_turn) = shared.turn_of(task.turn, &mut phase).await else {
                         task.archive.hub.close(&id);
@@ -205,11 +211,19 @@ impl Shared {
                             work.await
                         }
                     };
-                    if let Ok(report) = &outcome {
-                        let word = word(report);
-                        shared.metrics.run(&task.archive.tenant, &task.flow, word, report);
-                        if !matches!(word, "waiting" | "interrupted") {
-                            task.archive.auth.forget(&id);
+                    match &outcome {
+                        Ok(report) => {
+                            let (status, duration) = (report.status(), report.duration);
+                            let code = report.result.as_ref().err().map(|failed| failed.failure.code.0);
+                            log.event(&ServerEvent::RunEnded { run, status, code, duration });
+                            shared.metrics.run(&task.archive.tenant, &task.flow, status.word(), report);
+                            if status.is_terminal() {
+                                task.archive.auth.forget(&id);
+                            }
+                        }
+                        Err(error) => {
+                            let problem = Problem::journal(error);
+                            log.event(&ServerEvent::RunLost { run, code: problem.code() });
                         }
                     }
                     let _ = sender.send(outcome);
@@ -224,7 +238,7 @@ impl Shared {
             runs.spawn(running);
         }
         match has_begun.await {
-            Ok(Ok(())) => Ok(Started { run_id, done: Done::Here(done) }),
+            Ok(Ok(())) => Ok(Started { run_id, status, done: Done::Here(done) }),
             Ok(Err(error)) => Err(Problem::journal(&error).of_run(&run_id)),
             Err(_) => {
                 let detail = "the server ended before the run began";
@@ -250,7 +264,7 @@ impl Shared {
         let limit = self.limits().request;
         let done = match started.done {
             Done::Here(done) => done,
-            Done::Elsewhere(_) => return self.wait_elsewhere(archive, &started.run_id).await,
+            Done::Elsewhere => return self.wait_elsewhere(archive, &started.run_id).await,
         };
         match tokio::time::timeout(limit, done).await {
             Ok(Ok(Ok(report))) => Ok(report),
@@ -267,16 +281,5 @@ impl Shared {
                 Err(Problem::timeout(&started.run_id, detail))
             }
         }
-    }
-}
-
-/// The outcome of a run in one word.
-pub(crate) fn word(report: &RunReport) -> &'static str {
-    match &report.result {
-        Ok(_) => "ok",
-        Err(failed) if failed.failure.kind == Kind::Waiting => "waiting",
-        Err(failed) if failed.failure.kind == Kind::Cancelled => "cancelled",
-        Err(failed) if failed.failure.kind == Kind::Interrupted => "interrupted",
-        Err(_) => "error",
     }
 }

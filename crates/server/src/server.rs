@@ -16,6 +16,7 @@ use crate::bodies::Bodies;
 use crate::catalog::Catalog;
 use crate::connection;
 use crate::keys::{KeyRing, Keys};
+use crate::log::ServerLog;
 use crate::metrics::Metrics;
 use crate::studio::Studio;
 
@@ -66,6 +67,8 @@ pub struct ServerOptions {
     pub keys: KeyRing,
     pub limits: Limits,
     pub clock: Arc<dyn Clock>,
+    /// Where what happens is written down for the operator.
+    pub log: Arc<dyn ServerLog>,
     /// The version of the program, for those who ask.
     pub version: &'static str,
     /// The studio; without one there is no page.

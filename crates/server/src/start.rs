@@ -141,8 +141,12 @@ impl Shared {
                 return Err(problem);
             }
         }
-        let status = stored.summary.status;
-        Ok(Some(Started { run_id: once.id.clone(), done: Done::Elsewhere(status) }))
+        let status = match archive.runs.show(&once.id).await {
+            // It may have been resumed just now.
+            Ok(now) if stored.summary.status == RunStatus::Interrupted => now.summary.status,
+            _ => stored.summary.status,
+        };
+        Ok(Some(Started { run_id: once.id.clone(), status, done: Done::Elsewhere }))
     }
 
     /// The report of a run that another request, process or recovery drives. It goes on when nobody waits for it.

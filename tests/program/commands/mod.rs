@@ -39,6 +39,7 @@ mod run;
 mod runs;
 mod runs_after_a_kill;
 mod runs_alive;
+mod runs_kept;
 mod sample;
 mod schema;
 mod secrets;

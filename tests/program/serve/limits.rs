@@ -86,7 +86,7 @@ async fn a_server_that_is_asked_to_end_lets_its_runs_end() {
     });
     called(&script).await;
     let ended = served.end().await.exits(0);
-    assert!(ended.stderr.contains("ending"), "{ended}");
+    assert!(ended.stderr.contains("shutting down"), "{ended}");
     let answer = slow.await.unwrap().is(200);
     assert_eq!(answer.json().pointer("/reply/ok"), Some(&true.into()), "{answer:?}");
 }
@@ -102,7 +102,7 @@ async fn a_second_signal_ends_the_server_at_once_and_its_runs_are_recorded_as_in
     let run = text(&begun, "run_id").unwrap().to_owned();
     called(&script).await;
     served.process.terminate();
-    served.process.wait_for_stderr("ending").await;
+    served.process.wait_for_stderr("shutting down").await;
     let ended = served.end().await.exits(1);
     assert!(ended.stderr.contains("asked to end again"), "{}", ended.stderr);
     // Given back by the server itself, so that the run is not taken for one that brought it down.

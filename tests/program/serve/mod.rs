@@ -7,6 +7,7 @@ mod limits;
 mod load;
 mod mcp;
 mod one_driver;
+mod operation;
 mod predict;
 mod recovery;
 mod reload;
@@ -18,6 +19,7 @@ mod schemathesis;
 mod sessions;
 mod shares;
 mod starts;
+mod statuses;
 mod tightened;
 
 pub(crate) use client::{Answer, Served};

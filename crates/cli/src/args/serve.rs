@@ -11,6 +11,7 @@ Examples:
   stave serve                                        the flows of this project, on 127.0.0.1:8080
   stave serve flows/support.yaml --port 9000
   stave serve build/flows/support.ir.json --host 0.0.0.0 --api-keys keys.txt
+  stave serve a/build/flows b/build/flows --project a --project b --api-keys keys.txt
   stave serve --engine restate --restate-url http://127.0.0.1:9070
 
   curl -s localhost:8080/v1/models/support:predict -H 'content-type: application/json' -d '{\"query\": \"hello\"}'
@@ -90,6 +91,46 @@ pub(crate) struct Serve {
     /// How long runs are waited for at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
+    /// A folder with a stave.toml: what lies below it belongs to this project. Needed for compiled flows of a project that is not the current
+    /// folder's; can be given several times
+    #[arg(long = "project", value_name = "DIR")]
+    pub(crate) projects: Vec<PathBuf>,
+    /// How each event is written on stderr
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+    /// The least important events that are written
+    #[arg(long, value_enum, default_value_t = LogLevel::Info)]
+    pub(crate) log_level: LogLevel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// The time, the level and a sentence
+    #[default]
+    Text,
+    /// One JSON object on each line
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, clap::ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    /// Also each start of a run
+    Debug,
+}
+
+impl LogLevel {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
 }
 
 /// What a server does when nothing is said, for commands that serve in other ways.
@@ -119,6 +160,9 @@ impl Default for Serve {
             max_connections: 4096,
             request_seconds: 300,
             drain_seconds: 30,
+            projects: Vec::new(),
+            log_format: LogFormat::Text,
+            log_level: LogLevel::Info,
         }
     }
 }

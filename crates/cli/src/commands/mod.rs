@@ -23,6 +23,7 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
+mod state;
 pub(crate) mod system;
 mod test;
 mod why;
@@ -40,6 +41,7 @@ pub(crate) use prompt::Prompt;
 pub(crate) use rep::Rep;
 pub(crate) use runs::Runs;
 pub(crate) use serve::Mcp;
+pub(crate) use state::State;
 pub(crate) use test::Test;
 pub(crate) use why::Why;
 
@@ -62,6 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Lsp(arguments) => lsp::lsp(&arguments),
         Command::Run(arguments) => run::run(&arguments, terminal),
         Command::Runs(arguments) => runs::runs(&arguments, terminal),
+        Command::State(arguments) => state::state(&arguments, terminal),
         Command::Test(arguments) => test::test(&arguments, terminal),
         Command::Why(arguments) => why::why(&arguments, terminal),
         Command::Compile(arguments) => compile::compile(&arguments, terminal),

@@ -1,6 +1,7 @@
 //! `stave runs`: what the journal knows of runs, and what can be done with them.
 
 mod arguments;
+mod delete;
 mod end;
 mod export;
 mod go_on;
@@ -31,6 +32,7 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
             RunsCommand::Replay(replay) => go_on::replay(replay, terminal).await,
             RunsCommand::Approve(approve) => go_on::approve(approve, terminal).await,
             RunsCommand::Cancel(cancel) => end::cancel(cancel).await,
+            RunsCommand::Delete(arguments) => delete::delete(arguments).await,
             RunsCommand::Gc(gc) => end::gc(gc).await,
             RunsCommand::Export(export) => export::export(export).await,
             RunsCommand::Handover(arguments) => hand_over::hand_over(arguments).await,

@@ -3,10 +3,13 @@
 mod context;
 mod engines;
 mod flows;
+mod log;
 mod mcp;
+mod named_projects;
 mod projects;
 mod readiness;
 mod reload;
+mod retention;
 mod rooms;
 mod tenants;
 #[cfg_attr(not(feature = "restate"), path = "../without/worker.rs")]
@@ -18,14 +21,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use stave_canon::Value;
 use stave_diag::Sources;
+use stave_diag::render::Colour;
 use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 
 use self::flows::Flows;
+use self::log::Log;
 use self::reload::{KeysFile, Reloading};
 use self::worker::Working;
 use self::workspace::ProjectWorkspace;
-use crate::args::Serve;
+use crate::args::{LogFormat, LogLevel, Serve};
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
 use crate::project::{self, Project};
@@ -40,6 +46,14 @@ const FLOWS: &str = "flows";
 pub(crate) use self::mcp::{Mcp, mcp};
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
+    // Also what is told before there is a log, and why the server does not start.
+    let terminal = match arguments.log_format {
+        LogFormat::Text => terminal,
+        LogFormat::Json => {
+            terminal::tell_json_lines();
+            Terminal { stderr: Colour::Never, ..terminal }
+        }
+    };
     let (file, keys) = keys(arguments)?;
     inside_runtime(|| listen(arguments, file, keys, terminal))
 }
@@ -47,17 +61,23 @@ pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop>
 /// Offers the flows as tools on standard input and output.
 pub(crate) fn tools(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
     inside_runtime(|| async {
-        let prepared = Prepared::new(arguments, Keys::default(), terminal)?;
+        let log = Log::start(arguments.log_format, arguments.log_level, terminal)?;
+        let prepared = Prepared::new(arguments, Keys::default(), &log)?;
         let tracing = prepared.tracing.clone();
-        let server = prepared.begin(arguments, None, terminal)?;
+        let server = prepared.begin(arguments, None, &log)?;
         let left = server.serve_tools(asked_to_end()).await;
         let left = left.map_err(|error| Stop::internal(format!("the other side broke off: {error}")))?;
-        if left > 0 {
-            terminal::error(&format!("{left} runs are left; `stave runs resume` goes on with them"));
-        }
+        report_left(left, &log);
         tracing.finish().await;
+        log.flush();
         Ok(Exit::Fine)
     })
+}
+
+fn report_left(left: usize, log: &Log) {
+    if left > 0 {
+        log.warn("runs-left", &format!("{left} runs are left; `stave runs resume` goes on with them"));
+    }
 }
 
 fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() -> F) -> Result<Exit, Stop> {
@@ -109,21 +129,23 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(arguments: &Serve, keys: Keys, terminal: Terminal) -> Result<Prepared, Stop> {
+    fn new(arguments: &Serve, keys: Keys, log: &Log) -> Result<Prepared, Stop> {
         let paths = paths(arguments)?;
         let tracing = tracing(&paths)?;
         // At this machine somebody may sit in front of the studio, to cure what is wrong.
         let is_tolerant = !arguments.no_studio && arguments.host.is_loopback() && keys.is_empty();
-        let mut flows = Flows::new(arguments, paths.clone(), is_tolerant, tracing.clone())?;
-        let loaded = flows.load(None, terminal)?;
+        let mut flows = Flows::new(arguments, paths.clone(), is_tolerant, tracing.clone(), log.clone())?;
+        // What is wrong with a flow is written before why nothing is served.
+        let loaded = flows.load(None).inspect_err(|_| log.flush())?;
         if !loaded.is_whole && !is_tolerant {
+            log.flush();
             return Err(Stop::invalid("nothing is served, because a flow has mistakes")
                 .help("`stave check` shows all of them"));
         }
         warn_about_keys(&keys, &loaded.names);
         let files = flows.files()?;
         let flows = Arc::new(Mutex::new(flows));
-        let workspace = Arc::new(ProjectWorkspace::new(&files, Arc::clone(&flows), arguments, terminal));
+        let workspace = Arc::new(ProjectWorkspace::new(&files, Arc::clone(&flows), arguments, log.clone()));
         let studio = (!arguments.no_studio).then(|| {
             Studio::new(Arc::clone(&workspace) as Arc<dyn stave_server::Workspace>, arguments.read_only)
         });
@@ -141,6 +163,7 @@ impl Prepared {
                 ..Limits::default()
             },
             clock: Arc::new(SystemClock),
+            log: Arc::new(log.clone()),
             version: env!("CARGO_PKG_VERSION"),
         };
         let names = match loaded.names.as_slice() {
@@ -152,21 +175,23 @@ impl Prepared {
     }
 
     /// Begins to watch the files and to go on with runs that were left.
-    fn begin(self, arguments: &Serve, keys: Option<KeysFile>, terminal: Terminal) -> Result<Server, Stop> {
+    fn begin(self, arguments: &Serve, keys: Option<KeysFile>, log: &Log) -> Result<Server, Stop> {
         let server = self.server;
+        retention::start(Arc::clone(&self.flows), log.clone());
         let keys = keys.map(Arc::new);
         let mut reloading = None;
         if !arguments.no_reload {
             let _ = self.workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
             let mut paths = self.paths;
             paths.extend(self.flows.lock().unwrap_or_else(PoisonError::into_inner).project_files());
-            let flows = reloading.insert(Reloading { server: server.clone(), flows: self.flows, terminal });
+            let flows =
+                reloading.insert(Reloading { server: server.clone(), flows: self.flows, log: log.clone() });
             reload::watch_flows(&paths, flows.clone())?;
             if let Some(keys) = &keys {
-                reload::watch_keys(Arc::clone(keys), server.clone(), terminal)?;
+                reload::watch_keys(Arc::clone(keys), server.clone(), log.clone())?;
             }
         }
-        reload::on_hangup(keys, reloading, server.clone(), terminal)?;
+        reload::on_hangup(keys, reloading, server.clone(), log.clone())?;
         if !arguments.no_resume {
             server.resume_interrupted();
         }
@@ -180,7 +205,11 @@ async fn listen(
     keys: Keys,
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
-    let prepared = Prepared::new(arguments, keys, terminal)?;
+    let log = Log::start(arguments.log_format, arguments.log_level, terminal)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let members = [("version", Value::from(version)), ("process", std::process::id().into())];
+    log.write(LogLevel::Info, "started", &format!("stave {version} serves"), &members);
+    let prepared = Prepared::new(arguments, keys, &log)?;
     let address = SocketAddr::new(arguments.host, arguments.port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
@@ -189,28 +218,37 @@ async fn listen(
     let names = prepared.names.clone();
     let tracing = prepared.tracing.clone();
     let working = work(arguments, &prepared.paths, &prepared.flows).await?;
-    let server = prepared.begin(arguments, file, terminal)?;
-    terminal::error(&format!("serving {names} on http://{address}"));
+    let server = prepared.begin(arguments, file, &log)?;
+    let url = format!("http://{address}");
+    log.write(
+        LogLevel::Info,
+        "listening",
+        &format!("serving {names} on {url}"),
+        &[("url", url.as_str().into())],
+    );
     let serving = server.serve(listener, async {
         asked_to_end().await;
-        terminal::error("ending: nothing new is taken, and runs are waited for");
+        let left = server.in_progress();
+        log.info("shutting-down", &format!("shutting down: no new requests, waiting for {left} runs"));
     });
     let left = tokio::select! {
         left = serving => left,
         // Runs are given back as interrupted when the runtime ends.
         () = asked_to_end_twice() => {
             let left = server.in_progress();
-            terminal::error(&format!("asked to end again: {left} runs are interrupted; `stave runs resume` goes on with them"));
+            let message = format!("asked to end again: {left} runs are interrupted; `stave runs resume` goes on with them");
+            log.warn("runs-left", &message);
+            log.flush();
             return Ok(Exit::Failed);
         }
     };
     if let Some(working) = working {
         working.end().await;
     }
-    if left > 0 {
-        terminal::error(&format!("{left} runs are left; `stave runs resume` goes on with them"));
-    }
+    report_left(left, &log);
     tracing.finish().await;
+    log.info("stopped", "the server has ended");
+    log.flush();
     Ok(Exit::Fine)
 }
 

@@ -15,13 +15,13 @@ pub struct JournalSettings {
     /// The largest result or request that is kept, in bytes.
     #[shape(min = 1)]
     pub record_bytes: Option<u64>,
-    /// Days after which `stave run` removes ended runs; they are kept when absent.
+    /// Days after which `stave run` and `stave serve` remove ended runs; they are kept when absent.
     #[shape(min = 1)]
     pub keep_days: Option<u64>,
     /// The number of newest runs that are kept whatever their age.
     #[shape(min = 1)]
     pub keep_runs: Option<u64>,
-    /// The size of the journal above which `stave run` removes the oldest ended runs; without a limit when absent.
+    /// The size of the journal above which `stave run` and `stave serve` remove the oldest ended runs; without a limit when absent.
     #[shape(min = 1)]
     pub max_bytes: Option<u64>,
     /// Whether what models were asked is kept.
@@ -30,7 +30,7 @@ pub struct JournalSettings {
 }
 
 impl JournalSettings {
-    /// What `stave run` takes away before it begins; `None` when the project says nothing.
+    /// What `stave run` takes away before it begins, and `stave serve` while it serves; `None` when the project says nothing.
     pub fn retention(&self) -> Option<Retention> {
         if self.keep_days.is_none() && self.max_bytes.is_none() {
             return None;

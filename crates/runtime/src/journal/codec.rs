@@ -308,6 +308,9 @@ fn report_value(report: &NodeReport) -> Value {
     if report.reused {
         object.insert("reused".into(), true.into());
     }
+    if report.reused_items > 0 {
+        object.insert("reused_items".into(), report.reused_items.into());
+    }
     if report.degraded {
         object.insert("degraded".into(), true.into());
     }
@@ -359,6 +362,11 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
         },
         cached: flag(value, "cached"),
         reused: flag(value, "reused"),
+        reused_items: value
+            .get("reused_items")
+            .and_then(as_count)
+            .and_then(|items| u32::try_from(items).ok())
+            .unwrap_or(0),
         degraded: flag(value, "degraded"),
         dropped_outputs: texts("dropped_outputs"),
         flagged: texts("flagged"),

@@ -6,10 +6,12 @@
 mod claims;
 pub mod codec;
 mod ephemeral;
+pub(crate) mod items;
 pub mod questions;
 mod read_runs;
 mod recovery;
 mod redact;
+mod replay_budget;
 mod retention;
 mod runs;
 mod sqlite;
@@ -194,6 +196,8 @@ pub struct StoredRun {
     /// In the order in which the results became durable.
     pub steps: Vec<StepRecord>,
     pub calls: Vec<CallRecord>,
+    /// What finished items of lists came to, in steps that failed or were not finished when the run ended.
+    pub items: Vec<CallRecord>,
     /// What was decided, by the path of the execution that asked.
     pub decisions: Vec<(String, Decision)>,
     /// The questions of steps that have no result yet, decided or not.
@@ -217,6 +221,10 @@ pub enum Going {
 pub enum JournalError {
     #[error("there is no run `{0}`")]
     UnknownRun(String),
+    #[error("several runs begin with `{beginning}`: {}", shown_matches(.matches))]
+    Ambiguous { beginning: String, matches: Vec<String> },
+    #[error("run `{run}` has not ended: {status}")]
+    Unended { run: String, status: RunStatus },
     #[error("run `{run}` has ended: {status}")]
     Ended { run: String, status: RunStatus },
     #[error("run `{0}` is being worked on by another process")]
@@ -262,6 +270,33 @@ pub enum JournalError {
     Unreachable(String),
     #[error(transparent)]
     Database(#[from] DatabaseError),
+}
+
+impl JournalError {
+    /// How many matches of an ambiguous beginning are named.
+    pub const MATCHES: usize = 10;
+
+    /// The one run that the beginning of an id means, among the first that begin with it. There may be one more than
+    /// are named, and an id that is the beginning itself comes first.
+    pub fn sole_match(beginning: String, mut found: Vec<String>) -> Result<String, JournalError> {
+        match found.as_slice() {
+            // An id that a client chose may be the beginning of another one.
+            [whole, ..] if *whole == beginning => Ok(beginning),
+            [_] => Ok(found.remove(0)),
+            [] => Err(JournalError::UnknownRun(beginning)),
+            _ => Err(JournalError::Ambiguous { beginning, matches: found }),
+        }
+    }
+}
+
+/// The runs that a beginning may mean.
+fn shown_matches(matches: &[String]) -> String {
+    let named = matches.iter().take(JournalError::MATCHES).map(|run| format!("`{run}`"));
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if matches.len() > JournalError::MATCHES {
+        text.push_str(" and more");
+    }
+    text
 }
 
 /// Where runs are written down.

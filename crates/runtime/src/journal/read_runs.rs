@@ -11,7 +11,7 @@ use stave_canon::{Timestamp, Value};
 use stave_exec::{Acceptance, Document};
 
 use super::{
-    CallRecord, Decision, JournalError, Question, RunFilter, RunStatus, RunSummary, StoredRun, codec,
+    CallRecord, Decision, JournalError, Question, RunFilter, RunStatus, RunSummary, StoredRun, codec, items,
 };
 use crate::database::{Database, Liveness, segments};
 
@@ -34,9 +34,9 @@ pub(super) fn list(
     let (after, order) = if filter.oldest_first {
         ("AND (?2 IS NULL OR (run.started_at, run.id) > (?2, ?3))", "run.started_at, run.id")
     } else {
-        ("AND ?2 IS NULL AND ?3 IS NULL", "run.started_at DESC, run.rowid DESC")
+        ("AND (?2 IS NULL OR (run.started_at, run.id) < (?2, ?3))", "run.started_at DESC, run.id DESC")
     };
-    let after_run = filter.after.as_ref().filter(|_| filter.oldest_first);
+    let after_run = filter.after.as_ref();
     let sql = format!("{SUMMARY} WHERE (?1 IS NULL OR run.flow = ?1) {statuses} {after} ORDER BY {order}");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![
@@ -169,6 +169,7 @@ pub(super) fn stored(
         steps.push(codec::step_of(&node, &record)?);
     }
     let (calls, decisions) = (calls(connection, run, None)?, decisions(connection, run)?);
+    let (calls, items) = items::divide(calls, &steps, summary.status.is_terminal());
     let questions = calls.iter().filter_map(Question::of_call).collect();
     Ok(StoredRun {
         ending: match row.result {
@@ -188,6 +189,7 @@ pub(super) fn stored(
         arrived_at: timestamp(row.arrived_at)?,
         steps,
         calls,
+        items,
         decisions,
         questions,
         used: Duration::from_nanos(row.used.try_into().unwrap_or_default()),

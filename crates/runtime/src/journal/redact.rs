@@ -7,6 +7,7 @@
 
 use stave_block::Sensitivity;
 use stave_canon::{Object, Value};
+use stave_diag::codes::run as codes;
 use stave_exec::dataflow::EdgeData;
 
 use super::{Ending, StoredRun};
@@ -66,7 +67,7 @@ impl StoredRun {
             step.reports.iter_mut().for_each(|report| rules.report(report));
         }
         self.idle.iter_mut().for_each(|report| rules.report(report));
-        for call in &mut self.calls {
+        for call in self.calls.iter_mut().chain(&mut self.items) {
             let node = call.node.split('/').next().unwrap_or_default().to_owned();
             if rules.reads(&node) {
                 call.result = HIDDEN.into();
@@ -90,7 +91,7 @@ impl StoredRun {
             Some(Ending::Failed(failed)) => {
                 let node = failed.node.clone();
                 let hides = node.as_deref().map_or_else(|| rules.any_field(), |node| rules.reads(node));
-                if hides {
+                if hides && !quotes_nothing(&failed.failure) {
                     hide(&mut failed.failure);
                 }
             }
@@ -143,14 +144,14 @@ impl Rules<'_> {
     }
 
     fn failure(&self, node: &str, failure: &mut Failure) {
-        if self.reads(node) {
+        if self.reads(node) && !quotes_nothing(failure) {
             hide(failure);
         }
     }
 
     fn report(&self, report: &mut NodeReport) {
         if self.reads(&report.id) {
-            if let Some(failure) = &mut report.failure {
+            if let Some(failure) = report.failure.as_mut().filter(|failure| !quotes_nothing(failure)) {
                 hide(failure);
             }
             report.logs = report.logs.iter().map(|_| HIDDEN.to_owned()).collect();
@@ -161,6 +162,14 @@ impl Rules<'_> {
             }
         }
     }
+}
+
+/// Whether a failure names fields and counts only, and no value: a request that lacks fields, which the details list, and
+/// a run that came to a bound.
+fn quotes_nothing(failure: &Failure) -> bool {
+    let bounds = [codes::BUDGET_EXCEEDED, codes::RUN_TIMEOUT, codes::RUN_TOO_LARGE];
+    let lacks_fields = failure.code == codes::MISSING_CONTEXT && failure.details.as_array().is_some();
+    lacks_fields || bounds.contains(&failure.code)
 }
 
 /// The code and the place stay; a message may quote the value that it is about.

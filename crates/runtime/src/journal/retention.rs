@@ -6,13 +6,16 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use stave_canon::Timestamp;
 
-use super::read_runs::nanoseconds;
-use super::sqlite::SqliteJournal;
-use super::{JournalError, RunStatus};
-use crate::database::{DatabaseError, segments};
+use super::read_runs::{nanoseconds, summary_of};
+use super::sqlite::{SqliteJournal, end_request_state};
+use super::{JournalError, RunStatus, RunSummary};
+use crate::database::{Database, DatabaseError, segments};
 
 /// How many runs are taken away in one transaction, so that others can write in between.
 const AT_ONCE: usize = 200;
+
+/// How many runs are taken away at once because of the database's size.
+const OVER_SIZE_AT_ONCE: usize = 8;
 
 /// How many pages are given back in one transaction.
 const PAGES_AT_ONCE: u32 = 2000;
@@ -35,35 +38,50 @@ pub struct Removed {
     pub documents: usize,
 }
 
+impl std::ops::AddAssign for Removed {
+    fn add_assign(&mut self, other: Removed) {
+        self.runs += other.runs;
+        self.documents += other.documents;
+    }
+}
+
 impl SqliteJournal {
     /// Takes away what a retention does not keep.
     pub async fn retain(&self, retention: Retention, now: Timestamp) -> Result<Removed, JournalError> {
         let mut removed = Removed::default();
+        loop {
+            let part = self.retain_batch(retention, now, AT_ONCE).await?;
+            if part.runs == 0 {
+                return Ok(removed);
+            }
+            removed += part;
+        }
+    }
+
+    /// Takes away at most `limit` runs that a retention does not keep, in one transaction. Nothing is removed once the
+    /// retention holds, so a caller repeats this until no run goes.
+    pub async fn retain_batch(
+        &self,
+        retention: Retention,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Removed, JournalError> {
         if let Some(age) = retention.older_than {
             let before = now.checked_sub(age).map_err(|_| {
                 JournalError::Database(DatabaseError::Sqlite("the age reaches before all time".to_owned()))
             })?;
-            loop {
-                let part = self.remove(before, retention.keep, AT_ONCE).await?;
-                removed.runs += part.runs;
-                removed.documents += part.documents;
-                if part.runs < AT_ONCE {
-                    break;
-                }
+            let removed = self.remove(before, retention.keep, limit).await?;
+            if removed.runs > 0 {
+                return Ok(removed);
             }
         }
-        if let Some(limit) = retention.max_bytes {
-            while self.bytes().await? > limit {
-                // A few at a time, so that no more go than have to.
-                let part = self.remove(now, retention.keep, 8).await?;
-                removed.runs += part.runs;
-                removed.documents += part.documents;
-                if part.runs == 0 {
-                    break;
-                }
+        match retention.max_bytes {
+            // A few at a time, so that no more go than have to.
+            Some(most) if self.bytes().await? > most => {
+                self.remove(now, retention.keep, limit.min(OVER_SIZE_AT_ONCE)).await
             }
+            _ => Ok(Removed::default()),
         }
-        Ok(removed)
     }
 
     /// The bytes that are in use in the database.
@@ -126,6 +144,22 @@ impl SqliteJournal {
         self.database.write(move |connection| forget(connection, &run)).await
     }
 
+    /// Takes away one run and gives what it was. A run that has not ended goes only when that is asked for, and one that
+    /// a process drives never does.
+    pub async fn delete(&self, run: &str, even_unended: bool) -> Result<RunSummary, JournalError> {
+        // While this process holds the run, no driver of this process begins to work on it.
+        let held = self.reserve(run)?;
+        let deleted = match self.wait_for_owner(run).await {
+            Ok(()) => {
+                let (run, database) = (run.to_owned(), Arc::clone(&self.database));
+                self.database.write(move |connection| delete(connection, &run, even_unended, &database)).await
+            }
+            Err(error) => Err(error),
+        };
+        held.settle();
+        deleted
+    }
+
     /// Takes away runs that ended before `before`, except the newest `keep`, and the documents that no
     /// run needs any more. At most `limit` runs go at once, the oldest first.
     pub async fn remove(
@@ -159,15 +193,39 @@ fn remove(
     for id in &ids {
         forget(connection, id)?;
     }
-    let documents = if ids.is_empty() {
-        0
-    } else {
-        segments::sweep(connection)?;
-        connection
-            .prepare_cached("DELETE FROM document WHERE hash NOT IN (SELECT document FROM run)")?
-            .execute([])?
-    };
+    let documents = if ids.is_empty() { 0 } else { sweep(connection)? };
     Ok(Removed { runs: ids.len(), documents })
+}
+
+/// Takes away what no run refers to any more. Gives the number of documents.
+fn sweep(connection: &Connection) -> Result<usize, JournalError> {
+    segments::sweep(connection)?;
+    let unused = "DELETE FROM document WHERE hash NOT IN (SELECT document FROM run)";
+    Ok(connection.prepare_cached(unused)?.execute([])?)
+}
+
+/// Takes away one run, when its status allows that.
+fn delete(
+    connection: &Connection,
+    run: &str,
+    even_unended: bool,
+    database: &Database,
+) -> Result<RunSummary, JournalError> {
+    let summary = summary_of(connection, run, database)?;
+    match summary.status {
+        RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => {}
+        // Somebody drives it, here or in another process.
+        RunStatus::Running | RunStatus::Queued => return Err(JournalError::Busy(run.to_owned())),
+        RunStatus::Interrupted | RunStatus::Quarantined | RunStatus::Waiting if even_unended => {
+            end_request_state(connection, run)?;
+        }
+        status @ (RunStatus::Interrupted | RunStatus::Quarantined | RunStatus::Waiting) => {
+            return Err(JournalError::Unended { run: run.to_owned(), status });
+        }
+    }
+    forget(connection, run)?;
+    sweep(connection)?;
+    Ok(summary)
 }
 
 /// Takes away everything that is kept of a run, but for its document.

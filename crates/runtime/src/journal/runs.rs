@@ -14,8 +14,26 @@ pub struct RunFilter {
     pub limit: Option<usize>,
     /// The oldest first instead of the newest.
     pub oldest_first: bool,
-    /// With the oldest first: only what comes after this run.
+    /// Only what comes after this run in the order: its start and its id.
     pub after: Option<(Timestamp, String)>,
+}
+
+impl RunFilter {
+    /// The place that a [cursor](RunSummary::cursor) names; `None` when it is none.
+    #[must_use]
+    pub fn place_of(cursor: &str) -> Option<(Timestamp, String)> {
+        let (at, id) = cursor.split_once('.')?;
+        let at = Timestamp::from_nanosecond(at.parse().ok()?).ok()?;
+        Some((at, id.to_owned())).filter(|(_, id)| !id.is_empty())
+    }
+}
+
+impl RunSummary {
+    /// The place of the run in the order of a list, as clients send it back to read on after the run.
+    #[must_use]
+    pub fn cursor(&self) -> String {
+        format!("{}.{}", self.started_at.as_nanosecond(), self.id)
+    }
 }
 
 /// What became of runs whose process died.

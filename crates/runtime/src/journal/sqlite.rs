@@ -12,7 +12,7 @@ use stave_engine::object_bytes;
 use super::read_runs::{calls, decisions, list, nanoseconds, stored, summary_of};
 use super::{
     CallRecord, Decision, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, Question, Recovered,
-    RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, questions,
+    RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, items, questions,
 };
 use crate::database::segments::{self, Folded, Shape};
 use crate::database::{Database, DatabaseError, Deferred};
@@ -52,6 +52,15 @@ impl SqliteJournal {
     #[must_use]
     pub fn record_bytes(self, record_bytes: usize) -> Self {
         SqliteJournal { record_bytes, ..self }
+    }
+
+    /// The runs that fit, inside the caller's transaction.
+    pub(crate) fn list_in(
+        &self,
+        connection: &Connection,
+        filter: &RunFilter,
+    ) -> Result<Vec<RunSummary>, JournalError> {
+        list(connection, filter, &self.database)
     }
 
     /// Why a run cannot begin that this process drives already. That run may be about to be written down.
@@ -129,16 +138,12 @@ impl Runs for SqliteJournal {
         self.database
             .read(move |connection| {
                 let mut statement = connection.prepare_cached(
-                    "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2",
+                    "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, id LIMIT ?2",
                 )?;
-                let found: Vec<String> =
-                    statement.query_map(params![beginning], |row| row.get(0))?.collect::<Result<_, _>>()?;
-                match found.as_slice() {
-                    // An id that a client chose may be the beginning of another one.
-                    [whole, ..] if *whole == beginning => Ok(beginning),
-                    [sole] => Ok(sole.clone()),
-                    _ => Err(JournalError::UnknownRun(beginning)),
-                }
+                let found: Vec<String> = statement
+                    .query_map(params![beginning, JournalError::MATCHES as i64 + 1], |row| row.get(0))?
+                    .collect::<Result<_, _>>()?;
+                JournalError::sole_match(beginning, found)
             })
             .await
     }
@@ -321,9 +326,9 @@ impl Journal for SqliteJournal {
             Ok(record) => record,
         };
         let (database, fence) = (Arc::clone(&self.database), self.fence(run));
-        let written = Arc::new((run.to_owned(), step.node.clone(), record, state));
+        let written = Arc::new((run.to_owned(), step.clone(), record, state));
         self.persist(move |connection| {
-            let (run, node, record, state) = written.as_ref();
+            let (run, step, record, state) = written.as_ref();
             let is_cancelled = fence.pass(connection, run)? || database.driving().is_cancelled(run);
             if let Some(commit) = state {
                 state::commit_in(connection, commit.clone())?;
@@ -335,14 +340,9 @@ impl Journal for SqliteJournal {
                      ON CONFLICT (run, node) DO UPDATE
                      SET record = excluded.record, segments = excluded.segments",
                 )?
-                .execute(params![run, node, record.text(), record.store(connection)?])?;
-            // The answers on the way are of no use once the result is known.
-            connection
-                .prepare_cached(
-                    "DELETE FROM call WHERE run = ?1
-                         AND (node = ?2 OR substr(node, 1, length(?2) + 1) = ?2 || '/')",
-                )?
-                .execute(params![run, node])?;
+                .execute(params![run, step.node, record.text(), record.store(connection)?])?;
+            // The answers on the way are of no use once the result is known, but for what a replay takes over.
+            items::end_step(connection, run, step)?;
             Ok(if is_cancelled { Going::Cancelled } else { Going::On })
         })
         .await
@@ -408,7 +408,7 @@ impl Journal for SqliteJournal {
         at: Timestamp,
     ) -> Result<bool, JournalError> {
         let (run, fence) = (run.to_owned(), self.fence(run));
-        let (ending, idle) = (ending.clone(), codec::encode_reports(idle));
+        let (ending, idle) = (ending.clone(), idle.to_vec());
         self.persist(move |connection| {
             fence.pass(connection, &run)?;
             end(connection, &run, &ending, &idle, at)
@@ -460,7 +460,7 @@ fn end(
     connection: &Connection,
     run: &str,
     ending: &Ending,
-    idle: &str,
+    idle: &[NodeReport],
     at: Timestamp,
 ) -> Result<bool, JournalError> {
     let result = segments::fold(codec::ending_value(ending), Shape::Fields);
@@ -469,13 +469,25 @@ fn end(
             "UPDATE run SET status = ?2, result = ?3, idle = ?4, ended_at = ?5
              WHERE id = ?1 AND ended_at IS NULL",
         )?
-        .execute(params![run, ending.status().word(), result.text(), idle, nanoseconds(at)])?;
+        .execute(params![
+            run,
+            ending.status().word(),
+            result.text(),
+            codec::encode_reports(idle),
+            nanoseconds(at)
+        ])?;
     if written == 1 {
         connection
             .prepare_cached("UPDATE run SET result_segments = ?2 WHERE id = ?1")?
             .execute(params![run, result.store(connection)?])?;
     }
-    connection.prepare_cached("DELETE FROM call WHERE run = ?1")?.execute(params![run])?;
+    items::end_run(connection, run, idle)?;
+    end_request_state(connection, run)?;
+    Ok(written == 1)
+}
+
+/// Takes away what the nodes of a run remembered for this run alone.
+pub(super) fn end_request_state(connection: &Connection, run: &str) -> Result<(), JournalError> {
     let flow: Option<String> = connection
         .prepare_cached("SELECT flow FROM run WHERE id = ?1")?
         .query_row(params![run], |row| row.get(0))
@@ -487,7 +499,7 @@ fn end(
             .execute(params![beginning])?;
         segments::sweep(connection)?;
     }
-    Ok(written == 1)
+    Ok(())
 }
 
 /// Ends a run that nobody drives, or asks whoever drives it to end it.
@@ -507,6 +519,6 @@ fn cancel(
             .execute(params![run])?;
         return Ok(RunStatus::Running);
     }
-    end(connection, run, &Ending::Cancelled, &codec::encode_reports(&[]), at)?;
+    end(connection, run, &Ending::Cancelled, &[], at)?;
     Ok(RunStatus::Cancelled)
 }

@@ -5,6 +5,7 @@
 //! are kept.
 
 mod buffer;
+mod forget;
 mod memory;
 mod sqlite;
 mod stores;
@@ -19,6 +20,7 @@ use crate::concurrency_limits::RecordLocks;
 use crate::database::DatabaseError;
 
 pub use buffer::StateBuffer;
+pub use forget::Forgotten;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 pub(crate) use sqlite::commit_in;

@@ -22,6 +22,10 @@ impl SqliteStore {
         SqliteStore(database)
     }
 
+    pub(super) fn database(&self) -> &Arc<Database> {
+        &self.0
+    }
+
     /// Every record that has not ended, and when it does.
     pub async fn records(
         &self,

@@ -1,10 +1,11 @@
 //! `transform.each`: another node, once for every item of a list, some of them at the same time.
 //!
 //! What an item came to is written down before the next one follows from it, so a run that is taken up
-//! again pays for no item twice. With an output `errors` a failed item does not fail the others. An item that
+//! again pays for no item twice, and neither does one that replays a run whose step failed. With an output `errors` a failed item does not fail the others. An item that
 //! waits for a person puts the node off once all others are done.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -14,6 +15,7 @@ use stave_diag::codes::run as codes;
 
 use super::{Step, StepOutput, bad_argument, list_argument, literal_text, optional_argument};
 use crate::journal::JournalError;
+use crate::journal::items::REUSED;
 use crate::plan::Node;
 use crate::report::Status;
 use crate::run::Call;
@@ -45,7 +47,10 @@ impl Step for Each {
                 .filter(|count| *count > 0)
                 .ok_or_else(|| bad_argument("parallel", "a whole number from 1 on"))?,
         };
-        let items = Items::run(call, &target, items, parallel, collects).await?;
+        let items = Items::run(call, &target, items, parallel, collects).await;
+        let reused = target.reused.load(Ordering::Relaxed);
+        call.run.report(call.index, |report| report.reused_items = reused);
+        let items = items?;
         let (mut results, mut errors, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut first = None;
         for (index, item) in items.into_iter().enumerate() {
@@ -202,6 +207,8 @@ struct Target<'c> {
     port: String,
     /// What edges bring to its other inputs.
     fed: Object,
+    /// How many items were done in the run that this one replays.
+    reused: AtomicU32,
 }
 
 /// What an item came to: its value, or its failure and how the failure is told.
@@ -228,7 +235,7 @@ impl<'c> Target<'c> {
                 }
             }
         };
-        Ok(Target { index, node, port, fed })
+        Ok(Target { index, node, port, fed, reused: AtomicU32::new(0) })
     }
 
     /// Runs the node for one item, unless the journal knows what it came to. What a rule or the budget
@@ -239,6 +246,9 @@ impl<'c> Target<'c> {
         let fingerprint = stave_canon::sha256_hex(Value::Object(inputs.clone()).to_string());
         if let Some(answer) = call.answered(number, &fingerprint) {
             if let Some(value) = answer.get("value") {
+                if answer.get(REUSED).and_then(Value::as_bool).unwrap_or_default() {
+                    self.reused.fetch_add(1, Ordering::Relaxed);
+                }
                 return Ok(Ok(value.clone()));
             }
             if let Some(error) = answer.get("error") {

@@ -1,6 +1,7 @@
 //! One file for each group of paths, and what holds for all of them.
 
 mod health;
+mod run_list;
 pub(crate) mod runs;
 mod v1;
 mod v2;
@@ -18,6 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
 use crate::connection::Seat;
+use crate::log::ServerEvent;
 use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
@@ -105,7 +107,11 @@ pub(crate) async fn answer(
         }
         _ => {}
     }
-    let principal = keys.principal(&parts.headers)?.narrowed(need)?;
+    let principal = keys.principal(&parts.headers).and_then(|principal| principal.narrowed(need));
+    let principal = principal.inspect_err(|problem| {
+        let route = route.template();
+        shared.options.log.event(&ServerEvent::KeyRefused { route, code: problem.code() });
+    })?;
     seat.take(shared, &principal)?;
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());
@@ -130,8 +136,9 @@ pub(crate) async fn answer(
         Route::V2ModelReady(name) => v2::ready(&call, &name),
         Route::Infer(name) => v2::infer(call, &name).await,
         Route::Runs if parts.method == Method::POST => runs::start(call).await,
-        Route::Runs => runs::list(&call).await,
+        Route::Runs => run_list::list(&call).await,
         Route::Run(run) => runs::show(&call, &run).await,
+        Route::Questions(run) => runs::questions(&call, &run).await,
         Route::Events(run) => watch::events(&call, &run).await,
         Route::Cancel(run) => runs::cancel(&call, &run).await,
         Route::Resume(run) => runs::resume(call, &run).await,

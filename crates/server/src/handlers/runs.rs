@@ -5,24 +5,18 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
 use stave_operations::HUMAN_APPROVE;
-use stave_runtime::journal::{
-    Decision, JournalError, RunFilter, RunStatus, RunSummary, StoredRun, questions,
-};
+use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun, questions};
 use stave_runtime::{Engine, check_request};
 
 use super::Call;
 use crate::catalog::Archive;
 use crate::context::{fill, trace_parent};
-use crate::message::{Reply, json, json_of_run};
+use crate::message::{Reply, json_of_run};
 use crate::problem::Problem;
 use crate::roles::Role;
-use crate::runs::word;
 use crate::server::Shared;
 use crate::start::{once_each, start_name};
 use crate::studio::asked;
-
-/// The most runs that one list shows.
-const MOST: usize = 1000;
 
 /// Begins a run and answers at once; with `wait` when it has ended.
 pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
@@ -54,19 +48,29 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
-        let mut value = report.to_value();
-        put(&mut value, "status", word(&report).into());
-        return Ok(json_of_run(StatusCode::OK, &value, &report.run_id));
+        return Ok(json_of_run(code_of(report.status()), &report.to_value(), &report.run_id));
     }
     let mut members = Object::new();
     members.insert("run_id".into(), started.run_id.as_str().into());
     members.insert("flow".into(), flow.into());
-    members.insert("status".into(), started.word().into());
-    let mut reply = json_of_run(StatusCode::ACCEPTED, &members.into(), &started.run_id);
-    if let Ok(place) = format!("/runs/{}", started.run_id).parse() {
+    members.insert("status".into(), started.status().word().into());
+    let mut reply = json_of_run(code_of(started.status()), &members.into(), &started.run_id);
+    // A key is told of no address that it may not read.
+    let may_read = principal.needs(Role::Observe, &model.name).is_ok();
+    if let Some(place) = format!("/runs/{}", started.run_id).parse().ok().filter(|_| may_read) {
         reply.headers_mut().insert(hyper::header::LOCATION, place);
     }
     Ok(reply)
+}
+
+/// What a reply about a run says of it: that it has ended, or that something will follow.
+fn code_of(status: RunStatus) -> StatusCode {
+    if status.is_terminal() { StatusCode::OK } else { StatusCode::ACCEPTED }
+}
+
+/// Where a run stands, in answer to a request that changed it.
+fn standing(run: &str, status: RunStatus) -> Reply {
+    json_of_run(code_of(status), &Value::from_iter([("run_id", run), ("status", status.word())]), run)
 }
 
 /// Refuses members of a body that mean nothing here: a typing error would otherwise change what is done.
@@ -76,7 +80,7 @@ fn only_members(body: &Value, known: &[&str]) -> Result<(), Problem> {
 }
 
 /// The same for the parameters of an address.
-fn only_parameters(call: &Call<'_>, known: &[&str]) -> Result<(), Problem> {
+pub(super) fn only_parameters(call: &Call<'_>, known: &[&str]) -> Result<(), Problem> {
     only(call.query.iter().map(|(name, _)| name.as_str()), "there is no parameter", known)
 }
 
@@ -84,65 +88,6 @@ fn only<'n>(mut names: impl Iterator<Item = &'n str>, what: &str, known: &[&str]
     let Some(unknown) = names.find(|name| !known.contains(name)) else { return Ok(()) };
     let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     Err(Problem::bad_request(format!("{what} `{unknown}` here; known are {known}")))
-}
-
-pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
-    only_parameters(call, &["flow", "status", "limit"])?;
-    let limit = match call.parameter("limit") {
-        None => 100,
-        Some(text) => text
-            .parse::<usize>()
-            .ok()
-            .filter(|limit| (1..=MOST).contains(limit))
-            .ok_or_else(|| Problem::bad_request(format!("`limit` must be a number from 1 to {MOST}")))?,
-    };
-    let status = call.parameter("status").map(status_of).transpose()?;
-    let catalog = call.shared.catalog();
-    let mut runs: Vec<RunSummary> = Vec::new();
-    for flow in listed_flows(call) {
-        let filter = RunFilter { flow, status, limit: Some(limit), ..RunFilter::default() };
-        for archive in catalog.archives(&call.principal) {
-            runs.extend(archive.runs.list(filter.clone()).await.map_err(|error| Problem::journal(&error))?);
-        }
-    }
-    // What a store lists is looked at again: nobody is told of a flow that is not theirs.
-    runs.retain(|run| call.principal.flows().is_none_or(|flows| flows.contains(&run.flow)));
-    runs.sort_by_key(|run| std::cmp::Reverse(run.started_at));
-    runs.truncate(limit);
-    let rows: Vec<Value> = runs.iter().map(summary).collect();
-    Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows)])))
-}
-
-/// The flows whose runs are asked for, one by one for a key that is for some flows: the limit counts what is seen.
-fn listed_flows(call: &Call<'_>) -> Vec<Option<String>> {
-    let wanted = call.parameter("flow");
-    match (call.principal.flows(), wanted) {
-        (None, wanted) => vec![wanted.map(str::to_owned)],
-        (Some(flows), Some(wanted)) => flows.get(wanted).cloned().map(Some).into_iter().collect(),
-        (Some(flows), None) => flows.iter().cloned().map(Some).collect(),
-    }
-}
-
-fn status_of(text: &str) -> Result<RunStatus, Problem> {
-    let all = RunStatus::ALL;
-    let found = all.into_iter().find(|status| status.word() == text);
-    found.ok_or_else(|| {
-        let words: Vec<&str> = all.iter().map(|status| status.word()).collect();
-        Problem::bad_request(format!("`status` must be one of {}", words.join(", ")))
-    })
-}
-
-fn summary(run: &RunSummary) -> Value {
-    Value::from_iter([
-        ("run_id", Value::from(run.id.as_str())),
-        ("flow", run.flow.as_str().into()),
-        ("status", run.status.word().into()),
-        ("started_at", run.started_at.to_string().into()),
-        ("ended_at", run.ended_at.map(|at| at.to_string()).into()),
-        ("steps", run.steps.into()),
-        ("replay_of", run.replay_of.clone().into()),
-        ("crashes", run.crashes.into()),
-    ])
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
@@ -176,6 +121,18 @@ pub(super) fn hides_restricted(call: &Call<'_>, flow: &str) -> bool {
 pub(super) async fn show(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (_, stored) = find_shown(call, run).await?;
     Ok(json_of_run(StatusCode::OK, &shown(&stored), run))
+}
+
+/// What a run asks people, for those who decide. What they decide about is theirs to see, the rest of the run is not.
+pub(super) async fn questions(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
+    let (_, stored) = find_shown(call, run).await?;
+    let members = [
+        ("run_id", Value::from(run)),
+        ("flow", stored.summary.flow.as_str().into()),
+        ("status", stored.summary.status.word().into()),
+        ("asks", asked(&stored).into()),
+    ];
+    Ok(json_of_run(StatusCode::OK, &Value::from_iter(members), run))
 }
 
 /// The report, with where the run stands instead of whether it went well.
@@ -212,9 +169,12 @@ pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
         archive.auth.forget(run);
     }
     // One that goes on ends with the step that it is at.
-    let code = if status == RunStatus::Running { StatusCode::ACCEPTED } else { StatusCode::OK };
-    let word = if status == RunStatus::Running { "cancelling" } else { status.word() };
-    Ok(json_of_run(code, &Value::from_iter([("run_id", run), ("status", word)]), run))
+    let members = [
+        ("run_id", Value::from(run)),
+        ("status", status.word().into()),
+        ("cancel_requested", (!status.is_terminal()).into()),
+    ];
+    Ok(json_of_run(code_of(status), &Value::from_iter(members), run))
 }
 
 pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
@@ -262,8 +222,8 @@ async fn go_on(
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
     let engine = engine(archive, stored)?;
-    shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
-    Ok(going_on(run))
+    let started = shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
+    Ok(standing(run, started.status()))
 }
 
 /// The engine for the document that a run began with.
@@ -274,14 +234,10 @@ fn engine(archive: &Archive, stored: &StoredRun) -> Result<Arc<dyn Engine>, Prob
     })
 }
 
-fn going_on(run: &str) -> Reply {
-    json_of_run(StatusCode::ACCEPTED, &Value::from_iter([("run_id", run), ("status", "running")]), run)
-}
-
 /// Runs the document of a run that has ended again, from a node on or from what failed.
 pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
-    let shared = call.shared;
+    let (shared, principal) = (call.shared, call.principal.clone());
     let (headers, body) = call.json().await?;
     only_members(&body, &["node", "auth"])?;
     if headers.contains_key("idempotency-key") {
@@ -300,13 +256,19 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     if node.as_deref().is_some_and(|node| stored.document.node(node).is_none()) {
         return Err(Problem::not_found("node", &node.unwrap_or_default()).of_run(run));
     }
-    let engine = engine(&archive, &stored)?;
     let flow = stored.summary.flow.clone();
+    // The flow may have been given another budget since; a run of a text that was never saved has none but its own.
+    let now = shared.catalog().find(&principal, &flow).ok();
+    let stored = match now.filter(|model| Arc::ptr_eq(&model.archive, &archive)) {
+        Some(model) => stored.held_to_budget_of(&model.document),
+        None => stored,
+    };
+    let engine = engine(&archive, &stored)?;
     let started = shared.replay(&archive, engine, stored, node, auth).await?;
     let members = Value::from_iter([
         ("run_id", started.run_id.as_str()),
         ("flow", flow.as_str()),
-        ("status", "running"),
+        ("status", started.status().word()),
         ("replay_of", run),
     ]);
     Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
@@ -357,11 +319,10 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     }
     // The process that drives a run takes its decisions up before it lets the run wait.
     if stored.summary.status != RunStatus::Waiting {
-        let word = stored.summary.status.word();
-        return Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run));
+        return Ok(standing(run, stored.summary.status));
     }
     if engine(&archive, &stored)?.drives_itself() {
-        return Ok(going_on(run));
+        return Ok(standing(run, RunStatus::Running));
     }
     match go_on(shared, &archive, &stored, auth).await {
         // The decision is written down, and whoever asked for the run has what it needs to go on.
@@ -375,8 +336,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
         // Somebody else has made the same decision and drives the run.
         Err(problem) if matches!(problem.code(), "run-busy" | "run-ended") => {
             let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
-            let word = now.summary.status.word();
-            Ok(json_of_run(StatusCode::OK, &Value::from_iter([("run_id", run), ("status", word)]), run))
+            Ok(standing(run, now.summary.status))
         }
         resumed => resumed,
     }

@@ -1,6 +1,6 @@
 //! The flow as all lines at once, with the places in each that are about the same thing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use stave_canon::{Locator, Value};
 use stave_diag::{SourceId, Span};
@@ -50,15 +50,18 @@ struct Part {
 
 /// The parts by id, in the order in which they were met.
 #[derive(Default)]
-struct Parts(Vec<(String, Part)>);
+struct Parts {
+    all: Vec<(String, Part)>,
+    places: HashMap<String, usize>,
+}
 
 impl Parts {
     fn part(&mut self, id: String, kind: &'static str, title: &str) -> &mut Part {
-        let place = self.0.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
-            self.0.push((id, Part { kind, title: title.to_owned(), ..Part::default() }));
-            self.0.len() - 1
+        let place = *self.places.entry(id).or_insert_with_key(|id| {
+            self.all.push((id.clone(), Part { kind, title: title.to_owned(), ..Part::default() }));
+            self.all.len() - 1
         });
-        &mut self.0[place].1
+        &mut self.all[place].1
     }
 }
 
@@ -70,7 +73,7 @@ fn parts(text: &str, compiled: &CompiledLines, exec: &Value, system: &Value) -> 
     }
     of_exec(&compiled.exec, exec, &mut parts);
     of_system(&compiled.system, system, &places, &mut parts);
-    let shown = parts.0.into_iter().map(|(id, part)| {
+    let shown = parts.all.into_iter().map(|(id, part)| {
         object([
             ("id", id.into()),
             ("kind", part.kind.into()),
@@ -125,15 +128,24 @@ fn of_exec(text: &str, exec: &Value, parts: &mut Parts) {
     if exec.pointer("/metadata/deployment").is_some() {
         add("deployment".to_owned(), "deployment", "deployment", "/metadata/deployment");
     }
+    // The locator walks over each list of the graph once, and not over the text for each item.
+    let graph = stave_canon::locate(text, "/graph").unwrap_or_default();
+    let mut locator = Locator::new(text.get(graph.clone()).unwrap_or_default());
+    let mut range = |pointer: &str| {
+        let found = locator.locate(pointer)?;
+        Some(Value::from(places.range_of(found.start + graph.start..found.end + graph.start)))
+    };
     let nodes = exec.pointer("/graph/nodes").and_then(Value::as_array).unwrap_or_default();
     for (index, node) in nodes.iter().enumerate() {
         let id = node.get("id").and_then(Value::as_str).unwrap_or_default();
-        add(format!("node:{id}"), "node", id, &format!("/graph/nodes/{index}"));
+        let part = parts.part(format!("node:{id}"), "node", id);
+        part.exec.extend(range(&format!("/nodes/{index}")));
     }
     // Edges of a flow without errors are lowered one by one, in order.
     let edges = exec.pointer("/graph/edges").and_then(Value::as_array).unwrap_or_default();
     for index in 0..edges.len() {
-        add(format!("edge:{index}"), "edge", "", &format!("/graph/edges/{index}"));
+        let part = parts.part(format!("edge:{index}"), "edge", "");
+        part.exec.extend(range(&format!("/edges/{index}")));
     }
 }
 

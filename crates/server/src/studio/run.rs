@@ -45,7 +45,7 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     let members = object([
         ("run_id", started.run_id.as_str().into()),
         ("flow", model.name.as_str().into()),
-        ("status", "running".into()),
+        ("status", started.status().word().into()),
     ]);
     Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
 }

@@ -16,6 +16,7 @@ Examples:
   stave runs resume run_4f2a              after a crash, a kill or a restart
   stave runs replay run_4f2a answer       again, from the node `answer` on
   stave runs approve run_4f2a ask_boss --comment \"within budget\"
+  stave runs delete run_4f2a --dry-run
   stave runs gc --older-than 7            days
   stave runs export --all -o runs.jsonl
   stave runs handover --all --restate-url http://127.0.0.1:9070")]
@@ -40,6 +41,8 @@ pub(super) enum RunsCommand {
     Approve(Approve),
     /// End a run
     Cancel(Cancel),
+    /// Delete runs that have ended
+    Delete(Delete),
     /// Take away runs that ended long ago
     Gc(Gc),
     /// Write runs as JSON, one on each line, with everything that is kept of them but restricted values
@@ -57,8 +60,14 @@ pub(super) struct List {
     #[arg(long, value_enum)]
     pub(super) status: Option<Status>,
     /// How many to list
-    #[arg(long, default_value_t = 50)]
-    pub(super) limit: usize,
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(super) limit: u64,
+    /// List all of them
+    #[arg(long, conflicts_with_all = ["limit", "cursor"])]
+    pub(super) all: bool,
+    /// Go on after an earlier page: the `next` of its JSON
+    #[arg(long)]
+    pub(super) cursor: Option<String>,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -171,6 +180,22 @@ pub(super) struct Cancel {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Delete {
+    /// The ids of the runs, or the beginnings of them
+    #[arg(required = true)]
+    pub(super) runs: Vec<String>,
+    /// Also runs that wait, were interrupted or are quarantined; they cannot be resumed afterwards. A run that a process
+    /// drives is never deleted
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Say what would be deleted, and delete nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Gc {
     /// Take away runs that ended this many days ago or earlier; `journal.keep_days` of stave.toml, else 30
     #[arg(long, value_name = "DAYS")]
@@ -225,6 +250,7 @@ impl Runs {
             RunsCommand::Replay(replay) => &replay.with.place,
             RunsCommand::Approve(approve) => &approve.with.place,
             RunsCommand::Cancel(cancel) => &cancel.place,
+            RunsCommand::Delete(delete) => &delete.place,
             RunsCommand::Gc(gc) => &gc.place,
             RunsCommand::Export(export) => &export.place,
             RunsCommand::Handover(hand_over) => &hand_over.place,

@@ -61,6 +61,8 @@ fn exported(run: &StoredRun) -> Value {
     members.insert("steps".into(), Value::Array(steps.collect()));
     let calls = run.calls.iter().map(|call| parsed(codec::encode_call(call)));
     members.insert("calls".into(), Value::Array(calls.collect()));
+    let items = run.items.iter().map(|item| parsed(codec::encode_call(item)));
+    members.insert("items".into(), Value::Array(items.collect()));
     let decisions =
         run.decisions.iter().map(|(node, decision)| (node.clone(), parsed(codec::encode_decision(decision))));
     members.insert("decisions".into(), decisions.collect());

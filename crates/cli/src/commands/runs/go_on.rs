@@ -1,8 +1,10 @@
 //! `stave runs resume`, `replay` and `approve`: a run that was kept, driven on.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stave_canon::{Clock, Value};
+use stave_diag::{Diagnostic, Sources};
 use stave_runtime::journal::{Decision, JournalError, Question, RunStatus, StoredRun, questions};
 use stave_runtime::{EmbeddedEngine, Engine, RunReport};
 
@@ -12,6 +14,8 @@ use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::outcome::{exit_of, print};
 use crate::ports::SystemClock;
+use crate::project::Project;
+use crate::runnable::load;
 use crate::services::{self, Models};
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
@@ -42,6 +46,7 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
         let help = format!("`stave runs resume {}` goes on with it", run.summary.id);
         return Err(Stop::invalid(message).help(help));
     }
+    let run = held_to_present_budget(&archive.project, run);
     let stored = run.clone();
     drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
         let run_id = engine.new_run_id();
@@ -51,6 +56,25 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
         engine.replay(&run_id, stored, arguments.node.as_deref(), auth).await
     })
     .await
+}
+
+/// The run with the budget that its flow has now, when the flow's file is still there and has no mistakes.
+fn held_to_present_budget(project: &Project, run: StoredRun) -> StoredRun {
+    let source = run.document.metadata.source_file.clone();
+    let places = [PathBuf::from(&source), project.root.join(&source)];
+    let now = places.iter().find(|place| place.is_file()).and_then(|file| {
+        let mut diagnostics = Vec::new();
+        let document = load(file, false, project, &mut Sources::new(), &mut diagnostics).ok().flatten();
+        document.filter(|_| !diagnostics.iter().any(Diagnostic::is_error))
+    });
+    match now {
+        Some(now) => run.held_to_budget_of(&now),
+        None => {
+            let id = &run.summary.id;
+            terminal::error(&format!("warning: {source} cannot be read, so the budget of run {id} holds"));
+            run
+        }
+    }
 }
 
 pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<Exit, Stop> {

@@ -10,23 +10,39 @@ use crate::table;
 use crate::terminal::{self, Terminal};
 
 pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
+    let after = arguments.cursor.as_deref().map(|cursor| {
+        RunFilter::place_of(cursor)
+            .ok_or_else(|| Stop::invalid("--cursor must be the `next` of an earlier page"))
+    });
+    let limit = (!arguments.all).then(|| usize::try_from(arguments.limit).unwrap_or(usize::MAX));
     let filter = RunFilter {
         flow: arguments.flow.clone(),
         status: arguments.status.map(RunStatus::from),
-        limit: Some(arguments.limit),
+        // One more tells whether there is a further page.
+        limit: limit.map(|limit| limit.saturating_add(1)),
+        after: after.transpose()?,
         ..RunFilter::default()
     };
-    let runs = match Archive::open_to_read(&arguments.place.runs())? {
+    let mut runs = match Archive::open_to_read(&arguments.place.runs())? {
         Some(archive) => archive.runs.list(filter).await.map_err(|error| stop(&error))?,
         None => Vec::new(),
     };
+    let has_more = limit.is_some_and(|limit| runs.len() > limit);
+    runs.truncate(limit.unwrap_or(usize::MAX));
+    let next = runs.last().filter(|_| has_more).map(RunSummary::cursor);
     if arguments.place.json {
         let runs = runs.iter().map(summary_value).collect::<Vec<_>>();
-        terminal::out(&Value::from_iter([("runs", Value::Array(runs))]).to_string());
+        let members = [("runs", Value::Array(runs)), ("next", next.into())];
+        terminal::out(&Value::from_iter(members).to_string());
     } else if runs.is_empty() {
         terminal::error("no runs");
     } else {
         terminal::out_styled(&table::runs(&runs, terminal.stdout));
+        if let Some(next) = next {
+            terminal::error(&format!(
+                "there are more runs: --cursor {next} goes on, --all lists all of them"
+            ));
+        }
     }
     Ok(Exit::Fine)
 }

@@ -29,13 +29,17 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         terminal::error(&decided(&questions::address(path), decision));
     }
     match summary.status {
-        RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => print(&run.report(), terminal),
+        RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => {
+            print_logs(&run);
+            print(&run.report(), terminal);
+        }
         RunStatus::Running
         | RunStatus::Interrupted
         | RunStatus::Queued
         | RunStatus::Quarantined
         | RunStatus::Waiting => {
-            terminal::error_styled(&crate::table::nodes(&run.report(), terminal.stderr));
+            terminal::error_styled(&crate::table::nodes(&run.report(), summary.status, terminal.stderr));
+            print_logs(&run);
             for question in run.open_questions() {
                 print_question(&summary.id, question);
             }
@@ -50,6 +54,16 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         }
     }
     Ok(Exit::Fine)
+}
+
+/// What the code of steps printed, as far as it is kept.
+fn print_logs(run: &StoredRun) {
+    for node in run.report().nodes.iter().filter(|node| !node.logs.is_empty()) {
+        terminal::error(&format!("`{}` printed:", node.id));
+        for line in &node.logs {
+            terminal::error(&format!("  {line}"));
+        }
+    }
 }
 
 /// What a person is asked, about which values, and how to decide it.
@@ -86,6 +100,9 @@ fn value(run: &StoredRun) -> Value {
         let outputs = step.result.outputs.as_ref().ok()?;
         Some((step.node.clone(), Value::Object(outputs.clone())))
     });
+    let printed = run.report().nodes.into_iter().filter(|node| !node.logs.is_empty());
+    let logs: Object = printed.map(|node| (node.id, node.logs.into())).collect();
+    object.insert("logs".into(), logs.into());
     let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();
     object.insert("asks".into(), asks.into());
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));

@@ -62,6 +62,11 @@ impl ProjectEngines {
         ProjectEngines { applied, database, python, heavy_work, restate, tracing }
     }
 
+    /// Whether another engine keeps the runs.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.restate.is_some()
+    }
+
     pub(super) fn applied(&self) -> Arc<Applied> {
         Arc::clone(&self.applied.read().unwrap_or_else(PoisonError::into_inner))
     }

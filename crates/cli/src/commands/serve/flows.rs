@@ -14,19 +14,20 @@ use stave_script::PythonPool;
 use stave_server::{Archive, Catalog, Model, Unserved};
 
 use super::engines::{ProjectEngines, python};
+use super::log::Log;
+use super::named_projects::NamedProjects;
 use super::projects::needs_restart;
 use super::rooms::Rooms;
 use super::worker::ServedProjects;
 use super::{context, readiness, tenants};
 use crate::admission::{Entrant, admit};
-use crate::args::{EngineChoice, Serve};
+use crate::args::{EngineChoice, LogLevel, Serve};
 use crate::exit::Stop;
 use crate::files;
-use crate::project::{Environment, Project};
+use crate::project::Project;
 use crate::runnable;
 use crate::services::Models;
 use crate::source_kind::SourceKind;
-use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 use crate::{restate, storage};
 
@@ -34,7 +35,8 @@ use crate::{restate, storage};
 pub(super) struct Flows {
     paths: Vec<PathBuf>,
     rooms: Rooms,
-    tenant: Option<String>,
+    named: NamedProjects,
+    log: Log,
     replay: Option<PathBuf>,
     live: bool,
     /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
@@ -57,8 +59,6 @@ pub(super) struct Flows {
     served: BTreeMap<PathBuf, Arc<Model>>,
     /// The files that are not served as they are.
     unserved: Vec<Unserved>,
-    /// The environment of this process, as far as projects may read it.
-    environment: Environment,
     /// Project files that are not used and were reported.
     ignored: HashSet<PathBuf>,
 }
@@ -82,8 +82,10 @@ pub(super) enum Made {
 
 impl Flows {
     #[cfg(test)]
-    pub(super) fn none() -> Flows {
-        let flows = Flows::new(&Serve::default(), Vec::new(), true, Tracing::default());
+    pub(super) fn none(terminal: crate::terminal::Terminal) -> Flows {
+        use crate::args::LogFormat;
+        let log = Log::start(LogFormat::Text, LogLevel::Error, terminal).expect("a thread can be started");
+        let flows = Flows::new(&Serve::default(), Vec::new(), true, Tracing::default(), log);
         flows.expect("this program can find itself")
     }
 
@@ -92,11 +94,13 @@ impl Flows {
         paths: Vec<PathBuf>,
         is_tolerant: bool,
         tracing: Tracing,
+        log: Log,
     ) -> Result<Flows, Stop> {
         Ok(Flows {
             paths,
             rooms: Rooms::new(arguments.state_dir.clone()),
-            tenant: arguments.tenant.clone(),
+            named: NamedProjects::new(arguments)?,
+            log,
             replay: arguments.replay.clone(),
             live: arguments.live,
             is_tolerant,
@@ -110,14 +114,13 @@ impl Flows {
             roots: BTreeMap::new(),
             served: BTreeMap::new(),
             unserved: Vec::new(),
-            environment: Environment::default(),
             ignored: HashSet::new(),
         })
     }
 
-    /// The environment of this process, as far as projects may read it.
-    pub(super) fn environment(&self) -> Environment {
-        self.environment.clone()
+    /// Which project a file belongs to.
+    pub(super) fn named(&self) -> NamedProjects {
+        self.named.clone()
     }
 
     /// Divides what is read from outside among the tenants of these files.
@@ -127,13 +130,14 @@ impl Flows {
             // What is wrong with a project file is reported with its flows.
             let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else { continue };
             for ignored in project.ignored.iter().filter(|file| !self.ignored.contains(*file)) {
-                terminal::error(&format!("warning: {} is not used", files::shown(ignored).display()));
+                let message = format!("warning: {} is not used", files::shown(ignored).display());
+                self.log.warn("project-ignored", &message);
             }
             self.ignored.extend(project.ignored.iter().cloned());
             projects.push(project);
         }
         tenants::separate_secrets(&projects)?;
-        if tenants::close_environment(&projects, &self.environment) {
+        if tenants::close_environment(&projects, self.named.environment()) {
             // What was taken from the environment before belongs to nobody now.
             self.served.clear();
         }
@@ -146,7 +150,7 @@ impl Flows {
     }
 
     /// Reads every file. A flow that has mistakes is served as it was before it had them.
-    pub(super) fn load(&mut self, before: Option<&Catalog>, terminal: Terminal) -> Result<Loaded, Stop> {
+    pub(super) fn load(&mut self, before: Option<&Catalog>) -> Result<Loaded, Stop> {
         let files = documents(&self.paths)?;
         self.divide(&files)?;
         let reread = self.reread_projects(&files);
@@ -159,7 +163,7 @@ impl Flows {
             let model = match reread.held.get(&file) {
                 Some(setting) => Err(needs_restart(&file, setting)),
                 // What was made under other settings is made again.
-                None => self.model(&file, known.as_ref().filter(|_| !is_changed_project), terminal),
+                None => self.model(&file, known.as_ref().filter(|_| !is_changed_project)),
             };
             // Keep the previous version of a broken flow, but not at the start and not when its project changed.
             let before_change = known.clone().filter(|_| before.is_some() && !is_changed_project);
@@ -174,17 +178,19 @@ impl Flows {
                     unserved.push(self.unserved(&file, kept, stop.to_string()));
                     match before_change {
                         Some(known) => {
-                            terminal.stop(&stop);
-                            terminal::error(&format!("{} is served as it was before", file.display()));
+                            self.log.stop("flow-failed", &stop);
+                            let message = format!("{} is served as it was before", file.display());
+                            self.log.warn("flow-kept", &message);
                             served.insert(file, known);
                         }
                         None if is_changed_project => {
-                            terminal.stop(&stop);
+                            self.log.stop("flow-failed", &stop);
                             let file = file.display();
-                            terminal::error(&format!("{file} is not served: its project file has changed"));
+                            let message = format!("{file} is not served: its project file has changed");
+                            self.log.warn("flow-not-served", &message);
                         }
                         None if before.is_some() || self.is_tolerant && is_flow(&file) => {
-                            terminal.stop(&stop);
+                            self.log.stop("flow-failed", &stop);
                         }
                         None => return Err(stop),
                     }
@@ -211,7 +217,7 @@ impl Flows {
             if before.is_none() && !self.is_tolerant {
                 return Err(stop);
             }
-            terminal.stop(&stop);
+            self.log.stop("flow-failed", &stop);
             unserved.push(self.unserved(&file, None, reason));
             // It comes later than the other one also when it is read again.
             served.remove(&file);
@@ -252,12 +258,7 @@ impl Flows {
         sources: &mut Sources,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Project, Stop> {
-        let mut project = Project::of(file, sources, diagnostics)?;
-        project.environment = self.environment.clone();
-        if !project.has_file {
-            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
-        }
-        Ok(project)
+        self.named.project(file, sources, diagnostics)
     }
 
     /// A document as it is served.
@@ -286,20 +287,15 @@ impl Flows {
     }
 
     /// The flow in a file; the one that is served, when it is still the same.
-    fn model(
-        &mut self,
-        file: &Path,
-        known: Option<&Arc<Model>>,
-        terminal: Terminal,
-    ) -> Result<Arc<Model>, Stop> {
+    fn model(&mut self, file: &Path, known: Option<&Arc<Model>>) -> Result<Arc<Model>, Stop> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = self.project(file, &mut sources, &mut diagnostics)?;
         let document = runnable::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
-            terminal::error_styled(render::terminal::render(&errors, &sources, terminal.stderr).trim_end());
-            terminal::error("");
+            let rendered = render::terminal::render(&errors, &sources, self.log.colour());
+            self.log.findings(&files::shown(file).display().to_string(), rendered.trim_end());
             return Err(Stop::invalid(format!("{}: {}", file.display(), render::summary(&errors))));
         };
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
@@ -339,6 +335,9 @@ impl Flows {
         let heavy_work = Arc::new(self.heavy_work.of(&tenant));
         let tracing = self.tracing.clone();
         let shared = (python, heavy_work);
+        let name = format!("{tenant}/{}", project.repo());
+        let message = format!("project {name} at {}", files::shown(&root).display());
+        self.log.write(LogLevel::Info, "project-loaded", &message, &[("project", name.as_str().into())]);
         let engines = ProjectEngines::new(project, database, models, shared, client, tracing);
         let engines = Arc::new(engines);
         self.projects.add(&engines);

@@ -9,10 +9,10 @@ use stave_canon::sha256_hex;
 use stave_server::{Keys, Server};
 
 use super::flows::Flows;
+use super::log::Log;
 use crate::changes::Changes;
 use crate::exit::Stop;
 use crate::files;
-use crate::terminal::{self, Terminal};
 
 /// The file with the server's keys.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct KeysFile {
 pub(super) struct Reloading {
     pub(super) server: Server,
     pub(super) flows: Arc<Mutex<Flows>>,
-    pub(super) terminal: Terminal,
+    pub(super) log: Log,
 }
 
 impl KeysFile {
@@ -38,7 +38,7 @@ impl KeysFile {
 
     /// Takes the keys that the file has now. A file that has not changed since it was last read is passed over, unless
     /// somebody asked for it.
-    fn reload(&self, server: &Server, is_asked: bool, terminal: Terminal) {
+    fn reload(&self, server: &Server, is_asked: bool, log: &Log) {
         let found = read(&self.path);
         let outcome = match &found {
             Ok((_, digest)) => Ok(digest.clone()),
@@ -52,11 +52,11 @@ impl KeysFile {
         match found {
             Ok((keys, _)) => {
                 server.exchange_keys(keys);
-                terminal::error(&format!("the keys in {} were read again", self.path.display()));
+                log.info("keys-reloaded", &format!("the keys in {} were read again", self.path.display()));
             }
             Err(stop) => {
-                terminal.stop(&stop);
-                terminal::error("the server keeps the keys that it had");
+                log.stop("keys-failed", &stop);
+                log.warn("keys-kept", "the server keeps the keys that it had");
             }
         }
     }
@@ -73,14 +73,14 @@ impl Reloading {
     /// Serves what the files have now.
     fn reload(&self) {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-        match flows.load(Some(&self.server.catalog()), self.terminal) {
+        match flows.load(Some(&self.server.catalog())) {
             Ok(loaded) if loaded.is_changed => {
                 let names = loaded.names.join(", ");
                 self.server.exchange(loaded.catalog);
-                terminal::error(&format!("serving {names}"));
+                self.log.info("flows-reloaded", &format!("serving {names}"));
             }
             Ok(_) => {}
-            Err(stop) => self.terminal.stop(&stop),
+            Err(stop) => self.log.stop("reload-failed", &stop),
         }
     }
 }
@@ -99,11 +99,11 @@ pub(super) fn watch_flows(paths: &[PathBuf], reloading: Reloading) -> Result<(),
 }
 
 /// Takes other keys when their file changes.
-pub(super) fn watch_keys(file: Arc<KeysFile>, server: Server, terminal: Terminal) -> Result<(), Stop> {
+pub(super) fn watch_keys(file: Arc<KeysFile>, server: Server, log: Log) -> Result<(), Stop> {
     let changes = Changes::watch(std::slice::from_ref(&file.path))?;
     in_background("keys", move || {
         while changes.wait() {
-            file.reload(&server, false, terminal);
+            file.reload(&server, false, &log);
         }
     })
 }
@@ -119,24 +119,24 @@ pub(super) fn on_hangup(
     keys: Option<Arc<KeysFile>>,
     flows: Option<Reloading>,
     server: Server,
-    terminal: Terminal,
+    log: Log,
 ) -> Result<(), Stop> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut asked = signal(SignalKind::hangup())
         .map_err(|error| Stop::internal(format!("SIGHUP cannot be waited for: {error}")))?;
     tokio::spawn(async move {
         while asked.recv().await.is_some() {
-            let (keys, flows, server) = (keys.clone(), flows.clone(), server.clone());
+            let (keys, flows, server, told) = (keys.clone(), flows.clone(), server.clone(), log.clone());
             let reading = tokio::task::spawn_blocking(move || {
                 if let Some(keys) = keys {
-                    keys.reload(&server, true, terminal);
+                    keys.reload(&server, true, &told);
                 }
                 if let Some(flows) = flows {
                     flows.reload();
                 }
             });
             if reading.await.is_err() {
-                terminal::error("the files could not be read again; the server goes on as it was");
+                log.warn("reload-failed", "the files could not be read again; the server goes on as it was");
             }
         }
     });
@@ -148,7 +148,7 @@ pub(super) fn on_hangup(
     _: Option<Arc<KeysFile>>,
     _: Option<Reloading>,
     _: Server,
-    _: Terminal,
+    _: Log,
 ) -> Result<(), Stop> {
     Ok(())
 }

@@ -17,13 +17,14 @@ use stave_server::{
 };
 
 use super::flows::{Flows, Made};
+use super::log::Log;
+use super::named_projects::NamedProjects;
 use crate::args::Serve;
 use crate::edit_model;
 use crate::exit::{Exit, Stop};
 use crate::files::{self, ReadError};
-use crate::project::{Environment, Project};
+use crate::project::Project;
 use crate::source_kind::SourceKind;
-use crate::terminal::Terminal;
 
 /// The folder of flows in a project.
 const FLOWS: &str = "flows";
@@ -54,18 +55,15 @@ struct Root {
 pub(super) struct ProjectWorkspace {
     roots: Vec<Root>,
     flows: Arc<Mutex<Flows>>,
-    /// The tenant of flows that lie in no project.
-    tenant: Option<String>,
+    named: NamedProjects,
     replay: Option<PathBuf>,
-    /// The environment of this process, as far as projects may read it.
-    environment: Environment,
     /// Where runs are kept and gateways record, when it is named.
     state_dir: Option<PathBuf>,
     /// One writer at a time compares and replaces.
     writing: Mutex<()>,
     /// What to serve changed flows with, once there is a server.
     pub(super) server: OnceLock<(Server, tokio::runtime::Handle)>,
-    terminal: Terminal,
+    log: Log,
 }
 
 /// Gives projects that share a name their folder too: `desk@a` and `desk@b` for `a/desk` and `b/desk`. The names depend on
@@ -100,12 +98,14 @@ impl ProjectWorkspace {
         files: &[PathBuf],
         flows: Arc<Mutex<Flows>>,
         arguments: &Serve,
-        terminal: Terminal,
+        log: Log,
     ) -> ProjectWorkspace {
+        let named = flows.lock().unwrap_or_else(PoisonError::into_inner).named();
         let mut roots: Vec<Root> = Vec::new();
         for file in files {
             let Ok(absolute) = file.canonicalize() else { continue };
-            let Ok(project) = Project::of(&absolute, &mut Sources::new(), &mut Vec::new()) else { continue };
+            let project = named.project(&absolute, &mut Sources::new(), &mut Vec::new());
+            let Ok(project) = project else { continue };
             let Ok(folder) = project.root.canonicalize() else { continue };
             let name =
                 relative(&folder, &absolute).filter(|_| SourceKind::of(file) == Some(SourceKind::Flow));
@@ -129,17 +129,15 @@ impl ProjectWorkspace {
             }
         }
         let (writing, server) = (Mutex::default(), OnceLock::new());
-        let environment = flows.lock().unwrap_or_else(PoisonError::into_inner).environment();
         ProjectWorkspace {
             roots,
             flows,
-            tenant: arguments.tenant.clone(),
+            named,
             replay: arguments.replay.clone(),
-            environment,
             state_dir: arguments.state_dir.clone(),
             writing,
             server,
-            terminal,
+            log,
         }
     }
 
@@ -178,13 +176,8 @@ impl ProjectWorkspace {
     }
 
     fn project(&self, file: &Path) -> Result<Project, WorkspaceError> {
-        let project = Project::of(file, &mut Sources::new(), &mut Vec::new());
-        let mut project = project.map_err(|stop| failed(&stop))?;
-        project.environment = self.environment.clone();
-        if !project.has_file {
-            project.settings.tenant = self.tenant.clone().or(project.settings.tenant);
-        }
-        Ok(project)
+        let project = self.named.project(file, &mut Sources::new(), &mut Vec::new());
+        project.map_err(|stop| failed(&stop))
     }
 
     fn described(&self, root: &Root) -> Option<WorkspaceProject> {
@@ -213,10 +206,10 @@ impl ProjectWorkspace {
         // Clients are made inside the asynchronous runtime.
         let _inside = runtime.enter();
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-        match flows.load(Some(&server.catalog()), self.terminal) {
+        match flows.load(Some(&server.catalog())) {
             Ok(loaded) if loaded.is_changed => server.exchange(loaded.catalog),
             Ok(_) => {}
-            Err(stop) => self.terminal.stop(&stop),
+            Err(stop) => self.log.stop("reload-failed", &stop),
         }
     }
 }
@@ -398,13 +391,16 @@ fn failed(stop: &Stop) -> WorkspaceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{LogFormat, LogLevel};
+    use crate::terminal::Terminal;
     use stave_diag::render::Colour;
 
     const TERMINAL: Terminal = Terminal { stdout: Colour::Never, stderr: Colour::Never, is_live: false };
 
     fn workspace(folder: &Path) -> ProjectWorkspace {
-        let flows = Arc::new(Mutex::new(Flows::none()));
-        ProjectWorkspace::new(&[folder.join("flows/a.yaml")], flows, &Serve::default(), TERMINAL)
+        let log = Log::start(LogFormat::Text, LogLevel::Error, TERMINAL).unwrap();
+        let flows = Arc::new(Mutex::new(Flows::none(TERMINAL)));
+        ProjectWorkspace::new(&[folder.join("flows/a.yaml")], flows, &Serve::default(), log)
     }
 
     fn project() -> tempfile::TempDir {
