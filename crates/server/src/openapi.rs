@@ -21,7 +21,7 @@ const PATHS: &[Operation] = &[
         "Object",
     ),
     Operation::get("/runs/{run}", "run", "Where a run stands, with each of its nodes", "Object"),
-    Operation::get("/runs/{run}/questions", "questions", "What a run asks people to decide", "Questions"),
+    Operation::get("/runs/{run}/questions", "questions", "What a run asks people to decide", "Object"),
     Operation::get("/runs/{run}/events", "events", "What happens in a run, as server-sent events", "Events"),
     Operation {
         method: "post",
@@ -96,11 +96,8 @@ impl Operation {
 const SCHEMAS: &str = r##"{
   "Object": {"type": "object"},
   "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {"type": "string"}}}},
-  "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"$ref": "#/components/schemas/RunSummary"}}, "next": {"type": ["string", "null"], "description": "the `cursor` of the next page; null on the last one"}}},
+  "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"type": "object"}}, "next": {"type": ["string", "null"], "description": "the `cursor` of the next page; null on the last one"}}},
   "Status": {"type": "string", "enum": ["queued", "running", "waiting", "interrupted", "quarantined", "ok", "error", "cancelled"]},
-  "RunSummary": {"type": "object", "required": ["run_id", "flow", "status", "started_at"], "properties": {"run_id": {"type": "string"}, "flow": {"type": "string"}, "status": {"$ref": "#/components/schemas/Status"},
-    "started_at": {"type": "string"}, "ended_at": {"type": ["string", "null"]}, "steps": {"type": "integer"}, "replay_of": {"type": ["string", "null"]}, "crashes": {"type": "integer"}}},
-  "Questions": {"type": "object", "required": ["run_id", "flow", "status", "asks"], "properties": {"run_id": {"type": "string"}, "flow": {"type": "string"}, "status": {"$ref": "#/components/schemas/Status"}, "asks": {"type": "array", "items": {"type": "object"}}}},
   "StartRun": {"type": "object", "required": ["flow"], "additionalProperties": false, "properties": {"flow": {"type": "string"}, "input": {"type": "object"},
     "run_id": {"type": "string", "pattern": "^(?!key_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "description": "the id of the run: the same request again is the same run"}}},
   "Resume": {"type": "object", "additionalProperties": false, "properties": {"auth": {"type": "object"}, "force": {"type": "boolean"}}},

@@ -8,7 +8,7 @@ async fn help_of_every_command_is_as_committed() {
     let folder = Folder::new();
     for command in [
         "", "check", "compile", "exec", "fmt", "graph", "schema", "edit", "diff", "merge", "lsp", "rep",
-        "run", "serve", "system", "bundle", "keys", "new", "explain", "ops",
+        "run", "runs", "state", "serve", "system", "bundle", "keys", "new", "explain", "ops",
     ] {
         let arguments = [command, "--help"].into_iter().filter(|word| !word.is_empty());
         let finished = stave(&folder, arguments).finish().await.exits(0);

@@ -46,6 +46,24 @@ edges:
 "#;
 
 #[tokio::test]
+async fn a_failure_that_names_fields_only_is_not_hidden() {
+    let folder = Folder::new();
+    folder.write("stave.toml", LOOPBACK);
+    folder.write("flow.yaml", FLOW);
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).input(r#"{"name": "Jane"}"#);
+    let id = text(&run.finish().await.json(), "run_id").unwrap().to_owned();
+    let shown = stave(&folder, ["runs", "show", &id, "--json"]).finish().await.exits(0).json();
+    assert_eq!(shown.pointer("/error/message"), Some(&"the request lacks `iban`".into()), "{shown}");
+    // A message that quotes a value of the request stays hidden.
+    let request = format!(r#"{{"iban": "x", "name": "Jane", "event_time": "{SECRET}"}}"#);
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json"]).input(&request);
+    let id = text(&run.finish().await.json(), "run_id").unwrap().to_owned();
+    let shown = stave(&folder, ["runs", "show", &id, "--json"]).finish().await.exits(0).json();
+    let message = shown.pointer("/error/message").and_then(|message| message.as_str()).unwrap();
+    assert!(message.contains("[restricted]") && !message.contains(SECRET), "{shown}");
+}
+
+#[tokio::test]
 async fn runs_show_report_export_and_why_hide_restricted_values() {
     let folder = Folder::new();
     folder.write("stave.toml", LOOPBACK);

@@ -111,7 +111,11 @@ async fn a_run_that_takes_its_process_down_again_is_quarantined_and_bystanders_g
     assert_eq!(health.get("quarantined_runs"), Some(&1.into()), "{health}");
     let refused = stave(&folder, ["runs", "resume", &deadly]).finish().await.exits(3);
     assert!(refused.stderr.contains("--force"), "{refused}");
-    served.post(&format!("/runs/{deadly}/resume"), "{}").await.problem(409, "run-quarantined");
+    let refused = served.post(&format!("/runs/{deadly}/resume"), "{}").await.problem(409, "run-quarantined");
+    assert!(
+        text(&refused, "detail").is_some_and(|detail| detail.contains(r#"{"force": true}"#)),
+        "{refused}"
+    );
     assert_eq!(script.log.lock().calls.len(), 4, "nobody resumed it");
     served.post(&format!("/runs/{deadly}/resume"), r#"{"force": true}"#).await.is(202);
     assert_eq!(text(&settled(&served, &deadly).await, "status"), Some("ok"));

@@ -100,7 +100,7 @@ async fn who_decided_is_written_down_and_shown() {
     let mut served = Served::start(&folder, &["--api-keys", "keys.txt"]).await;
     served.with_key(Some(&key("default")));
     let begun =
-        served.post("/runs?wait=true", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.is(200);
+        served.post("/runs?wait=true", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.is(202);
     let run = text(&begun.json(), "run_id").unwrap().to_owned();
     let decision = format!("/runs/{run}/nodes/ask/decision");
     served.post(&decision, r#"{"approved": true}"#).await.problem(403, "role-missing");
@@ -135,7 +135,7 @@ async fn a_key_for_one_flow_sees_and_does_nothing_of_another() {
     let mut served = Served::start(&folder, &["--api-keys", "keys.txt"]).await;
     served.with_key(Some(&key("all")));
     let waits =
-        served.post("/runs?wait=true", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.is(200);
+        served.post("/runs?wait=true", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.is(202);
     let waits = text(&waits.json(), "run_id").unwrap().to_owned();
 
     served.with_key(Some(&key("one")));
@@ -149,9 +149,9 @@ async fn a_key_for_one_flow_sees_and_does_nothing_of_another() {
         assert_eq!(ids, [own.as_str()], "{path}");
     }
     for path in ["/runs?flow=careful", "/runs?status=waiting"] {
-        assert_eq!(served.get(path).await.is(200).body, r#"{"runs":[]}"#, "{path}");
+        assert_eq!(served.get(path).await.is(200).body, r#"{"runs":[],"next":null}"#, "{path}");
     }
-    for path in ["", "/events"] {
+    for path in ["", "/events", "/questions"] {
         served.get(&format!("/runs/{waits}{path}")).await.problem(404, "not-found");
     }
     for path in ["cancel", "resume", "replay", "nodes/ask/decision"] {

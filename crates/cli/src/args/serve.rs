@@ -91,8 +91,8 @@ pub(crate) struct Serve {
     /// How long runs are waited for at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain_seconds: u64,
-    /// A folder with a stave.toml: what lies below it belongs to this project. Needed for compiled flows of a project that is not the current
-    /// folder's; can be given several times
+    /// A folder with a stave.toml: what lies below it belongs to this project. Compiled flows of other projects than the
+    /// current folder's need it; can be given several times
     #[arg(long = "project", value_name = "DIR")]
     pub(crate) projects: Vec<PathBuf>,
     /// How each event is written on stderr
@@ -118,8 +118,6 @@ pub(crate) enum LogLevel {
     Warn,
     #[default]
     Info,
-    /// Also each start of a run
-    Debug,
 }
 
 impl LogLevel {
@@ -128,7 +126,6 @@ impl LogLevel {
             LogLevel::Error => "error",
             LogLevel::Warn => "warn",
             LogLevel::Info => "info",
-            LogLevel::Debug => "debug",
         }
     }
 }
