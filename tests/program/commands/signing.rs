@@ -232,7 +232,7 @@ async fn an_older_build_is_refused_by_the_project_s_minimum() {
 }
 
 #[tokio::test]
-async fn terms_that_can_not_be_meant_are_refused() {
+async fn terms_that_cannot_be_meant_are_refused() {
     let release = Release::new().await;
     release.settings("");
     let sign = async |arguments: &[&str]| {
