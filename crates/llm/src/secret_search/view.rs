@@ -99,7 +99,8 @@ impl<'t> Reading<'t> {
 
     /// Where in the text a byte of this reading begins.
     pub(super) fn place(&self, at: usize) -> usize {
-        self.places(vec![at..at + 1]).first().map_or(0, |place| place.start)
+        let part = at..at + 1;
+        self.places(Vec::from([part])).first().map_or(0, |place| place.start)
     }
 
     /// Where in the text something begins that its end cuts off.
