@@ -6,7 +6,7 @@
 mod answer;
 mod anthropic_messages;
 mod fields;
-mod neutral;
+pub(crate) mod neutral;
 mod ollama;
 mod openai;
 mod openai_chat;

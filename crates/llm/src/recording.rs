@@ -7,6 +7,7 @@
 //! Invariant: headers and keys are never in a recording, and values that equal a given secret are replaced.
 
 mod difference;
+mod file;
 mod fingerprint;
 mod recorder;
 mod redact;
@@ -15,17 +16,19 @@ mod yaml;
 
 use std::time::Duration;
 
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_diag::{Diagnostic, Source, SourceId, Span};
-use stave_yaml::{Tree, TreeValue};
+use stave_shape::Shape;
 use thiserror::Error;
 
+pub use file::schema;
+use file::texts;
 pub use fingerprint::{request_hash, stable_request};
 pub use recorder::Recorder;
 pub use redact::Redactor;
 pub use replayer::Replayer;
 
-use crate::{ErrorKind, Message, Request, Response};
+use crate::{Message, Request, Response};
 
 /// The version of the file format.
 const VERSION: i64 = 1;
@@ -60,14 +63,18 @@ pub enum When {
 }
 
 /// A looser rule, for exchanges that are written by hand. Everything it names must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
+#[shape(not_null)]
 pub struct Pattern {
     pub model: Option<String>,
     /// Each must occur in the text of some message.
+    #[shape(default, omit_default, with = texts)]
     pub contains: Vec<String>,
     /// Each must occur in the text of the last message.
+    #[shape(default, omit_default, with = texts)]
     pub last_contains: Vec<String>,
     /// None may occur in the text of any message.
+    #[shape(default, omit_default, with = texts)]
     pub excludes: Vec<String>,
 }
 
@@ -106,36 +113,14 @@ impl Recording {
         let root = document.root.as_ref();
         let start = root.map_or(Span::at(SourceId(0), 0), |root| root.span);
         let whole = |message: &str| fault(start, message.to_owned());
-        let entries = root.and_then(Tree::entries);
-        let Some(entries) = entries else {
+        let Some(root) = root.filter(|root| root.entries().is_some()) else {
             return Err(whole("a recording is a mapping with `version` and `exchanges`"));
         };
-        let mut version = None;
-        let mut exchanges = Vec::new();
-        for entry in entries {
-            let key = entry.key.value.as_str();
-            match (key, &entry.value.value) {
-                ("version", TreeValue::Number(number)) => version = number.as_i64(),
-                ("exchanges", TreeValue::Null) => {}
-                ("exchanges", TreeValue::Sequence(items)) => {
-                    let read = |tree: &Tree| {
-                        Exchange::read(tree.to_value()).map_err(|message| fault(tree.span, message))
-                    };
-                    exchanges = items.iter().map(read).collect::<Result<_, _>>()?;
-                }
-                _ => {
-                    let message = format!("`{key}` is unknown here or has the wrong type");
-                    return Err(fault(entry.value.span, message));
-                }
-            }
-        }
-        match version {
-            Some(VERSION) => Ok(Recording { exchanges }),
-            Some(other) => {
-                Err(whole(&format!("version {other} is not known; this program reads version {VERSION}")))
-            }
-            None => Err(whole("`version: 1` is missing")),
-        }
+        stave_shape::read(root).map(file::RecordingFile::recording).map_err(|faults| {
+            let Some(first) = faults.0.first() else { return whole("a recording cannot be read") };
+            let span = file::place(root, first).unwrap_or(start);
+            fault(span, file::message(first))
+        })
     }
 
     /// The text of the recording.
@@ -148,7 +133,7 @@ impl Recording {
         }
         text.push('\n');
         for exchange in &self.exchanges {
-            yaml::write_item(&exchange.to_value(), 2, &mut text);
+            yaml::write_item(&exchange.write(), 2, &mut text);
         }
         text
     }
@@ -164,114 +149,12 @@ impl Exchange {
             times: Some(1),
         }
     }
-
-    fn read(value: Value) -> Result<Self, String> {
-        Exchange::from_value(value).map_err(|kind| match kind {
-            ErrorKind::Decode(message) => message,
-            other => other.to_string(),
-        })
-    }
-
-    fn from_value(value: Value) -> Result<Self, ErrorKind> {
-        let Value::Object(mut fields) = value else { return Err(refuse("an exchange is a mapping")) };
-        let when = match (fields.shift_remove("request"), fields.shift_remove("match")) {
-            (Some(request), None) => When::Request(Box::new(Request::from_value(request)?)),
-            (None, Some(pattern)) => When::Pattern(Pattern::from_value(pattern)?),
-            _ => return Err(refuse("an exchange has either `request` or `match`")),
-        };
-        let answer = match (fields.shift_remove("response"), fields.shift_remove("error")) {
-            (Some(Value::String(text)), None) => {
-                Response::from_value([("content", text)].into_iter().collect())?.into()
-            }
-            (Some(response), None) => Response::from_value(response)?.into(),
-            (None, Some(error)) => Answer::failure_from_value(error)?,
-            _ => return Err(refuse("an exchange has either `response` or `error`")),
-        };
-        let times = match (fields.shift_remove("times"), &when) {
-            (None, When::Request(_)) => Some(1),
-            (None, When::Pattern(_)) => None,
-            (Some(Value::String(word)), _) if word == "always" => None,
-            (Some(value), _) => match value.as_i64().and_then(|times| u32::try_from(times).ok()) {
-                Some(times) => Some(times),
-                None => return Err(refuse("`times` is a count or `always`")),
-            },
-        };
-        match fields.keys().next() {
-            Some(key) => Err(refuse(&format!("the field `{key}` of an exchange is unknown"))),
-            None => Ok(Exchange { when, answer, times }),
-        }
-    }
-
-    fn to_value(&self) -> Value {
-        let mut out = Object::new();
-        match &self.when {
-            When::Request(request) => out.insert("request".to_owned(), request.to_value()),
-            When::Pattern(pattern) => out.insert("match".to_owned(), pattern.to_value()),
-        };
-        let default = matches!(self.when, When::Request(_)).then_some(1);
-        if self.times != default {
-            out.insert("times".to_owned(), self.times.map_or_else(|| "always".into(), Value::from));
-        }
-        match &self.answer {
-            Answer::Response(response) => out.insert("response".to_owned(), response.to_value()),
-            Answer::Failure { status, message, retry_after } => {
-                let mut error = Object::new();
-                error.insert("status".to_owned(), u32::from(*status).into());
-                error.insert("message".to_owned(), message.as_str().into());
-                if let Some(wait) = retry_after {
-                    let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    error.insert("retry_after_ms".to_owned(), milliseconds.into());
-                }
-                out.insert("error".to_owned(), error.into())
-            }
-        };
-        Value::Object(out)
-    }
 }
 
 impl Pattern {
-    fn from_value(value: Value) -> Result<Self, ErrorKind> {
-        let Value::Object(fields) = value else { return Err(refuse("`match` is a mapping")) };
-        let mut pattern = Pattern::default();
-        for (key, value) in fields {
-            let texts = || match &value {
-                Value::String(text) => Some(vec![text.clone()]),
-                Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-                _ => None,
-            };
-            let list = match key.as_str() {
-                "model" => {
-                    let model = value.as_str().ok_or_else(|| refuse("`model` of a match is a text"))?;
-                    pattern.model = Some(model.to_owned());
-                    continue;
-                }
-                "contains" => &mut pattern.contains,
-                "last_contains" => &mut pattern.last_contains,
-                "excludes" => &mut pattern.excludes,
-                _ => return Err(refuse(&format!("the field `{key}` of a match is unknown"))),
-            };
-            *list =
-                texts().ok_or_else(|| refuse(&format!("`{key}` of a match is a text or a list of texts")))?;
-        }
-        Ok(pattern)
-    }
-
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut out = Object::new();
-        if let Some(model) = &self.model {
-            out.insert("model".to_owned(), model.as_str().into());
-        }
-        for (key, texts) in [
-            ("contains", &self.contains),
-            ("last_contains", &self.last_contains),
-            ("excludes", &self.excludes),
-        ] {
-            if !texts.is_empty() {
-                out.insert(key.to_owned(), texts.clone().into());
-            }
-        }
-        Value::Object(out)
+        self.write()
     }
 
     /// Whether everything that the pattern names holds for `request`.
@@ -288,37 +171,8 @@ impl Pattern {
     }
 }
 
-impl Answer {
-    fn failure_from_value(value: Value) -> Result<Self, ErrorKind> {
-        let Value::Object(mut fields) = value else { return Err(refuse("`error` is a mapping")) };
-        let status = fields.shift_remove("status").and_then(|status| status.as_i64());
-        let status = status
-            .and_then(|status| u16::try_from(status).ok())
-            .filter(|status| (400..600).contains(status))
-            .ok_or_else(|| refuse("`status` of an error is a number from 400 to 599"))?;
-        let wait = fields.shift_remove("retry_after_ms").and_then(|wait| wait.as_i64());
-        let message = match fields.shift_remove("message") {
-            None => String::new(),
-            Some(Value::String(text)) => text,
-            Some(_) => return Err(refuse("`message` of an error is a text")),
-        };
-        match fields.keys().next() {
-            Some(key) => Err(refuse(&format!("the field `{key}` of an error is unknown"))),
-            None => Ok(Answer::Failure {
-                status,
-                message,
-                retry_after: wait.and_then(|wait| u64::try_from(wait).ok()).map(Duration::from_millis),
-            }),
-        }
-    }
-}
-
 impl From<Response> for Answer {
     fn from(response: Response) -> Self {
         Answer::Response(Box::new(response))
     }
-}
-
-fn refuse(message: &str) -> ErrorKind {
-    ErrorKind::Decode(message.to_owned())
 }

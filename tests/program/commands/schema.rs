@@ -14,27 +14,59 @@ fn compare(path: &str, text: &str) {
     assert_eq!(repository_file(path), text, "{path} is out of date; run with STAVE_BLESS=1");
 }
 
+/// The documents that have a schema.
+const DOCUMENTS: [&str; 11] = [
+    "flow",
+    "project",
+    "policy",
+    "template",
+    "recording",
+    "prompt",
+    "block",
+    "exec",
+    "system",
+    "bundle",
+    "manifest",
+];
+
 #[tokio::test]
 async fn the_printed_schemas_are_the_committed_files() {
     let folder = Folder::new();
-    for (name, file) in [
-        ("flow", "schemas/flow.schema.json"),
-        ("exec", "schemas/exec.schema.json"),
-        ("prompt", "schemas/prompt.schema.json"),
-        ("policy", "schemas/policy.schema.json"),
-        ("template", "schemas/template.schema.json"),
-        ("block", "schemas/block.schema.json"),
-        ("system", "schemas/system.schema.json"),
-        ("bundle", "schemas/bundle.schema.json"),
-        ("manifest", "schemas/manifest.schema.json"),
-        ("project", "schemas/project.schema.json"),
-        ("http.post", "schemas/ops/http.post.json"),
-        ("switch", "schemas/steps/switch.json"),
-    ] {
+    let documents = DOCUMENTS.map(|name| (name, format!("schemas/{name}.schema.json")));
+    let arguments = [("http.post", "schemas/ops/http.post.json"), ("switch", "schemas/steps/switch.json")];
+    let arguments = arguments.map(|(name, file)| (name, file.to_owned()));
+    for (name, file) in documents.into_iter().chain(arguments) {
         let finished = stave(&folder, ["schema", name]).finish().await.exits(0);
-        compare(file, &finished.stdout);
+        compare(&file, &finished.stdout);
         assert_eq!(finished.stderr, "");
     }
+}
+
+const SCHEMAS: &str = "\
+# Schemas
+
+`stave schema NAME` prints the JSON Schema of a document, for editors and for programs that write such documents. The types
+that read a document give its schema, so that both take the same. Rules that relate several values, such as unique ids, are
+beyond a schema. `stave schema http.post` prints the arguments of an operation, and so on for every
+[operation](operations.md) and step. This page is generated; `STAVE_BLESS=1 cargo test -p stave-cli --test program -- schema`
+rewrites it and the files.
+
+| command | document | file |
+|---|---|---|
+";
+
+#[tokio::test]
+async fn the_schemas_page_lists_every_document() {
+    let folder = Folder::new();
+    let mut page = SCHEMAS.to_owned();
+    for name in DOCUMENTS {
+        let finished = stave(&folder, ["schema", name]).finish().await.exits(0);
+        let schema = stave_canon::parse(&finished.stdout).expect("a schema is JSON");
+        let title = schema.get("title").and_then(stave_canon::Value::as_str).expect("a schema has a title");
+        writeln!(page, "| `stave schema {name}` | {title} | `schemas/{name}.schema.json` |")
+            .expect("a string can be written to");
+    }
+    compare("docs/schemas.md", &page);
 }
 
 const SETTINGS: &str = "\

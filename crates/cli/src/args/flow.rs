@@ -107,6 +107,6 @@ Examples:
   stave schema project                the settings of stave.toml
   stave schema http.post              the arguments of one operation")]
 pub(crate) struct Schema {
-    /// `flow`, `exec`, `prompt`, `policy`, `template`, `block`, `system`, `bundle`, `manifest` or `project`, or the name of an operation
+    /// A document such as `flow`, `policy` or `recording`, or the name of an operation; docs/schemas.md lists them
     pub(crate) name: String,
 }

@@ -13,7 +13,7 @@ use crate::{project, terminal};
 type DocumentSchema = (&'static str, fn() -> Value);
 
 /// The documents with the schemas that their types give.
-const DOCUMENTS: [DocumentSchema; 10] = [
+const DOCUMENTS: [DocumentSchema; 11] = [
     ("flow", schema::flow),
     ("exec", stave_exec::schema),
     ("prompt", stave_prompt::schema),
@@ -23,6 +23,7 @@ const DOCUMENTS: [DocumentSchema; 10] = [
     ("system", stave_system::schema),
     ("bundle", stave_system::bundle::schema),
     ("manifest", stave_system::manifest::schema),
+    ("recording", stave_llm::recording::schema),
     ("project", project::schema),
 ];
 

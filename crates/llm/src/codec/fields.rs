@@ -165,14 +165,14 @@ pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Object {
 }
 
 impl CacheTtl {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             CacheTtl::FiveMinutes => "5m",
             CacheTtl::OneHour => "1h",
         }
     }
 
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "5m" => Some(CacheTtl::FiveMinutes),
             "1h" => Some(CacheTtl::OneHour),
@@ -204,6 +204,6 @@ pub(super) fn take_cache_control(fields: &mut Fields) -> Option<CacheMark> {
 }
 
 /// JSON text on one line, as wires carry arguments.
-pub(super) fn compact(value: &Value) -> String {
+pub(crate) fn compact(value: &Value) -> String {
     value.to_string()
 }

@@ -1,48 +1,66 @@
 //! A request to a model.
 
 use stave_canon::{Object, ParseError, Value};
+use stave_shape::Shape;
+
+use crate::codec::neutral::content;
 
 /// One request, independent of provider and transport.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Shape)]
+#[shape(not_null)]
 pub struct Request {
     /// The model's name on the wire. When empty, the target's model is used.
+    #[shape(default, omit_default)]
     pub model: String,
+    #[shape(default)]
     pub messages: Vec<Message>,
+    #[shape(default, omit_default)]
     pub tools: Vec<Tool>,
     pub tool_choice: Option<ToolChoice>,
     pub parallel_tool_calls: Option<bool>,
     pub response_schema: Option<ResponseSchema>,
     pub temperature: Option<f64>,
+    #[shape(max = i64::MAX)]
     pub max_tokens: Option<u64>,
     pub top_p: Option<f64>,
+    /// Texts at which the model stops.
+    #[shape(default, omit_default)]
     pub stop: Vec<String>,
     pub seed: Option<i64>,
     /// Whether the reply comes in pieces. It never changes what the reply says.
+    #[shape(default, omit_default)]
     pub stream: bool,
     /// The caller's labels, which a provider stores and the model never sees.
+    #[shape(default, omit_default)]
     pub metadata: Object,
     /// Fields of one provider, written to its wire as they are.
+    #[shape(default, omit_default)]
     pub extra: Object,
 }
 
 /// One turn of a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(not_null)]
 pub struct Message {
     pub role: Role,
-    pub content: Vec<Part>,
     /// Tells participants of the same role apart, where a provider can.
     pub name: Option<String>,
+    /// A text, or a list of parts.
+    #[shape(default, with = content)]
+    pub content: Vec<Part>,
+    #[shape(default, omit_default)]
     pub extra: Object,
 }
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
 pub enum Role {
     System,
     Developer,
     User,
     Assistant,
-    /// Carries the results of tools; its parts are [`PartKind::ToolResult`].
+    // Its parts are [`PartKind::ToolResult`].
+    /// Carries the results of tools.
     Tool,
 }
 
@@ -138,14 +156,17 @@ pub enum Tool {
 }
 
 /// A tool that the caller runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
+#[shape(not_null)]
 pub struct FunctionTool {
     pub name: String,
     pub description: Option<String>,
     /// JSON Schema of the arguments.
+    #[shape(default = Value::Object(Object::new()))]
     pub parameters: Value,
     pub strict: Option<bool>,
     pub cache: Option<CacheMark>,
+    #[shape(default, omit_default)]
     pub extra: Object,
 }
 
@@ -162,13 +183,15 @@ pub enum ToolChoice {
 }
 
 /// The shape that the reply must have.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Shape)]
 pub struct ResponseSchema {
     /// A name for the schema; providers want letters, digits, `_` and `-`.
     pub name: String,
     pub schema: Value,
-    /// Ask the provider to hold the model to the schema. A codec adapts a copy of the schema to what the
-    /// provider's strict mode accepts and says in a note when that is not possible.
+    // A codec adapts a copy of the schema to what the provider's strict mode accepts and says in a note when that is not
+    // possible.
+    /// Ask the provider to hold the model to the schema.
+    #[shape(default)]
     pub strict: bool,
 }
 

@@ -1,6 +1,7 @@
 //! A model's answer, whole or in pieces.
 
 use stave_canon::{Object, Value};
+use stave_shape::Shape;
 
 use super::{Part, PartKind, ToolUse};
 
@@ -31,19 +32,25 @@ pub enum StopReason {
 }
 
 /// Tokens of one exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
 pub struct Usage {
     /// All input tokens, those read from and written to a cache included.
+    #[shape(default, max = i64::MAX)]
     pub input: u64,
     /// All output tokens, reasoning included.
+    #[shape(default, max = i64::MAX)]
     pub output: u64,
     /// The part of `input` that was read from the provider's cache.
+    #[shape(default, omit_default, max = i64::MAX)]
     pub cache_read: u64,
     /// The part of `input` that was written to the provider's cache.
+    #[shape(default, omit_default, max = i64::MAX)]
     pub cache_write: u64,
     /// The part of `cache_write` that is kept for an hour, which costs more.
+    #[shape(default, omit_default, max = i64::MAX)]
     pub cache_write_1h: u64,
     /// The part of `output` that the model spent thinking.
+    #[shape(default, omit_default, max = i64::MAX)]
     pub reasoning: u64,
 }
 

@@ -180,8 +180,8 @@ proptest! {
             events.into_iter().for_each(|event| accumulator.add(event));
             let _ = accumulator.finish().to_value();
         }
-        let _ = stave_llm::Request::from_value(value.clone());
-        let _ = stave_llm::Response::from_value(value);
+        let _ = stave_llm::Request::from_value(&value);
+        let _ = stave_llm::Response::from_value(&value);
     }
 
     #[test]

@@ -98,9 +98,9 @@ fn a_request_that_uses_everything_has_its_golden_body_and_notes() {
 #[test]
 fn the_neutral_form_reads_back() {
     let request = everything();
-    assert_eq!(Request::from_value(request.to_value()).unwrap(), request);
+    assert_eq!(Request::from_value(&request.to_value()).unwrap(), request);
     let text = request.to_value().to_string();
-    assert_eq!(Request::from_value(json(&text)).unwrap(), request);
+    assert_eq!(Request::from_value(&json(&text)).unwrap(), request);
     insta::assert_snapshot!("request_neutral", pretty(&request.to_value()));
 }
 
@@ -113,7 +113,7 @@ fn a_misspelt_neutral_field_is_named() {
         (r#"{"temperature":"hot"}"#, "`temperature` of a request"),
         (r#"{"messages":[{"role":"user","content":5}]}"#, "not integer"),
     ] {
-        let error = Request::from_value(json(text)).unwrap_err().to_string();
+        let error = Request::from_value(&json(text)).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
 }

@@ -219,7 +219,7 @@ fn comes_back(codec: &dyn Codec, request: Request) -> Result<(), TestCaseError> 
     let body = json(&encoded.body.to_string());
     let decoded = codec.decode_request(body).map_err(|kind| TestCaseError::fail(kind.to_string()))?;
     prop_assert_eq!(&decoded, &request);
-    let neutral = Request::from_value(json(&request.to_value().to_string()));
+    let neutral = Request::from_value(&json(&request.to_value().to_string()));
     prop_assert_eq!(neutral, Ok(request));
     Ok(())
 }
