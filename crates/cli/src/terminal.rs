@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn json_means_the_same_afterwards() {
-        let value = stave_canon::Value::from(HOSTILE);
+        let value = Value::from(HOSTILE);
         let text = value.to_string();
         assert_eq!(stave_canon::parse(&neutral(&text, Styles::Shown)).unwrap(), value);
     }

@@ -29,6 +29,7 @@ pub mod runnable;
 pub mod services;
 pub mod signing_keys;
 pub mod source_kind;
+pub mod state_archive;
 pub mod state_folder;
 pub mod storage;
 pub mod system_documents;
@@ -39,7 +40,7 @@ pub mod workflow;
 
 pub use project::{
     EngineChoice, EngineKind, EngineSettings, Environment, FILE, GatewaySettings, GovernanceSettings,
-    JournalSettings, KNOWLEDGE, LISTEN, LimitSettings, McpServer, OpcuaSettings, POLICIES, Project,
-    PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend, StoreSettings,
-    TelemetrySettings, UpstreamSettings, read, schema,
+    JournalSettings, KNOWLEDGE, KnownNames, LISTEN, LimitSettings, McpServer, OpcuaSettings, POLICIES,
+    Project, PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend, StoreSettings,
+    TelemetrySettings, UpstreamSettings, names_flows, read, schema, unknown_names,
 };

@@ -5,21 +5,18 @@
 
 mod arguments;
 
-use std::path::Path;
-
-use stave_block::SensitivityLabel;
+use stave_block::Sensitivity;
 use stave_canon::{Clock, Object, Timestamp, Value, sha256_hex};
-use stave_diag::Sources;
 use stave_runtime::state::{Forgotten, LABEL_FIELD, Record, RecordKey, SqliteStore, label_of};
 
 pub(crate) use arguments::State;
 
-use self::arguments::{Delete, List, Place, Show, StateCommand, Which};
+use self::arguments::{Delete, List, Show, StateCommand, Which};
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
-use crate::project::{self, Project, StateBackend};
+use crate::state_archive::StateArchive;
+use crate::table;
 use crate::terminal::{self, Terminal};
-use crate::{restate, storage, table};
 
 /// How many digits of its hash name a record.
 const ID_DIGITS: usize = 12;
@@ -51,27 +48,6 @@ pub(crate) fn state(arguments: &State, terminal: Terminal) -> Result<Exit, Stop>
             StateCommand::Delete(arguments) => delete(arguments).await,
         }
     })
-}
-
-/// The store of the project that the current folder belongs to; `None` when nothing was ever kept there.
-fn open(place: &Place, reads: bool) -> Result<Option<(SqliteStore, Option<tempfile::TempDir>)>, Stop> {
-    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
-    let project = Project::of(Path::new(project::FILE), &mut sources, &mut diagnostics)?;
-    if restate::client(&place.engine, &project)?.is_some() {
-        return Err(Stop::invalid("Restate keeps the state of this project, which is not listed here"));
-    }
-    if let Some(backend @ (StateBackend::Redis | StateBackend::Hopsworks)) = &project.settings.stores.state {
-        let name = if *backend == StateBackend::Redis { "redis" } else { "hopsworks" };
-        let message = format!("the state of this project is kept by `{name}`, which is not listed here");
-        return Err(Stop::invalid(message).help("use the tools of that store"));
-    }
-    let folder = place.state_dir.clone().unwrap_or_else(|| project.root.join(".stave"));
-    if !folder.join(storage::DATABASE).is_file() {
-        return Ok(None);
-    }
-    let (database, copy) =
-        if reads { storage::database_to_read(&folder)? } else { (storage::database(&folder)?, None) };
-    Ok(Some((SqliteStore::new(database), copy)))
 }
 
 async fn records(store: &SqliteStore, which: &Which) -> Result<Vec<Kept>, Stop> {
@@ -108,7 +84,7 @@ impl Kept {
 
     /// The fields that may be shown.
     fn fields(&self, show_restricted: bool) -> Object {
-        let hides = !show_restricted && label_of(&self.record.fields) > SensitivityLabel::Private;
+        let hides = !show_restricted && label_of(&self.record.fields) > Sensitivity::Private;
         let fields = self.record.fields.iter().filter(|(name, _)| *name != LABEL_FIELD);
         fields
             .map(|(name, value)| (name.clone(), if hides { HIDDEN.into() } else { value.clone() }))
@@ -117,8 +93,8 @@ impl Kept {
 }
 
 async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
-    let mut found = match open(&arguments.place, true)? {
-        Some((store, _copy)) => records(&store, &arguments.which).await?,
+    let mut found = match StateArchive::open(&arguments.place.runs(), true)? {
+        Some(archive) => records(&archive.store, &arguments.which).await?,
         None => Vec::new(),
     };
     let all = found.len();
@@ -150,8 +126,9 @@ async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
 }
 
 async fn show(arguments: &Show) -> Result<Exit, Stop> {
-    let (store, _copy) = open(&arguments.place, true)?.ok_or_else(nothing_kept)?;
-    let mut all = records(&store, &Which::default()).await?;
+    let archive = StateArchive::open(&arguments.place.runs(), true)?.ok_or_else(nothing_kept)?;
+    let store = &archive.store;
+    let mut all = records(store, &Which::default()).await?;
     let kept = all.remove(place_of(&all, &arguments.id)?);
     let fields = Value::Object(kept.fields(arguments.show_restricted));
     if arguments.place.json {
@@ -173,8 +150,9 @@ async fn delete(arguments: &Delete) -> Result<Exit, Stop> {
             Stop::invalid("nothing is named").help("name records by their ids, or a session: --session ID")
         );
     }
-    let (store, _copy) = open(&arguments.place, false)?.ok_or_else(nothing_kept)?;
-    let mut chosen = records(&store, &arguments.which).await?;
+    let archive = StateArchive::open(&arguments.place.runs(), false)?.ok_or_else(nothing_kept)?;
+    let store = &archive.store;
+    let mut chosen = records(store, &arguments.which).await?;
     if !arguments.ids.is_empty() {
         let places: Result<Vec<usize>, Stop> = arguments.ids.iter().map(|id| place_of(&chosen, id)).collect();
         let places = places?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stave_canon::Value;
 use stave_diag::Sources;
-use stave_system::sign::SecretKey;
+use stave_system::sign::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
 use super::arguments::{Signing as SigningArguments, SigningAction, SigningNew, SigningShow};

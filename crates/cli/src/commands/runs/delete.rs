@@ -12,7 +12,7 @@ use crate::exit::{Exit, Stop};
 use crate::terminal;
 
 pub(super) async fn delete(arguments: &Delete) -> Result<Exit, Stop> {
-    let archive = Archive::existing(&arguments.place)?;
+    let archive = Archive::existing(&arguments.place.runs())?;
     let Keeper::Embedded { journal, .. } = &archive.keeper else {
         return Err(Stop::invalid("Restate takes runs away by itself")
             .help("`journal.keep_days` of stave.toml says how long after their end"));

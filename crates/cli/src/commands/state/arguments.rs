@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::archive;
 use crate::args::EngineChoice;
 
 /// Looks at what flows remember between runs, and deletes it.
@@ -41,6 +42,13 @@ pub(super) struct Place {
     /// Print one JSON object on stdout and nothing else there
     #[arg(long)]
     pub(super) json: bool,
+}
+
+impl Place {
+    /// The place as the project's library takes it.
+    pub(super) fn runs(&self) -> archive::Place {
+        archive::Place { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
+    }
 }
 
 #[derive(Debug, Args, Default)]
