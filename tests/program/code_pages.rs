@@ -198,7 +198,7 @@ async fn run(
     let report = finished.object()?;
     let codes = match text(&report, "status") {
         Some("ok") => BTreeSet::new(),
-        Some("error") => {
+        Some("error" | "waiting") => {
             let code = report.pointer("/error/code").and_then(Value::as_str);
             [code.ok_or_else(|| format!("the run failed without a code\n{finished}"))?.to_owned()].into()
         }

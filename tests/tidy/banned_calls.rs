@@ -146,6 +146,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "the policy of a workflow is a file beside it",
     },
     Exception {
+        path: "crates/project/src/state_folder.rs",
+        what: &[Ambient::Files],
+        reason: "a state folder says whose it is in a file that is made once",
+    },
+    Exception {
         path: "crates/project/src/storage.rs",
         what: &[Ambient::Files],
         reason: "a database that cannot be written is copied before it is read",
@@ -157,8 +162,8 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         path: "crates/project/src/project/secrets.rs",
-        what: &[Ambient::Environment],
-        reason: "the secrets of a project are variables of the process, as far as the project lists them",
+        what: &[Ambient::Environment, Ambient::Files],
+        reason: "the secrets of a project are variables of the process or files in a folder that the project names",
     },
     Exception {
         path: "crates/project/src/tracing.rs",
