@@ -82,9 +82,9 @@ async fn approve(served: &Served, run: &str) -> Value {
 
 #[tokio::test]
 async fn a_waiting_run_is_held_to_labels_and_budgets_that_came_later() {
-    for (setting, code, calls) in [
-        ("[labels.context]\npage = \"restricted\"\n", "sensitive-data-leak", 0),
-        ("[budget]\ncalls = 1\n", "budget-exceeded", 1),
+    for (setting, code, exit, calls) in [
+        ("[labels.context]\npage = \"restricted\"\n", "sensitive-data-leak", 3, 0),
+        ("[budget]\ncalls = 1\n", "budget-exceeded", 1, 1),
     ] {
         for by_command in [false, true] {
             let (folder, script, _server) = project().await;
@@ -97,7 +97,7 @@ async fn a_waiting_run_is_held_to_labels_and_budgets_that_came_later() {
                 stave(&folder, ["runs", "approve", &run, "ask", "--state-dir", "state", "--json"])
                     .finish()
                     .await
-                    .exits(1);
+                    .exits(exit);
                 stave(&folder, ["runs", "show", &run, "--state-dir", "state", "--json"])
                     .finish()
                     .await
