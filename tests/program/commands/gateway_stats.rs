@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::{FixedClock, Timestamp};
+use stave_canon::{FixedClock, Timestamp, Value};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
 use stave_gateway::records::{Miss, Money, Outcome, RequestRecord};
 use stave_llm::Usage;
@@ -133,7 +133,7 @@ async fn requests_without_a_price_and_refused_ones_are_told_apart() {
             _ => (Some("0.250000000"), 1),
         };
         assert_eq!(text(group, "spent_usd"), spent, "{group}");
-        assert_eq!(group.get("spent_usd").is_some_and(|spent| spent.is_null()), spent.is_none());
+        assert_eq!(group.get("spent_usd").is_some_and(Value::is_null), spent.is_none());
         assert_eq!(group.get("refused"), Some(&refused.into()), "{group}");
     }
 }

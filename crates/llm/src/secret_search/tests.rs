@@ -96,7 +96,7 @@ fn forms(secret: &str) -> Vec<String> {
     for units in [utf16(secret, u16::to_le_bytes), utf16(secret, u16::to_be_bytes)] {
         forms.push(base64(&units));
         forms.push(base32(&units));
-        forms.push(units.iter().map(|byte| byte.to_string()).collect::<Vec<_>>().join(",") + "]");
+        forms.push(units.iter().map(ToString::to_string).collect::<Vec<_>>().join(",") + "]");
     }
     for byte_order in [["", "\\u0000"], ["\\u0000", ""], ["", "\0"], ["\0", ""]] {
         forms.push(

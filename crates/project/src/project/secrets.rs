@@ -78,7 +78,7 @@ impl Project {
         let mut names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         let values = names.iter().filter_map(|name| Some((name.as_str(), self.secret_file(name)?.into())));
-        sha256_hex(&Value::from_iter(values.collect::<Vec<(&str, Value)>>()).to_string())
+        sha256_hex(Value::from_iter(values.collect::<Vec<(&str, Value)>>()).to_string())
     }
 
     /// The file's text without the line ends that editors leave at its end.
