@@ -11,6 +11,7 @@
 mod access;
 mod batch;
 mod bodies;
+mod body_weight;
 mod catalog;
 mod connection;
 mod context;

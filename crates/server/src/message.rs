@@ -9,6 +9,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use stave_canon::Value;
 
+use crate::body_weight;
 use crate::problem::Problem;
 
 /// The run that a reply is about.
@@ -70,6 +71,13 @@ where
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail));
     }
     Ok(bytes)
+}
+
+/// A body that is short, and whose values are too many.
+pub(crate) fn too_many_values() -> Problem {
+    let most = body_weight::MOST / (1024 * 1024);
+    let detail = format!("the body has too many values: in memory they would take more than {most} MiB");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
 }
 
 /// The value of a body; an empty one is an empty object.

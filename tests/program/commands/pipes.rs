@@ -80,3 +80,31 @@ async fn a_project_with_pipes_in_its_folders_is_not_waited_for() {
         stave(&folder, ["check", "."]).finish().await;
     }
 }
+
+#[tokio::test]
+async fn a_project_file_that_is_no_file_stops_the_command() {
+    type Make = fn(&Folder);
+    let kinds: [(&str, Make); 3] = [
+        ("folder", |folder| std::fs::create_dir(folder.path().join("stave.toml")).unwrap()),
+        ("pipe", |folder| pipe(folder, "stave.toml")),
+        ("link to nothing", |folder| {
+            std::os::unix::fs::symlink("gone", folder.path().join("stave.toml")).unwrap();
+        }),
+    ];
+    for (kind, make) in kinds {
+        let folder = Folder::new();
+        folder.write("flow.yaml", asker(9));
+        folder.write("request.json", r#"{"q": "Why?"}"#);
+        make(&folder);
+        for command in [
+            vec!["check", "flow.yaml"],
+            vec!["run", "flow.yaml", "--input", "request.json"],
+            vec!["serve", "flow.yaml"],
+        ] {
+            let finished = stave(&folder, &command).finish().await;
+            assert!(finished.code > 1, "{kind}: {command:?}\n{finished}");
+            assert!(finished.stderr.contains("stave.toml"), "{kind}: {command:?}\n{finished}");
+        }
+        assert!(!folder.has(".stave"), "{kind}");
+    }
+}

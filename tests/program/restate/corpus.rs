@@ -107,17 +107,21 @@ async fn problems(port: u16, prepared: Prepared) -> Vec<String> {
         let answer = ask(port, "POST", "/runs?wait=true", &headers, Some(&key), Some(&body)).await;
         // The server says where a run stands; the rows say whether it went well.
         let mut report = match answer.status {
-            200 => answer.json(),
+            200 | 202 => answer.json(),
             // A request that does not fit the flow is rejected before a run begins, which is that request's error.
-            400 => Value::from_iter([("status", "failed")]),
+            400 | 422 => Value::from_iter([("status", "failed")]),
             status => {
                 problems.push(format!("{status}: {}", answer.body));
                 break;
             }
         };
-        let is_ok = text(&report, "status") == Some("ok");
+        let status = match text(&report, "status") {
+            Some("ok") => "ok",
+            Some("waiting") => "waiting",
+            _ => "error",
+        };
         if let Some(members) = report.as_object_mut() {
-            members.insert("status".to_owned(), if is_ok { "ok" } else { "error" }.into());
+            members.insert("status".to_owned(), status.into());
         }
         let finished = Finished { code: 0, stdout: answer.body.clone(), stderr: String::new() };
         reports.push((report, finished));

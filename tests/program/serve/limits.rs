@@ -142,3 +142,17 @@ async fn a_request_that_the_journal_does_not_keep_is_too_large() {
     served.post("/runs", &body).await.problem(413, "request-too-large");
     served.post("/v1/models/echo:predict", &request).await.problem(413, "request-too-large");
 }
+
+#[tokio::test]
+async fn a_short_body_of_very_many_values_is_refused() {
+    let folder = project();
+    let served = Served::start(&folder, &[]).await;
+    let many = vec![r#"{"":0}"#; 300_000].join(",");
+    let body = format!(r#"{{"query": [{many}]}}"#);
+    for path in ["/v1/models/echo:predict", "/runs", "/v2/models/echo/infer"] {
+        served.post(path, &body).await.problem(413, "body-too-large");
+    }
+    let numbers = vec!["0.5"; 500_000].join(",");
+    let body = format!(r#"{{"query": "hi", "rest": [{numbers}]}}"#);
+    served.post("/v1/models/echo:predict", &body).await.is(200);
+}

@@ -19,11 +19,12 @@ mod workspace;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stave_canon::Value;
 use stave_diag::Sources;
 use stave_diag::render::Colour;
+use stave_runtime::database::Database;
 use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
 
 use self::flows::Flows;
@@ -43,6 +44,9 @@ use crate::tracing::Tracing;
 /// The folder of flows in a project.
 const FLOWS: &str = "flows";
 
+/// How long the end of the process waits for runs that are given back to be written.
+const GIVING_BACK: Duration = Duration::from_secs(5);
+
 pub(crate) use self::mcp::{Mcp, mcp};
 
 pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
@@ -55,15 +59,16 @@ pub(crate) fn serve(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop>
         }
     };
     let (file, keys) = keys(arguments)?;
-    inside_runtime(|| listen(arguments, file, keys, terminal))
+    inside_runtime(|databases| listen(arguments, file, keys, terminal, databases))
 }
 
 /// Offers the flows as tools on standard input and output.
 pub(crate) fn tools(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop> {
-    inside_runtime(|| async {
+    inside_runtime(|databases| async move {
         let log = Log::start(arguments.log_format, arguments.log_level, terminal)?;
         let prepared = Prepared::new(arguments, Keys::default(), &log)?;
         let tracing = prepared.tracing.clone();
+        prepared.name_databases(&databases);
         let server = prepared.begin(arguments, None, &log)?;
         let left = server.serve_tools(asked_to_end()).await;
         let left = left.map_err(|error| Stop::internal(format!("the other side broke off: {error}")))?;
@@ -80,14 +85,26 @@ fn report_left(left: usize, log: &Log) {
     }
 }
 
-fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(work: impl FnOnce() -> F) -> Result<Exit, Stop> {
+/// The databases that are written until the process ends.
+type Databases = Arc<Mutex<Vec<Arc<Database>>>>;
+
+fn inside_runtime<F: Future<Output = Result<Exit, Stop>>>(
+    work: impl FnOnce(Databases) -> F,
+) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
-    let exit = runtime.block_on(async { work().await });
+    let databases = Databases::default();
+    let exit = runtime.block_on(async { work(Arc::clone(&databases)).await });
     // The thread that waits for files to change ends with the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    // Runs whose tasks have just been dropped are given back. The process does not end before that is written.
+    let databases = databases.lock().unwrap_or_else(PoisonError::into_inner);
+    let since = Instant::now();
+    while databases.iter().any(|database| database.has_deferred()) && since.elapsed() < GIVING_BACK {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     exit
 }
 
@@ -174,6 +191,13 @@ impl Prepared {
         Ok(Prepared { server, names, paths, flows, workspace, tracing })
     }
 
+    /// Names the databases of the projects that are served at the start.
+    fn name_databases(&self, databases: &Databases) {
+        let flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = flows.engines.values().map(|engines| Arc::clone(&engines.database));
+        databases.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    }
+
     /// Begins to watch the files and to go on with runs that were left.
     fn begin(self, arguments: &Serve, keys: Option<KeysFile>, log: &Log) -> Result<Server, Stop> {
         let server = self.server;
@@ -204,6 +228,7 @@ async fn listen(
     file: Option<KeysFile>,
     keys: Keys,
     terminal: Terminal,
+    databases: Databases,
 ) -> Result<Exit, Stop> {
     let log = Log::start(arguments.log_format, arguments.log_level, terminal)?;
     let version = env!("CARGO_PKG_VERSION");
@@ -218,6 +243,7 @@ async fn listen(
     let names = prepared.names.clone();
     let tracing = prepared.tracing.clone();
     let working = work(arguments, &prepared.paths, &prepared.flows).await?;
+    prepared.name_databases(&databases);
     let server = prepared.begin(arguments, file, &log)?;
     let url = format!("http://{address}");
     log.write(

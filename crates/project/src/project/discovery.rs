@@ -48,9 +48,10 @@ fn find_from(here: &Path, path: &Path) -> Found {
     Found { file, folder: if is_document { here.to_path_buf() } else { start.clone() }, ignored }
 }
 
-/// The project files at and above a folder, from the inside out.
+/// The project files at and above a folder, from the inside out. Whatever has the name is one: a folder, a link to nothing or
+/// a pipe cannot be read, which stops the command. Passed over, it would take the rules of its project away.
 fn above(folder: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    folder.ancestors().map(|folder| folder.join(FILE)).filter(|path| path.is_file())
+    folder.ancestors().map(|folder| folder.join(FILE)).filter(|path| path.is_symlink() || path.exists())
 }
 
 fn absolute(folder: &Path) -> PathBuf {

@@ -137,6 +137,12 @@ impl Database {
         self.write(|connection| Ok(mark::accept(connection)?)).await
     }
 
+    /// Whether something that must be written, such as a run that was given back, is not on disk yet.
+    #[must_use]
+    pub fn has_deferred(&self) -> bool {
+        self.condition.has_deferred()
+    }
+
     /// Why the database cannot be written at the moment; `None` while it can be.
     #[must_use]
     pub fn fault(&self) -> Option<String> {

@@ -18,6 +18,7 @@ use stave_canon::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
+use crate::body_weight;
 use crate::connection::Seat;
 use crate::log::ServerEvent;
 use crate::mcp;
@@ -57,10 +58,22 @@ impl Call<'_> {
         let size = self.body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let size = size.unwrap_or(usize::MAX).min(limits.body_bytes);
         let reading = async {
-            if let Some(held) = self.shared.bodies.hold(self.principal.tenant(), size).await {
-                let _ = self.held.set(held);
+            let (bodies, tenant) = (&self.shared.bodies, self.principal.tenant());
+            let mut room = bodies.hold(tenant, size).await;
+            let bytes = message::read(&self.headers, self.body, limits.body_bytes).await?;
+            let weight = body_weight::in_memory(&bytes);
+            if weight > body_weight::MOST {
+                return Err(message::too_many_values());
             }
-            message::read(&self.headers, self.body, limits.body_bytes).await
+            if weight > size {
+                // Whoever waits for more room gives the first one back, so that two of them never wait for each other.
+                drop(room);
+                room = bodies.hold(tenant, weight).await;
+            }
+            if let Some(room) = room {
+                let _ = self.held.set(room);
+            }
+            Ok(bytes)
         };
         match tokio::time::timeout(limits.reading, reading).await {
             Ok(read) => read.map(|bytes| (self.headers, bytes)),
