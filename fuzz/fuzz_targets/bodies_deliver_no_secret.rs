@@ -17,7 +17,7 @@ use body_attack::{Choices, SECRET};
 fuzz_target!(|bytes: &[u8]| {
     let body = body_attack::body(&mut Choices::new(bytes));
     for surface in Surface::ALL {
-        let Ok(wire) = read_wire(&body, Some(*surface)) else { continue };
+        let Ok(wire) = read_wire(&body, Some(surface)) else { continue };
         let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
         let governed = govern_body(&body, &wire, &policy, &scope, Destination::External);
         let steps = body_attack::steps(&body, &wire);
