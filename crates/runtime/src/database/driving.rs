@@ -90,7 +90,7 @@ impl Driving {
 impl Database {
     /// Reserves a run for one driver of this process; `None` when there is one already.
     pub(crate) fn reserve(self: &Arc<Self>, run: &str) -> Option<Driver> {
-        let mut driving = self.driving.lock();
+        let mut driving = self.driving().lock();
         if driving.contains_key(run) {
             return None;
         }
@@ -106,10 +106,6 @@ impl Database {
             was_waiting: false,
             is_undone: false,
         })))
-    }
-
-    pub(crate) fn driving(&self) -> &Driving {
-        &self.driving
     }
 }
 
@@ -166,7 +162,7 @@ impl Driver {
         if let Some(held) = &mut self.0 {
             held.claim = claim;
             held.was_waiting = was_waiting;
-            if let Some(drive) = held.database.driving.lock().get_mut(&held.run) {
+            if let Some(drive) = held.database.driving().lock().get_mut(&held.run) {
                 drive.claim = claim;
             }
         }
@@ -177,16 +173,17 @@ impl Drop for Driver {
     fn drop(&mut self) {
         let Some(held) = self.0.take() else { return };
         // A claim that follows has a later number, so that it is not given back by this one.
-        held.database.driving.lock().remove(&held.run);
+        held.database.driving().lock().remove(&held.run);
         if !held.is_settled.load(Ordering::Relaxed) {
             let at = held.clock.as_ref().map(|clock| clock.now());
-            let owner = held.database.lease.owner().to_owned();
+            let owner = held.database.lease().owner().to_owned();
             let is_waiting = held.is_undone && held.was_waiting;
             let has_panicked = std::thread::panicking();
             let (run, claim) = (held.run.clone(), held.claim);
             let release = Release { run, owner, claim, at, is_waiting, has_panicked };
-            let driving = Arc::clone(&held.database.driving);
-            held.database.defer(Deferred::new(move |connection| release.write(connection, &driving)));
+            let ownership = held.database.ownership();
+            let write = move |connection: &Connection| release.write(connection, ownership.driving());
+            held.database.defer(Deferred::new(write));
         }
     }
 }

@@ -8,6 +8,7 @@ mod driving;
 mod lease;
 mod log;
 mod mark;
+mod ownership;
 mod schema;
 pub(crate) mod segments;
 mod writer;
@@ -20,11 +21,12 @@ use rusqlite::{Connection, OpenFlags};
 
 pub(crate) use self::driving::Deferred;
 pub use self::driving::Driver;
-use self::driving::Driving;
+pub(crate) use self::driving::Driving;
 use self::lease::Lease;
 pub(crate) use self::lease::{GRACE, Liveness};
 use self::log::Log;
 use self::mark::Mark;
+pub(crate) use self::ownership::Ownership;
 use self::writer::{Condition, Writer};
 use crate::concurrency_limits::RecordLocks;
 
@@ -37,8 +39,7 @@ pub struct Database {
     path: PathBuf,
     writer: Writer,
     reader: Arc<Mutex<Connection>>,
-    lease: Lease,
-    driving: Arc<Driving>,
+    ownership: Arc<Ownership>,
     condition: Arc<Condition>,
     record_locks: RecordLocks,
     lost: u64,
@@ -117,8 +118,7 @@ impl Database {
             path: path.to_path_buf(),
             writer: Writer::start(writing, Log::of(path), mark, Arc::clone(&condition))?,
             reader: Arc::new(Mutex::new(reading)),
-            lease: Lease::new(folder.join("owners"), owner),
-            driving: Arc::default(),
+            ownership: Arc::new(Ownership::new(Lease::new(folder.join("owners"), owner))),
             condition,
             record_locks: RecordLocks::default(),
             lost,
@@ -165,7 +165,16 @@ impl Database {
     }
 
     pub(crate) fn lease(&self) -> &Lease {
-        &self.lease
+        self.ownership.lease()
+    }
+
+    pub(crate) fn driving(&self) -> &Driving {
+        self.ownership.driving()
+    }
+
+    /// What a write or read needs that asks who drives a run. It must not hold the database itself.
+    pub(crate) fn ownership(&self) -> Arc<Ownership> {
+        Arc::clone(&self.ownership)
     }
 
     /// Does `work` in a transaction. What it did is durable when this returns `Ok`, and undone otherwise.
@@ -216,7 +225,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         self.writer.close();
-        self.lease.end(!self.condition.has_deferred());
+        self.lease().end(!self.condition.has_deferred());
     }
 }
 

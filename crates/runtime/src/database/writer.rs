@@ -131,9 +131,8 @@ impl Writer {
     /// Waits until everything that was asked for is written, as far as it can be.
     pub(super) fn close(&mut self) {
         self.messages = None;
-        // The last one who knows the database may be a write; the thread ends after it by itself.
-        let is_own = |thread: &JoinHandle<()>| thread.thread().id() == std::thread::current().id();
-        if let Some(thread) = self.thread.take().filter(|thread| !is_own(thread)) {
+        if let Some(thread) = self.thread.take() {
+            debug_assert_ne!(thread.thread().id(), std::thread::current().id(), "a write holds the database");
             // A panic there was reported when it happened, and every waiting write was told.
             let _ = thread.join();
         }

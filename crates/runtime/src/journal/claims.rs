@@ -12,7 +12,7 @@ use stave_canon::Timestamp;
 use super::read_runs::{nanoseconds, stored};
 use super::sqlite::SqliteJournal;
 use super::{Driver, JournalError, RunStatus, StoredRun};
-use crate::database::{Database, GRACE, Liveness};
+use crate::database::{GRACE, Liveness, Ownership};
 
 /// How often a missing lock file is looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -64,9 +64,9 @@ impl Holder {
         &self,
         connection: &Connection,
         run: &str,
-        database: &Database,
+        ownership: &Ownership,
     ) -> Result<Aftermath, JournalError> {
-        let died = database.lease().last_seen(&self.owner).map_or(self.claimed_at, nanoseconds);
+        let died = ownership.lease().last_seen(&self.owner).map_or(self.claimed_at, nanoseconds);
         // What waited for its turn did not take anything down.
         if self.status != "running" {
             return Ok(Aftermath { used: self.used, crashes: self.crashes });
@@ -101,8 +101,8 @@ impl SqliteJournal {
             driver.settle();
             return Err(error);
         }
-        let (id, database) = (run.to_owned(), self.database.clone());
-        match self.database.write(move |connection| take(connection, &id, &database, at)).await {
+        let (id, ownership) = (run.to_owned(), self.database.ownership());
+        match self.database.write(move |connection| take(connection, &id, &ownership, at)).await {
             Ok((stored, claim, was_waiting)) => {
                 driver.claimed(claim, was_waiting);
                 Ok((stored, driver))
@@ -171,7 +171,7 @@ impl Fence {
 fn take(
     connection: &Connection,
     run: &str,
-    database: &Database,
+    ownership: &Ownership,
     at: Timestamp,
 ) -> Result<(StoredRun, i64, bool), JournalError> {
     let holder = Holder::of(connection, run)?;
@@ -183,14 +183,14 @@ fn take(
     if status == RunStatus::Quarantined {
         return Err(JournalError::Quarantined(run.to_owned()));
     }
-    let owner = database.lease().owner();
+    let owner = ownership.lease().owner();
     let mut after = Aftermath { used: holder.used, crashes: holder.crashes };
     // A run that this process owns is reserved for the caller, so nobody else drives it.
     if holder.is_held() && holder.owner != owner {
-        if database.lease().liveness(&holder.owner) == Liveness::Alive {
+        if ownership.lease().liveness(&holder.owner) == Liveness::Alive {
             return Err(JournalError::Busy(run.to_owned()));
         }
-        after = holder.aftermath(connection, run, database)?;
+        after = holder.aftermath(connection, run, ownership)?;
     }
     connection
         .prepare_cached(
@@ -208,5 +208,5 @@ fn take(
     let claim = connection
         .prepare_cached("SELECT claims FROM run WHERE id = ?1")?
         .query_row(params![run], |row| row.get(0))?;
-    Ok((stored(connection, run, database)?, claim, status == RunStatus::Waiting))
+    Ok((stored(connection, run, ownership)?, claim, status == RunStatus::Waiting))
 }

@@ -13,7 +13,7 @@ use stave_exec::{Acceptance, Document};
 use super::{
     CallRecord, Decision, JournalError, Question, RunFilter, RunStatus, RunSummary, StoredRun, codec, items,
 };
-use crate::database::{Database, Liveness, segments};
+use crate::database::{Liveness, Ownership, segments};
 
 const SUMMARY: &str =
     "SELECT run.id, run.flow, run.status, run.started_at, run.ended_at, run.replay_of, run.owner,
@@ -23,7 +23,7 @@ const SUMMARY: &str =
 pub(super) fn list(
     connection: &Connection,
     filter: &RunFilter,
-    database: &Database,
+    ownership: &Ownership,
 ) -> Result<Vec<RunSummary>, JournalError> {
     let words = filter.status.map(|status| match status {
         // A run whose process died is still marked as that process left it.
@@ -44,7 +44,7 @@ pub(super) fn list(
         after_run.map(|(at, _)| nanoseconds(*at)),
         after_run.map(|(_, id)| id)
     ])?;
-    let mut owners = Owners::new(database);
+    let mut owners = Owners::new(ownership);
     let mut runs = Vec::new();
     while filter.limit.is_none_or(|limit| runs.len() < limit)
         && let Some(row) = rows.next()?
@@ -59,20 +59,20 @@ pub(super) fn list(
 
 /// Which owners are alive, found out once for each.
 struct Owners<'d> {
-    database: &'d Database,
+    ownership: &'d Ownership,
     seen: HashMap<String, bool>,
 }
 
 impl<'d> Owners<'d> {
-    fn new(database: &'d Database) -> Owners<'d> {
-        Owners { database, seen: HashMap::new() }
+    fn new(ownership: &'d Ownership) -> Owners<'d> {
+        Owners { ownership, seen: HashMap::new() }
     }
 
     /// Whether somebody drives a run, or will once it has its turn.
     fn drives(&mut self, owner: &str, run: &str) -> bool {
-        let lease = self.database.lease();
+        let lease = self.ownership.lease();
         if owner == lease.owner() {
-            return self.database.driving().contains(run);
+            return self.ownership.driving().contains(run);
         }
         if let Some(alive) = self.seen.get(owner) {
             return *alive;
@@ -86,12 +86,12 @@ impl<'d> Owners<'d> {
 pub(super) fn summary_of(
     connection: &Connection,
     run: &str,
-    database: &Database,
+    ownership: &Ownership,
 ) -> Result<RunSummary, JournalError> {
     let mut statement = connection.prepare_cached(&format!("{SUMMARY} WHERE run.id = ?1"))?;
     let mut rows = statement.query(params![run])?;
     let row = rows.next()?.ok_or_else(|| JournalError::UnknownRun(run.to_owned()))?;
-    summary(row, &mut Owners::new(database))
+    summary(row, &mut Owners::new(ownership))
 }
 
 fn summary(row: &Row<'_>, owners: &mut Owners<'_>) -> Result<RunSummary, JournalError> {
@@ -133,9 +133,9 @@ struct RunRow {
 pub(super) fn stored(
     connection: &Connection,
     run: &str,
-    database: &Database,
+    ownership: &Ownership,
 ) -> Result<StoredRun, JournalError> {
-    let summary = summary_of(connection, run, database)?;
+    let summary = summary_of(connection, run, ownership)?;
     let row = connection
         .prepare_cached(
             "SELECT document.hash, document.text, run.request, run.had_auth, run.result, run.idle,

@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 use super::claims::Holder;
 use super::sqlite::SqliteJournal;
 use super::{JournalError, Recovered, RunStatus};
-use crate::database::{Database, Liveness};
+use crate::database::{Liveness, Ownership};
 
 /// How many crashes in a row quarantine a run that was in flight alone.
 const CRASHES_ALONE: i64 = 2;
@@ -35,8 +35,9 @@ impl SqliteJournal {
         if dead.is_empty() {
             return Ok(Recovered::default());
         }
-        let (database, names) = (self.database.clone(), dead.clone());
-        let recovered = self.database.write(move |connection| recover(connection, &names, &database)).await?;
+        let (ownership, names) = (self.database.ownership(), dead.clone());
+        let recovered =
+            self.database.write(move |connection| recover(connection, &names, &ownership)).await?;
         for owner in &dead {
             self.database.lease().forget(owner);
         }
@@ -67,11 +68,15 @@ fn owners(connection: &Connection) -> Result<Vec<String>, JournalError> {
     Ok(owners)
 }
 
-fn recover(connection: &Connection, dead: &[String], database: &Database) -> Result<Recovered, JournalError> {
+fn recover(
+    connection: &Connection,
+    dead: &[String],
+    ownership: &Ownership,
+) -> Result<Recovered, JournalError> {
     let mut recovered = Recovered::default();
     for owner in dead {
         // It may have put its lock file back while this waited for the database.
-        if database.lease().liveness(owner) == Liveness::Alive {
+        if ownership.lease().liveness(owner) == Liveness::Alive {
             continue;
         }
         let mut statement = connection
@@ -86,7 +91,7 @@ fn recover(connection: &Connection, dead: &[String], database: &Database) -> Res
         let in_flight = holders.iter().filter(|(_, holder)| holder.status == "running").count();
         let most = if in_flight == 1 { CRASHES_ALONE } else { CRASHES };
         for (run, holder) in holders {
-            let after = holder.aftermath(connection, &run, database)?;
+            let after = holder.aftermath(connection, &run, ownership)?;
             let is_quarantined = holder.status == "running" && after.crashes >= most;
             let status = if is_quarantined { RunStatus::Quarantined } else { RunStatus::Interrupted };
             connection

@@ -1,6 +1,5 @@
 //! How long ended runs are kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
@@ -9,7 +8,7 @@ use stave_canon::Timestamp;
 use super::read_runs::{nanoseconds, summary_of};
 use super::sqlite::{SqliteJournal, end_request_state};
 use super::{JournalError, RunStatus, RunSummary};
-use crate::database::{Database, DatabaseError, segments};
+use crate::database::{DatabaseError, Ownership, segments};
 
 /// How many runs are taken away in one transaction, so that others can write in between.
 const AT_ONCE: usize = 200;
@@ -151,8 +150,10 @@ impl SqliteJournal {
         let held = self.reserve(run)?;
         let deleted = match self.wait_for_owner(run).await {
             Ok(()) => {
-                let (run, database) = (run.to_owned(), Arc::clone(&self.database));
-                self.database.write(move |connection| delete(connection, &run, even_unended, &database)).await
+                let (run, ownership) = (run.to_owned(), self.database.ownership());
+                self.database
+                    .write(move |connection| delete(connection, &run, even_unended, &ownership))
+                    .await
             }
             Err(error) => Err(error),
         };
@@ -170,8 +171,7 @@ impl SqliteJournal {
     ) -> Result<Removed, JournalError> {
         let keep = i64::try_from(keep).unwrap_or(i64::MAX);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let database = Arc::clone(&self.database);
-        database.write(move |connection| remove(connection, before, keep, limit)).await
+        self.database.write(move |connection| remove(connection, before, keep, limit)).await
     }
 }
 
@@ -209,9 +209,9 @@ fn delete(
     connection: &Connection,
     run: &str,
     even_unended: bool,
-    database: &Database,
+    ownership: &Ownership,
 ) -> Result<RunSummary, JournalError> {
-    let summary = summary_of(connection, run, database)?;
+    let summary = summary_of(connection, run, ownership)?;
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => {}
         // Somebody drives it, here or in another process.

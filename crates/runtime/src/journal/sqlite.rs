@@ -15,7 +15,7 @@ use super::{
     RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, items, questions,
 };
 use crate::database::segments::{self, Folded, Shape};
-use crate::database::{Database, DatabaseError, Deferred};
+use crate::database::{Database, DatabaseError, Deferred, Ownership};
 use crate::heavy_work::HeavyWork;
 use crate::report::NodeReport;
 use crate::state::{self, Commit, RecordKey};
@@ -60,7 +60,7 @@ impl SqliteJournal {
         connection: &Connection,
         filter: &RunFilter,
     ) -> Result<Vec<RunSummary>, JournalError> {
-        list(connection, filter, &self.database)
+        list(connection, filter, &self.database.ownership())
     }
 
     /// Why a run cannot begin that this process drives already. That run may be about to be written down.
@@ -124,13 +124,13 @@ impl SqliteJournal {
 #[async_trait]
 impl Runs for SqliteJournal {
     async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, JournalError> {
-        let database = Arc::clone(&self.database);
-        self.database.read(move |connection| list(connection, &filter, &database)).await
+        let ownership = self.database.ownership();
+        self.database.read(move |connection| list(connection, &filter, &ownership)).await
     }
 
     async fn show(&self, run: &str) -> Result<StoredRun, JournalError> {
-        let (run, database) = (run.to_owned(), Arc::clone(&self.database));
-        self.database.read_snapshot(move |connection| stored(connection, &run, &database)).await
+        let (run, ownership) = (run.to_owned(), self.database.ownership());
+        self.database.read_snapshot(move |connection| stored(connection, &run, &ownership)).await
     }
 
     async fn find(&self, beginning: &str) -> Result<String, JournalError> {
@@ -150,16 +150,15 @@ impl Runs for SqliteJournal {
 
     async fn cancel(&self, run: &str, at: Timestamp) -> Result<RunStatus, JournalError> {
         self.wait_for_owner(run).await?;
-        let (id, database) = (run.to_owned(), Arc::clone(&self.database));
-        let cancelled = self.database.write(move |connection| cancel(connection, &id, &database, at)).await;
+        let (id, ownership) = (run.to_owned(), self.database.ownership());
+        let cancelled = self.database.write(move |connection| cancel(connection, &id, &ownership, at)).await;
         match cancelled {
             // The driver of this process learns it without the database; for the rest it is written down later.
             Err(JournalError::Database(error)) if error.is_transient() => {
                 self.database.driving().cancel(run);
-                let (id, database) = (run.to_owned(), Arc::downgrade(&self.database));
+                let (id, ownership) = (run.to_owned(), self.database.ownership());
                 self.database.defer(Deferred::new(move |connection| {
-                    let Some(database) = database.upgrade() else { return Ok(()) };
-                    match cancel(connection, &id, &database, at) {
+                    match cancel(connection, &id, &ownership, at) {
                         Err(JournalError::Database(_)) => Err(rusqlite::Error::InvalidQuery),
                         // It is cancelled, or has ended in the meantime.
                         _ => Ok(()),
@@ -172,10 +171,10 @@ impl Runs for SqliteJournal {
     }
 
     async fn decide(&self, run: &str, path: &str, decision: Decision) -> Result<Decision, JournalError> {
-        let (run, path, database) = (run.to_owned(), path.to_owned(), Arc::clone(&self.database));
+        let (run, path, ownership) = (run.to_owned(), path.to_owned(), self.database.ownership());
         self.database
             .write(move |connection| {
-                let status = summary_of(connection, &run, &database)?.status;
+                let status = summary_of(connection, &run, &ownership)?.status;
                 if status.is_terminal() {
                     return Err(JournalError::Ended { run, status });
                 }
@@ -293,7 +292,7 @@ impl Journal for SqliteJournal {
     }
 
     async fn start(&self, run: &str, at: Timestamp) -> Result<(), JournalError> {
-        let (run, fence, database) = (run.to_owned(), self.fence(run), Arc::clone(&self.database));
+        let (run, fence, ownership) = (run.to_owned(), self.fence(run), self.database.ownership());
         self.persist(move |connection| {
             fence.pass(connection, &run)?;
             let started = connection
@@ -304,7 +303,7 @@ impl Journal for SqliteJournal {
             if started == 1 {
                 return Ok(());
             }
-            let status = summary_of(connection, &run, &database)?.status;
+            let status = summary_of(connection, &run, &ownership)?.status;
             Err(JournalError::Ended { run: run.clone(), status })
         })
         .await
@@ -325,11 +324,11 @@ impl Journal for SqliteJournal {
             Err(_) => self.folded(&without_questions(step)).await?,
             Ok(record) => record,
         };
-        let (database, fence) = (Arc::clone(&self.database), self.fence(run));
+        let (ownership, fence) = (self.database.ownership(), self.fence(run));
         let written = Arc::new((run.to_owned(), step.clone(), record, state));
         self.persist(move |connection| {
             let (run, step, record, state) = written.as_ref();
-            let is_cancelled = fence.pass(connection, run)? || database.driving().is_cancelled(run);
+            let is_cancelled = fence.pass(connection, run)? || ownership.driving().is_cancelled(run);
             if let Some(commit) = state {
                 state::commit_in(connection, commit.clone())?;
             }
@@ -506,10 +505,10 @@ pub(super) fn end_request_state(connection: &Connection, run: &str) -> Result<()
 fn cancel(
     connection: &Connection,
     run: &str,
-    database: &Database,
+    ownership: &Ownership,
     at: Timestamp,
 ) -> Result<RunStatus, JournalError> {
-    let status = summary_of(connection, run, database)?.status;
+    let status = summary_of(connection, run, ownership)?.status;
     if status.is_terminal() {
         return Err(JournalError::Ended { run: run.to_owned(), status });
     }

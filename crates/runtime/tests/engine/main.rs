@@ -9,6 +9,7 @@
 )]
 
 mod against_reference;
+mod closing;
 mod crashes;
 mod graph;
 mod panics;
