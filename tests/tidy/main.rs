@@ -19,6 +19,7 @@ mod file_form;
 mod foreign_words;
 mod inherited_lints;
 mod libraries;
+mod named_files;
 mod offence;
 mod repository;
 mod rule_files;
