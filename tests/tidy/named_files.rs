@@ -10,6 +10,9 @@ const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.m
 /// Where the glossary begins to name the files that own its terms.
 const OWNERS: &str = "## For those who read the source";
 
+/// Where the walks through the source are.
+const WALKS: &str = "## Four walks";
+
 /// The Rust files that a page names, with their lines. A name with a placeholder names no file,
 /// and neither does one with `+`, which a walk-through gives to a new file.
 fn named(page: &str) -> Vec<(usize, &str)> {
@@ -78,6 +81,35 @@ fn every_term_has_a_file_that_owns_it() {
     assert_none(&unowned(&page));
 }
 
+/// Walks whose number of files is not the number that their row states, or that visit a file twice.
+fn miscounted(page: &str) -> Vec<Offence> {
+    let walks = page.split_once(WALKS).map_or("", |(_, rest)| rest);
+    let walks = walks.split_once("\n## ").map_or(walks, |(walks, _)| walks);
+    let rows =
+        walks.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")?.1.split_once(" | "));
+    rows.filter_map(|(count, files)| {
+        let count: usize = count.parse().ok()?;
+        let files: Vec<&str> = files.split('`').skip(1).step_by(2).collect();
+        let different: BTreeSet<&str> = files.iter().copied().collect();
+        (files.len() != count || different.len() != count).then(|| {
+            let what = format!(
+                "a walk of {count} files names {} and {} different ones",
+                files.len(),
+                different.len()
+            );
+            Offence::new("ARCHITECTURE.md", None, what, "count them again")
+        })
+    })
+    .collect()
+}
+
+#[test]
+fn walks_count_their_files_and_visit_each_once() {
+    let page = read("ARCHITECTURE.md");
+    assert!(page.contains(WALKS), "the walks are gone");
+    assert_none(&miscounted(&page));
+}
+
 #[test]
 fn the_rules_find_missing_files_and_terms() {
     let paths = BTreeSet::from(["crates/engine/src/machine.rs".to_owned(), "tests/run".to_owned()]);
@@ -87,4 +119,8 @@ fn the_rules_find_missing_files_and_terms() {
     assert!(!leads_to_one("chine.rs", &paths) && !leads_to_one("runtime/machine.rs", &paths));
     let page = format!("| term | x |\n| run | y |\n| step | z |\n{OWNERS}\n| run | `a.rs` |\n");
     assert_eq!(unowned(&page).len(), 1);
+    let walk = |row: &str| miscounted(&format!("{WALKS}\n| task | files | in order |\n{row}\n\n## Next\n"));
+    assert_eq!(walk("| check | 2 | `a.rs`, `b.rs` |"), []);
+    assert_eq!(walk("| check | 3 | `a.rs`, `b.rs` |").len(), 1);
+    assert_eq!(walk("| check | 2 | `a.rs`, `a.rs` |").len(), 1);
 }

@@ -111,13 +111,8 @@ impl SecretSearch {
         }
         let (mut hidden, mut at) = (String::with_capacity(text.len()), 0);
         for range in found {
-            let (mut start, mut end) = (range.start.max(at), range.end);
-            while !text.is_char_boundary(start) {
-                start -= 1;
-            }
-            while !text.is_char_boundary(end) {
-                end += 1;
-            }
+            let start = text.floor_char_boundary(range.start.max(at));
+            let end = text.ceil_char_boundary(range.end);
             hidden.push_str(text.get(at..start).unwrap_or_default());
             hidden.push_str(REPLACEMENT);
             at = end;

@@ -9,7 +9,6 @@
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
-//! - [`prepare_request`]: a client's body on its way through gate and cache plan to its provider.
 //!
 //! Invariant: a lowering is a pure function of its arguments, and what it makes carries the origin of
 //! what it was made from.
@@ -20,7 +19,6 @@ mod flow_to_system;
 mod hold_to_contracts;
 mod hold_to_labels;
 mod hold_to_project;
-mod prepare_request;
 mod prompt_to_block;
 mod request_to_block;
 mod workflow_leaks;
@@ -38,7 +36,6 @@ pub use flow_to_system::{
 pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use hold_to_labels::hold_to_labels;
 pub use hold_to_project::hold_to_project;
-pub use prepare_request::{Outbound, PreparedRequest, Unsendable, prepare_request};
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use request_to_block::{
     BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,

@@ -9,5 +9,4 @@ mod exec_pages;
 mod flow_labels;
 mod gate_leaks;
 mod outside;
-mod prepare_request;
 mod system_pages;

@@ -442,10 +442,11 @@ impl Engine for EmbeddedEngine {
     ) -> Result<Begun, JournalError> {
         let original = stored.summary.id.clone();
         let request = with_auth(&original, stored.request.clone(), stored.had_auth, auth)?;
-        let plan = match self.plan(&stored.document) {
+        let document = self.held(&stored.document);
+        let plan = match self.plan(&document) {
             Ok(plan) => plan,
             Err(failure) => {
-                let report = refused(run_id, &stored.document, failure, Vec::new());
+                let report = refused(run_id, &document, failure, Vec::new());
                 return Ok(Box::pin(std::future::ready(Ok(report))));
             }
         };
@@ -454,7 +455,7 @@ impl Engine for EmbeddedEngine {
         let run = NewRun {
             id: run_id.to_owned(),
             digest: None,
-            document: Arc::clone(&stored.document),
+            document: Arc::clone(&document),
             request: stored.request,
             had_auth: stored.had_auth,
             auth_digest: request::request_auth_digest(run_id, &request),
@@ -470,7 +471,7 @@ impl Engine for EmbeddedEngine {
             self.services.journal.record_call(run_id, item, None).await?;
         }
         let known = Known { steps, calls: Calls::new(items), ..Known::default() };
-        Ok(self.begun(driver, run_id, stored.document, request, run.times, known))
+        Ok(self.begun(driver, run_id, document, request, run.times, known))
     }
 
     fn shut_down(&self) {

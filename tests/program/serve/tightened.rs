@@ -113,6 +113,29 @@ async fn a_waiting_run_is_held_to_labels_and_budgets_that_came_later() {
 }
 
 #[tokio::test]
+async fn a_replay_is_held_to_labels_that_came_later() {
+    let (folder, script, _server) = project().await;
+    let mut served = Served::start(&folder, &["--state-dir", "state"]).await;
+    let run = begin(&served).await;
+    let ended = approve(&served, &run).await;
+    assert_eq!(text(&ended, "status"), Some("ok"), "{ended}");
+    folder.write("stave.toml", format!("{SETTINGS}[labels.context]\npage = \"restricted\"\n"));
+    served.process.wait_for_stderr("serving ").await;
+    let replay = served.post(&format!("/runs/{run}/replay"), r#"{"node": "first"}"#).await.is(202).json();
+    let replay = text(&replay, "run_id").expect("a replay has an id").to_owned();
+    assert!(served.get(&format!("/runs/{replay}/events")).await.is(200).body.contains("event: ended"));
+    let served_end = served.get(&format!("/runs/{replay}")).await.is(200).json();
+    served.end().await;
+    let command = ["runs", "replay", &run, "first", "--state-dir", "state", "--json"];
+    let command_end = stave(&folder, command).finish().await.exits(3).json();
+    for ended in [served_end, command_end] {
+        let code = ended.pointer("/error/code").and_then(Value::as_str);
+        assert_eq!(code, Some("sensitive-data-leak"), "{ended}");
+    }
+    assert_eq!(script.log.lock().calls.len(), 2, "only the first run called the host");
+}
+
+#[tokio::test]
 async fn a_secret_that_is_replaced_is_sent_from_then_on() {
     let (folder, script, _server) = project().await;
     let mut served = Served::start(&folder, &[]).await;

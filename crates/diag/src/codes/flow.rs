@@ -76,7 +76,7 @@ codes! { Flow:
     CACHED_EFFECT = "cached-effect", Error, "A node with effects has a cache.";
     CONFLICTING_TTL = "conflicting-ttl", Error, "Two nodes give one state record different lifetimes.";
     REPEATED_EFFECT = "repeated-effect", Warning, "An operation with effects is retried without a way to tell attempts apart.";
-    RESERVED_BACKEND = "reserved-backend", Warning, "A state backend is reserved and cannot be used.";
+    RESERVED_BACKEND = "reserved-backend", Warning, "A state backend is reserved by the specification.";
     SESSION_WITHOUT_ID = "session-without-id", Error, "Session state is used without a session id.";
     STATE_NOT_CONFIGURED = "state-not-configured", Error, "Code uses state that its node does not have.";
     STATE_RACE = "state-race", Error, "Two nodes write one state record in no certain order.";

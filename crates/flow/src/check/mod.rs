@@ -2,7 +2,7 @@
 //!
 //! Rules look and never run anything: Python and templates are parsed, schemas are compiled, addresses
 //! are not resolved. A rule says nothing about what another rule or the parser reported already, so that
-//! one mistake is one error. The model tells an absent part from an unreadable one (`model/part.rs`), and a rule
+//! one mistake is one error. The model tells an absent part from an unreadable one (`model/readable.rs`), and a rule
 //! that needs an unreadable part is silent.
 
 mod allow_lists;

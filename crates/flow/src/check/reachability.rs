@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use crate::graph::Connected;
 use crate::model::Flow;
 
-/// NodeMap are known by their place in the file.
+/// Nodes are known by their place in the file.
 pub(super) struct Reachability {
     edges: Vec<Vec<usize>>,
     calls: Vec<Vec<usize>>,

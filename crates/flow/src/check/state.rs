@@ -10,7 +10,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         let Some(state) = node.state.as_ref() else { continue };
         if let Some(backend) = state.backend.filter(|backend| backend.value == Backend::Hopsworks) {
-            let message = "the backend `hopsworks` is reserved; state cannot be kept there";
+            let message = "the specification reserves the backend `hopsworks`; another runtime may refuse it";
             diagnostics.push(
                 Diagnostic::new(codes::RESERVED_BACKEND, backend.span, message)
                     .help("use `memory` or `redis`"),

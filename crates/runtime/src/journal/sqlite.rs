@@ -54,6 +54,12 @@ impl SqliteJournal {
         SqliteJournal { record_bytes, ..self }
     }
 
+    /// With a share of the threads that large results are folded on.
+    #[must_use]
+    pub fn heavy_work(self, heavy_work: Arc<HeavyWork>) -> Self {
+        SqliteJournal { heavy_work, ..self }
+    }
+
     /// The runs that fit, inside the caller's transaction.
     pub(crate) fn list_in(
         &self,

@@ -100,7 +100,9 @@ impl Engines for ProjectEngines {
         if let Some(client) = &self.restate {
             return Ok(restate::engine(client, project));
         }
-        let journal = watched.journal(storage::journal(project, &self.database));
+        // The bound on heavy work is the server's, so the journal takes its turns from the same pool.
+        let journal = storage::journal(project, &self.database).heavy_work(Arc::clone(&self.heavy_work));
+        let journal = watched.journal(journal);
         let built = storage::storage_of(project, document, &self.database)
             .and_then(|storage| self.services(&applied, document, Storage { journal, ..storage }));
         Ok(Arc::new(EmbeddedEngine::new(built.map_err(|stop| stop.to_string())?)))

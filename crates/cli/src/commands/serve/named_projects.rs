@@ -1,7 +1,7 @@
 //! Which project a served file belongs to.
 //!
 //! Invariant: the operator decides. What lies below a folder that `--project` names belongs to the project of that folder;
-//! everything else as `project/discovery.rs` says. A compiled flow that lies in a project which nobody named is refused: it
+//! everything else as `project/project/discovery.rs` says. A compiled flow that lies in a project which nobody named is refused: it
 //! would be served for another tenant, under settings that it was not compiled for.
 
 use std::path::{Path, PathBuf};
