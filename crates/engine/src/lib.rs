@@ -1,12 +1,14 @@
 //! The pure core of a run: a state machine that takes events and answers with actions.
 //!
 //! An executor performs the actions and feeds back what happened. The embedded engine and the engine on
-//! Restate are two executors of this one machine, so a flow means the same in both.
+//! Restate are two executors of this one machine, so a flow means the same in both. Beside the run's machine stands
+//! that of one execution's [`Attempts`]: tools and list items have attempts as well.
 //!
 //! Invariants: the core reads no clock, does no I/O and takes no lock; the same events in the same order give
 //! the same actions; every node ends in exactly one of ok, error, skipped or cancelled; ties are broken by
 //! document order.
 
+mod attempts;
 pub mod failure;
 mod frame;
 pub mod graph;
@@ -18,6 +20,7 @@ mod semantics;
 mod size;
 mod transitions;
 
+pub use attempts::{AttemptAction, AttemptEvent, AttemptRules, Attempts, contract_exceeded};
 pub use failure::{Failure, Kind, RunFailure};
 pub use graph::{Edge, Graph, Node};
 pub use machine::{Action, Event, Machine, RunEnd, StepStart, Stopped};

@@ -5,7 +5,6 @@
 
 mod build;
 mod exchange;
-mod retry;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,17 +12,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use stave_canon::Clock;
 
 pub use self::build::{HttpClient, http_client};
 use self::exchange::Exchange;
-pub use self::retry::{Jitter, retry_after};
 use crate::codec::codec_of;
-use crate::{Attempt, CallOptions, Error, ErrorKind, Observer, Provider, Reply, Request, Target, Transport};
-
-/// The version of Anthropic's interface that the codec speaks.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
+use crate::{
+    Attempt, CONNECT_TIMEOUT, CallOptions, Error, ErrorKind, Jitter, Observer, Reply, Request, Target,
+    Transport, provider_headers,
+};
 
 /// What holds for every call of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub struct Client {
 
 impl Default for ClientOptions {
     fn default() -> Self {
-        ClientOptions { connect_timeout: Duration::from_secs(10), max_body: 32 << 20, proxy: None }
+        ClientOptions { connect_timeout: CONNECT_TIMEOUT, max_body: 32 << 20, proxy: None }
     }
 }
 
@@ -127,15 +125,10 @@ impl Transport for Client {
                 }
                 Err(failure) => failure,
             };
-            let number = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-            let may_retry = failure.kind.is_retryable()
-                && number < options.retry.retries
-                && (!failure.output_seen || observer.restart());
-            let wait = if may_retry {
-                options.retry.wait(number, failure.kind.retry_after(), &mut jitter)
-            } else {
-                None
-            };
+            let made = u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let wait = options.retry.wait(made, failure.kind.attempt_failure(), jitter.draw());
+            // The observer takes back what it has shown, so it is asked only when another attempt follows.
+            let wait = wait.filter(|_| !failure.output_seen || observer.restart());
             let attempt = Attempt { error: Some(failure.kind.clone()), wait };
             let Some(wait) = wait else {
                 attempts.push(attempt);
@@ -155,21 +148,9 @@ fn headers(target: &Target) -> Result<HeaderMap, ErrorKind> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    if target.provider == Provider::Anthropic {
-        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
-    }
+    headers.extend(provider_headers::version(target.provider));
     if let Some(key) = &target.api_key {
-        let (name, value) = match target.provider {
-            Provider::Anthropic => {
-                (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key.expose()))
-            }
-            Provider::Azure => (HeaderName::from_static("api-key"), HeaderValue::from_str(key.expose())),
-            _ => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {}", key.expose()))),
-        };
-        let mut value = value.map_err(|_| {
-            ErrorKind::Target("the API key has characters that no header may have".to_owned())
-        })?;
-        value.set_sensitive(true);
+        let (name, value) = provider_headers::credential(target.provider, key)?;
         headers.insert(name, value);
     }
     Ok(headers)

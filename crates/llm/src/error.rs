@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use stave_retry::{AttemptFailure, FaultClass};
 use thiserror::Error;
 
 use crate::transport::Attempt;
@@ -101,17 +102,31 @@ impl ErrorKind {
         })
     }
 
+    /// The class of the failure, when the other side is at fault.
     #[must_use]
-    pub fn is_retryable(&self) -> bool {
+    pub fn fault_class(&self) -> Option<FaultClass> {
         match self {
-            ErrorKind::Timeout { .. } | ErrorKind::Transport(_) => true,
-            ErrorKind::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
+            ErrorKind::Timeout { .. } => Some(FaultClass::Timeout),
+            ErrorKind::Transport(_) => Some(FaultClass::Connection),
+            ErrorKind::Status { status, .. } => FaultClass::of_status(*status),
             ErrorKind::Decode(_)
             | ErrorKind::Cancelled
             | ErrorKind::TooLarge { .. }
             | ErrorKind::Target(_)
-            | ErrorKind::Unmatched(_) => false,
+            | ErrorKind::Unmatched(_) => None,
         }
+    }
+
+    /// Whether the same request may succeed when it is sent again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.fault_class().is_some_and(FaultClass::may_pass)
+    }
+
+    /// What a retry policy has to know about the failure.
+    #[must_use]
+    pub fn attempt_failure(&self) -> AttemptFailure {
+        AttemptFailure { may_pass: self.is_retryable(), retry_after: self.retry_after() }
     }
 }
 

@@ -9,24 +9,30 @@
 
 mod client;
 pub mod codec;
+mod connection_limits;
 mod error;
 mod model;
 pub mod prices;
+pub mod provider_headers;
 pub mod recording;
+mod retry_after;
 mod secret;
 mod secret_search;
 mod target;
 pub mod tokens;
 mod transport;
 
-pub use client::{Client, ClientOptions, HttpClient, Jitter, http_client, retry_after};
+pub use client::{Client, ClientOptions, HttpClient, http_client};
+pub use connection_limits::{CONNECT_TIMEOUT, IDLE_CONNECTIONS, IDLE_TIME};
 pub use error::{Error, ErrorKind, Phase};
 pub use model::{
     Accumulator, CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, Response,
     ResponseSchema, Role, Source, StopReason, StreamEvent, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
     Usage,
 };
+pub use retry_after::retry_after;
 pub use secret::Secret;
 pub use secret_search::{REPLACEMENT, SecretBeginnings, SecretSearch};
+pub use stave_retry::{AttemptFailure, FaultClass, Jitter, RetryPolicy};
 pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
-pub use transport::{Attempt, CallOptions, Observer, Reply, RetryPolicy, Timeouts, Transport};
+pub use transport::{Attempt, CallOptions, Observer, Reply, Timeouts, Transport};

@@ -76,6 +76,10 @@ impl Target {
             }
             Provider::Azure => {
                 let deployment = if self.model.is_empty() { model } else { &self.model };
+                // Such a segment would name another path, at which the key means something else.
+                if matches!(deployment, "" | "." | "..") {
+                    return Err(ErrorKind::Target(format!("no deployment is called `{deployment}`")));
+                }
                 let mut segments = url
                     .path_segments_mut()
                     .map_err(|()| ErrorKind::Target("the endpoint cannot have a path".to_owned()))?;
@@ -135,6 +139,12 @@ impl Provider {
     #[must_use]
     pub fn has_native_schema(self) -> bool {
         matches!(self, Provider::OpenAi | Provider::OpenAiResponses | Provider::Azure | Provider::Ollama)
+    }
+
+    /// Whether each model has an address of its own.
+    #[must_use]
+    pub fn has_model_in_path(self) -> bool {
+        self == Provider::Azure
     }
 
     /// Whether the provider's own address takes no request without a key.
@@ -249,6 +259,18 @@ mod tests {
             assert!(message.contains(says), "{message}");
             assert!(!message.contains("hunter2"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_deployment_is_one_segment_of_the_path() {
+        let target = Target::new(Provider::Azure, "").with_endpoint("https://n.openai.azure.com");
+        for name in ["", ".", ".."] {
+            let refused = target.url(name).unwrap_err();
+            assert!(refused.to_string().contains("no deployment"), "{name}: {refused}");
+        }
+        let url = target.url("../../a b?c#d").unwrap();
+        let path = "/openai/deployments/..%2F..%2Fa%20b%3Fc%23d/chat/completions";
+        assert_eq!(url.path(), path);
     }
 
     #[test]

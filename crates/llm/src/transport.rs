@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stave_retry::RetryPolicy;
 
 use crate::codec::Note;
 use crate::{Error, ErrorKind, Request, Response, StreamEvent, Target};
@@ -72,20 +73,6 @@ pub struct Timeouts {
     pub attempt: Duration,
 }
 
-/// When and how often to try again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Tries after the first one.
-    pub retries: u32,
-    /// The first wait is drawn from zero to this; the bound doubles with each further wait.
-    pub backoff: Duration,
-    /// No drawn wait is longer.
-    pub cap: Duration,
-    /// The longest wait a provider may ask for. When it asks for more, the call fails at once, since an
-    /// earlier try would be turned away.
-    pub longest_retry_after: Duration,
-}
-
 /// Watches a call. `()` watches nothing.
 pub trait Observer: Send + Sync {
     /// An event of a streamed reply. Breaking cancels the call.
@@ -128,16 +115,5 @@ impl Timeouts {
     #[must_use]
     pub fn within(limit: Duration) -> Self {
         Timeouts { first_byte: limit, attempt: limit }
-    }
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        RetryPolicy {
-            retries: 1,
-            backoff: Duration::from_millis(500),
-            cap: Duration::from_secs(30),
-            longest_retry_after: Duration::from_secs(60),
-        }
     }
 }

@@ -9,21 +9,12 @@ use std::time::Duration;
 use stave_canon::Object;
 use stave_diag::Code;
 use stave_diag::codes::run as codes;
-use stave_exec::contract::StepContract;
 
 use crate::plan::Node;
 use crate::port::Side;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, Kind, contract_exceeded};
 
 impl Node {
-    /// How often the node's work may be tried again, by its own settings and by its contract.
-    pub(crate) fn retries(&self) -> u32 {
-        let allowed = self.contract.as_ref().and_then(|contract| contract.max_steps);
-        let allowed =
-            allowed.map_or(u32::MAX, |most| u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX));
-        self.retry.max.min(allowed)
-    }
-
     /// The time that all attempts together may take.
     pub(crate) fn longest(&self) -> Option<Duration> {
         self.contract.as_ref()?.max_seconds.map(Duration::from_secs)
@@ -36,38 +27,15 @@ impl Node {
             return Ok(None);
         };
         match most.saturating_sub(written) {
-            0 => Err(exceeded(contract, &format!("{written} of {most} tokens are written"))),
+            0 => Err(contract_exceeded(contract, &format!("{written} of {most} tokens are written"))),
             left => Ok(Some(left)),
         }
-    }
-
-    /// Whether the contract lets the node be tried at all.
-    pub(crate) fn may_begin(&self) -> Result<(), Failure> {
-        match &self.contract {
-            Some(contract) if contract.max_steps == Some(0) => {
-                Err(exceeded(contract, "it allows no attempt"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The failure of a node whose contract is the reason that it is not tried again; `None` when it has had all
-    /// the attempts that it asks for.
-    pub(crate) fn cut_short(&self, attempts: u32, last: &Failure) -> Option<Failure> {
-        let contract = self.contract.as_ref()?;
-        let is_cut = last.retryable && attempts <= self.retry.max && attempts > self.retries();
-        is_cut.then(|| {
-            exceeded(
-                contract,
-                &format!("attempt {attempts} was the last it allows, and failed: {}", last.message),
-            )
-        })
     }
 
     pub(crate) fn took_too_long(&self, limit: Duration) -> Failure {
         let what = format!("no result within {} s", limit.as_secs());
         match &self.contract {
-            Some(contract) => exceeded(contract, &what),
+            Some(contract) => contract_exceeded(contract, &what),
             None => Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, what),
         }
     }
@@ -86,9 +54,4 @@ impl Node {
         // Not a mishap of the step: what follows from it must not be handled away.
         Err(Failure::new(code, Kind::Refused, message))
     }
-}
-
-fn exceeded(contract: &StepContract, what: &str) -> Failure {
-    let message = format!("contract `{}` is exhausted: {what}", contract.contract_id);
-    Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message)
 }

@@ -6,7 +6,8 @@ use stave_engine::{Signal, value_bytes};
 
 use crate::conditions::Names;
 use crate::plan::{Edge, Node};
-use crate::run::{Run, script_failure};
+use crate::run::Run;
+use crate::script_calls::script_failure;
 use crate::volume::Volume;
 use crate::{Failure, failure::Kind, port};
 

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
@@ -16,8 +15,6 @@ use stave_script::allow_list::http_host_refusal;
 use url::{Host, Url};
 
 use crate::hosts::Hosts;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which hosts flows may call.
 #[derive(Debug, Clone, Default)]
@@ -109,7 +106,7 @@ impl HttpClient {
         let guarded = stave_llm::http_client(|builder| {
             // Redirects are followed by `exchange`, which knows what a request carries.
             builder
-                .connect_timeout(CONNECT_TIMEOUT)
+                .connect_timeout(stave_llm::CONNECT_TIMEOUT)
                 .dns_resolver(Arc::new(GuardedResolver(allow.clone())))
                 .redirect(redirect::Policy::none())
         })?;

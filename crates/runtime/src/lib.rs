@@ -6,6 +6,7 @@
 //! Invariants: results do not depend on timing; a step's result is durable before anything that depends
 //! on it starts; a step's state is committed with its success or not at all; a value that does not fit a port is a failure at the node that made it.
 
+mod attempts;
 mod budget;
 pub mod cache;
 mod calls;
@@ -33,6 +34,7 @@ pub mod opcua;
 pub mod plan;
 mod policy;
 mod port;
+mod record_keys;
 mod redirects;
 mod references;
 pub mod rep;
@@ -41,6 +43,7 @@ mod request;
 mod run;
 pub mod run_identity;
 mod run_lifecycle;
+mod script_calls;
 mod secrets;
 mod services;
 mod spend;

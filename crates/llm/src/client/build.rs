@@ -1,5 +1,7 @@
 //! How an HTTP client of Stave is made, whoever needs one.
 
+use crate::{IDLE_CONNECTIONS, IDLE_TIME};
+
 /// A client, and whether it can trust any https address.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
@@ -21,6 +23,8 @@ pub fn http_client(
         let builder = reqwest::Client::builder()
             .user_agent(concat!("stave/", env!("CARGO_PKG_VERSION")))
             .referer(false)
+            .pool_idle_timeout(IDLE_TIME)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
             .no_proxy();
         configure(builder)
     };

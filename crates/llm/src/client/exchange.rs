@@ -13,10 +13,12 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::Client;
-use super::retry::retry_after;
 use crate::codec::stream::frames;
 use crate::codec::{Codec, Framing, Progress};
-use crate::{Accumulator, ErrorKind, Observer, Phase, Response, Secret, SecretSearch, StreamEvent, Timeouts};
+use crate::{
+    Accumulator, ErrorKind, Observer, Phase, Response, Secret, SecretSearch, StreamEvent, Timeouts,
+    retry_after,
+};
 
 /// How much of an error's body is read.
 const LONGEST_ERROR_BODY: usize = 64 << 10;

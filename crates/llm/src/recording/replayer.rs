@@ -157,7 +157,8 @@ impl Transport for Replayer {
                         retry_after: *retry_after,
                     };
                     // A replay retries as the client does, but it has nobody to wait for.
-                    let again = kind.is_retryable() && attempts.len() < options.retry.retries as usize;
+                    let made = u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+                    let again = options.retry.wait(made, kind.attempt_failure(), 0).is_some();
                     let attempt =
                         Attempt { error: Some(kind.clone()), wait: again.then_some(Duration::ZERO) };
                     if !again {

@@ -9,7 +9,7 @@ use reqwest::{Method, RequestBuilder};
 use stave_canon::{Object, Value};
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
-use stave_llm::SecretSearch;
+use stave_llm::{FaultClass, SecretSearch};
 use stave_operations::{Descriptor, HTTP_GET, HTTP_POST, Secrets};
 use stave_script::address::HostPort;
 use stave_script::header_names::is_of_the_client;
@@ -58,7 +58,7 @@ impl Step for HttpRequest {
             let shown: String = said.chars().take(SHOWN_BODY).collect();
             let message = format!("the host answered {status}");
             let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, message);
-            failure.retryable = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
+            failure.retryable = FaultClass::of_status(status).is_some_and(FaultClass::may_pass);
             failure.retry_after = retry_after;
             let details: Value =
                 [("status", Value::from(u32::from(status))), ("body", shown.into())].into_iter().collect();

@@ -22,9 +22,10 @@ use super::arguments::{Arguments, ChatTool, Model};
 use super::evidence::Kept;
 use super::question::{self, Question};
 use super::{gate, reply, spans, turn};
+use crate::attempts::seed;
 use crate::budget::{Planned, Reserved};
 use crate::journal::JournalError;
-use crate::run::{Call, retry_policy, seed};
+use crate::run::Call;
 use crate::spend::{self, Spend};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
@@ -186,7 +187,7 @@ impl Conversation<'_> {
                 0 => Timeouts::default(),
                 limit => Timeouts::within(Duration::from_millis(limit.into())),
             },
-            retry: RetryPolicy { retries: self.retries, ..retry_policy(node) },
+            retry: RetryPolicy { retries: self.retries, ..node.part_policy() },
             jitter_seed: seed(self.call.idempotency_key),
         };
         let span = spans::model(self, request);

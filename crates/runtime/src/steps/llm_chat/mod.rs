@@ -50,7 +50,7 @@ impl Step for LlmChat {
 /// The model's answer, or that of whatever stands in for it.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
     let question = Question::prepare(call, arguments).await?;
-    let (retries, rounds) = (call.node.retries(), AtomicUsize::new(0));
+    let (retries, rounds) = (call.node.part_policy().retries, AtomicUsize::new(0));
     let asked = conversation::converse(call, arguments, &question, &arguments.model, retries, &rounds).await;
     let failure = match asked {
         Ok(answer) => return Ok(answer),
