@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stave_block::{Sensitivity, SensitivityPolicy, Surface};
 use stave_llm::prices::Prices;
-use stave_llm::{Provider, Secret};
+use stave_llm::{CONNECT_TIMEOUT, FaultClass, Provider, RetryPolicy, Secret};
 use stave_lower::RewritePolicy;
 use stave_prompt::governance::PolicySet;
 
@@ -70,26 +70,6 @@ pub struct RouteTarget {
     pub weight: u32,
 }
 
-/// The ways in which an upstream can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FaultClass {
-    /// 429.
-    RateLimited,
-    /// 503 and 529.
-    Overloaded,
-    /// Every other 5xx, 408 and 409.
-    ServerError,
-    Timeout,
-    /// No connection, or one that broke before the reply began.
-    Connection,
-    /// 401 and 403.
-    Authentication,
-    /// 404.
-    NotFound,
-    /// 400, 413 and 422: the request is not one for this upstream.
-    Rejected,
-}
-
 /// Bounds on what clients can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GatewayLimits {
@@ -116,7 +96,7 @@ pub struct GatewayLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GatewayTimeouts {
     pub connect: Duration,
-    /// Until the head of the reply is there.
+    /// From the start of an attempt to the head of the reply, connecting included.
     pub first_byte: Duration,
     /// Between two pieces of a reply.
     pub idle: Duration,
@@ -126,10 +106,10 @@ pub struct GatewayTimeouts {
 pub struct Retries {
     /// How often one upstream is asked again.
     pub attempts: u32,
-    /// The first wait; later ones double.
+    /// The first wait is drawn from zero to this; the bound doubles with each further wait.
     pub backoff: Duration,
-    /// The longest wait, also when the upstream asks for more: then the next upstream is asked, or the client
-    /// gets the answer.
+    /// The longest wait. When the upstream asks for more, the next upstream is asked, or the client gets the
+    /// answer.
     pub longest: Duration,
     /// How many retries are allowed per request, over all of them.
     pub share: f64,
@@ -227,67 +207,6 @@ impl UpstreamConfig {
     }
 }
 
-impl FaultClass {
-    pub const ALL: [FaultClass; 8] = [
-        FaultClass::RateLimited,
-        FaultClass::Overloaded,
-        FaultClass::ServerError,
-        FaultClass::Timeout,
-        FaultClass::Connection,
-        FaultClass::Authentication,
-        FaultClass::NotFound,
-        FaultClass::Rejected,
-    ];
-
-    /// What another upstream is asked for unless a route says otherwise.
-    pub const PASSING: [FaultClass; 5] = [
-        FaultClass::RateLimited,
-        FaultClass::Overloaded,
-        FaultClass::ServerError,
-        FaultClass::Timeout,
-        FaultClass::Connection,
-    ];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            FaultClass::RateLimited => "rate_limited",
-            FaultClass::Overloaded => "overloaded",
-            FaultClass::ServerError => "server_error",
-            FaultClass::Timeout => "timeout",
-            FaultClass::Connection => "connection",
-            FaultClass::Authentication => "authentication",
-            FaultClass::NotFound => "not_found",
-            FaultClass::Rejected => "rejected",
-        }
-    }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        FaultClass::ALL.into_iter().find(|class| class.word() == word)
-    }
-
-    /// The class of a reply's status; `None` when it is no failure.
-    #[must_use]
-    pub fn of_status(status: u16) -> Option<Self> {
-        Some(match status {
-            429 => FaultClass::RateLimited,
-            503 | 529 => FaultClass::Overloaded,
-            408 | 409 | 500..=599 => FaultClass::ServerError,
-            401 | 403 => FaultClass::Authentication,
-            404 => FaultClass::NotFound,
-            400..=499 => FaultClass::Rejected,
-            _ => return None,
-        })
-    }
-
-    /// Whether the failure may pass by itself, so that asking again makes sense.
-    #[must_use]
-    pub fn may_pass(self) -> bool {
-        FaultClass::PASSING.contains(&self)
-    }
-}
-
 impl Default for GatewayLimits {
     fn default() -> Self {
         GatewayLimits {
@@ -309,7 +228,7 @@ impl Default for GatewayLimits {
 impl Default for GatewayTimeouts {
     fn default() -> Self {
         GatewayTimeouts {
-            connect: Duration::from_secs(10),
+            connect: CONNECT_TIMEOUT,
             first_byte: Duration::from_secs(600),
             idle: Duration::from_secs(300),
         }
@@ -324,6 +243,18 @@ impl Default for Retries {
             longest: Duration::from_secs(4),
             share: 0.2,
             burst: 10,
+        }
+    }
+}
+
+impl Retries {
+    /// When one upstream is asked again.
+    pub(crate) fn policy(&self) -> RetryPolicy {
+        RetryPolicy {
+            retries: self.attempts,
+            backoff: self.backoff,
+            cap: self.longest,
+            longest_retry_after: self.longest,
         }
     }
 }
@@ -365,26 +296,6 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_status_that_fails_has_a_class_and_every_class_a_word() {
-        for (status, class) in [
-            (429, Some(FaultClass::RateLimited)),
-            (529, Some(FaultClass::Overloaded)),
-            (503, Some(FaultClass::Overloaded)),
-            (500, Some(FaultClass::ServerError)),
-            (401, Some(FaultClass::Authentication)),
-            (404, Some(FaultClass::NotFound)),
-            (422, Some(FaultClass::Rejected)),
-            (200, None),
-            (302, None),
-        ] {
-            assert_eq!(FaultClass::of_status(status), class, "{status}");
-        }
-        for class in FaultClass::ALL {
-            assert_eq!(FaultClass::from_word(class.word()), Some(class));
-        }
-    }
 
     #[test]
     fn a_star_at_the_end_stands_for_anything() {

@@ -15,7 +15,8 @@ pub mod records;
 pub mod trace;
 
 pub use config::{
-    BreakerConfig, Enforcement, FaultClass, GatewayConfig, GatewayLimits, GatewayTimeouts, ModelRoute,
-    Planning, RequestPolicy, Retries, RouteTarget, UpstreamConfig,
+    BreakerConfig, Enforcement, GatewayConfig, GatewayLimits, GatewayTimeouts, ModelRoute, Planning,
+    RequestPolicy, Retries, RouteTarget, UpstreamConfig,
 };
 pub use proxy::{BadSetup, BadUpstream, Gateway, GatewayOptions};
+pub use stave_llm::FaultClass;

@@ -9,8 +9,8 @@ use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
 use stave_block::Surface;
 use stave_canon::Value;
-use stave_llm::StreamEvent;
 use stave_llm::codec::{AnswerFault, Envelope};
+use stave_llm::{FaultClass, StreamEvent};
 
 use super::echo::{EchoMask, upstream_key, without_key};
 use super::entry::Entry;
@@ -20,7 +20,6 @@ use super::reply::{Reply, ReplyBody};
 use super::tally::Tally;
 use super::tap::Tap;
 use super::upstream::UpstreamBody;
-use crate::config::FaultClass;
 use crate::records::{Digest, Outcome};
 
 /// A request that an upstream answered, or that we answered for it.
@@ -153,6 +152,12 @@ fn error(entry: &mut Entry, head: Option<Parts>, body: Bytes, from: Surface) -> 
     entry.record.status = head.status.as_u16();
     entry.record.durations.first_byte = Some(entry.elapsed());
     let status = head.status;
+    if status.is_redirection() {
+        // Neither we nor the client follow it: keys and prompts go to the hosts of the configuration only.
+        entry.record.status = StatusCode::BAD_GATEWAY.as_u16();
+        let message = "the upstream redirects to another address, which is not followed";
+        return Fault::new(StatusCode::BAD_GATEWAY, "upstream_redirects", message).into_reply(surface);
+    }
     if from == surface && !body.is_empty() {
         passed_on(&mut head.headers);
         head.headers.remove(header::CONTENT_LENGTH);
@@ -184,6 +189,9 @@ pub(super) fn silent(class: FaultClass) -> Fault {
             let message = "no upstream for this model can be asked at the moment";
             Fault::new(StatusCode::SERVICE_UNAVAILABLE, "upstream_unavailable", message)
                 .after(Some(Duration::from_secs(5)))
+        }
+        FaultClass::NotFound => {
+            Fault::new(StatusCode::NOT_FOUND, "model_not_found", "no upstream can have a model of this name")
         }
         _ => Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreachable", "the upstream cannot be reached"),
     }

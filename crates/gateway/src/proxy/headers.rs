@@ -2,11 +2,11 @@
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use stave_block::Surface;
+use stave_llm::provider_headers::CREDENTIALS;
 
 use super::entry::Entry;
 use super::received::Received;
 use super::traced::{TRACE_PARENT, TRACE_STATE};
-use super::upstream::CREDENTIALS;
 
 /// The id that we gave the request.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-stave-request-id");

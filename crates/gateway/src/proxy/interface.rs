@@ -8,6 +8,7 @@ use hyper::{Method, Response, StatusCode};
 use stave_block::Surface;
 use stave_canon::Value;
 use stave_llm::codec::{AnswerCodec, AnswerFault, AnthropicMessages, OpenAiChat, OpenAiResponses};
+use stave_llm::provider_headers::ANTHROPIC_VERSION;
 
 use super::reply::{Reply, ReplyBody};
 
@@ -116,7 +117,7 @@ impl Endpoint {
 
 /// Whether a client of the paths that both providers have speaks as Anthropic's do.
 pub(crate) fn is_anthropic(headers: &HeaderMap) -> bool {
-    headers.contains_key("anthropic-version")
+    headers.contains_key(ANTHROPIC_VERSION)
 }
 
 /// The codec of an interface. Clients of Gemini's do not come here.

@@ -2,6 +2,7 @@
 
 mod admin;
 mod answer;
+mod attempts;
 mod cost_bound;
 mod echo;
 mod echo_events;
@@ -28,6 +29,7 @@ mod tally;
 mod tap;
 mod traced;
 mod upstream;
+mod upstream_request;
 
 pub use gateway::{Gateway, GatewayOptions};
 pub use setup::BadSetup;

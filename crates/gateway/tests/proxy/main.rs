@@ -8,6 +8,7 @@
     reason = "these tests look at the clock and stop where something is not as it should be"
 )]
 
+mod addresses;
 mod budgets;
 mod client;
 mod echoes;

@@ -261,7 +261,7 @@ pub(super) struct TimeoutsTable {
     /// Milliseconds to connect to an upstream.
     #[shape(min = 1, unset = milliseconds(GatewayTimeouts::default().connect))]
     pub(super) connect_ms: Option<u64>,
-    /// Milliseconds until the head of the reply.
+    /// Milliseconds from the start of an attempt to the head of the reply, connecting included.
     #[shape(min = 1, unset = milliseconds(GatewayTimeouts::default().first_byte))]
     pub(super) first_byte_ms: Option<u64>,
     /// Milliseconds between two pieces of a reply.
@@ -276,7 +276,7 @@ pub(super) struct RetriesTable {
     /// How often one upstream is asked again.
     #[shape(unset = Retries::default().attempts)]
     pub(super) attempts: Option<u32>,
-    /// The first wait, in milliseconds; later ones double.
+    /// The bound of the first wait, in milliseconds; it doubles with each further wait, and the wait is drawn below it.
     #[shape(min = 1, unset = milliseconds(Retries::default().backoff))]
     pub(super) backoff_ms: Option<u64>,
     /// The longest wait in milliseconds, also when the upstream asks for more.

@@ -3,6 +3,7 @@
 //! Invariant: what is sent goes to the address of the configuration and nowhere else, and the key that goes
 //! with it is marked so that nothing prints it.
 
+mod address;
 mod breaker;
 mod planner;
 mod pool;
@@ -14,36 +15,31 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response};
 use stave_block::Surface;
 use stave_canon::Clock;
-use stave_llm::{Provider, Target};
+use stave_llm::FaultClass;
+use stave_llm::provider_headers::{self, CREDENTIALS};
 use thiserror::Error;
 
+use self::address::{Address, provider_of};
 use self::breaker::{Breaker, Breakers};
 use self::planner::UpstreamPlanner;
-use self::pool::{Broken, Pool};
+use self::pool::{Broken, Connection, Pool};
 use self::retry_budget::RetryBudget;
-use self::socket::Place;
 use super::echo::KeyEcho;
 use super::queue::{FairQueue, Waiting};
 use super::seen::SeenPrompts;
-use crate::config::{FaultClass, GatewayConfig, GatewayTimeouts, UpstreamConfig};
+use crate::config::{GatewayConfig, GatewayTimeouts, UpstreamConfig};
 use crate::planning::CachePlanners;
 
 pub(crate) use self::pool::{BrokenOff, UpstreamBody};
-
-/// The version of Anthropic's interface that is spoken when the client has none to pass on.
-const ANTHROPIC_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) config: UpstreamConfig,
     pub(crate) timeouts: GatewayTimeouts,
-    place: Place,
-    host: HeaderValue,
-    /// What is asked of it for each interface: path and query.
-    paths: Vec<(Surface, String)>,
+    address: Address,
     credential: Option<(HeaderName, HeaderValue)>,
     /// Finds the key in what the upstream says.
     pub(crate) key_echo: Arc<KeyEcho>,
@@ -102,55 +98,14 @@ impl Upstream {
                 config.provider.as_str()
             )));
         }
-        let mut paths = Vec::new();
-        let mut place = None;
-        for surface in config.surfaces() {
-            let target = Target {
-                provider: provider_of(config.provider, *surface),
-                endpoint: config.endpoint.clone(),
-                api_key: None,
-                model: String::new(),
-                api_version: config.api_version.clone(),
-            };
-            let url = target.url(MODEL).map_err(|kind| bad(kind.to_string()))?;
-            let path = match url.query() {
-                Some(query) => format!("{}?{query}", url.path()),
-                None => url.path().to_owned(),
-            };
-            paths.push((*surface, path));
-            place = Some(Place {
-                host: url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
-                port: url.port_or_known_default().unwrap_or(80),
-                is_encrypted: url.scheme() == "https",
-            });
-            place = place.filter(|place| !place.host.is_empty());
-        }
-        let place = place.ok_or_else(|| bad("the endpoint has no host".to_owned()))?;
-        let usual = if place.is_encrypted { 443 } else { 80 };
-        let name = if place.host.contains(':') { format!("[{}]", place.host) } else { place.host.clone() };
-        let host = if place.port == usual { name } else { format!("{name}:{}", place.port) };
-        let host = HeaderValue::from_str(&host).map_err(|_| bad("the host cannot be named".to_owned()))?;
-        let credential = match &config.key {
-            None => None,
-            Some(key) => {
-                let (name, text) = match config.provider {
-                    Provider::Anthropic => (HeaderName::from_static("x-api-key"), key.expose().to_owned()),
-                    Provider::Azure => (HeaderName::from_static("api-key"), key.expose().to_owned()),
-                    _ => (header::AUTHORIZATION, format!("Bearer {}", key.expose())),
-                };
-                let mut value = HeaderValue::from_str(&text)
-                    .map_err(|_| bad("the key cannot be sent in a header".to_owned()))?;
-                value.set_sensitive(true);
-                Some((name, value))
-            }
-        };
+        let address = Address::new(config).map_err(bad)?;
+        let credential = config.key.as_ref().map(|key| provider_headers::credential(config.provider, key));
+        let credential = credential.transpose().map_err(|kind| bad(kind.to_string()))?;
         let queue =
             config.concurrency.map(|turns| FairQueue::new(turns, Waiting::Together(gateway.limits.waiting)));
         Ok(Upstream {
             timeouts: config.timeouts.unwrap_or(gateway.timeouts),
-            place,
-            host,
-            paths,
+            address,
             credential,
             key_echo: Arc::new(KeyEcho::new(
                 config.key.clone().filter(|key| key.expose().len() >= SHORTEST_KEY),
@@ -187,15 +142,15 @@ impl Upstream {
 
     /// Whether a policy means this upstream, by its provider or its host.
     pub(crate) fn is_meant_by(&self, name: &str) -> bool {
-        self.config.provider.as_str() == name || self.place.host.eq_ignore_ascii_case(name)
+        self.config.provider.as_str() == name || self.address.place.host.eq_ignore_ascii_case(name)
     }
 
     pub(crate) fn host_name(&self) -> &str {
-        &self.place.host
+        &self.address.place.host
     }
 
     pub(crate) fn port(&self) -> u16 {
-        self.place.port
+        self.address.place.port
     }
 
     pub(crate) fn idle_connections(&self) -> usize {
@@ -208,42 +163,55 @@ impl Upstream {
         outgoing: &Outgoing,
         model: &str,
     ) -> Result<Response<UpstreamBody>, (FaultClass, bool)> {
-        let connecting = tokio::time::timeout(self.timeouts.connect, self.pool.take(&self.place));
-        let mut connection = match connecting.await {
-            Ok(Ok(connection)) => connection,
-            Ok(Err(_)) => return Err((FaultClass::Connection, false)),
-            Err(_) => return Err((FaultClass::Timeout, false)),
-        };
-        let exchange = async {
-            let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
-            match connection.send(request).await {
-                // A kept connection may have been closed just when it was used again.
-                Err(Broken::Exchange) if connection.is_reused => {
-                    let request = self.request(outgoing, model).ok_or(Broken::Exchange)?;
-                    connection =
-                        tokio::time::timeout(self.timeouts.connect, Box::pin(Pool::fresh(&self.place)))
-                            .await
-                            .unwrap_or(Err(Broken::Connect))?;
-                    connection.send(request).await
-                }
-                sent => sent,
+        let request = self.request(outgoing, model).ok_or((FaultClass::NotFound, false))?;
+        let mut was_sent = false;
+        let exchange = self.exchange(request, &mut was_sent);
+        match tokio::time::timeout(self.timeouts.first_byte, exchange).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(class)) => Err((class, was_sent)),
+            Err(_) => Err((FaultClass::Timeout, was_sent)),
+        }
+    }
+
+    /// Connects and sends. `was_sent` says from when on the upstream may have the request.
+    async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+        was_sent: &mut bool,
+    ) -> Result<Response<UpstreamBody>, FaultClass> {
+        let place = &self.address.place;
+        let mut connection = self.connected(self.pool.take(place)).await?;
+        *was_sent = true;
+        let reply = match connection.send(request.clone()).await {
+            // A kept connection may have been closed just when it was used again.
+            Err(_) if connection.is_reused => {
+                *was_sent = false;
+                connection = self.connected(Box::pin(Pool::fresh(place))).await?;
+                *was_sent = true;
+                connection.send(request).await
             }
+            sent => sent,
         };
-        let reply = match tokio::time::timeout(self.timeouts.first_byte, exchange).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(broken)) => return Err((FaultClass::Connection, broken == Broken::Exchange)),
-            Err(_) => return Err((FaultClass::Timeout, true)),
-        };
-        let (head, incoming) = reply.into_parts();
+        let (head, incoming) = reply.map_err(|_| FaultClass::Connection)?.into_parts();
         Ok(Response::from_parts(head, UpstreamBody::new(incoming, connection, Arc::clone(&self.pool))))
+    }
+
+    async fn connected(
+        &self,
+        connecting: impl Future<Output = Result<Connection, Broken>>,
+    ) -> Result<Connection, FaultClass> {
+        match tokio::time::timeout(self.timeouts.connect, connecting).await {
+            Ok(connected) => connected.map_err(|_| FaultClass::Connection),
+            Err(_) => Err(FaultClass::Timeout),
+        }
     }
 
     fn request(&self, outgoing: &Outgoing, model: &str) -> Option<Request<Full<Bytes>>> {
         let mut request = Request::new(Full::new(outgoing.body.clone()));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.uri(outgoing, model)?;
+        *request.uri_mut() = self.address.uri(outgoing, model)?;
         let mut headers = outgoing.headers.clone();
-        headers.insert(header::HOST, self.host.clone());
+        headers.insert(header::HOST, self.address.host.clone());
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some((name, value)) = &self.credential {
             for other in CREDENTIALS {
@@ -251,58 +219,14 @@ impl Upstream {
             }
             headers.insert(name, value.clone());
         }
-        if outgoing.surface == Surface::AnthropicMessages && !headers.contains_key("anthropic-version") {
-            headers.insert("anthropic-version", ANTHROPIC_VERSION);
+        // A version that the client names is the client's to choose.
+        if let Some((name, value)) =
+            provider_headers::version(provider_of(self.config.provider, outgoing.surface))
+        {
+            headers.entry(name).or_insert(value);
         }
         *request.headers_mut() = headers;
         Some(request)
-    }
-
-    fn uri(&self, outgoing: &Outgoing, model: &str) -> Option<Uri> {
-        let (_, path) = self.paths.iter().find(|(surface, _)| *surface == outgoing.surface)?;
-        if !path.contains(MODEL) && !outgoing.counts_tokens && outgoing.query.is_none() {
-            return Uri::try_from(path.as_str()).ok();
-        }
-        let (path, own) = path.split_once('?').map_or((path.as_str(), None), |(path, own)| (path, Some(own)));
-        let mut text = path.replace(MODEL, &encoded(model));
-        if outgoing.counts_tokens {
-            text.push_str("/count_tokens");
-        }
-        for (index, query) in [own, outgoing.query.as_deref()].into_iter().flatten().enumerate() {
-            text.push(if index == 0 { '?' } else { '&' });
-            text.push_str(query);
-        }
-        Uri::try_from(text).ok()
-    }
-}
-
-/// Headers by which clients and we say who asks.
-pub(crate) const CREDENTIALS: [HeaderName; 3] =
-    [header::AUTHORIZATION, HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key")];
-
-/// What stands for the model in paths that have it.
-const MODEL: &str = "STAVE-MODEL";
-
-/// A name as one segment of a path.
-fn encoded(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
-}
-
-/// The provider whose paths serve an interface.
-fn provider_of(provider: Provider, surface: Surface) -> Provider {
-    match (provider, surface) {
-        (Provider::Azure, _) => Provider::Azure,
-        (_, Surface::OpenAiResponses) => Provider::OpenAiResponses,
-        (_, Surface::AnthropicMessages) => Provider::Anthropic,
-        (_, Surface::OpenAiChat | Surface::GeminiGenerateContent) => Provider::OpenAi,
     }
 }
 

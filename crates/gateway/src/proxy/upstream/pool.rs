@@ -18,13 +18,9 @@ use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use stave_canon::Clock;
+use stave_llm::{IDLE_CONNECTIONS, IDLE_TIME};
 
 use super::socket::{Place, Socket};
-
-/// How long a connection is kept that nobody uses; servers commonly close them after a minute.
-const KEPT: Duration = Duration::from_secs(50);
-/// How many connections are kept.
-const MOST: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -82,7 +78,7 @@ impl Pool {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The one that was used last is the least likely to be closed.
         while let Some((mut connection, since)) = idle.pop() {
-            if now.saturating_sub(since) > KEPT {
+            if now.saturating_sub(since) > IDLE_TIME {
                 idle.clear();
                 return None;
             }
@@ -98,7 +94,7 @@ impl Pool {
 
     fn keep(&self, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MOST {
+        if idle.len() < IDLE_CONNECTIONS {
             idle.push((connection, self.clock.elapsed()));
         }
     }
