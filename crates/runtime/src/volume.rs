@@ -61,12 +61,12 @@ impl Volume {
 impl Spending {
     /// Counts bytes that are about to be kept, unless the run would have more than it may.
     pub(crate) fn keep(&self, limits: &Limits, more: Volume) -> Result<(), Failure> {
-        let spent = &mut self.lock().spent;
-        let volume = spent.volume.plus(more);
+        let mut account = self.lock();
+        let volume = account.volume.plus(more);
         if let Some((name, limit)) = volume.over(limits) {
             return Err(run_too_large(name, limit));
         }
-        spent.volume = volume;
+        account.volume = volume;
         Ok(())
     }
 }
@@ -105,8 +105,8 @@ impl Run<'_> {
     pub(crate) fn restore_volume(&self) {
         for record in self.calls.records() {
             // A run that is over its bound already fails at its next step.
-            let spent = &mut self.spending.lock().spent;
-            spent.volume = spent.volume.plus(call_volume(&record));
+            let mut account = self.spending.lock();
+            account.volume = account.volume.plus(call_volume(&record));
         }
     }
 }
