@@ -77,7 +77,7 @@ impl RefusalKind {
                 "this request may cost more than is left of this key's budget for the month; a smaller `max_tokens` sets less aside"
             }
             RefusalKind::Unpriced => {
-                "this key has a budget, and the price of this model or service tier is not known"
+                "this key has a budget, and nobody knows what this request may cost: the model or the service tier has no price, or a stored prompt, a provider's shell, a plugin or `provider` adds to it unseen"
             }
             RefusalKind::Unwritten => "what the request may cost cannot be written down",
         }

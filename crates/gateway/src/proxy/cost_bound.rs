@@ -12,6 +12,7 @@ use stave_llm::prices::{Cost, server_tool_price};
 use stave_llm::tokens::longest_output;
 use stave_lower::{BodyValue, RequestBody};
 
+use super::delegated::{CONTENT, plain_name, tools};
 use super::interface::Fault;
 
 /// Output that a rate limit sets aside for a request that names no most. A rate corrects itself when the answer is
@@ -31,23 +32,6 @@ const KEPT_CONVERSATION_TOKENS: u64 = 200_000;
 const USUAL_TOOL_CALLS: u64 = 10;
 /// Input tokens that the result of one such call may add.
 const TOKENS_PER_TOOL_CALL: u64 = 8_000;
-
-/// Members at the top that hold content, in which no limit can stand.
-const CONTENT: [&str; 13] = [
-    "messages",
-    "input",
-    "system",
-    "instructions",
-    "tools",
-    "functions",
-    "metadata",
-    "response_format",
-    "text",
-    "prediction",
-    "prompt",
-    "tool_choice",
-    "context_management",
-];
 
 /// How many answers are written, by names without case and underscores.
 const CHOICES: [&str; 7] =
@@ -75,7 +59,8 @@ pub(crate) struct CostBound {
     /// How many answers are asked for.
     pub(crate) choices: u64,
     pub(crate) tools: ServerTools,
-    /// Whether the request asks for a service tier whose price the table does not have.
+    /// Whether the request asks for something whose price the table does not have, such as a service tier or a
+    /// stored prompt with tools of its own.
     pub(crate) is_unpriced: bool,
     /// Whether the provider may go on when nobody reads its reply, so that what passed does not say what it comes to.
     pub(crate) goes_on: bool,
@@ -160,8 +145,7 @@ struct Limits {
 impl Limits {
     fn read(&mut self, object: BodyValue<'_, '_>, depth: usize) -> Result<(), Fault> {
         for (name, value) in object.members() {
-            let plain: String =
-                name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            let plain = plain_name(&name);
             if depth == 0 && CONTENT.iter().any(|content| name.eq_ignore_ascii_case(content)) {
                 continue;
             }
@@ -303,12 +287,13 @@ fn names_a_document(part: BodyValue<'_, '_>) -> bool {
 }
 
 fn server_tools(root: BodyValue<'_, '_>) -> Result<ServerTools, Fault> {
+    let listed = tools(root);
     let mut tools = ServerTools::default();
     let most = match root.get("max_tool_calls") {
         Some(value) => whole_number("max_tool_calls", value)?,
         None => None,
     };
-    for tool in root.get("tools").into_iter().flat_map(BodyValue::items) {
+    for tool in listed {
         let kind = tool.get("type").and_then(BodyValue::text).unwrap_or_default();
         let Some(price) = server_tool_price(&kind) else { continue };
         let uses = match tool.get("max_uses") {
@@ -326,6 +311,11 @@ fn server_tools(root: BodyValue<'_, '_>) -> Result<ServerTools, Fault> {
     }
     if root.get("mcp_servers").is_some_and(|servers| servers.items().next().is_some()) {
         tools.calls = tools.calls.saturating_add(USUAL_TOOL_CALLS);
+    }
+    // Work in a container is charged like a call of the tool that runs code in it.
+    if root.get("container").is_some_and(|container| !container.is_null()) {
+        tools.calls = tools.calls.saturating_add(USUAL_TOOL_CALLS);
+        tools.price = tools.price.max(server_tool_price("code_execution").unwrap_or_default());
     }
     Ok(tools)
 }
@@ -496,6 +486,9 @@ mod tests {
         assert_eq!(tools(r#"{"tools":[{"type":"file_search"}]}"#).calls, USUAL_TOOL_CALLS);
         assert_eq!(tools(r#"{"max_tool_calls":2,"tools":[{"type":"file_search"},{"type":"x"}]}"#).calls, 2);
         assert!(tools(r#"{"web_search_options":{}}"#).is_implied);
+        let container = tools(r#"{"container":{"skills":[]}}"#);
+        assert_eq!((container.calls, container.price), (USUAL_TOOL_CALLS, Cost::from_micros(50_000)));
+        assert_eq!(tools(r#"{"input":[{"tools":[{"type":"file_search"}]}]}"#).calls, USUAL_TOOL_CALLS);
     }
 
     #[test]

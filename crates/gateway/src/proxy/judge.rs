@@ -101,6 +101,17 @@ impl Judge<'_> {
         }
     }
 
+    /// Judges the models that a body names beside the one that it asks for: its provider may let them answer.
+    pub(crate) fn judge_other_models(&self, models: &[String], upstream: &Upstream) -> Result<(), Denied> {
+        if self.policy.enforcement == Enforcement::Off {
+            return Ok(());
+        }
+        models.iter().try_for_each(|model| {
+            let asked = AskedModel { provider: upstream.config.provider.as_str(), name: Some(model) };
+            self.enforce(&self.policy.governance.check_model(asked), &mut Vec::new())
+        })
+    }
+
     /// Whether judging has taken longer than it may.
     fn is_late(&self) -> bool {
         self.clock.elapsed().saturating_sub(self.began) > LONGEST_JUDGING

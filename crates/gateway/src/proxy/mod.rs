@@ -4,6 +4,7 @@ mod admin;
 mod answer;
 mod attempts;
 mod cost_bound;
+mod delegated;
 mod echo;
 mod echo_events;
 mod entry;

@@ -76,6 +76,9 @@ pub(crate) fn prepare(
         }
         Err(fault) => return Err(deny(Fault::bad_request(format!("the body cannot be read: {fault}")))),
     };
+    if surface == received.surface() {
+        judge.judge_other_models(&received.other_models, upstream)?;
+    }
     let judged = judge.judge(received.text(), wire, upstream, model)?;
     let Judged { splices, route, decisions, is_unjudged } = judged;
     let mut prepared = Prepared {

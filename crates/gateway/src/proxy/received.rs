@@ -8,6 +8,7 @@ use stave_block::{Surface, WirePrompt};
 use stave_lower::{RequestBody, RequestFault};
 
 use super::cost_bound::CostBound;
+use super::delegated::Delegated;
 use super::interface::{Endpoint, Fault};
 use crate::config::GatewayLimits;
 
@@ -27,6 +28,8 @@ pub(crate) struct Received {
     pub(crate) include_usage: bool,
     /// The most that it may cost.
     pub(crate) bound: CostBound,
+    /// The models that the body names beside `model`, which the policies judge as well.
+    pub(crate) other_models: Vec<String>,
     /// What the client calls the conversation, among those of its tenant.
     pub(crate) session: Option<String>,
     /// What it is made of; why nobody knows, otherwise.
@@ -59,6 +62,17 @@ impl Received {
         if model.len() > LONGEST_MODEL || model.chars().any(char::is_control) {
             return Err(Fault::bad_request("the model's name cannot be one"));
         }
+        let delegated = Delegated::read(&read, &model);
+        if let (Some(_), Some(member)) = (tenant, &delegated.member) {
+            // The models, the budget and the records of a key are those of `model`.
+            let message = format!(
+                "with a key of this gateway, only `model` names a model, and `{member}` lets another one answer; \
+                 the gateway falls back by its routes"
+            );
+            return Err(Fault::new(StatusCode::FORBIDDEN, "model", message));
+        }
+        let mut bound = CostBound::read(&read, text)?;
+        bound.is_unpriced |= delegated.is_unpriced;
         let surface = endpoint.surface();
         let session = session(&headers, &read, surface).map(|session| match tenant {
             Some(tenant) => format!("{tenant}\0{session}"),
@@ -70,7 +84,8 @@ impl Received {
             model: model.into_owned(),
             is_stream: read.flag(&["stream"]).unwrap_or_default(),
             include_usage: read.flag(&["stream_options", "include_usage"]).unwrap_or_default(),
-            bound: CostBound::read(&read, text)?,
+            bound,
+            other_models: delegated.models,
             session,
             wire: read.wire(surface),
             headers,

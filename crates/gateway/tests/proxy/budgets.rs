@@ -275,3 +275,39 @@ async fn a_client_that_leaves_work_in_the_background_pays_for_it() {
     let record = &scene.records_of(1).await[0];
     assert_eq!((record.outcome.as_str(), record.output), ("cancelled", 100_000));
 }
+
+#[tokio::test]
+async fn what_a_provider_adds_unseen_is_refused_within_a_budget() {
+    let upstream = Upstream::always(whole(200, "", CHAT_REPLY)).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAiResponses)).await;
+    let key = key(&scene, "5").await;
+    for members in [
+        r#""prompt":{"id":"pmpt_1"}"#,
+        r#""tools":[{"type":"shell","environment":{"type":"container_auto"}}]"#,
+        r#""plugins":[{"id":"web"}]"#,
+        r#""provider":{"order":["dear"]}"#,
+    ] {
+        let body = format!(r#"{{"model":"gpt-4o","max_output_tokens":10,"input":"hi",{members}}}"#);
+        let answer = scene.client().await.post("/v1/responses", &key, &body).await;
+        assert_eq!((answer.status, answer.at("/error/code").as_str()), (403, "unpriced"), "{members}");
+    }
+    assert_eq!(upstream.calls().len(), 0);
+}
+
+#[tokio::test]
+async fn with_a_key_no_other_member_names_a_model() {
+    let upstream = Upstream::always(whole(200, "", CHAT_REPLY)).await;
+    let scene = Scene::new(config(&upstream, Provider::OpenAi)).await;
+    let members = r#""models":["o1-pro"],"route":"fallback","#;
+    let answer = scene.post("/v1/chat/completions", &chat(members)).await;
+    assert_eq!(answer.status, 200, "without keys nobody limits models: {}", answer.text());
+    let key = format!("authorization: Bearer {}\r\n", scene.key_of("acme").await);
+    for members in [members, r#""extra":{"Models":["o1-pro"]},"#, r#""preset":"dear","#] {
+        let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(members)).await;
+        assert_eq!((answer.status, answer.at("/error/code").as_str()), (403, "model"), "{members}");
+    }
+    assert_eq!(upstream.calls().len(), 1);
+    let answer =
+        scene.client().await.post("/v1/chat/completions", &key, &chat(r#""models":["gpt-4o"],"#)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
