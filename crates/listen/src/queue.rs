@@ -49,9 +49,33 @@ struct State<K: Key> {
     waiting: usize,
     /// The keys that have somebody waiting, in the order in which they are let in.
     order: VecDeque<K>,
-    queues: HashMap<K, VecDeque<oneshot::Sender<Turn<K>>>>,
+    queues: HashMap<K, Line<K>>,
     /// How many of the first key were let in since it came to the front.
     in_a_row: u32,
+}
+
+/// Those of one key that wait.
+#[derive(Debug)]
+struct Line<K: Key> {
+    /// Those whose work began before the others came.
+    begun: VecDeque<oneshot::Sender<Turn<K>>>,
+    rest: VecDeque<oneshot::Sender<Turn<K>>>,
+}
+
+impl<K: Key> Default for Line<K> {
+    fn default() -> Self {
+        Line { begun: VecDeque::new(), rest: VecDeque::new() }
+    }
+}
+
+impl<K: Key> Line<K> {
+    fn is_empty(&self) -> bool {
+        self.begun.is_empty() && self.rest.is_empty()
+    }
+
+    fn pop(&mut self) -> Option<oneshot::Sender<Turn<K>>> {
+        self.begun.pop_front().or_else(|| self.rest.pop_front())
+    }
 }
 
 /// How many turns there are, and how many one key may have.
@@ -74,6 +98,18 @@ pub struct Turn<K: Key>(Option<(Arc<FairQueue<K>>, K)>);
 /// A place among those that wait, until it is dropped.
 #[derive(Debug)]
 pub struct Place<K: Key>(oneshot::Receiver<Turn<K>>);
+
+impl<K: Key> Asked<K> {
+    /// The turn, within a time.
+    pub async fn turn(self, patience: Duration) -> Result<Turn<K>, NoTurn> {
+        match self {
+            Asked::Turn(turn) => Ok(turn),
+            Asked::Place(place) => {
+                tokio::time::timeout(patience, place.turn()).await.ok().flatten().ok_or(NoTurn::Late)
+            }
+        }
+    }
+}
 
 impl<K: Key> Place<K> {
     /// The turn, once it has come; `None` when the queue is gone.
@@ -138,43 +174,42 @@ impl<K: Key> FairQueue<K> {
     /// A turn on behalf of a key, or a place among those that wait for one.
     pub fn ask(self: &Arc<Self>, key: K) -> Result<Asked<K>, NoTurn> {
         let mut state = self.lock();
-        let is_alone = state.queues.get(&key).is_none_or(VecDeque::is_empty);
+        let is_alone = state.queues.get(&key).is_none_or(Line::is_empty);
         if is_alone && state.has_turn(&key, self.most()) {
             state.give(&key);
             return Ok(Asked::Turn(Turn(Some((Arc::clone(self), key)))));
         }
         let (count, most) = match self.bounds {
             Waiting::Together(most) => (state.waiting, most),
-            Waiting::Each(most) => (state.queues.get(&key).map_or(0, VecDeque::len), most),
+            Waiting::Each(most) => (state.queues.get(&key).map_or(0, |line| line.rest.len()), most),
         };
         if count >= most {
             return Err(NoTurn::Full);
         }
-        let (sender, receiver) = oneshot::channel();
-        state.waiting += 1;
-        let queue = state.queues.entry(key.clone()).or_default();
-        let is_first = queue.is_empty();
-        queue.push_back(sender);
-        if is_first {
-            state.order.push_back(key);
+        Ok(Asked::Place(state.wait(key, |line| &mut line.rest)))
+    }
+
+    /// The same for work that began before those that wait came: it is let in before the others of its key, in the
+    /// order in which such work asks, and no bound of those that wait keeps it out.
+    pub fn ask_begun(self: &Arc<Self>, key: K) -> Asked<K> {
+        let mut state = self.lock();
+        let is_next = state.queues.get(&key).is_none_or(|line| line.begun.is_empty());
+        if is_next && state.has_turn(&key, self.most()) {
+            state.give(&key);
+            return Asked::Turn(Turn(Some((Arc::clone(self), key))));
         }
-        Ok(Asked::Place(Place(receiver)))
+        Asked::Place(state.wait(key, |line| &mut line.begun))
     }
 
     /// Waits for a turn on behalf of a key.
     pub async fn enter(self: &Arc<Self>, key: K, patience: Duration) -> Result<Turn<K>, NoTurn> {
-        match self.ask(key)? {
-            Asked::Turn(turn) => Ok(turn),
-            Asked::Place(place) => {
-                tokio::time::timeout(patience, place.turn()).await.ok().flatten().ok_or(NoTurn::Late)
-            }
-        }
+        self.ask(key)?.turn(patience).await
     }
 
     /// A turn, if there is one at once.
     pub fn try_enter(self: &Arc<Self>, key: K) -> Option<Turn<K>> {
         let mut state = self.lock();
-        let is_alone = state.queues.get(&key).is_none_or(VecDeque::is_empty);
+        let is_alone = state.queues.get(&key).is_none_or(Line::is_empty);
         if !is_alone || !state.has_turn(&key, self.most()) {
             return None;
         }
@@ -260,6 +295,23 @@ impl<K: Key> State<K> {
         self.out + kept < most.turns
     }
 
+    /// A place at the end of a line.
+    fn wait(
+        &mut self,
+        key: K,
+        which: impl FnOnce(&mut Line<K>) -> &mut VecDeque<oneshot::Sender<Turn<K>>>,
+    ) -> Place<K> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting += 1;
+        let line = self.queues.entry(key.clone()).or_default();
+        let is_first = line.is_empty();
+        which(line).push_back(sender);
+        if is_first {
+            self.order.push_back(key);
+        }
+        Place(receiver)
+    }
+
     fn give(&mut self, key: &K) {
         self.out += 1;
         *self.held.entry(key.clone()).or_default() += 1;
@@ -280,7 +332,7 @@ impl<K: Key> State<K> {
         let place = self.order.iter().position(|key| self.has_turn(key, most))?;
         let key = self.order.get(place)?.clone();
         let queue = self.queues.get_mut(&key)?;
-        let sender = queue.pop_front()?;
+        let sender = queue.pop()?;
         let is_empty = queue.is_empty();
         self.waiting = self.waiting.saturating_sub(1);
         self.in_a_row = if place == 0 { self.in_a_row + 1 } else { 1 };
@@ -385,6 +437,26 @@ mod tests {
         drop(flood);
         assert_eq!(queue.standing(), (0, 0));
         queue.idle().await;
+    }
+
+    #[tokio::test]
+    async fn work_that_began_before_comes_first_also_when_nobody_else_may_wait() {
+        let queue = FairQueue::new(1, Waiting::Each(2));
+        let turn = queue.enter("a", LONG).await.unwrap();
+        let place = |asked| match asked {
+            Asked::Place(place) => place,
+            Asked::Turn(_) => panic!("there is one turn only"),
+        };
+        let late = [place(queue.ask("a").unwrap()), place(queue.ask("a").unwrap())];
+        assert!(matches!(queue.ask("a"), Err(NoTurn::Full)));
+        let begun = [place(queue.ask_begun("a")), place(queue.ask_begun("a"))];
+        drop(turn);
+        for place in begun.into_iter().chain(late) {
+            let turn = tokio::time::timeout(LONG, place.turn()).await.unwrap();
+            assert_eq!(queue.out(), 1);
+            drop(turn);
+        }
+        assert_eq!(queue.standing(), (0, 0));
     }
 
     #[tokio::test]

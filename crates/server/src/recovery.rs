@@ -1,7 +1,8 @@
 //! Runs that nobody drives any more are resumed: those of a process before this one, those of another process on the
 //! same store that died, and those that this process gave back because it could not write to the journal.
 //!
-//! Invariants: every interrupted run is resumed, the oldest first, in batches. A run that was in flight when its process
+//! Invariants: every interrupted run is resumed, the oldest first, in batches, and before starts of its tenant that wait: it
+//! began before they came. A project does not wait for the runs of another. A run that was in flight when its process
 //! died may have taken the process down: after the first crash such suspects are resumed in small groups, after the
 //! second one at a time. Quarantined runs and runs whose
 //! request had `auth`, which is never stored and not kept by this process, are left to people.
@@ -43,11 +44,18 @@ impl Shared {
         while !self.is_draining() {
             let catalog = self.catalog();
             let mut quarantined = 0;
-            for archive in catalog.archives(&Principal::anyone()) {
+            let anyone = Principal::anyone();
+            let archives: Vec<&Arc<Archive>> = catalog.archives(&anyone).collect();
+            let resumed = archives.iter().map(|archive| async {
                 // What cannot be written cannot be claimed either.
                 if archive.runs.fault().is_none() && archive.runs.recover().await.is_ok() {
-                    self.resume_all(archive, &mut refused).await;
+                    return self.resume_all(archive, &refused).await;
                 }
+                Vec::new()
+            });
+            let left = futures_util::future::join_all(resumed).await;
+            refused.extend(left.into_iter().flatten());
+            for archive in archives {
                 let filter = RunFilter { status: Some(RunStatus::Quarantined), ..RunFilter::default() };
                 let runs = archive.runs.list(filter).await.unwrap_or_default();
                 quarantined += runs.len();
@@ -71,9 +79,15 @@ impl Shared {
         }
     }
 
-    /// Resumes the interrupted runs of one project.
-    async fn resume_all(self: &Arc<Self>, archive: &Arc<Archive>, refused: &mut HashSet<String>) {
-        let mut suspects = Vec::new();
+    /// Resumes the interrupted runs of one project, without those that are refused. Returns those that cannot be resumed
+    /// here.
+    async fn resume_all(
+        self: &Arc<Self>,
+        archive: &Arc<Archive>,
+        refused: &HashSet<(String, String)>,
+    ) -> Vec<(String, String)> {
+        let (mut suspects, mut left) = (Vec::new(), Vec::new());
+        let name = |run: &RunSummary| (archive.tenant.clone(), run.id.clone());
         let mut after = None;
         loop {
             let filter = RunFilter {
@@ -83,49 +97,62 @@ impl Shared {
                 after: after.take(),
                 ..RunFilter::default()
             };
-            let Ok(runs) = archive.runs.list(filter).await else { return };
+            let Ok(runs) = archive.runs.list(filter).await else { return left };
             let Some(last) = runs.last() else { break };
             after = Some((last.started_at, last.id.clone()));
-            for run in runs.into_iter().filter(|run| !refused.contains(&run.id)).collect::<Vec<_>>() {
-                if self.is_draining() {
-                    return;
-                }
-                if run.crashes > 0 {
-                    suspects.push(run);
-                } else if !self.resume_one(archive, &run).await {
-                    refused.insert(run.id);
-                }
+            let runs = runs.into_iter().filter(|run| !refused.contains(&name(run)));
+            let (suspected, others): (Vec<_>, Vec<_>) = runs.partition(|run| run.crashes > 0);
+            suspects.extend(suspected);
+            if self.is_draining() {
+                return left;
             }
+            // They take their places in their order before any of them is read.
+            let resumed = others.iter().map(|run| self.resume_one(archive, run));
+            let resumed = futures_util::future::join_all(resumed.collect::<Vec<_>>()).await;
+            left.extend(unresumed(&others, resumed).map(name));
         }
         let (twice, once): (Vec<_>, Vec<_>) = suspects.into_iter().partition(|run| run.crashes > 1);
         for group in once.chunks(GROUP).chain(twice.chunks(1)) {
             if self.is_draining() {
-                return;
+                return left;
             }
-            let resumed = group.iter().map(|run| async {
-                let is_resumed = self.resume_one(archive, run).await;
-                if is_resumed {
-                    self.watch_suspect(archive, run).await;
+            let resumed = group.iter().map(|run| {
+                let resuming = self.resume_one(archive, run);
+                async {
+                    let is_resumed = resuming.await;
+                    if is_resumed {
+                        self.watch_suspect(archive, run).await;
+                    }
+                    is_resumed
                 }
-                is_resumed
             });
-            let resumed = futures_util::future::join_all(resumed).await;
-            let left = group.iter().zip(resumed).filter(|(_, is_resumed)| !is_resumed);
-            refused.extend(left.map(|(run, _)| run.id.clone()));
+            let resumed = futures_util::future::join_all(resumed.collect::<Vec<_>>()).await;
+            left.extend(unresumed(group, resumed).map(name));
         }
+        left
     }
 
-    /// Resumes one run; `false` when it cannot be resumed here.
-    async fn resume_one(self: &Arc<Self>, archive: &Arc<Archive>, run: &RunSummary) -> bool {
-        let Ok(stored) = archive.runs.show(&run.id).await else { return true };
-        let Ok(engine) = archive.engine(&stored.document) else { return false };
-        let lacks_auth = stored.had_auth && archive.auth.of(&run.id).is_none();
-        if lacks_auth || engine.drives_itself() {
-            return false;
+    /// Takes a place for one run at once, and resumes it when its turn has come; `false` when it cannot be resumed here.
+    fn resume_one<'r>(
+        self: &'r Arc<Self>,
+        archive: &'r Arc<Archive>,
+        run: &'r RunSummary,
+    ) -> impl Future<Output = bool> + 'r {
+        let asked = self.turns.ask_begun(archive.tenant.clone());
+        async move {
+            let Ok(stored) = archive.runs.show(&run.id).await else { return true };
+            let Ok(engine) = archive.engine(&stored.document) else { return false };
+            let lacks_auth = stored.had_auth && archive.auth.of(&run.id).is_none();
+            if lacks_auth || engine.drives_itself() {
+                return false;
+            }
+            // Somebody else may have taken it, and a full server or journal may have room later.
+            let Ok(turn) = asked.turn(self.limits().request).await else { return true };
+            if !self.is_draining() {
+                let _ = self.resume_with(turn, archive, &run.flow, engine, &run.id, None).await;
+            }
+            true
         }
-        // Somebody else may have taken it, and a full server or journal may have room later.
-        let _ = self.resume(archive, &run.flow, engine, &run.id, None).await;
-        true
     }
 
     /// Waits until a suspect has ended, waits or has finished a step, or for a while.
@@ -146,4 +173,9 @@ impl Shared {
             () = reach(&mut phase, Phase::Draining) => {}
         }
     }
+}
+
+/// The runs that were not resumed.
+fn unresumed(runs: &[RunSummary], resumed: Vec<bool>) -> impl Iterator<Item = &RunSummary> {
+    runs.iter().zip(resumed).filter(|(_, is_resumed)| !is_resumed).map(|(run, _)| run)
 }

@@ -111,6 +111,19 @@ impl Shared {
         auth: Option<Value>,
     ) -> Result<Started, Problem> {
         let turn = self.turn(&archive.tenant).await?;
+        self.resume_with(turn, archive, flow, engine, run_id, auth).await
+    }
+
+    /// The same for one that has its turn.
+    pub(crate) async fn resume_with(
+        self: &Arc<Self>,
+        turn: Turn<String>,
+        archive: &Arc<Archive>,
+        flow: &str,
+        engine: Arc<dyn Engine>,
+        run_id: &str,
+        auth: Option<Value>,
+    ) -> Result<Started, Problem> {
         let (id, driving) = (run_id.to_owned(), Arc::clone(&engine));
         let (auth, keeper) = (auth.or_else(|| archive.auth.of(run_id)), Arc::clone(archive));
         let begin = async move {

@@ -80,6 +80,35 @@ async fn every_interrupted_run_is_resumed() {
 }
 
 #[tokio::test]
+async fn interrupted_runs_come_before_starts_that_wait() {
+    let script = HostScript::new(&values(
+        r#"[{"path": "/old", "delay_ms": 60000, "json": {}, "times": 3}, {"path": "/block", "delay_ms": 8000, "json": {}},
+            {"path": "/old", "json": {}, "times": 9}, {"path": "/new", "json": {}, "times": 9}]"#,
+    ));
+    let host = script.serve().await;
+    let folder = calling(host.port);
+    let dying = Served::start(&folder, &[]).await;
+    for _ in 0..3 {
+        begin(&dying, "caller", r#"{"page": "old"}"#).await;
+    }
+    called(&script, 3).await;
+    // The survivor's only turn is taken, and starts wait for it.
+    let survivor = Served::start(&folder, &["--max-runs", "1"]).await;
+    begin(&survivor, "caller", r#"{"page": "block"}"#).await;
+    called(&script, 4).await;
+    let mut last = String::new();
+    for _ in 0..3 {
+        last = begin(&survivor, "caller", r#"{"page": "new"}"#).await;
+    }
+    drop(dying); // Killed.
+    becomes(&survivor, &last, "ok").await;
+    called(&script, 10).await;
+    let paths: Vec<String> =
+        script.log.lock().calls.iter().map(|call| call.address.path().to_owned()).collect();
+    assert_eq!(paths[4..], ["/old", "/old", "/old", "/new", "/new", "/new"]);
+}
+
+#[tokio::test]
 async fn a_run_that_takes_its_process_down_again_is_quarantined_and_bystanders_go_on() {
     let script = HostScript::new(&values(
         r#"[{"path": "/deadly", "delay_ms": 60000, "json": {}, "times": 2}, {"path": "/deadly", "json": {"ok": true}},
