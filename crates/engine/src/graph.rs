@@ -164,9 +164,12 @@ impl Graph {
         Err(bad_document(message).at(edge.origin.or(node.origin())))
     }
 
-    /// Removes nodes whose predecessors are all removed; what is left over contains a cycle.
+    /// Removes nodes whose predecessors are all removed; what is left over contains a cycle. A node that runs others waits
+    /// for what leads to them as well.
     fn reject_cycle(&self) -> Result<(), Failure> {
-        let mut waiting: Vec<usize> = self.nodes.iter().map(|node| node.incoming.len()).collect();
+        let incoming = |tool: &usize| self.nodes.get(*tool).map_or(0, |tool| tool.incoming.len());
+        let all = |node: &Arc<Node>| node.incoming.len() + node.tools.iter().map(incoming).sum::<usize>();
+        let mut waiting: Vec<usize> = self.nodes.iter().map(all).collect();
         let mut free: Vec<usize> =
             (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
         let mut removed = 0;
@@ -174,10 +177,13 @@ impl Graph {
             removed += 1;
             let outgoing = self.nodes.get(index).map(|node| node.outgoing.as_slice()).unwrap_or_default();
             for edge in outgoing.iter().filter_map(|edge| self.edges.get(*edge)) {
-                if let Some(left) = waiting.get_mut(edge.to) {
-                    *left -= 1;
-                    if *left == 0 {
-                        free.push(edge.to);
+                let runners = self.nodes.get(edge.to).map(|node| node.runners.as_slice()).unwrap_or_default();
+                for waits in std::iter::once(edge.to).chain(runners.iter().copied()) {
+                    if let Some(left) = waiting.get_mut(waits) {
+                        *left = left.saturating_sub(1);
+                        if *left == 0 {
+                            free.push(waits);
+                        }
                     }
                 }
             }
@@ -187,7 +193,10 @@ impl Graph {
         }
         let stuck = self.nodes.iter().zip(&waiting).filter(|(_, left)| **left > 0);
         let names: Vec<&str> = stuck.map(|(node, _)| node.id.as_str()).collect();
-        Err(bad_document(format!("the graph has a cycle through {}", names.join(", "))))
+        Err(bad_document(format!(
+            "the graph has a cycle through {}: none of them can start",
+            names.join(", ")
+        )))
     }
 }
 

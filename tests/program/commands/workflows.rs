@@ -248,3 +248,33 @@ async fn a_failure_edge_of_a_document_is_taken() {
     let report = stave(&folder, ["run", "f.ir.json", "--json"]).finish().await.exits(0).json();
     assert_eq!(report.get("output").map(Value::to_string).unwrap(), r#"{"ok":false,"why":"http-failed"}"#);
 }
+
+#[tokio::test]
+async fn a_step_that_waits_for_itself_is_no_success() {
+    let folder = Folder::new();
+    folder.write(
+        "lists.wdl",
+        "\
+version: dsl/v0
+workflow: lists
+inputs:
+  site: object
+steps:
+  - one(transform.each):
+      input: $input.site.items
+      node: two
+      port: input
+  - two(transform.map):
+      input: $input.site.other
+      spec: {a: \"1\"}
+outputs:
+  result: $step.one
+",
+    );
+    for request in [r#"{"site": {}}"#, r#"{"site": {"items": [1]}}"#] {
+        let run = stave(&folder, ["run", "lists.wdl", "--input", "-", "--json", "--ephemeral"]);
+        let finished = run.input(request).finish().await;
+        assert_ne!(finished.code, 0, "{finished}");
+        assert!(finished.stdout.contains("none of them can start"), "{finished}");
+    }
+}
