@@ -130,6 +130,13 @@ async fn a_merge_takes_both_sides_with_their_comments_and_names_conflicts() {
     for part in ["# ours", "# theirs", "* 3", "it is ${n}"] {
         assert!(merged.contains(part), "{part} in {merged}");
     }
+    // A character that changes the direction of a text stays an escape.
+    let turned = DOUBLE.replace("twice is", "it \\u202e\\u2066 is");
+    folder.write("theirs.yaml", turned.replace("version: \"1.0\"\n", "version: \"1.0\"\n# theirs\n"));
+    folder.write("ours.yaml", DOUBLE.replace("* 2", "* 3"));
+    stave(&folder, merge).finish().await.exits(0);
+    let merged = folder.read("out.yaml");
+    assert!(merged.contains("\\u202e\\u2066") && !merged.contains('\u{202e}'), "{merged}");
     folder.write("theirs.yaml", DOUBLE.replace("* 2", "* 4"));
     let conflict = stave(&folder, merge).finish().await.exits(1);
     assert!(conflict.stderr.contains("/nodes/double/transform/spec"), "{conflict}");

@@ -158,13 +158,17 @@ pub(super) fn is_literal(text: &str) -> bool {
         && !body.is_empty()
         && !body.ends_with('\n')
         && !body.starts_with([' ', '\n', '\t'])
-        && text.chars().all(|character| printable(character) && !is_foreign_break(character))
+        && text.chars().all(|character| printable(character) && !is_misleading(character))
         && body.split('\n').all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty())
 }
 
-/// Characters that some readers take for line breaks or for a mark of the encoding.
-fn is_foreign_break(character: char) -> bool {
-    matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+/// Characters that are written as escapes only: some readers take them for line breaks or for a mark of the encoding, or they
+/// change the direction in which the text around them is shown.
+fn is_misleading(character: char) -> bool {
+    matches!(
+        character,
+        '\u{85}' | '\u{2028}'..='\u{202e}' | '\u{feff}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 pub(super) fn is_plain(text: &str, in_flow: bool) -> bool {
@@ -191,7 +195,7 @@ pub(super) fn double_quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            other if other.is_control() || is_foreign_break(other) => {
+            other if other.is_control() || is_misleading(other) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(other)));
             }
             other => out.push(other),
@@ -202,6 +206,6 @@ pub(super) fn double_quoted(text: &str) -> String {
 }
 
 pub(super) fn single_quoted(text: &str) -> Option<String> {
-    let fits = !text.chars().any(|character| character.is_control() || is_foreign_break(character));
+    let fits = !text.chars().any(|character| character.is_control() || is_misleading(character));
     fits.then(|| format!("'{}'", text.replace('\'', "''")))
 }
