@@ -57,7 +57,11 @@ pub fn claim(folder: &Path, project: &Project) -> Result<bool, Stop> {
             .help("--state-dir names another folder, and --ephemeral keeps nothing of a run")
     };
     files::create_private_folder(folder).map_err(failed)?;
-    match std::fs::File::create_new(&path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(&path) {
         Ok(mut file) => {
             let mut owner = Object::new();
             owner.insert("tenant".to_owned(), project.tenant().into());

@@ -58,6 +58,32 @@ async fn what_a_run_leaves_behind_is_private() {
 }
 
 #[tokio::test]
+async fn the_rooms_of_a_state_folder_are_private() {
+    let folder = Folder::new();
+    let mut flows = Vec::new();
+    for tenant in ["acme", "globex"] {
+        folder.write(&format!("{tenant}/stave.toml"), format!("[project]\ntenant = \"{tenant}\"\n"));
+        folder.write(&format!("{tenant}/flows/flow.yaml"), CODE);
+        flows.push(format!("{tenant}/flows"));
+    }
+    let arguments: Vec<&str> = flows.iter().map(String::as_str).chain(["--state-dir", "kept"]).collect();
+    let served = crate::serve::client::Served::start(&folder, &arguments).await;
+    served.get("/v2/health/ready").await.is(200);
+    let mut open = vec![folder.path().join("kept")];
+    let mut files = 0;
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            assert_eq!(mode(&path), 0o700, "{}", path.display());
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+            files += 1;
+        }
+    }
+    assert!(files >= 4, "{files} files");
+}
+
+#[tokio::test]
 async fn planners_keep_what_they_learned_to_themselves() {
     let folder = Folder::new();
     folder.write("flow.yaml", asker(9));

@@ -110,13 +110,13 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes a folder that only its owner can look into. One that is there keeps its mode.
+/// Makes a folder that only its owner can look into, and those above it that are not there. One that is there keeps its mode.
 pub fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
     if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
-        std::fs::create_dir_all(above)?;
+        create_private_folder(above)?;
     }
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]

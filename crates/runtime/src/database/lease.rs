@@ -153,7 +153,11 @@ fn locked(path: &Path) -> std::io::Result<File> {
     }
     // A file that is there and not locked would say that this process is dead.
     let new = path.with_extension("new");
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&new)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&new)?;
     file.try_lock().map_err(std::io::Error::from)?;
     std::fs::rename(&new, path)?;
     Ok(file)
