@@ -143,6 +143,35 @@ async fn of_server(entry: EntryPoint, served: &Served, flow: &str, request: &str
 }
 
 #[tokio::test]
+async fn a_run_without_budget_goes_on_nowhere() {
+    for entry in ALL.into_iter().filter(|entry| *entry != EntryPoint::Test) {
+        let page = r#"[{"method": "GET", "path": "/items/a", "json": {"price": 3}, "times": 9}]"#;
+        let host = HostScript::new(&values(page));
+        let server = host.serve().await;
+        let folder = Folder::new();
+        // An error route that costs nothing shows whether it was taken.
+        let flow = fetcher(server.port);
+        let (nodes, rest) = flow.split_once("edges:\n").unwrap();
+        let (edges, _) = rest.split_once("tests:\n").unwrap();
+        let nodes = nodes.replace("    transform:\n", "    error: {name: failed}\n    transform:\n");
+        let sorry = r#"  sorry:
+    type: transform
+    inputs: [{name: problem, type: object}]
+    outputs: [{name: data, type: object}]
+    transform: {mode: declarative, spec: {op: io.format_response, args: {template: {sorry: true}}}}
+"#;
+        let more = "  - {from: fetch.failed, to: sorry.problem}\n  - {from: sorry.data, to: _output}\n";
+        let flow = format!("{nodes}{sorry}edges:\n{edges}{more}runtime:\n  budget: {{calls: 0}}\n");
+        folder.write("flows/fetcher.yaml", flow);
+        folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
+        let said = answer(entry, &folder).await;
+        assert!(said.contains("budget"), "{entry:?}: {said}");
+        assert!(!said.contains(r#""sorry":true"#), "{entry:?}: {said}");
+        assert_eq!(host.log.lock().calls.len(), 0, "{entry:?}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_secret_is_used_when_the_project_lists_it_for_the_host() {
     for entry in ALL {
         for (settings, words) in [
