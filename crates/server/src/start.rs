@@ -14,6 +14,7 @@ use stave_runtime::run_identity::{BadIdentity, StartName, request_digest};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{RunIdentity, RunReport};
 
+use crate::access::Principal;
 use crate::catalog::{Archive, Model};
 use crate::message::RUN_ID;
 use crate::problem::Problem;
@@ -35,8 +36,13 @@ pub(crate) struct Once {
 }
 
 /// The name that a request gives to its start: the header `Idempotency-Key`, or the run's own id in a header or, where
-/// the body has a place for it, in the body. More than one name is refused, since they could mean different runs.
-pub(crate) fn start_name(headers: &HeaderMap, in_body: Option<&Value>) -> Result<Option<StartName>, Problem> {
+/// the body has a place for it, in the body. More than one name is refused, since they could mean different runs. All flows
+/// of a project share its run ids, so a key for some flows chooses none: whether one is taken would tell of other flows.
+pub(crate) fn start_name(
+    headers: &HeaderMap,
+    in_body: Option<&Value>,
+    principal: &Principal,
+) -> Result<Option<StartName>, Problem> {
     let bad = |error: BadIdentity| Problem::bad_request(error.to_string());
     let mut names = Vec::new();
     for value in headers.get_all(IDEMPOTENCY_KEY) {
@@ -50,6 +56,11 @@ pub(crate) fn start_name(headers: &HeaderMap, in_body: Option<&Value>) -> Result
         Some(id) => names.push(StartName::run_id(id.as_str().unwrap_or_default()).map_err(bad)?),
     }
     names.dedup();
+    if principal.flows().is_some() && names.iter().any(StartName::is_run_id) {
+        let detail =
+            "this key is for some flows only and chooses no run ids; name the start by an `Idempotency-Key`";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "role-missing", detail));
+    }
     match names.len() {
         0 | 1 => Ok(names.pop()),
         _ => Err(Problem::bad_request("give one `Idempotency-Key` or one run id, not several")),

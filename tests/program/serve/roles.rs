@@ -168,6 +168,22 @@ async fn a_key_for_one_flow_sees_and_does_nothing_of_another() {
     ] {
         served.get(&path).await.problem(404, "not-found");
     }
+    // Whether a run of another flow has an id is not told.
+    for id in [waits.as_str(), "nobody-has-this"] {
+        let start = format!(r#"{{"flow": "echo", "run_id": "{id}", "input": {{"query": "a"}}}}"#);
+        served.post("/runs", &start).await.problem(403, "role-missing");
+    }
+    // Neither does the key take a name by which another flow is asked for.
+    let file = served.get("/studio/file?path=flows/echo.yaml").await.is(200).json();
+    let named = "  target: local\n  kserve: {service_name: careful}\n";
+    let taken = text(&file, "text").unwrap().replace("  target: local\n", named);
+    let body = stave_canon::Value::from_iter([
+        ("path", stave_canon::Value::from("flows/echo.yaml")),
+        ("text", taken.as_str().into()),
+        ("hash", text(&file, "hash").unwrap().into()),
+    ]);
+    let refused = served.ask("PUT", "/studio/file", &JSON, Some(&body.to_string())).await;
+    refused.problem(403, "role-missing");
     served.post("/v1/models/careful:predict", r#"{"amount": 1}"#).await.problem(404, "not-found");
     served.post("/v2/models/careful/infer", r#"{"inputs": []}"#).await.problem(404, "not-found");
     served.post("/runs", r#"{"flow": "careful", "input": {"amount": 1}}"#).await.problem(404, "not-found");

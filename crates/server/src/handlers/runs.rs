@@ -43,7 +43,7 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let request = fill(input, &model.context, &headers);
     check_request(&model.document, &request, shared.options.clock.now())
         .map_err(|failure| Problem::refused(&failure))?;
-    let name = start_name(&headers, body.get("run_id"))?;
+    let name = start_name(&headers, body.get("run_id"), &principal)?;
     let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {

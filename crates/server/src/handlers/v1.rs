@@ -47,8 +47,9 @@ pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
 pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem> {
     let shared = call.shared;
     let model = shared.catalog().find(&call.principal, name)?;
+    let principal = call.principal.clone();
     let (headers, body) = call.json().await?;
-    let name = start_name(&headers, None)?;
+    let name = start_name(&headers, None, &principal)?;
     let filled = |request| fill(request, &model.context, &headers);
     if let Some(instances) = instances(&model, &body) {
         let requests = instances.iter().cloned().map(filled).collect();

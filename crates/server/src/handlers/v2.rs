@@ -51,8 +51,9 @@ pub(super) fn ready(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
 pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> {
     let shared = call.shared;
     let model = shared.catalog().find(&call.principal, name)?;
+    let principal = call.principal.clone();
     let (headers, body) = call.json().await?;
-    let name = start_name(&headers, None)?;
+    let name = start_name(&headers, None, &principal)?;
     let fields: Vec<&str> = model.fields().collect();
     let requests = tensor::requests(&body, &fields, shared.limits().batch)?;
     let requests: Vec<Value> =

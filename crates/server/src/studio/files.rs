@@ -1,5 +1,6 @@
 //! The flow files of the projects: listed, read, and written when they are what they were.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -97,10 +98,37 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
             let detail = "this key is for some flows only, and the text does not name one of them";
             return Err(Problem::new(StatusCode::FORBIDDEN, "role-missing", detail));
         }
+        if let Some(flows) = writer.flows() {
+            let before = workspace.read(&file).ok().and_then(|text| service_of(&text));
+            keeps_service(before, service_of(&content), flows)?;
+        }
         workspace.write(&file, &content, hash.as_deref()).map_err(|error| problem(&error, None))?;
         Ok((prefixed_sha256(&content), name))
     });
     let (hash, name) = written.await??;
     let served = name.filter(|name| shared.catalog().find(&principal, name).is_ok());
     Ok(object([("path", path.into()), ("hash", hash.into()), ("served", served.into())]))
+}
+
+/// The service name of the flow in a text, by which clients ask for it too.
+fn service_of(text: &str) -> Option<String> {
+    let flow = stave_flow::parse(SourceId(0), text).flow?;
+    let named =
+        flow.deployment.as_ref().and_then(|deployment| deployment.kserve.as_ref()?.service_name.as_ref());
+    let name = named.or(flow.metadata.name.as_ref())?;
+    Some(stave_flow::check::service_label(name.as_str()))
+}
+
+/// Refuses that a key for some flows takes a name by which another flow may be asked for. Whether one is, is not told.
+fn keeps_service(
+    before: Option<String>,
+    after: Option<String>,
+    flows: &BTreeSet<String>,
+) -> Result<(), Problem> {
+    let is_own = |name: &String| flows.iter().any(|flow| stave_flow::check::service_label(flow) == *name);
+    if before == after || after.as_ref().is_none_or(is_own) {
+        return Ok(());
+    }
+    let detail = "this key is for some flows only and changes no `service_name`, by which other flows may be asked for";
+    Err(Problem::new(StatusCode::FORBIDDEN, "role-missing", detail))
 }
