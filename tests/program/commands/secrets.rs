@@ -227,7 +227,7 @@ async fn a_secret_is_sent_only_when_it_is_listed_and_only_to_its_hosts() {
         assert!(refused.stdout.contains(words), "{words}: {refused}");
         assert_hidden(&folder, &refused);
         // The check says the same, at the place.
-        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(2);
         assert!(checked.stdout.contains(words), "{words}: {checked}");
     }
     folder.write("stave.toml", "[secrets.ITEMS_TOKEN]\nhosts = [\"items.example\"]\n");
@@ -297,7 +297,7 @@ async fn a_port_in_a_list_of_hosts_has_to_match_in_check_and_run() {
         let refused = call.input(r#"{"id": "a"}"#).finish().await.exits(3);
         assert_eq!(refused.json().pointer("/error/code"), Some(&code.into()), "{refused}");
         assert!(refused.stdout.contains(&here), "the message names the port: {refused}");
-        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(0);
+        let checked = stave(&folder, ["check", "--format", "json", "flow.yaml"]).finish().await.exits(2);
         assert!(checked.stdout.contains(code) && checked.stdout.contains(&here), "{checked}");
     }
     assert_eq!(host.log.lock().calls.len(), 0, "nothing was sent");

@@ -7,7 +7,9 @@ mod settings;
 
 use std::path::{Path, PathBuf};
 
-use stave_diag::{Diagnostic, SourceId, Sources, render, sort};
+use stave_diag::codes::project::UNLISTED_SECRET;
+use stave_diag::codes::run::HOST_NOT_ALLOWED;
+use stave_diag::{Diagnostic, Severity, SourceId, Sources, render, sort};
 use stave_exec::Acceptance;
 use stave_exec::wdl::{self, Dialect};
 use stave_flow::Options;
@@ -153,11 +155,24 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
                 let loaded = stave_flow::load(source, text, options);
                 let missing = recordings::missing(&loaded, file);
                 name = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.clone());
-                loaded.diagnostics.into_iter().chain(missing).collect()
+                let mut found: Vec<Diagnostic> = loaded.diagnostics.into_iter().chain(missing).collect();
+                if checked.project.is_some() {
+                    certain_refusals(&mut found);
+                }
+                found
             }
         };
     }
     Ok(Found { source, diagnostics, name })
+}
+
+/// Makes errors of what every run is refused for under the settings of the project: no error route takes a refusal.
+/// Without a project file the settings are not known yet.
+fn certain_refusals(diagnostics: &mut [Diagnostic]) {
+    let refused = [HOST_NOT_ALLOWED, UNLISTED_SECRET];
+    for found in diagnostics.iter_mut().filter(|found| refused.contains(&found.code)) {
+        found.severity = Severity::Error;
+    }
 }
 
 fn is_project_file(file: &Path) -> bool {

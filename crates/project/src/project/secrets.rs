@@ -115,7 +115,8 @@ impl Settings {
     }
 
     /// What the project lists for its flows.
-    pub(crate) fn allow_lists(&self) -> AllowLists {
+    #[must_use]
+    pub fn allow_lists(&self) -> AllowLists {
         let requests = self.http_allow.iter().flatten().cloned();
         let accepting = self.accepts.hosts.keys().cloned();
         let own = |provider: Provider| {

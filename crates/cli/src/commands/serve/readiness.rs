@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use stave_canon::Value;
-use stave_exec::Document;
+use stave_exec::{Document, Node};
 use stave_llm::Provider;
 use stave_operations::step_kind;
 use stave_runtime::{Secrets, add_secret_names};
-use stave_script::allow_list::unlisted_secret;
+use stave_script::address::written_host;
+use stave_script::allow_list::{AllowLists, http_host_refusal, model_host_refusal, unlisted_secret};
 
 use crate::project::Project;
 use crate::services::Models;
@@ -16,12 +17,14 @@ use crate::services::Models;
 pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> Option<String> {
     let (mut secrets, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let mut reasons = Vec::new();
+    let lists = project.settings.allow_lists();
     for node in &document.graph.nodes {
         let feature = step_kind(&node.kind).and_then(|kind| kind.feature);
         if let Some(feature) = feature.filter(|feature| !is_built(feature.name)) {
             reasons.push(format!("this build has no {}, which `{}` needs", feature.title, node.id));
         }
         node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
+        reasons.extend(refused_host(&lists, node, models));
         // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
         let model = node.with.get("model").filter(|model| model.get("endpoint").is_none_or(Value::is_null));
         let word = model.and_then(|model| model.get("provider")?.as_str());
@@ -44,6 +47,20 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
     let missing = secrets.into_iter().chain(keys).filter(|name| project.secret(name).is_none());
     reasons.extend(missing.map(|name| format!("the secret `{name}` is not set")));
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Why the host that a step names in its text is not called. A host that only the run knows is left to the run.
+fn refused_host(lists: &AllowLists, node: &Node, models: &Models) -> Option<String> {
+    let called = node.with.get("url").and_then(Value::as_str).and_then(written_host);
+    let request =
+        called.zip(lists.http_hosts.as_ref()).and_then(|(host, listed)| http_host_refusal(listed, &host));
+    // A recording answers for every endpoint.
+    let model = node.with.get("model").filter(|_| matches!(models, Models::Live));
+    let asked = model.and_then(|model| model.get("endpoint")?.as_str()).and_then(written_host);
+    let provider = model.and_then(|model| model.get("provider")?.as_str()).unwrap_or_default();
+    let own = lists.provider_hosts.get(provider).map(String::as_str);
+    let endpoint = asked.and_then(|host| model_host_refusal(&lists.model_hosts, own, &host));
+    request.or(endpoint).map(|found| format!("`{}`: {}", node.id, found.message))
 }
 
 /// Whether this build has a feature that some operations need. An unknown one is not there.
