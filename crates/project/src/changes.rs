@@ -1,13 +1,17 @@
 //! Waiting for files to change.
+//!
+//! Invariant: only what is read counts. A log or a database that lies among the sources changes all the time, also because of what
+//! a reload writes.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::exit::Stop;
+use crate::source_kind::SourceKind;
 
 /// How long nothing must happen before a change counts as finished: editors save in several steps.
 const QUIET: Duration = Duration::from_millis(40);
@@ -16,6 +20,10 @@ const QUIET: Duration = Duration::from_millis(40);
 #[derive(Debug)]
 pub struct Changes {
     events: Receiver<notify::Result<Event>>,
+    /// What is read, and whether it is a folder of sources.
+    read: Vec<(PathBuf, bool)>,
+    /// Folders of which every file is read.
+    whole: Vec<PathBuf>,
     /// Keeps the system's watch open.
     _watcher: RecommendedWatcher,
 }
@@ -28,15 +36,24 @@ impl Changes {
         let fail = |error: notify::Error| Stop::internal(format!("files cannot be watched: {error}"));
         let mut watcher = notify::recommended_watcher(sender).map_err(fail)?;
         let mut folders: HashSet<(PathBuf, RecursiveMode)> = HashSet::new();
+        let mut read = Vec::new();
         for path in paths {
             let is_folder = path.is_dir();
+            read.push((if is_folder { canonical(path) } else { in_its_folder(path) }, is_folder));
             let folder = if is_folder { path.clone() } else { parent(path) };
             let mode = if is_folder { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
             if folders.insert((folder.clone(), mode)) {
                 watcher.watch(&folder, mode).map_err(fail)?;
             }
         }
-        Ok(Changes { events, _watcher: watcher })
+        Ok(Changes { events, read, whole: Vec::new(), _watcher: watcher })
+    }
+
+    /// The same, with folders of which every file is read, whatever its name.
+    pub fn watch_whole(paths: &[PathBuf], whole: &[PathBuf]) -> Result<Changes, Stop> {
+        let all: Vec<PathBuf> = paths.iter().chain(whole).cloned().collect();
+        let whole = whole.iter().map(|folder| canonical(folder)).collect();
+        Ok(Changes { whole, ..Changes::watch(&all)? })
     }
 
     /// Waits until something changed and it is quiet again. False when nothing can change any more.
@@ -44,23 +61,62 @@ impl Changes {
         loop {
             match self.events.recv() {
                 Err(_) => return false,
-                Ok(event) if matters(&event) => break,
+                Ok(event) if self.matters(&event) => break,
                 Ok(_) => {}
             }
         }
+        let mut quiet_at = Instant::now() + QUIET;
         loop {
-            match self.events.recv_timeout(QUIET) {
+            match self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
+                // What is not read may go on changing for ever.
+                Ok(event) if self.matters(&event) => quiet_at = Instant::now() + QUIET,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => return true,
                 Err(RecvTimeoutError::Disconnected) => return false,
             }
         }
     }
+
+    /// Whether something changed that is read. Reading a file changes nothing, and reading is what a check does.
+    fn matters(&self, event: &notify::Result<Event>) -> bool {
+        let Ok(event) = event else { return false };
+        if matches!(event.kind, EventKind::Access(_)) {
+            return false;
+        }
+        event.paths.is_empty() || event.paths.iter().any(|path| self.is_read(path))
+    }
+
+    fn is_read(&self, path: &Path) -> bool {
+        let path = in_its_folder(path);
+        if self.whole.iter().any(|folder| path.starts_with(folder)) {
+            return true;
+        }
+        // Mounted files are links through a folder that is exchanged as a whole.
+        let is_exchanged = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".."));
+        let may_be_read = is_exchanged || may_be_source(&path);
+        self.read.iter().any(|(read, is_folder)| match is_folder {
+            true => may_be_read && path.starts_with(read),
+            // What belongs to a source lies beside it.
+            false => path == *read || (may_be_read && path.parent() == read.parent()),
+        })
+    }
 }
 
-/// Reading a file changes nothing, and reading is what a check does.
-fn matters(event: &notify::Result<Event>) -> bool {
-    event.as_ref().is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)))
+/// Whether a file in a folder of sources is one, or may hold some as a folder that came or went.
+fn may_be_source(path: &Path) -> bool {
+    let extension = path.extension();
+    let is_folder = extension.is_none() && !path.is_file();
+    is_folder || SourceKind::of(path).is_some() || extension.is_some_and(|it| it == "json" || it == "toml")
+}
+
+/// A path whose folder is canonical. Where the file itself leads does not count.
+fn in_its_folder(path: &Path) -> PathBuf {
+    let folder = canonical(&parent(path));
+    path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name))
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn parent(path: &Path) -> PathBuf {

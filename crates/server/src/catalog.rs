@@ -66,6 +66,18 @@ pub struct Unserved {
     /// The flow that is served in its place: what the file held before.
     pub served: Option<String>,
     pub reason: String,
+    /// The code of the reason, when it has one.
+    pub code: Option<&'static str>,
+    /// Where the mistake is, which may be in another file.
+    pub place: Option<FaultPlace>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultPlace {
+    pub file: String,
+    /// From 1.
+    pub line: u32,
 }
 
 /// The flows of all tenants.
@@ -87,7 +99,15 @@ impl Unserved {
             ("file", Value::from(self.file.as_str())),
             ("served", self.served.clone().into()),
             ("reason", self.reason.as_str().into()),
+            ("code", self.code.into()),
+            ("at", self.place.as_ref().map(FaultPlace::to_value).into()),
         ])
+    }
+}
+
+impl FaultPlace {
+    fn to_value(&self) -> Value {
+        Value::from_iter([("file", Value::from(self.file.as_str())), ("line", self.line.into())])
     }
 }
 

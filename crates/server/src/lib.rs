@@ -36,7 +36,7 @@ mod start;
 mod studio;
 mod tensor;
 
-pub use catalog::{Archive, Catalog, Engines, Model, SharedName, Unserved};
+pub use catalog::{Archive, Catalog, Engines, FaultPlace, Model, SharedName, Unserved};
 pub use context::ContextSource;
 pub use keys::{BadKeys, KeyRing, Keys};
 pub use log::{RunOf, ServerEvent, ServerLog};

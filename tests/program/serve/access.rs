@@ -157,6 +157,47 @@ async fn what_has_mistakes_is_not_served() {
 }
 
 #[tokio::test]
+async fn mistakes_of_one_tenant_keep_no_other_from_being_served() {
+    let folder = two_tenants();
+    let flows = ["acme/flows", "globex/flows", "--api-keys", "keys.txt"];
+    folder.write("globex/flows/broken.yaml", echo("").replace("to: say.query", "to: nobody.query"));
+    folder.write("globex/flows/twin.yaml", echo("twin "));
+    let mut served = Served::start(&folder, &flows).await;
+    served.get("/v2/health/ready").await.is(200);
+    served.with_key(Some(ACME));
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    assert!(!served.get("/v1/models").await.is(200).body.contains("not_served"), "of another tenant");
+    served.with_key(Some(GLOBEX));
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    let models = served.get("/v1/models").await.is(200).json();
+    let not_served = items(&models, "not_served");
+    let broken = not_served.iter().find(|one| text(one, "file").is_some_and(|file| file.contains("broken")));
+    let broken = broken.unwrap_or_else(|| panic!("{models}"));
+    assert_eq!(text(broken, "code"), Some("unconnected-input"), "{models}");
+    assert_eq!(text(broken.get("at").unwrap(), "file"), Some("globex/flows/broken.yaml"), "{models}");
+    assert!(broken.pointer("/at/line").and_then(|line| line.as_f64()) > Some(1.0), "{models}");
+    assert!(not_served.iter().any(|one| text(one, "reason").is_some_and(|why| why.contains("two flows"))));
+    served.end().await;
+
+    // A mistake in the project file is found there.
+    let settings = folder.read("globex/stave.toml");
+    folder.write("globex/stave.toml", format!("{settings}[nonsense]\nx = 1\n"));
+    let mut served = Served::start(&folder, &flows).await;
+    served.with_key(Some(ACME));
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+    served.with_key(Some(GLOBEX));
+    served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.problem(404, "not-found");
+    let models = served.get("/v1/models").await.is(200).json();
+    let first = &items(&models, "not_served")[0];
+    assert_eq!(text(first.get("at").unwrap(), "file"), Some("globex/stave.toml"), "{models}");
+    served.end().await;
+
+    // Nothing at all is no server.
+    folder.write("acme/flows/echo.yaml", "version: 1");
+    stave(&folder, ["serve", "--port", "0"].iter().chain(&flows)).finish().await.exits(2);
+}
+
+#[tokio::test]
 async fn a_compiled_flow_is_served_when_it_is_signed_as_the_project_asks() {
     let folder = signed().await;
     let flow = "build/flows/echo.ir.json";

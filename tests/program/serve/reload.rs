@@ -96,6 +96,13 @@ edges:
     let shown = served.get("/v1/models/keyed").await.is(200).json();
     assert_eq!(shown.get("ready"), Some(&false.into()), "{shown}");
     served.get("/v2/models/echo/ready").await.is(200);
+    served.end().await;
+    // Neither is one that names a host which the project does not allow.
+    let open = keyed.replace(r#", headers: {x-key: "${secrets.NO_SUCH_KEY}"}"#, "");
+    folder.write("flows/keyed.yaml", open);
+    let served = Served::start(&folder, &[]).await;
+    let shown = served.get("/v2/models/keyed/ready").await.is(503).json();
+    assert!(text(&shown, "reason").unwrap_or_default().contains("`api.example.com`"), "{shown}");
 }
 
 #[tokio::test]
@@ -136,4 +143,21 @@ async fn a_changed_project_file_counts_as_a_whole() {
     served.process.wait_for_stderr("serving `careful`, `echo`").await;
     served.post("/v1/models/caller:predict", call).await.problem(404, "not-found");
     served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+}
+
+#[tokio::test]
+async fn a_log_among_the_flows_causes_no_reload() {
+    let folder = project();
+    folder.write("flows/broken.yaml", echo("").replace("to: say.query", "to: nobody.query"));
+    let mut served = Served::start(&folder, &["--state-dir", "flows/kept"]).await;
+    for line in 0..20 {
+        folder.write("flows/server.log", format!("line {line}"));
+        folder.write("flows/server.log.json", format!("{{\"line\": {line}}}"));
+        served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    }
+    folder.write("flows/echo.yaml", echo("new "));
+    let said = served.process.wait_for_stderr("serving `careful`, `echo`\n").await;
+    assert!(!said.contains("broken.yaml"), "{said}");
+    assert_eq!(said.matches("serving `careful`, `echo`\n").count(), 1, "{said}");
 }

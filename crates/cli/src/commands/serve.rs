@@ -6,6 +6,7 @@ mod flows;
 mod log;
 mod mcp;
 mod named_projects;
+mod not_served;
 mod projects;
 mod readiness;
 mod reload;
@@ -154,7 +155,9 @@ impl Prepared {
         let mut flows = Flows::new(arguments, paths.clone(), is_tolerant, tracing.clone(), log.clone())?;
         // What is wrong with a flow is written before why nothing is served.
         let loaded = flows.load(None).inspect_err(|_| log.flush())?;
-        if !loaded.is_whole && !is_tolerant {
+        // The flows of other tenants are served all the same.
+        let serves_others = flows.has_several_tenants() && !loaded.names.is_empty();
+        if !loaded.is_whole && !is_tolerant && !serves_others {
             log.flush();
             return Err(Stop::invalid("nothing is served, because a flow has mistakes")
                 .help("`stave check` shows all of them"));
@@ -207,10 +210,11 @@ impl Prepared {
         if !arguments.no_reload {
             let _ = self.workspace.server.set((server.clone(), tokio::runtime::Handle::current()));
             let mut paths = self.paths;
-            paths.extend(self.flows.lock().unwrap_or_else(PoisonError::into_inner).project_files());
+            let (files, secrets) = self.flows.lock().unwrap_or_else(PoisonError::into_inner).project_files();
+            paths.extend(files);
             let flows =
                 reloading.insert(Reloading { server: server.clone(), flows: self.flows, log: log.clone() });
-            reload::watch_flows(&paths, flows.clone())?;
+            reload::watch_flows(&paths, &secrets, flows.clone())?;
             if let Some(keys) = &keys {
                 reload::watch_keys(Arc::clone(keys), server.clone(), log.clone())?;
             }

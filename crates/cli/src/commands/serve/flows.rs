@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stave_canon::Value;
 use stave_diag::codes::project::UNLISTED_VARIABLE;
-use stave_diag::{Diagnostic, Sources, render};
+use stave_diag::{Diagnostic, Sources};
 use stave_exec::Document;
 use stave_runtime::HeavyPool;
 use stave_runtime::journal::Runs;
@@ -16,6 +16,7 @@ use stave_server::{Archive, Catalog, Model, Unserved};
 use super::engines::{ProjectEngines, python};
 use super::log::Log;
 use super::named_projects::NamedProjects;
+use super::not_served::NotServed;
 use super::projects::needs_restart;
 use super::rooms::Rooms;
 use super::worker::ServedProjects;
@@ -36,11 +37,13 @@ pub(super) struct Flows {
     paths: Vec<PathBuf>,
     rooms: Rooms,
     named: NamedProjects,
-    log: Log,
+    pub(super) log: Log,
     replay: Option<PathBuf>,
     live: bool,
     /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
     is_tolerant: bool,
+    /// Whether the files belong to several tenants. Mistakes of one keep no other from being served.
+    has_several_tenants: bool,
     engine: EngineChoice,
     /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
     python: BTreeMap<String, Arc<PythonPool>>,
@@ -58,7 +61,7 @@ pub(super) struct Flows {
     /// What each file was last served as.
     served: BTreeMap<PathBuf, Arc<Model>>,
     /// The files that are not served as they are.
-    unserved: Vec<Unserved>,
+    pub(super) unserved: Vec<Unserved>,
     /// Project files that are not used and were reported.
     ignored: HashSet<PathBuf>,
 }
@@ -104,6 +107,7 @@ impl Flows {
             replay: arguments.replay.clone(),
             live: arguments.live,
             is_tolerant,
+            has_several_tenants: false,
             engine: arguments.engine.clone(),
             python: BTreeMap::new(),
             heavy_work: HeavyPool::beside_others(),
@@ -123,12 +127,20 @@ impl Flows {
         self.named.clone()
     }
 
+    pub(super) fn has_several_tenants(&self) -> bool {
+        self.has_several_tenants
+    }
+
     /// Divides what is read from outside among the tenants of these files.
     fn divide(&mut self, files: &[PathBuf]) -> Result<(), Stop> {
         let mut projects: Vec<Project> = Vec::new();
+        let mut has_unreadable = false;
         for file in files {
             // What is wrong with a project file is reported with its flows.
-            let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else { continue };
+            let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else {
+                has_unreadable = true;
+                continue;
+            };
             for ignored in project.ignored.iter().filter(|file| !self.ignored.contains(*file)) {
                 let message = format!("warning: {} is not used", files::shown(ignored).display());
                 self.log.warn("project-ignored", &message);
@@ -136,6 +148,8 @@ impl Flows {
             self.ignored.extend(project.ignored.iter().cloned());
             projects.push(project);
         }
+        let tenants: HashSet<&str> = projects.iter().map(Project::tenant).collect();
+        self.has_several_tenants = tenants.len() + usize::from(has_unreadable) > 1;
         tenants::separate_secrets(&projects)?;
         if tenants::close_environment(&projects, self.named.environment()) {
             // What was taken from the environment before belongs to nobody now.
@@ -161,7 +175,7 @@ impl Flows {
             let known = self.served.get(&file).cloned();
             let is_changed_project = reread.changed.contains(&file);
             let model = match reread.held.get(&file) {
-                Some(setting) => Err(needs_restart(&file, setting)),
+                Some(setting) => Err(needs_restart(&file, setting).into()),
                 // What was made under other settings is made again.
                 None => self.model(&file, known.as_ref().filter(|_| !is_changed_project)),
             };
@@ -172,28 +186,19 @@ impl Flows {
                     is_changed |= known.is_none_or(|known| !Arc::ptr_eq(&known, &model));
                     served.insert(file, model);
                 }
-                Err(stop) => {
+                Err(not_served) => {
                     is_whole = false;
                     let kept = before_change.as_ref().map(|known| known.name().to_owned());
-                    unserved.push(self.unserved(&file, kept, stop.to_string()));
-                    match before_change {
-                        Some(known) => {
-                            self.log.stop("flow-failed", &stop);
-                            let message = format!("{} is served as it was before", file.display());
-                            self.log.warn("flow-kept", &message);
-                            served.insert(file, known);
-                        }
-                        None if is_changed_project => {
-                            self.log.stop("flow-failed", &stop);
-                            let file = file.display();
-                            let message = format!("{file} is not served: its project file has changed");
-                            self.log.warn("flow-not-served", &message);
-                        }
-                        None if before.is_some() || self.is_tolerant && is_flow(&file) => {
-                            self.log.stop("flow-failed", &stop);
-                        }
-                        None => return Err(stop),
+                    let one = self.unserved(&file, kept, &not_served);
+                    let passes_over = before.is_some()
+                        || (self.is_tolerant && is_flow(&file))
+                        || (self.has_several_tenants && !not_served.is_of_server);
+                    self.report(&one, &not_served, is_changed_project, passes_over);
+                    if !passes_over {
+                        return Err(not_served.stop);
                     }
+                    unserved.push(one);
+                    served.extend(before_change.map(|known| (file, known)));
                 }
             }
         }
@@ -214,11 +219,14 @@ impl Flows {
             is_whole = false;
             let stop = Stop::invalid(format!("{} is not served: {reason}", file.display()))
                 .help("give one of them another `metadata.name`");
-            if before.is_none() && !self.is_tolerant {
+            if before.is_none() && !self.is_tolerant && !self.has_several_tenants {
                 return Err(stop);
             }
-            self.log.stop("flow-failed", &stop);
-            unserved.push(self.unserved(&file, None, reason));
+            let one = self.unserved(&file, None, &Stop::invalid(reason).into());
+            if !self.unserved.contains(&one) {
+                self.log.stop("flow-failed", &stop);
+            }
+            unserved.push(one);
             // It comes later than the other one also when it is read again.
             served.remove(&file);
         }
@@ -226,12 +234,6 @@ impl Flows {
         self.unserved.clone_from(&unserved);
         self.served = served;
         Ok(Loaded { catalog: catalog.with_unserved(unserved), names, is_whole, is_changed })
-    }
-
-    fn unserved(&self, file: &Path, served: Option<String>, reason: String) -> Unserved {
-        let project = self.project(file, &mut Sources::new(), &mut Vec::new()).ok();
-        let tenant = project.map(|project| project.tenant().to_owned());
-        Unserved { tenant, file: file.display().to_string(), served, reason }
     }
 
     /// The flow in a text that stands in a file or is to stand there.
@@ -287,23 +289,21 @@ impl Flows {
     }
 
     /// The flow in a file; the one that is served, when it is still the same.
-    fn model(&mut self, file: &Path, known: Option<&Arc<Model>>) -> Result<Arc<Model>, Stop> {
+    fn model(&mut self, file: &Path, known: Option<&Arc<Model>>) -> Result<Arc<Model>, NotServed> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = self.project(file, &mut sources, &mut diagnostics)?;
         let document = runnable::load(file, false, &project, &mut sources, &mut diagnostics)?;
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let Some(document) = document.filter(|_| errors.is_empty()) else {
-            let rendered = render::terminal::render(&errors, &sources, self.log.colour());
-            self.log.findings(&files::shown(file).display().to_string(), rendered.trim_end());
-            return Err(Stop::invalid(format!("{}: {}", file.display(), render::summary(&errors))));
+            return Err(NotServed::mistaken(file, &errors, &sources, self.log.colour()));
         };
         if let Some(known) = known.filter(|known| known.is_of(&document.fingerprint())) {
             return Ok(Arc::clone(known));
         }
         self.roots.insert(file.to_owned(), project.root.clone());
         let about = if is_flow(file) { description(&files::read_text(file)?) } else { None };
-        self.served_as(project, document, about)
+        self.served_as(project, document, about).map_err(NotServed::of_server)
     }
 
     /// Who answers the model calls of a project.

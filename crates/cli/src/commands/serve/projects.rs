@@ -56,12 +56,10 @@ impl Flows {
     }
 
     /// The project files that decide how these flows are served, and the folders of their secrets.
-    pub(super) fn project_files(&self) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = self.engines.keys().map(|root| root.join(project::FILE)).collect();
-        found.dedup();
+    pub(super) fn project_files(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let files = self.engines.keys().map(|root| root.join(project::FILE)).collect();
         let applied = self.engines.values().map(|engines| engines.applied());
-        found.extend(applied.filter_map(|applied| applied.project.secrets_folder()));
-        found
+        (files, applied.filter_map(|applied| applied.project.secrets_folder()).collect())
     }
 }
 

@@ -86,8 +86,8 @@ impl Reloading {
 }
 
 /// Serves flows anew when their files change.
-pub(super) fn watch_flows(paths: &[PathBuf], reloading: Reloading) -> Result<(), Stop> {
-    let changes = Changes::watch(paths)?;
+pub(super) fn watch_flows(paths: &[PathBuf], secrets: &[PathBuf], reloading: Reloading) -> Result<(), Stop> {
+    let changes = Changes::watch_whole(paths, secrets)?;
     let runtime = tokio::runtime::Handle::current();
     in_background("changes", move || {
         // Clients are made inside the asynchronous runtime.
