@@ -25,6 +25,7 @@ mod mask;
 mod process;
 mod python;
 mod restate;
+mod retry_policy;
 mod scripted;
 mod serve;
 #[path = "../../crates/stores/tests/stores/server.rs"]
