@@ -95,7 +95,7 @@ impl<'t> Scanner<'t> {
         let whole = self.digits()?;
         if whole > 1 && first == Some(b'0') {
             self.at -= whole - 1;
-            return Err(self.fault("a number cannot begin with 0 and go on with a digit"));
+            return Err(self.fault("a number cannot begin with 0 and continue with a digit"));
         }
         let mut integer = true;
         if self.byte() == Some(b'.') {

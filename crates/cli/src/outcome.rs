@@ -28,14 +28,14 @@ pub(crate) fn print(report: &RunReport, terminal: Terminal) {
             if failed.failure.kind == Kind::Interrupted {
                 terminal.stop(
                     &Stop::invalid(&failed.failure.message)
-                        .help(format!("`stave runs resume {}` goes on with it", report.run_id)),
+                        .help(format!("`stave runs resume {}` continues it", report.run_id)),
                 );
                 return;
             }
             if failed.failure.kind == Kind::Waiting {
                 let node = failed.node.as_deref().unwrap_or("NODE");
                 terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(
-                    "`stave runs approve {} {node}` lets it go on, with --deny it does not",
+                    "`stave runs approve {} {node}` approves it; with --deny it is denied",
                     report.run_id
                 )));
                 return;

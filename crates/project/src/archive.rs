@@ -163,7 +163,7 @@ pub fn unwritten(run_id: &str, error: &JournalError) -> Stop {
         return too_large(error);
     }
     Stop::internal(format!("run {run_id}: {error}"))
-        .help(format!("`stave runs resume {run_id}` goes on with it"))
+        .help(format!("`stave runs resume {run_id}` continues it"))
 }
 
 /// The file with the gateway's records and keys, and the project that it belongs to.

@@ -67,7 +67,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
         self.begin(run, document, request).await
     }
 
-    /// Goes on with a run that was interrupted or waited. Steps that have a result are not repeated.
+    /// Resumes a run that was interrupted or waited. Steps that have a result are not repeated.
     /// `auth` is that of the original request, which is never stored.
     async fn take_up(&self, run_id: &str, auth: Option<Value>) -> Result<Begun, JournalError>;
 

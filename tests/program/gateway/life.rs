@@ -87,7 +87,7 @@ async fn the_project_file_is_read_again_on_a_hangup() {
     assert!(gateway.post("/v1/messages", ASK).await.is(200).body.contains("second"));
     folder.write("stave.toml", settings(first.port, "wieght = 1\nprovider = \"x\"\n"));
     gateway.process.hang_up();
-    let said = gateway.process.wait_for_stderr("the gateway goes on as it was").await;
+    let said = gateway.process.wait_for_stderr("the gateway continues as it was").await;
     assert!(said.contains("stave.toml"), "{said}");
     assert!(gateway.post("/v1/messages", ASK).await.is(200).body.contains("second"));
     let ended = gateway.end().await;

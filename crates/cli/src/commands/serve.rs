@@ -82,7 +82,7 @@ pub(crate) fn tools(arguments: &Serve, terminal: Terminal) -> Result<Exit, Stop>
 
 fn report_left(left: usize, log: &Log) {
     if left > 0 {
-        log.warn("runs-left", &format!("{left} runs are left; `stave runs resume` goes on with them"));
+        log.warn("runs-left", &format!("{left} runs are left; `stave runs resume` continues them"));
     }
 }
 
@@ -266,7 +266,7 @@ async fn listen(
         // Runs are given back as interrupted when the runtime ends.
         () = asked_to_end_twice() => {
             let left = server.in_progress();
-            let message = format!("asked to end again: {left} runs are interrupted; `stave runs resume` goes on with them");
+            let message = format!("asked to end again: {left} runs are interrupted; `stave runs resume` continues them");
             log.warn("runs-left", &message);
             log.flush();
             return Ok(Exit::Failed);

@@ -31,7 +31,7 @@ codes! { Run:
     RUN_TOO_LARGE = "run-too-large", Error, "A run writes more bytes than it may.";
     RESULT_TOO_LARGE = "result-too-large", Error, "The result of a node is larger than the journal keeps.";
     BUDGET_EXCEEDED = "budget-exceeded", Error, "A run has used up its budget.";
-    RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not let it go on yet.";
+    RUN_STOPPED = "run-stopped", Error, "A person stopped a run, or has not approved it yet.";
     UNKNOWN_STEP_KIND = "unknown-step-kind", Error, "A document has a step that this runtime does not know.";
     BAD_DOCUMENT = "bad-document", Error, "A document cannot be run although it is valid.";
 }

@@ -4,7 +4,7 @@ use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Repeat, ResultSha
 
 pub static HUMAN_APPROVE: Descriptor = Descriptor {
     name: "human.approve",
-    summary: "waits until a person lets the flow go on",
+    summary: "waits until a person approves",
     details: "\
 The run stops until somebody decides (`stave runs approve`). The values at the inputs go on unchanged, to outputs of the \
 same names; an output `comment` takes what the person wrote. A denial fails the node, and its error port can take it.",

@@ -5,7 +5,7 @@ use crate::{Argument, Descriptor, Form, Kind, ResultShape};
 pub static SWITCH: Descriptor = Descriptor {
     name: "switch",
     form: Form::Workflow,
-    summary: "chooses the edges to go on by",
+    summary: "chooses the edges that are followed",
     details: "\
 The value that `key_from` names is compared with the `case` of the edges out of the step, else with `cases`. A value that \
 no case has takes the `default`.",
@@ -14,7 +14,7 @@ no case has takes the `default`.",
         Argument::optional(
             "cases",
             Kind::TextMap,
-            "the step to go on with by case, for edges that name no case of their own",
+            "the next step by case, for edges that name no case of their own",
         ),
         Argument::optional("default", Kind::Text, "the case for a value that has none; _DEFAULT when absent")
             .default("`_DEFAULT`"),

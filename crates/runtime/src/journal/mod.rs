@@ -242,7 +242,7 @@ pub enum JournalError {
         "the request of run `{0}` had `auth`, which is never stored; whoever asked for the run has to give it again"
     )]
     AuthNeeded(String),
-    #[error("run `{0}` was started with another `auth`, and goes on with that one only")]
+    #[error("run `{0}` was started with another `auth`, and continues with that one only")]
     AuthDiffers(String),
     #[error("the request of run `{0}` has `auth`, and this engine would have to store it")]
     AuthRefused(String),

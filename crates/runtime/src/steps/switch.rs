@@ -1,4 +1,4 @@
-//! `switch`: chooses the edges to go on by. The value that `key_from` names is compared with the `case` of
+//! `switch`: chooses the edges that are followed. The value that `key_from` names is compared with the `case` of
 //! the edges out of the step, else with `cases`, which map a case to the id of the step to go on with. A
 //! value that no case has takes the `default`.
 

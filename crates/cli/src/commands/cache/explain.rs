@@ -37,7 +37,7 @@ pub(super) fn explain(arguments: &ExplainRequest) -> Result<Exit, Stop> {
     };
     terminal::out(&format!("  common prefix: {} tokens", difference.common_tokens));
     if difference.offset.is_none() {
-        terminal::out("  the later request only goes on: nothing was lost");
+        terminal::out("  the later request only adds to the earlier one: nothing was lost");
         return Ok(Exit::Fine);
     }
     terminal::out(&format!("  first difference: {}", place(&difference)));

@@ -133,7 +133,7 @@ async fn reload(gateway: Gateway, folder: PathBuf, terminal: Terminal) {
             Ok(()) => terminal::error("stave.toml was read again"),
             Err(stop) => {
                 terminal.stop(&stop);
-                terminal::error("the gateway goes on as it was");
+                terminal::error("the gateway continues as it was");
             }
         }
     }

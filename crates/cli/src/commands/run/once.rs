@@ -117,7 +117,7 @@ impl Once {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 () = asked_to_end() => {
-                    return Err(Stop::invalid(format!("run {id} goes on in another process"))
+                    return Err(Stop::invalid(format!("run {id} continues in another process"))
                         .help(format!("`stave runs show {id}` says where it stands")));
                 }
             }

@@ -43,7 +43,7 @@ pub(super) async fn replay(arguments: &Replay, terminal: Terminal) -> Result<Exi
     let run = archive.run(&arguments.run).await?;
     if !run.summary.status.is_terminal() {
         let message = format!("run {} has not ended: {}", run.summary.id, run.summary.status);
-        let help = format!("`stave runs resume {}` goes on with it", run.summary.id);
+        let help = format!("`stave runs resume {}` continues it", run.summary.id);
         return Err(Stop::invalid(message).help(help));
     }
     let run = held_to_present_budget(&archive.project, run);
@@ -116,7 +116,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
             ]);
             terminal::out(&value.to_string());
         } else {
-            terminal::error(&format!("`stave runs resume {}` goes on with it", run.summary.id));
+            terminal::error(&format!("`stave runs resume {}` continues it", run.summary.id));
         }
         return Ok(Exit::Fine);
     }

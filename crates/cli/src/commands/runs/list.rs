@@ -40,7 +40,7 @@ pub(super) async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, S
         terminal::out_styled(&table::runs(&runs, terminal.stdout));
         if let Some(next) = next {
             terminal::error(&format!(
-                "there are more runs: --cursor {next} goes on, --all lists all of them"
+                "there are more runs: --cursor {next} lists the next ones, --all lists all of them"
             ));
         }
     }

@@ -44,7 +44,7 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
                 print_question(&summary.id, question);
             }
             if summary.status == RunStatus::Interrupted {
-                terminal::error(&format!("`stave runs resume {}` goes on with it", summary.id));
+                terminal::error(&format!("`stave runs resume {}` continues it", summary.id));
             }
             if summary.status == RunStatus::Quarantined {
                 let crashes = summary.crashes;
@@ -72,7 +72,7 @@ fn print_question(run: &str, question: &Question) {
     terminal::error(&format!("{} asks: {text}", question.address()));
     terminal::error(&format!("  values {}", Value::Object(question.values.clone())));
     terminal::error(&format!(
-        "  `stave runs approve {run} '{}' --digest {}` lets it go on, with --deny it does not",
+        "  `stave runs approve {run} '{}' --digest {}` approves it; with --deny it is denied",
         question.address(),
         question.digest
     ));

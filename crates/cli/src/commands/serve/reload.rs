@@ -136,7 +136,10 @@ pub(super) fn on_hangup(
                 }
             });
             if reading.await.is_err() {
-                log.warn("reload-failed", "the files could not be read again; the server goes on as it was");
+                log.warn(
+                    "reload-failed",
+                    "the files could not be read again; the server continues as it was",
+                );
             }
         }
     });
