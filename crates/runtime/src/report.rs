@@ -6,6 +6,7 @@ use stave_canon::{Object, Value};
 use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
+use stave_shape::Shape;
 
 use crate::Failure;
 use crate::evidence::AskedPrompt;
@@ -66,32 +67,15 @@ pub struct NodeReport {
 const LOG_LINES: usize = 200;
 const LOG_LINE_BYTES: usize = 1000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a node of a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words, name = "NodeStatus")]
 pub enum Status {
     Waiting,
     Ok,
     Error,
     Skipped,
     Cancelled,
-}
-
-impl Status {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Waiting => "waiting",
-            Status::Ok => "ok",
-            Status::Error => "error",
-            Status::Skipped => "skipped",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
-    #[must_use]
-    pub(crate) fn from_word(word: &str) -> Option<Status> {
-        use Status::{Cancelled, Error, Ok, Skipped, Waiting};
-        [Waiting, Ok, Error, Skipped, Cancelled].into_iter().find(|status| status.word() == word)
-    }
 }
 
 impl NodeReport {

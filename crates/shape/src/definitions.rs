@@ -28,6 +28,13 @@ impl Definitions {
         }
         Value::from_iter([("$ref", format!("#/$defs/{name}"))])
     }
+
+    /// The types that were met, by name.
+    #[must_use]
+    pub fn into_types(mut self) -> Object {
+        self.types.sort_keys();
+        self.types
+    }
 }
 
 /// The schema of a whole document: the type's own at the top, the others below it.
@@ -45,9 +52,9 @@ pub fn document<T: Shape>(id: &str, title: &str) -> Value {
     if let Value::Object(own) = own {
         schema.extend(own);
     }
-    if !definitions.types.is_empty() {
-        definitions.types.sort_keys();
-        schema.insert("$defs".to_owned(), Value::Object(definitions.types));
+    let types = definitions.into_types();
+    if !types.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(types));
     }
     Value::Object(schema)
 }

@@ -26,6 +26,7 @@ use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Document;
 use stave_exec::dataflow::Origin;
+use stave_shape::Shape;
 
 use crate::database::DatabaseError;
 pub use crate::database::Driver;
@@ -146,7 +147,8 @@ pub enum Ending {
 }
 
 /// Where a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
 pub enum RunStatus {
     /// A process works on it.
     Running,
@@ -359,46 +361,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
 }
 
 impl RunStatus {
-    pub const ALL: [RunStatus; 8] = [
-        RunStatus::Running,
-        RunStatus::Interrupted,
-        RunStatus::Queued,
-        RunStatus::Quarantined,
-        RunStatus::Waiting,
-        RunStatus::Ok,
-        RunStatus::Error,
-        RunStatus::Cancelled,
-    ];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Queued => "queued",
-            RunStatus::Quarantined => "quarantined",
-            RunStatus::Waiting => "waiting",
-            RunStatus::Ok => "ok",
-            RunStatus::Error => "error",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<RunStatus> {
-        RunStatus::ALL.into_iter().find(|status| status.word() == word)
-    }
-
     /// Whether nothing will follow.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled)
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.word())
     }
 }
 
