@@ -5,13 +5,13 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use stave_canon::Value;
 use stave_exec::Document;
 use stave_runtime::Engine;
 use stave_runtime::journal::Runs;
 use thiserror::Error;
 
 use crate::access::Principal;
+use crate::api::{MistakePlace, UnservedFile};
 use crate::context::ContextSource;
 use crate::events::Hub;
 use crate::kept_auth::KeptAuth;
@@ -94,20 +94,20 @@ pub struct Catalog {
 pub struct SharedName(pub String);
 
 impl Unserved {
-    pub(crate) fn to_value(&self) -> Value {
-        Value::from_iter([
-            ("file", Value::from(self.file.as_str())),
-            ("served", self.served.clone().into()),
-            ("reason", self.reason.as_str().into()),
-            ("code", self.code.into()),
-            ("at", self.place.as_ref().map(FaultPlace::to_value).into()),
-        ])
+    pub(crate) fn shown(&self) -> UnservedFile {
+        UnservedFile {
+            file: self.file.clone(),
+            served: self.served.clone().into(),
+            reason: self.reason.clone(),
+            code: self.code.map(str::to_owned).into(),
+            at: self.place.as_ref().map(FaultPlace::shown).into(),
+        }
     }
 }
 
 impl FaultPlace {
-    fn to_value(&self) -> Value {
-        Value::from_iter([("file", Value::from(self.file.as_str())), ("line", self.line.into())])
+    fn shown(&self) -> MistakePlace {
+        MistakePlace { file: self.file.clone(), line: u64::from(self.line) }
     }
 }
 

@@ -9,6 +9,7 @@
 //! own tenant that its key is for and no others, and does what its key has the role for; an error is a problem document (RFC 9457) and holds no secret.
 
 mod access;
+mod api;
 mod batch;
 mod bodies;
 mod body_weight;
@@ -35,11 +36,14 @@ mod server;
 mod start;
 mod studio;
 mod tensor;
+mod typescript;
 
 pub use catalog::{Archive, Catalog, Engines, FaultPlace, Model, SharedName, Unserved};
 pub use context::ContextSource;
 pub use keys::{BadKeys, KeyRing, Keys};
 pub use log::{RunOf, ServerEvent, ServerLog};
 pub use observed::Watched;
+pub use openapi::openapi;
 pub use server::{Limits, Server, ServerOptions};
 pub use studio::{CompiledLines, Studio, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
+pub use typescript::typescript;

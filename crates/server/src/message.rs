@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use stave_canon::Value;
+use stave_shape::{FaultKind, Faults, Shape};
 
 use crate::body_weight;
 use crate::problem::Problem;
@@ -17,6 +18,10 @@ pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("x-stave-run-id");
 
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(crate) type Reply = Response<Body>;
+
+/// The value that a reply was written from. Debug builds keep it beside the reply to compare it with its declaration.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonBody(pub(crate) Value);
 
 /// A reply that is whole.
 pub(crate) fn reply(status: StatusCode, media_type: &'static str, text: impl Into<Bytes>) -> Reply {
@@ -30,7 +35,21 @@ pub(crate) fn reply(status: StatusCode, media_type: &'static str, text: impl Int
 }
 
 pub(crate) fn json(status: StatusCode, value: &Value) -> Reply {
-    reply(status, "application/json", value.to_string())
+    let mut reply = reply(status, "application/json", value.to_string());
+    if cfg!(debug_assertions) {
+        reply.extensions_mut().insert(JsonBody(value.clone()));
+    }
+    reply
+}
+
+/// A reply of a declared type.
+pub(crate) fn typed(status: StatusCode, body: &impl Shape) -> Reply {
+    json(status, &body.write())
+}
+
+/// A reply of a declared type about one run.
+pub(crate) fn typed_of_run(status: StatusCode, body: &impl Shape, run_id: &str) -> Reply {
+    json_of_run(status, &body.write(), run_id)
 }
 
 /// A reply about one run.
@@ -87,6 +106,18 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value, Problem> {
     }
     stave_canon::parse_untrusted_bytes(bytes)
         .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))
+}
+
+/// What is wrong with a body, each fault with its place.
+pub(crate) fn does_not_fit(faults: &Faults) -> Problem {
+    let shown = faults.0.iter().map(|fault| match &fault.kind {
+        FaultKind::UnknownKey { known, .. } => {
+            let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            format!("{fault}; known are {known}")
+        }
+        _ => fault.to_string(),
+    });
+    Problem::bad_request(format!("the body does not fit: {}", shown.collect::<Vec<_>>().join("; ")))
 }
 
 fn is_json(media_type: &str) -> bool {

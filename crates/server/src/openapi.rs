@@ -1,223 +1,233 @@
-//! The OpenAPI document of what a principal can ask for.
+//! The OpenAPI document, derived from the table of operations.
+//!
+//! Types of requests are closed, since a request with an unknown member is refused. Types of replies are open: a later
+//! version may add members, and clients pass over those that they do not know.
+
+use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value};
+use stave_exec::Document;
+use stave_shape::{Definitions, Shape};
 
+use crate::api::{Body, Content, Operation, ParameterSchema, Place, ProblemDocument, TABLE};
 use crate::handlers::Call;
+use crate::roles::Need;
 
-/// The paths that every server has: path, method, id, what it is for, the schema of its body, the schema of
-/// its answer, and the statuses it answers with beside 200.
-const PATHS: &[Operation] = &[
-    Operation::get("/v2/health/live", "live", "Whether the process works", "Object").open(),
-    Operation::get("/v2/health/ready", "ready", "Whether runs are taken", "Object").open(),
-    Operation::get("/v2", "server", "Name and version of the server", "Object").open(),
-    Operation::get("/v1/models", "v1Models", "Names of the flows", "Models"),
-    Operation::get("/v2/models", "v2Models", "Names of the flows", "Models"),
-    Operation::get("/runs", "runs", "Runs, the newest first", "Runs"),
-    Operation::post(
-        "/runs",
-        "startRun",
-        "Begins a run and answers at once; with `?wait` when it has ended",
-        "StartRun",
-        "Object",
-    ),
-    Operation::get("/runs/{run}", "run", "Where a run stands, with each of its nodes", "Object"),
-    Operation::get("/runs/{run}/questions", "questions", "What a run asks people to decide", "Object"),
-    Operation::get("/runs/{run}/events", "events", "What happens in a run, as server-sent events", "Events"),
-    Operation {
-        method: "post",
-        ..Operation::get("/runs/{run}/cancel", "cancelRun", "Ends a run, or asks it to end", "Object")
-    },
-    Operation::post(
-        "/runs/{run}/replay",
-        "replayRun",
-        "Runs the document of a run that has ended again, from a node on or from what failed",
-        "Replay",
-        "Object",
-    ),
-    Operation::post(
-        "/runs/{run}/resume",
-        "resumeRun",
-        "Goes on with a run that was interrupted",
-        "Resume",
-        "Object",
-    ),
-    Operation::post(
-        "/runs/{run}/nodes/{node}/decision",
-        "decide",
-        "A person's decision, after which the run goes on",
-        "Decision",
-        "Object",
-    ),
-    Operation::get("/openapi.json", "openapi", "This document", "Object"),
-    Operation::get("/metrics", "metrics", "What Prometheus collects", "Text"),
-];
+/// The parameter of a path that names a flow.
+const FLOW: &str = "{name}";
 
-struct Operation {
-    path: &'static str,
-    method: &'static str,
-    id: &'static str,
-    about: &'static str,
-    body: Option<&'static str>,
-    answer: &'static str,
-    is_open: bool,
+/// The document of all operations, whatever flows a server has.
+#[must_use]
+pub fn openapi() -> Value {
+    let mut writer = Writer::default();
+    for operation in TABLE {
+        writer.add(operation, operation.path, None);
+    }
+    writer.finish(env!("CARGO_PKG_VERSION"), true)
 }
 
-impl Operation {
-    const fn get(
-        path: &'static str,
-        id: &'static str,
-        about: &'static str,
-        answer: &'static str,
-    ) -> Operation {
-        Operation { path, method: "get", id, about, body: None, answer, is_open: false }
-    }
-
-    const fn post(
-        path: &'static str,
-        id: &'static str,
-        about: &'static str,
-        body: &'static str,
-        answer: &'static str,
-    ) -> Operation {
-        Operation { path, method: "post", id, about, body: Some(body), answer, is_open: false }
-    }
-
-    const fn open(mut self) -> Operation {
-        self.is_open = true;
-        self
-    }
-
-    fn to_value(&self) -> Value {
-        let body = self.body.map(reference);
-        operation(self.id, self.about, parameters(self), body, self.answer, self.is_open)
-    }
-}
-
-const SCHEMAS: &str = r##"{
-  "Object": {"type": "object"},
-  "Models": {"type": "object", "required": ["models"], "properties": {"models": {"type": "array", "items": {"type": "string"}}}},
-  "Runs": {"type": "object", "required": ["runs"], "properties": {"runs": {"type": "array", "items": {"type": "object"}}, "next": {"type": ["string", "null"], "description": "the `cursor` of the next page; null on the last one"}}},
-  "Status": {"type": "string", "enum": ["queued", "running", "waiting", "interrupted", "quarantined", "ok", "error", "cancelled"]},
-  "StartRun": {"type": "object", "required": ["flow"], "additionalProperties": false, "properties": {"flow": {"type": "string"}, "input": {"type": "object"},
-    "run_id": {"type": "string", "pattern": "^(?!key_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "description": "the id of the run: the same request again is the same run"}}},
-  "Resume": {"type": "object", "additionalProperties": false, "properties": {"auth": {"type": "object"}, "force": {"type": "boolean"}}},
-  "Replay": {"type": "object", "additionalProperties": false, "properties": {"node": {"type": ["string", "null"]}, "auth": {"type": "object"}}},
-  "Decision": {"type": "object", "required": ["approved"], "additionalProperties": false, "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}, "digest": {"type": "string", "description": "the digest of the question that is decided, as the run's `asks` has it"}, "auth": {"type": "object"}}},
-  "Tensor": {"type": "object", "required": ["name", "datatype", "shape", "data"], "properties": {
-    "name": {"type": "string"}, "datatype": {"type": "string"}, "shape": {"type": "array", "items": {"type": "integer"}}, "data": {"type": "array"}, "parameters": {"type": "object"}}},
-  "InferRequest": {"type": "object", "required": ["inputs"], "properties": {"id": {"type": "string"}, "inputs": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Tensor"}}}},
-  "InferResponse": {"type": "object", "required": ["model_name", "outputs"], "properties": {
-    "model_name": {"type": "string"}, "model_version": {"type": "string"}, "id": {"type": "string"}, "parameters": {"type": "object"},
-    "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/Tensor"}}}},
-  "Problem": {"type": "object", "required": ["type", "title", "status", "detail"], "properties": {
-    "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"},
-    "node": {"type": ["string", "null"]}, "trace_id": {"type": ["string", "null"]}}}
-}"##;
-
+/// The document of what a principal can ask for, with the paths of each flow that it sees.
 pub(crate) fn document(call: &Call<'_>) -> Value {
-    let mut paths = Object::new();
-    let mut add = |path: &str, method: &str, value: Value| {
-        let item = paths.entry(path.to_owned()).or_insert_with(|| Value::Object(Object::new()));
-        if let Some(item) = item.as_object_mut() {
-            item.insert(method.to_owned(), value);
-        }
-    };
-    for operation in PATHS {
-        add(operation.path, operation.method, operation.to_value());
-    }
+    let options = &call.shared.options;
     let catalog = call.shared.catalog();
-    for (index, model) in catalog.seen(&call.principal).enumerate() {
-        let name = encoded(&model.name);
-        let each = |what: &str| format!("{what}{index}");
-        let request = Value::from(model.document.inputs_schema.clone());
-        let batch = Value::from_iter([
-            ("type", Value::from("object")),
-            ("required", vec!["instances"].into()),
-            // A request of a batch that does not fit is answered in its place, so it is taken.
-            ("properties", Value::from_iter([("instances", array_of(Value::Object(Object::new())))])),
-        ]);
-        let body = Value::from_iter([("anyOf", Value::Array(vec![request, batch]))]);
-        let about = |text: &str| format!("{text} `{}`", model.name);
-        let show = |id: &str| operation(&each(id), &about("The flow"), Vec::new(), None, "Object", false);
-        add(&format!("/v1/models/{name}"), "get", show("v1Model"));
-        add(&format!("/v2/models/{name}"), "get", show("v2Model"));
-        add(&format!("/v2/models/{name}/ready"), "get", show("v2ModelReady"));
-        let key = vec![idempotency_key()];
-        let predict = operation(&each("predict"), &about("Runs"), key.clone(), Some(body), "Any", false);
-        add(&format!("/v1/models/{name}:predict"), "post", predict);
-        let infer = operation(
-            &each("infer"),
-            &about("Runs"),
-            key,
-            Some(reference("InferRequest")),
-            "InferResponse",
-            false,
-        );
-        add(&format!("/v2/models/{name}/infer"), "post", infer);
+    let mut writer = Writer::default();
+    let has_studio = options.studio.is_some();
+    for operation in TABLE.iter().filter(|operation| has_studio || !operation.is_of_studio()) {
+        if !operation.path.contains(FLOW) {
+            writer.add(operation, operation.path, None);
+            continue;
+        }
+        for (index, model) in catalog.seen(&call.principal).enumerate() {
+            let path = operation.path.replace(FLOW, &encoded(&model.name));
+            let flow = Flow { index, name: &model.name, document: &model.document };
+            writer.add(operation, &path, Some(flow));
+        }
     }
-    let mut components = Object::new();
-    components.insert("schemas".into(), stave_canon::parse(SCHEMAS).unwrap_or_default());
-    let mut document = Object::new();
-    document.insert("openapi".into(), "3.1.0".into());
-    let info = [("title", Value::from("Stave")), ("version", call.shared.options.version.into())];
-    document.insert("info".into(), info.into_iter().collect());
-    document.insert("paths".into(), paths.into());
-    if !call.shared.options.keys.current().is_empty() {
-        let scheme = Value::from_iter([("type", "http"), ("scheme", "bearer")]);
-        components.insert("securitySchemes".into(), Value::from_iter([("key", scheme)]));
-        let need = Value::from_iter([("key", Value::Array(Vec::new()))]);
-        document.insert("security".into(), Value::Array(vec![need]));
-    }
-    document.insert("components".into(), components.into());
-    document.into()
+    writer.finish(options.version, !options.keys.current().is_empty())
 }
 
-fn operation(
-    id: &str,
-    about: &str,
-    parameters: Vec<Value>,
-    body: Option<Value>,
-    answer: &str,
-    is_open: bool,
-) -> Value {
-    let mut members = Object::new();
-    members.insert("operationId".into(), id.into());
-    members.insert("summary".into(), about.into());
-    if !parameters.is_empty() {
-        members.insert("parameters".into(), parameters.into());
+/// A flow that has paths of its own.
+#[derive(Clone, Copy)]
+struct Flow<'f> {
+    index: usize,
+    name: &'f str,
+    document: &'f Document,
+}
+
+#[derive(Default)]
+struct Writer {
+    paths: Object,
+    definitions: Definitions,
+}
+
+impl Writer {
+    fn add(&mut self, operation: &Operation, path: &str, flow: Option<Flow<'_>>) {
+        let value = self.operation(operation, flow);
+        let item = self.paths.entry(path.to_owned()).or_insert_with(|| Value::Object(Object::new()));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(operation.method.to_lowercase(), value);
+        }
     }
-    if let Some(schema) = body {
+
+    fn operation(&mut self, operation: &Operation, flow: Option<Flow<'_>>) -> Value {
+        let mut members = Object::new();
+        let id = flow.map_or(operation.id.to_owned(), |flow| format!("{}{}", operation.id, flow.index));
+        members.insert("operationId".into(), id.into());
+        let about =
+            flow.map_or(operation.about.to_owned(), |flow| format!("{} `{}`", operation.about, flow.name));
+        members.insert("summary".into(), about.into());
+        if let Need::Role(_) = operation.need {
+            let description = format!("A key needs the role {}.", operation.need.words());
+            members.insert("description".into(), description.into());
+        }
+        if operation.is_of_studio() {
+            members.insert("tags".into(), vec!["studio"].into());
+        }
+        let parameters = self.parameters(operation, flow.is_some());
+        if !parameters.is_empty() {
+            members.insert("parameters".into(), parameters.into());
+        }
+        if let Some(body) = operation.body {
+            members.insert("requestBody".into(), self.body(body, flow));
+        }
+        let mut responses = Object::new();
+        responses.insert("200".into(), self.response("What was asked for", operation.ok));
+        if let Some((status, content)) = operation.other {
+            let about = match status {
+                202 => "The run was accepted, and continues or waits for a person",
+                _ => "Not now",
+            };
+            responses.insert(status.to_string(), self.response(about, content));
+        }
+        let problem =
+            content("application/problem+json", Some(ProblemDocument::schema(&mut self.definitions)));
+        responses.insert("default".into(), answered("Why not", problem));
+        members.insert("responses".into(), responses.into());
+        if operation.need == Need::Nothing {
+            members.insert("security".into(), Value::Array(Vec::new()));
+        }
+        members.into()
+    }
+
+    fn parameters(&mut self, operation: &Operation, has_flow: bool) -> Vec<Value> {
+        let named = operation.path_parameters().filter(|name| !has_flow || *name != "name");
+        let not_empty = Value::from_iter([("type", Value::from("string")), ("minLength", 1.into())]);
+        let mut parameters: Vec<Value> =
+            named.map(|name| parameter(name, "path", true, not_empty.clone())).collect();
+        for one in operation.parameters {
+            let schema = match &one.schema {
+                ParameterSchema::Text(text) => stave_canon::parse(text).unwrap_or_default(),
+                ParameterSchema::Type(of) => (of.schema)(&mut self.definitions),
+            };
+            let place = match one.place {
+                Place::Query => "query",
+                Place::Header => "header",
+            };
+            parameters.push(parameter(one.name, place, one.is_required, schema));
+        }
+        parameters
+    }
+
+    fn body(&mut self, body: Body, flow: Option<Flow<'_>>) -> Value {
+        let (schema, is_required) = match body {
+            Body::Needed(of) => ((of.schema)(&mut self.definitions), true),
+            Body::Optional(of) => ((of.schema)(&mut self.definitions), false),
+            Body::FlowRequest => (flow_request(flow), true),
+            Body::Message => (Value::from_iter([("type", "object")]), true),
+        };
         let content = content("application/json", Some(schema));
-        let is_required = !matches!(id, "resumeRun" | "replayRun");
-        let body = [("content", content), ("required", is_required.into())];
-        members.insert("requestBody".into(), Value::from_iter(body));
+        Value::from_iter([("content", content), ("required", is_required.into())])
     }
-    let (media, schema) = match answer {
-        "Events" => ("text/event-stream", None),
-        "Text" => ("text/plain", None),
-        "Any" => ("application/json", None),
-        name => ("application/json", Some(reference(name))),
-    };
-    let answered = |about: &str, content: Value| {
-        Value::from_iter([("description", Value::from(about)), ("content", content)])
-    };
-    let mut responses = Object::new();
-    responses.insert("200".into(), answered("What was asked for", content(media, schema.clone())));
-    if matches!(id, "startRun" | "cancelRun" | "resumeRun" | "replayRun" | "decide")
-        || id.starts_with("predict")
-        || id.starts_with("infer")
-    {
-        let taken = content("application/json", Some(reference("Object")));
-        responses
-            .insert("202".into(), answered("The run was taken, and goes on or waits for a person", taken));
+
+    fn response(&mut self, about: &str, of: Content) -> Value {
+        let content = match of {
+            Content::Json(of) => content("application/json", Some((of.schema)(&mut self.definitions))),
+            Content::AnyJson => content("application/json", None),
+            Content::Media(media) => content(media, None),
+        };
+        answered(about, content)
     }
-    let problem = content("application/problem+json", Some(reference("Problem")));
-    responses.insert("default".into(), answered("Why not", problem));
-    members.insert("responses".into(), responses.into());
-    if is_open {
-        members.insert("security".into(), Value::Array(Vec::new()));
+
+    fn finish(self, version: &str, has_keys: bool) -> Value {
+        let mut components = Object::new();
+        components.insert("schemas".into(), schemas(self.definitions).into());
+        let mut document = Object::new();
+        document.insert("openapi".into(), "3.1.0".into());
+        let info = [("title", Value::from("Stave")), ("version", version.into())];
+        document.insert("info".into(), info.into_iter().collect());
+        document.insert("paths".into(), self.paths.into());
+        if has_keys {
+            let scheme = Value::from_iter([("type", "http"), ("scheme", "bearer")]);
+            components.insert("securitySchemes".into(), Value::from_iter([("key", scheme)]));
+            let need = Value::from_iter([("key", Value::Array(Vec::new()))]);
+            document.insert("security".into(), Value::Array(vec![need]));
+        }
+        document.insert("components".into(), components.into());
+        let mut document = document.into();
+        refer_to_components(&mut document);
+        document
     }
-    members.into()
+}
+
+/// The schemas of all types, those of replies open.
+fn schemas(definitions: Definitions) -> Object {
+    let requests = request_types();
+    let mut types = definitions.into_types();
+    for (name, schema) in &mut types {
+        if let Some(schema) = schema.as_object_mut().filter(|_| !requests.contains(name))
+            && schema.get("additionalProperties") == Some(&Value::Bool(false))
+        {
+            schema.shift_remove("additionalProperties");
+        }
+    }
+    types
+}
+
+/// The names of the types that requests are made of.
+fn request_types() -> BTreeSet<String> {
+    let mut definitions = Definitions::default();
+    for operation in TABLE {
+        if let Some(Body::Needed(of) | Body::Optional(of)) = operation.body {
+            (of.schema)(&mut definitions);
+        }
+    }
+    definitions.into_types().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Schemas refer to each other as parts of one schema; here they are components of a document.
+fn refer_to_components(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members.iter_mut() {
+                let name = member.as_str().and_then(|text| text.strip_prefix("#/$defs/"));
+                match name.filter(|_| key == "$ref") {
+                    Some(name) => *member = format!("#/components/schemas/{name}").into(),
+                    None => refer_to_components(member),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(refer_to_components),
+        _ => {}
+    }
+}
+
+/// What a flow takes, or a batch of it.
+fn flow_request(flow: Option<Flow<'_>>) -> Value {
+    let Some(flow) = flow else { return Value::from_iter([("type", "object")]) };
+    let request = Value::from(flow.document.inputs_schema.clone());
+    // A request of a batch that does not fit is answered in its place, so it is taken.
+    let any = Value::Object(Object::new());
+    let instances = Value::from_iter([("type", Value::from("array")), ("items", any)]);
+    let batch = Value::from_iter([
+        ("type", Value::from("object")),
+        ("required", vec!["instances"].into()),
+        ("properties", Value::from_iter([("instances", instances)])),
+    ]);
+    Value::from_iter([("anyOf", Value::Array(vec![request, batch]))])
+}
+
+fn answered(about: &str, content: Value) -> Value {
+    Value::from_iter([("description", Value::from(about)), ("content", content)])
 }
 
 fn content(media: &str, schema: Option<Value>) -> Value {
@@ -225,59 +235,13 @@ fn content(media: &str, schema: Option<Value>) -> Value {
     Value::from_iter([(media, described)])
 }
 
-fn parameter(name: &str, place: &str, schema: &str) -> Value {
+fn parameter(name: &str, place: &str, is_required: bool, schema: Value) -> Value {
     Value::from_iter([
         ("name", Value::from(name)),
         ("in", place.into()),
-        ("required", (place == "path").into()),
-        ("schema", stave_canon::parse(schema).unwrap_or_default()),
+        ("required", is_required.into()),
+        ("schema", schema),
     ])
-}
-
-/// The key that lets a request be sent again.
-fn idempotency_key() -> Value {
-    parameter("idempotency-key", "header", r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#)
-}
-
-fn parameters(operation: &Operation) -> Vec<Value> {
-    let mut parameters = Vec::new();
-    for name in ["run", "node"] {
-        if operation.path.contains(&format!("{{{name}}}")) {
-            parameters.push(parameter(name, "path", r#"{"type": "string", "minLength": 1}"#));
-        }
-    }
-    match operation.id {
-        "runs" => {
-            parameters.push(parameter("flow", "query", r#"{"type": "string"}"#));
-            let status = r##"{"$ref": "#/components/schemas/Status"}"##;
-            parameters.push(parameter("status", "query", status));
-            parameters.push(parameter(
-                "cursor",
-                "query",
-                r#"{"type": "string", "pattern": "^-?[0-9]+[.].+$"}"#,
-            ));
-            parameters.push(parameter(
-                "limit",
-                "query",
-                r#"{"type": "integer", "minimum": 1, "maximum": 1000}"#,
-            ));
-        }
-        "startRun" => {
-            parameters.push(parameter("wait", "query", r#"{"type": "boolean"}"#));
-            parameters.push(idempotency_key());
-        }
-        "events" => parameters.push(parameter("last-event-id", "header", r#"{"type": "string"}"#)),
-        _ => {}
-    }
-    parameters
-}
-
-fn reference(name: &str) -> Value {
-    Value::from_iter([("$ref", format!("#/components/schemas/{name}"))])
-}
-
-fn array_of(items: Value) -> Value {
-    Value::from_iter([("type", Value::from("array")), ("items", items)])
 }
 
 /// A name as it stands in a path.
@@ -291,4 +255,73 @@ fn encoded(name: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every reference in a value.
+    fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str));
+                members.values().for_each(|member| references(member, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_to_a_schema_and_every_schema_is_used() {
+        let document = openapi();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        for reference in &found {
+            let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
+            assert!(target.is_some_and(|target| target.as_object().is_some()), "{reference} leads nowhere");
+        }
+        let schemas = document.pointer("/components/schemas").and_then(Value::as_object).unwrap();
+        for name in schemas.keys() {
+            let reference = format!("#/components/schemas/{name}");
+            assert!(found.contains(&reference.as_str()), "nothing refers to {name}");
+        }
+    }
+
+    #[test]
+    fn the_document_has_the_operations_of_the_router_and_no_others() {
+        let document = openapi();
+        let paths = document.get("paths").and_then(Value::as_object).unwrap();
+        let mut listed = Vec::new();
+        for (path, item) in paths {
+            for (method, operation) in item.as_object().unwrap() {
+                listed.push(format!("{} {path}", method.to_uppercase()));
+                let names = operation.get("parameters").and_then(Value::as_array).unwrap_or_default();
+                let named = |place: &str| {
+                    let in_place = names.iter().filter(move |one| one.get("in") == Some(&place.into()));
+                    in_place.filter_map(|one| one.get("name")?.as_str()).collect::<Vec<_>>()
+                };
+                assert_eq!(named("path").len(), path.matches('{').count(), "{method} {path}");
+                let responses = operation.get("responses").and_then(Value::as_object).unwrap();
+                assert!(responses.contains_key("200") && responses.contains_key("default"), "{path}");
+            }
+        }
+        let mut routes: Vec<String> =
+            TABLE.iter().map(|one| format!("{} {}", one.method, one.path)).collect();
+        listed.sort();
+        routes.sort();
+        assert_eq!(listed, routes);
+    }
+
+    #[test]
+    fn requests_are_closed_and_replies_are_open() {
+        let document = openapi();
+        let is_closed = |name: &str| {
+            let schema = document.pointer(&format!("/components/schemas/{name}")).unwrap();
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+        };
+        assert!(is_closed("StartRun") && is_closed("Decide"));
+        assert!(!is_closed("RunPage") && !is_closed("ProblemDocument"));
+    }
 }

@@ -6,6 +6,7 @@ use stave_canon::{Object, Value};
 use stave_runtime::journal::JournalError;
 use stave_runtime::{Failure, Kind, RunFailure};
 
+use crate::api::ProblemDocument;
 use crate::message::{Reply, reply};
 
 /// Why a request is not answered with what it asked for.
@@ -150,7 +151,9 @@ impl Problem {
     }
 
     pub(crate) fn into_reply(self) -> Reply {
-        let mut answer = reply(self.0.status, "application/problem+json", self.to_value().to_string());
+        let value = self.to_value();
+        debug_assert!(stave_shape::read::<ProblemDocument>(&value).is_ok(), "undeclared members: {value}");
+        let mut answer = reply(self.0.status, "application/problem+json", value.to_string());
         for (name, value) in self.0.headers {
             answer.headers_mut().insert(name, value);
         }

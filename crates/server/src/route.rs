@@ -1,159 +1,140 @@
-//! Which path means what.
+//! Which path means what: the templates of the operations, matched against the segments of a path.
 
 use hyper::Method;
 
+use crate::api::{Endpoint, Operation, TABLE};
 use crate::decoded_path::segments;
-use crate::studio::{self, StudioRoute};
+use crate::studio;
 
-/// What a path names.
+/// A path that exists, with what stands in its braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Route {
-    Live,
-    Ready,
-    Server,
-    V1Models,
-    V1Model(String),
-    Predict(String),
-    V2Models,
-    V2Model(String),
-    V2ModelReady(String),
-    Infer(String),
-    Runs,
-    Run(String),
-    /// What a run asks people.
-    Questions(String),
-    Events(String),
-    Cancel(String),
-    Resume(String),
-    Decide(String, String),
-    Replay(String),
-    OpenApi,
-    Metrics,
-    /// Messages of the Model Context Protocol.
-    Mcp,
-    /// The page at the root.
-    Page,
-    /// A file of the page, by its path.
-    Asset(String),
-    Studio(StudioRoute),
+pub(crate) struct Route {
+    template: &'static str,
+    arguments: Vec<String>,
 }
 
 impl Route {
     /// The route of a path; `None` when there is nothing there.
     pub(crate) fn of(path: &str) -> Option<Route> {
         let segments = segments(path)?;
-        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-        let owned = |text: &str| text.to_owned();
-        Some(match segments.as_slice() {
-            ["v1", "models"] => Route::V1Models,
-            ["v1", "models", name] => match name.rsplit_once(':') {
-                Some((name, "predict")) => Route::Predict(owned(name)),
-                _ => Route::V1Model(owned(name)),
-            },
-            ["v2"] => Route::Server,
-            [""] => Route::Page,
-            ["v2", "health", "live"] => Route::Live,
-            ["v2", "health", "ready"] => Route::Ready,
-            ["v2", "models"] => Route::V2Models,
-            ["v2", "models", name] | ["v2", "models", name, "versions", _] => Route::V2Model(owned(name)),
-            ["v2", "models", name, "ready"] | ["v2", "models", name, "versions", _, "ready"] => {
-                Route::V2ModelReady(owned(name))
-            }
-            ["v2", "models", name, "infer"] | ["v2", "models", name, "versions", _, "infer"] => {
-                Route::Infer(owned(name))
-            }
-            ["runs"] => Route::Runs,
-            ["runs", run] => Route::Run(owned(run)),
-            ["runs", run, "questions"] => Route::Questions(owned(run)),
-            ["runs", run, "events"] => Route::Events(owned(run)),
-            ["runs", run, "cancel"] => Route::Cancel(owned(run)),
-            ["runs", run, "resume"] => Route::Resume(owned(run)),
-            ["runs", run, "nodes", node, "decision"] => Route::Decide(owned(run), owned(node)),
-            ["runs", run, "replay"] => Route::Replay(owned(run)),
-            ["openapi.json"] => Route::OpenApi,
-            ["metrics"] => Route::Metrics,
-            ["mcp"] => Route::Mcp,
-            ["studio", rest @ ..] => Route::Studio(StudioRoute::of(rest)?),
-            _ => {
-                studio::find(path)?;
-                Route::Asset(owned(path))
-            }
+        let found = TABLE.iter().filter(|operation| operation.endpoint != Endpoint::Asset).find_map(|one| {
+            let arguments = matched(one.path, &segments)
+                .or_else(|| one.alias.and_then(|alias| matched(alias, &segments)))?;
+            Some(Route { template: one.path, arguments })
+        });
+        found.or_else(|| {
+            // The files of the page lie at paths of their own.
+            studio::find(path)?;
+            let asset = TABLE.iter().find(|operation| operation.endpoint == Endpoint::Asset)?;
+            Some(Route { template: asset.path, arguments: vec![path.to_owned()] })
         })
     }
 
-    /// The methods that it takes, as `Allow` lists them.
-    pub(crate) fn allow(&self) -> &'static str {
-        match self {
-            Route::Predict(_)
-            | Route::Infer(_)
-            | Route::Cancel(_)
-            | Route::Resume(_)
-            | Route::Replay(_)
-            | Route::Mcp
-            | Route::Decide(..) => "POST",
-            Route::Studio(route) => route.allow(),
-            Route::Runs => "GET, HEAD, POST",
-            _ => "GET, HEAD",
-        }
+    /// The operations of the path, one for each method that it takes.
+    fn operations(&self) -> impl Iterator<Item = &'static Operation> {
+        let template = self.template;
+        TABLE.iter().filter(move |operation| operation.path == template)
     }
 
-    pub(crate) fn takes(&self, method: &Method) -> bool {
-        self.allow().split(", ").any(|allowed| allowed == method.as_str())
+    pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
+        self.operations().find(|operation| operation.is_for(method))
+    }
+
+    /// The methods that it takes, as `Allow` lists them.
+    pub(crate) fn allow(&self) -> String {
+        let methods = self.operations().map(|operation| match operation.method {
+            "GET" => "GET, HEAD",
+            method => method,
+        });
+        methods.collect::<Vec<_>>().join(", ")
     }
 
     /// The path as metrics and the OpenAPI document name it.
     pub(crate) fn template(&self) -> &'static str {
-        match self {
-            Route::Live => "/v2/health/live",
-            Route::Ready => "/v2/health/ready",
-            Route::Server => "/v2",
-            Route::V1Models => "/v1/models",
-            Route::V1Model(_) => "/v1/models/{name}",
-            Route::Predict(_) => "/v1/models/{name}:predict",
-            Route::V2Models => "/v2/models",
-            Route::V2Model(_) => "/v2/models/{name}",
-            Route::V2ModelReady(_) => "/v2/models/{name}/ready",
-            Route::Infer(_) => "/v2/models/{name}/infer",
-            Route::Runs => "/runs",
-            Route::Run(_) => "/runs/{run}",
-            Route::Questions(_) => "/runs/{run}/questions",
-            Route::Events(_) => "/runs/{run}/events",
-            Route::Cancel(_) => "/runs/{run}/cancel",
-            Route::Resume(_) => "/runs/{run}/resume",
-            Route::Decide(..) => "/runs/{run}/nodes/{node}/decision",
-            Route::Replay(_) => "/runs/{run}/replay",
-            Route::OpenApi => "/openapi.json",
-            Route::Metrics => "/metrics",
-            Route::Mcp => "/mcp",
-            Route::Page => "/",
-            Route::Asset(_) => "/assets/{file}",
-            Route::Studio(route) => route.template(),
+        self.template
+    }
+
+    /// What stands in the braces of the template, from the first on.
+    pub(crate) fn argument(&self, index: usize) -> &str {
+        self.arguments.get(index).map(String::as_str).unwrap_or_default()
+    }
+}
+
+/// What stands in the braces of a template when the segments fit it. A segment is a text, a name in braces, or a name
+/// in braces and a text after it.
+fn matched(template: &str, segments: &[String]) -> Option<Vec<String>> {
+    let mut arguments = Vec::new();
+    let mut rest = segments.iter();
+    for wanted in template.trim_start_matches('/').split('/') {
+        let segment = rest.next()?;
+        match wanted.strip_prefix('{').and_then(|named| named.split_once('}')) {
+            Some((_, suffix)) => arguments.push(segment.strip_suffix(suffix)?.to_owned()),
+            None if wanted == segment => {}
+            None => return None,
         }
     }
+    rest.next().is_none().then_some(arguments)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn found(path: &str) -> Option<(&'static str, Vec<String>)> {
+        Route::of(path).map(|route| (route.template, route.arguments))
+    }
+
     #[test]
     fn paths_of_both_protocols_are_found() {
-        assert_eq!(Route::of("/v1/models/a:predict"), Some(Route::Predict("a".into())));
-        assert_eq!(Route::of("/v1/models/a%20b"), Some(Route::V1Model("a b".into())));
-        assert_eq!(Route::of("/v1/models/a:explain"), Some(Route::V1Model("a:explain".into())));
-        assert_eq!(Route::of("/v2/models/a/versions/1/infer"), Some(Route::Infer("a".into())));
-        assert_eq!(Route::of("/runs/r/nodes/n/decision"), Some(Route::Decide("r".into(), "n".into())));
-        assert_eq!(Route::of("/"), Some(Route::Page));
-        assert_eq!(Route::of("/studio/file"), Some(Route::Studio(StudioRoute::File)));
+        for (path, template, arguments) in [
+            ("/v1/models/a:predict", "/v1/models/{name}:predict", vec!["a"]),
+            ("/v1/models/a:b:predict", "/v1/models/{name}:predict", vec!["a:b"]),
+            ("/v1/models/a%20b", "/v1/models/{name}", vec!["a b"]),
+            ("/v1/models/a:explain", "/v1/models/{name}", vec!["a:explain"]),
+            ("/v2/models/a/versions/1/infer", "/v2/models/{name}/infer", vec!["a", "1"]),
+            ("/v2/models/a/versions/1", "/v2/models/{name}", vec!["a", "1"]),
+            ("/v2/models/ready", "/v2/models/{name}", vec!["ready"]),
+            ("/runs/r/nodes/n/decision", "/runs/{run}/nodes/{node}/decision", vec!["r", "n"]),
+            ("/runs/a%2Fb", "/runs/{run}", vec!["a/b"]),
+            ("/", "/", vec![]),
+            ("/studio/file", "/studio/file", vec![]),
+        ] {
+            let arguments = arguments.into_iter().map(str::to_owned).collect();
+            assert_eq!(found(path), Some((template, arguments)), "{path}");
+        }
         for nothing in ["/v3", "/v1", "/runs/r/x", "/v1/models/a/b/c", "/studio", "/studio/x", "/assets/../x"]
         {
-            assert_eq!(Route::of(nothing), None, "{nothing}");
+            assert_eq!(found(nothing), None, "{nothing}");
         }
     }
 
     #[test]
     fn a_route_takes_its_methods_only() {
-        assert!(Route::Runs.takes(&Method::POST) && Route::Runs.takes(&Method::GET));
-        assert!(!Route::Metrics.takes(&Method::POST) && !Route::Infer(String::new()).takes(&Method::GET));
+        let route = |path: &str| Route::of(path).unwrap();
+        assert_eq!(route("/runs").allow(), "GET, HEAD, POST");
+        assert_eq!(route("/studio/file").allow(), "GET, HEAD, PUT");
+        assert_eq!(route("/v2/models/a/infer").allow(), "POST");
+        let endpoint = |path: &str, method: Method| route(path).operation(&method).map(|one| one.endpoint);
+        assert_eq!(endpoint("/runs", Method::POST), Some(Endpoint::StartRun));
+        assert_eq!(endpoint("/runs", Method::HEAD), Some(Endpoint::Runs));
+        assert_eq!(endpoint("/metrics", Method::POST), None);
+        assert_eq!(endpoint("/v2/models/a/infer", Method::GET), None);
+        assert_eq!(endpoint("/runs/r", Method::DELETE), None);
+    }
+
+    #[test]
+    fn every_operation_is_reached_by_its_path_and_is_there_once() {
+        for (index, operation) in TABLE.iter().enumerate() {
+            let (method, template) = (operation.method, operation.path);
+            for other in &TABLE[index + 1..] {
+                assert!(other.method != method || other.path != template, "{method} {template} twice");
+                assert!(other.id != operation.id, "{} twice", other.id);
+                assert!(other.endpoint != operation.endpoint, "{:?} twice", other.endpoint);
+            }
+            let path = template.replace(['{', '}'], "").replace("/assets/file", "/favicon.svg");
+            let route = Route::of(&path).unwrap_or_else(|| panic!("{template} is no route"));
+            let reached = route.operation(&method.parse().unwrap()).unwrap();
+            assert_eq!(reached.endpoint, operation.endpoint, "{method} {template}");
+        }
     }
 }

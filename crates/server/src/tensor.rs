@@ -5,6 +5,7 @@
 
 use stave_canon::{Number, Object, Value};
 
+use crate::api::OutputTensor;
 use crate::problem::Problem;
 
 /// Names for the tensor whose elements are whole requests: the first that is no field of the flow.
@@ -39,14 +40,13 @@ pub(crate) fn request_name(fields: &[&str]) -> &'static str {
 }
 
 /// A tensor with a row for each output.
-pub(crate) fn outputs(texts: Vec<String>) -> Value {
-    let tensor = Value::from_iter([
-        ("name", Value::from(OUTPUT)),
-        ("datatype", "BYTES".into()),
-        ("shape", vec![texts.len()].into()),
-        ("data", texts.into()),
-    ]);
-    Value::Array(vec![tensor])
+pub(crate) fn output(texts: Vec<String>) -> OutputTensor {
+    OutputTensor {
+        name: OUTPUT.to_owned(),
+        datatype: "BYTES".to_owned(),
+        shape: vec![texts.len() as u64],
+        data: texts,
+    }
 }
 
 struct Tensor<'v> {

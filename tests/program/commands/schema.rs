@@ -42,6 +42,16 @@ async fn the_printed_schemas_are_the_committed_files() {
     }
 }
 
+#[tokio::test]
+async fn the_printed_interface_is_the_committed_files() {
+    let folder = Folder::new();
+    for (name, file) in [("openapi", "schemas/openapi.json"), ("typescript", "studio/src/api/contract.ts")] {
+        let finished = stave(&folder, ["schema", name]).finish().await.exits(0);
+        compare(file, &finished.stdout);
+        assert_eq!(finished.stderr, "");
+    }
+}
+
 const SCHEMAS: &str = "\
 # Schemas
 
@@ -50,6 +60,10 @@ that read a document give its schema, so that both take the same. Rules that rel
 beyond a schema. `stave schema http.post` prints the arguments of an operation, and so on for every
 [operation](operations.md) and step. This page is generated; `STAVE_BLESS=1 cargo test -p stave-cli --test program -- schema`
 rewrites it and the files.
+
+`stave schema openapi` prints the OpenAPI document of [`stave serve`](serve.md), which is `schemas/openapi.json`.
+`stave schema typescript` prints the same types for clients in TypeScript, which are `studio/src/api/contract.ts`; the studio
+uses them.
 
 | command | document | file |
 |---|---|---|

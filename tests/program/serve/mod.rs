@@ -2,6 +2,7 @@
 
 mod access;
 pub(crate) mod client;
+mod interface;
 mod kserve_client;
 mod limits;
 mod load;

@@ -10,10 +10,16 @@ use crate::folder::Folder;
 use crate::json::text;
 use crate::python::python_with;
 
-/// That a tensor's shape and data agree, and that its elements are requests, is more than a schema can say.
+/// That a tensor's shape and data agree, that its elements are requests, and that an input fits the flow which the same body
+/// names, is more than a schema can say.
 const CONFIG: &str = r#"
 [[operations]]
 include-path-regex = "/infer$"
+[operations.checks]
+positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "POST /runs"
 [operations.checks]
 positive_data_acceptance.enabled = false
 "#;
@@ -30,6 +36,8 @@ async fn search(python: &Path, served: &Served, folder: &Folder, only: &[&str]) 
         .args(["--max-examples", &examples, "--seed", "1", "--no-color"])
         .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "30"])
         .args(["--generation-database", "none"])
+        // Whether a text is a flow, and a message one of another protocol, is more than a schema can say.
+        .args(["--exclude-path-regex", "^/(studio/|assets/|mcp$|$)"])
         .args(only)
         .env("NO_PROXY", "127.0.0.1")
         .current_dir(folder.path())

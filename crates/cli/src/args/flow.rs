@@ -105,6 +105,7 @@ pub(crate) struct Graph {
 Examples:
   stave schema flow > flow.schema.json
   stave schema project                the settings of stave.toml
+  stave schema openapi                the interface of stave serve
   stave schema http.post              the arguments of one operation")]
 pub(crate) struct Schema {
     /// A document such as `flow`, `policy` or `recording`, or the name of an operation; docs/schemas.md lists them

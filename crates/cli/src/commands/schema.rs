@@ -1,4 +1,4 @@
-//! `stave schema`: JSON Schemas for editors.
+//! `stave schema`: JSON Schemas for editors, and the server's interface for its clients.
 
 use stave_canon::Value;
 use stave_diag::did_you_mean;
@@ -27,18 +27,27 @@ const DOCUMENTS: [DocumentSchema; 11] = [
     ("project", project::schema),
 ];
 
+/// The server's interface: all of its schemas in one document, and as types of a language.
+const OPENAPI: &str = "openapi";
+const TYPESCRIPT: &str = "typescript";
+
 pub(crate) fn schema(arguments: &Schema) -> Result<Exit, Stop> {
     let name = arguments.name.as_str();
+    if name == TYPESCRIPT {
+        terminal::out(stave_server::typescript().trim_end());
+        return Ok(Exit::Fine);
+    }
+    let interface = (name == OPENAPI).then(stave_server::openapi);
     let document = DOCUMENTS.iter().find(|(document, _)| *document == name).map(|(_, schema)| schema());
     let kind = || step_kind(name).filter(|kind| has_schema(kind)).map(schema::operation);
-    let Some(schema) = document.or_else(kind) else { return Err(unknown(name)) };
+    let Some(schema) = document.or(interface).or_else(kind) else { return Err(unknown(name)) };
     terminal::out(stave_canon::pretty_insertion_utf8(&schema).trim_end());
     Ok(Exit::Fine)
 }
 
 fn unknown(name: &str) -> Stop {
     let kinds = STEP_KINDS.iter().filter(|kind| has_schema(kind)).map(|kind| kind.name);
-    let known = kinds.chain(DOCUMENTS.iter().map(|(name, _)| *name));
+    let known = kinds.chain(DOCUMENTS.iter().map(|(name, _)| *name)).chain([OPENAPI, TYPESCRIPT]);
     let stop = Stop::invalid(format!("there is no schema `{name}`"));
     match did_you_mean(name, known.clone()) {
         Some(near) => stop.help(format!("did you mean `{near}`?")),

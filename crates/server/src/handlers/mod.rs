@@ -13,11 +13,13 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Request, StatusCode};
 use stave_canon::Value;
+use stave_shape::Shape;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, same_origin};
+use crate::api::{Endpoint, Operation, assert_declared};
 use crate::body_weight;
 use crate::connection::Seat;
 use crate::log::ServerEvent;
@@ -25,7 +27,6 @@ use crate::mcp;
 use crate::message::{self, Reply};
 use crate::openapi;
 use crate::problem::Problem;
-use crate::roles;
 use crate::route::Route;
 use crate::server::Shared;
 use crate::studio;
@@ -33,6 +34,7 @@ use crate::studio;
 /// A request that was let in.
 pub(crate) struct Call<'s> {
     pub(crate) shared: &'s Arc<Shared>,
+    pub(crate) operation: &'static Operation,
     pub(crate) principal: Principal,
     pub(crate) headers: HeaderMap,
     pub(crate) query: Vec<(String, String)>,
@@ -49,6 +51,13 @@ impl Call<'_> {
     pub(crate) async fn json(self) -> Result<(HeaderMap, Value), Problem> {
         let (headers, bytes) = self.bytes().await?;
         Ok((headers, message::value(&bytes)?))
+    }
+
+    /// The body as a declared type. Everything that is wrong with it is refused at once.
+    pub(crate) async fn typed<T: Shape>(self) -> Result<(HeaderMap, T), Problem> {
+        let (headers, body) = self.json().await?;
+        let read = stave_shape::read(&body).map_err(|faults| message::does_not_fit(&faults))?;
+        Ok((headers, read))
     }
 
     /// The body as it came, within the same bounds.
@@ -96,31 +105,45 @@ pub(crate) async fn answer(
     route: Route,
     request: Request<Incoming>,
 ) -> Result<Reply, Problem> {
-    let (parts, body) = request.into_parts();
-    if !route.takes(&parts.method) {
-        let detail = format!("{} is not taken here", parts.method);
+    let Some(operation) = route.operation(request.method()) else {
+        let detail = format!("{} is not taken here", request.method());
+        let allow = HeaderValue::from_str(&route.allow()).unwrap_or(HeaderValue::from_static(""));
         return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
-            .with_header(header::ALLOW, HeaderValue::from_static(route.allow())));
-    }
-    // What the table of roles does not have is for nobody.
-    let need = roles::need(&parts.method, route.template())
-        .ok_or_else(|| Problem::new(StatusCode::FORBIDDEN, "role-missing", "no key may ask for this"))?;
-    if matches!(route, Route::Live | Route::Ready | Route::Server) {
-        return Ok(health::answer(shared, &route));
+            .with_header(header::ALLOW, allow));
+    };
+    let reply = handle(shared, seat, operation, route, request).await?;
+    assert_declared(operation, &reply);
+    Ok(reply)
+}
+
+async fn handle(
+    shared: &Arc<Shared>,
+    seat: &Seat,
+    operation: &'static Operation,
+    route: Route,
+    request: Request<Incoming>,
+) -> Result<Reply, Problem> {
+    let (parts, body) = request.into_parts();
+    let endpoint = operation.endpoint;
+    match endpoint {
+        Endpoint::Live => return Ok(health::live()),
+        Endpoint::Ready => return Ok(health::ready(shared)),
+        Endpoint::Server => return Ok(health::server(shared)),
+        _ => {}
     }
     let keys = shared.options.keys.current();
     same_origin(&parts.headers, &keys)?;
     // The page holds nothing of anybody, so it needs no key; what it asks for does.
-    match (&route, &shared.options.studio) {
-        (Route::Page, Some(_)) => return page("/", &parts.headers),
-        (Route::Asset(path), Some(_)) => return page(path, &parts.headers),
-        (Route::Page, None) => return Ok(health::answer(shared, &Route::Live)),
-        (Route::Asset(_), None) => {
+    match (endpoint, &shared.options.studio) {
+        (Endpoint::Page, Some(_)) => return page("/", &parts.headers),
+        (Endpoint::Asset, Some(_)) => return page(route.argument(0), &parts.headers),
+        (Endpoint::Page, None) => return Ok(health::live()),
+        (Endpoint::Asset, None) => {
             return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", "the studio is turned off"));
         }
         _ => {}
     }
-    let principal = keys.principal(&parts.headers).and_then(|principal| principal.narrowed(need));
+    let principal = keys.principal(&parts.headers).and_then(|principal| principal.narrowed(operation.need));
     let principal = principal.inspect_err(|problem| {
         let route = route.template();
         shared.options.log.event(&ServerEvent::KeyRefused { route, code: problem.code() });
@@ -128,10 +151,10 @@ pub(crate) async fn answer(
     seat.take(shared, &principal)?;
     let query = crate::decoded_path::query(parts.uri.query());
     let held = Arc::new(OnceLock::new());
-    if route == Route::Mcp {
+    if endpoint == Endpoint::Mcp {
         let headers = parts.headers.clone();
         let asker = principal.clone();
-        let call = Call { shared, principal, headers, query, body, held: Arc::clone(&held) };
+        let call = Call { shared, operation, principal, headers, query, body, held: Arc::clone(&held) };
         let (_, bytes) = call.bytes().await?;
         // What is no JSON at all, the protocol answers in its own words.
         if stave_canon::parse_bytes(&bytes).is_ok() {
@@ -139,33 +162,38 @@ pub(crate) async fn answer(
         }
         return mcp::answer(shared, asker, held, Request::from_parts(parts, Full::new(bytes))).await;
     }
-    let call = Call { shared, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };
-    match route {
-        Route::V1Models => Ok(v1::list(&call)),
-        Route::V1Model(name) => v1::show(&call, &name),
-        Route::Predict(name) => v1::predict(call, &name).await,
-        Route::V2Models => Ok(v2::list(&call)),
-        Route::V2Model(name) => v2::show(&call, &name),
-        Route::V2ModelReady(name) => v2::ready(&call, &name),
-        Route::Infer(name) => v2::infer(call, &name).await,
-        Route::Runs if parts.method == Method::POST => runs::start(call).await,
-        Route::Runs => run_list::list(&call).await,
-        Route::Run(run) => runs::show(&call, &run).await,
-        Route::Questions(run) => runs::questions(&call, &run).await,
-        Route::Events(run) => watch::events(&call, &run).await,
-        Route::Cancel(run) => runs::cancel(&call, &run).await,
-        Route::Resume(run) => runs::resume(call, &run).await,
-        Route::Replay(run) => runs::replay(call, &run).await,
-        Route::Decide(run, node) => runs::decide(call, &run, &node).await,
-        Route::OpenApi => Ok(message::json(StatusCode::OK, &openapi::document(&call))),
-        Route::Metrics => {
+    let call =
+        Call { shared, operation, principal, headers: parts.headers, query, body, held: Arc::clone(&held) };
+    let (first, second) = (route.argument(0), route.argument(1));
+    match endpoint {
+        Endpoint::V1Models | Endpoint::V2Models => Ok(v1::models(&call)),
+        Endpoint::V1Model => v1::show(&call, first),
+        Endpoint::Predict => v1::predict(call, first).await,
+        Endpoint::V2Model => v2::show(&call, first),
+        Endpoint::V2ModelReady => v2::ready(&call, first),
+        Endpoint::Infer => v2::infer(call, first).await,
+        Endpoint::StartRun => runs::start(call).await,
+        Endpoint::Runs => run_list::list(&call).await,
+        Endpoint::Run => runs::show(&call, first).await,
+        Endpoint::Questions => runs::questions(&call, first).await,
+        Endpoint::Events => watch::events(&call, first).await,
+        Endpoint::Cancel => runs::cancel(&call, first).await,
+        Endpoint::Resume => runs::resume(call, first).await,
+        Endpoint::Replay => runs::replay(call, first).await,
+        Endpoint::Decide => runs::decide(call, first, second).await,
+        Endpoint::OpenApi => Ok(message::json(StatusCode::OK, &openapi::document(&call))),
+        Endpoint::Metrics => {
             let text = shared.metrics.text(&call.principal, shared.in_progress());
             Ok(message::reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
         }
-        Route::Studio(route) => studio::answer(call, route, &parts.method).await,
-        Route::Live | Route::Ready | Route::Server | Route::Page | Route::Asset(_) | Route::Mcp => {
-            Ok(health::answer(shared, &route))
-        }
+        Endpoint::Studio(endpoint) => studio::answer(call, endpoint, first, second).await,
+        // These were answered above, before a key was asked for.
+        Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Server
+        | Endpoint::Page
+        | Endpoint::Asset
+        | Endpoint::Mcp => Ok(health::live()),
     }
 }
 

@@ -4,12 +4,13 @@
 //! runs that begin or are removed between two pages neither repeat others nor hide them.
 
 use hyper::StatusCode;
-use stave_canon::{Timestamp, Value};
+use stave_canon::Timestamp;
 use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
 
 use super::Call;
 use super::runs::only_parameters;
-use crate::message::{Reply, json};
+use crate::api::{RunPage, RunRow};
+use crate::message::{Reply, typed};
 use crate::problem::Problem;
 
 /// How many runs a page has when the request does not say, and at most.
@@ -17,7 +18,7 @@ const PAGE: usize = 100;
 const MOST: usize = 1000;
 
 pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
-    only_parameters(call, &["flow", "status", "limit", "cursor"])?;
+    only_parameters(call)?;
     let limit = match call.parameter("limit") {
         None => PAGE,
         Some(text) => text
@@ -44,8 +45,8 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Reply, Problem> {
     let has_more = runs.len() > limit;
     runs.truncate(limit);
     let next = runs.last().filter(|_| has_more).map(RunSummary::cursor);
-    let rows: Vec<Value> = runs.iter().map(summary).collect();
-    Ok(json(StatusCode::OK, &Value::from_iter([("runs", rows.into()), ("next", Value::from(next))])))
+    let page = RunPage { runs: runs.into_iter().map(row).collect(), next: next.into() };
+    Ok(typed(StatusCode::OK, &page))
 }
 
 /// The place that a cursor of an earlier page names.
@@ -71,15 +72,15 @@ fn status_of(text: &str) -> Result<RunStatus, Problem> {
     })
 }
 
-fn summary(run: &RunSummary) -> Value {
-    Value::from_iter([
-        ("run_id", Value::from(run.id.as_str())),
-        ("flow", run.flow.as_str().into()),
-        ("status", run.status.word().into()),
-        ("started_at", run.started_at.to_string().into()),
-        ("ended_at", run.ended_at.map(|at| at.to_string()).into()),
-        ("steps", run.steps.into()),
-        ("replay_of", run.replay_of.clone().into()),
-        ("crashes", run.crashes.into()),
-    ])
+fn row(run: RunSummary) -> RunRow {
+    RunRow {
+        run_id: run.id,
+        flow: run.flow,
+        status: run.status,
+        started_at: run.started_at.to_string(),
+        ended_at: run.ended_at.map(|at| at.to_string()).into(),
+        steps: run.steps,
+        replay_of: run.replay_of.into(),
+        crashes: run.crashes,
+    }
 }

@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_operations::HUMAN_APPROVE;
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun, questions};
 use stave_runtime::{Engine, check_request};
+use stave_shape::read;
 
 use super::Call;
+use crate::api::{
+    CancelledRun, Decide, ReplayRun, ResumeRun, RunStanding, StartRun, StartedReplay, StartedRun,
+};
 use crate::catalog::Archive;
 use crate::context::{fill, trace_parent};
-use crate::message::{Reply, json_of_run};
+use crate::message::{Reply, does_not_fit, json_of_run, typed_of_run};
 use crate::problem::Problem;
 use crate::roles::Role;
 use crate::server::Shared;
@@ -26,35 +30,26 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
         Some("" | "true") => true,
         Some(_) => return Err(Problem::bad_request("`wait` must be true or false")),
     };
-    only_parameters(&call, &["wait"])?;
+    only_parameters(&call)?;
     let (headers, body) = call.json().await?;
     // Clients of other servers say `id`.
     if body.get("id").is_some() {
         return Err(Problem::bad_request("a run's id is chosen as `run_id`, not as `id`"));
     }
-    only_members(&body, &["flow", "input", "run_id"])?;
-    let flow = body.get("flow").and_then(Value::as_str);
-    let flow = flow.ok_or_else(|| Problem::bad_request("`flow` must name the flow to run"))?;
-    let model = shared.catalog().find(&principal, flow)?;
-    let input = body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
-    if input.as_object().is_none() {
-        return Err(Problem::bad_request("`input` must be an object"));
-    }
-    let request = fill(input, &model.context, &headers);
+    let StartRun { flow, input, run_id } = read(&body).map_err(|faults| does_not_fit(&faults))?;
+    let model = shared.catalog().find(&principal, &flow)?;
+    let request = fill(Value::Object(input.unwrap_or_default()), &model.context, &headers);
     check_request(&model.document, &request, shared.options.clock.now())
         .map_err(|failure| Problem::refused(&failure))?;
-    let name = start_name(&headers, body.get("run_id"), &principal)?;
+    let name = start_name(&headers, run_id.map(Value::from).as_ref(), &principal)?;
     let once = once_each(name.as_ref(), &model, std::slice::from_ref(&request))?.pop().flatten();
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
         return Ok(json_of_run(code_of(report.status()), &report.to_value(), &report.run_id));
     }
-    let mut members = Object::new();
-    members.insert("run_id".into(), started.run_id.as_str().into());
-    members.insert("flow".into(), flow.into());
-    members.insert("status".into(), started.status().word().into());
-    let mut reply = json_of_run(code_of(started.status()), &members.into(), &started.run_id);
+    let body = StartedRun { run_id: started.run_id.clone(), flow, status: started.status() };
+    let mut reply = typed_of_run(code_of(started.status()), &body, &started.run_id);
     // A key is told of no address that it may not read.
     let may_read = principal.needs(Role::Observe, &model.name).is_ok();
     if let Some(place) = format!("/runs/{}", started.run_id).parse().ok().filter(|_| may_read) {
@@ -70,24 +65,17 @@ fn code_of(status: RunStatus) -> StatusCode {
 
 /// Where a run stands, in answer to a request that changed it.
 fn standing(run: &str, status: RunStatus) -> Reply {
-    json_of_run(code_of(status), &Value::from_iter([("run_id", run), ("status", status.word())]), run)
+    let standing = RunStanding { run_id: run.to_owned(), status, needs: None };
+    typed_of_run(code_of(status), &standing, run)
 }
 
-/// Refuses members of a body that mean nothing here: a typing error would otherwise change what is done.
-fn only_members(body: &Value, known: &[&str]) -> Result<(), Problem> {
-    let members = body.as_object().into_iter().flat_map(Object::keys);
-    only(members.map(String::as_str), "the body has no member", known)
-}
-
-/// The same for the parameters of an address.
-pub(super) fn only_parameters(call: &Call<'_>, known: &[&str]) -> Result<(), Problem> {
-    only(call.query.iter().map(|(name, _)| name.as_str()), "there is no parameter", known)
-}
-
-fn only<'n>(mut names: impl Iterator<Item = &'n str>, what: &str, known: &[&str]) -> Result<(), Problem> {
+/// Refuses parameters that mean nothing here: a typing error would otherwise change what is done.
+pub(super) fn only_parameters(call: &Call<'_>) -> Result<(), Problem> {
+    let known: Vec<&str> = call.operation.query_names().collect();
+    let mut names = call.query.iter().map(|(name, _)| name.as_str());
     let Some(unknown) = names.find(|name| !known.contains(name)) else { return Ok(()) };
     let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Err(Problem::bad_request(format!("{what} `{unknown}` here; known are {known}")))
+    Err(Problem::bad_request(format!("there is no parameter `{unknown}` here; known are {known}")))
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
@@ -169,41 +157,19 @@ pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem>
         archive.auth.forget(run);
     }
     // One that goes on ends with the step that it is at.
-    let members = [
-        ("run_id", Value::from(run)),
-        ("status", status.word().into()),
-        ("cancel_requested", (!status.is_terminal()).into()),
-    ];
-    Ok(json_of_run(code_of(status), &Value::from_iter(members), run))
+    let cancelled = CancelledRun { run_id: run.to_owned(), status, cancel_requested: !status.is_terminal() };
+    Ok(typed_of_run(code_of(status), &cancelled, run))
 }
 
 pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
     let shared = call.shared;
-    let (_, body) = call.json().await?;
-    only_members(&body, &["auth", "force"])?;
-    let auth = auth(&body)?;
-    match body.get("force") {
-        None | Some(Value::Bool(false)) => {}
-        Some(Value::Bool(true)) => {
-            let released = archive.runs.unquarantine(run).await;
-            released.map_err(|error| Problem::journal(&error).of_run(run))?;
-        }
-        Some(_) => return Err(Problem::bad_request("`force` must be true or false")),
+    let (_, ResumeRun { auth, force }) = call.typed().await?;
+    if force.unwrap_or_default() {
+        let released = archive.runs.unquarantine(run).await;
+        released.map_err(|error| Problem::journal(&error).of_run(run))?;
     }
-    go_on(shared, &archive, &stored, auth).await
-}
-
-/// The `auth` of the original request, which is never stored.
-fn auth(body: &Value) -> Result<Option<Value>, Problem> {
-    if body.as_object().is_none() {
-        return Err(Problem::bad_request("the body must be an object"));
-    }
-    match body.get("auth") {
-        None => Ok(None),
-        Some(auth @ Value::Object(_)) => Ok(Some(auth.clone())),
-        Some(_) => Err(Problem::bad_request("`auth` must be an object")),
-    }
+    go_on(shared, &archive, &stored, auth.map(Value::Object)).await
 }
 
 /// Goes on with a run on the document that it began with.
@@ -238,17 +204,11 @@ fn engine(archive: &Archive, stored: &StoredRun) -> Result<Arc<dyn Engine>, Prob
 pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
     let (shared, principal) = (call.shared, call.principal.clone());
-    let (headers, body) = call.json().await?;
-    only_members(&body, &["node", "auth"])?;
+    let (headers, ReplayRun { node, auth }) = call.typed().await?;
     if headers.contains_key("idempotency-key") {
         return Err(Problem::bad_request("a replay cannot be named by `Idempotency-Key`"));
     }
-    let node = match body.get("node") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(node)) => Some(node.clone()),
-        Some(_) => return Err(Problem::bad_request("`node` must name a node")),
-    };
-    let auth = auth(&body)?;
+    let auth = auth.map(Value::Object);
     if !stored.summary.status.is_terminal() {
         let detail = format!("the run has not ended: {}", stored.summary.status);
         return Err(Problem::new(StatusCode::CONFLICT, "run-busy", detail).of_run(run));
@@ -265,32 +225,17 @@ pub(super) async fn replay(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
     };
     let engine = engine(&archive, &stored)?;
     let started = shared.replay(&archive, engine, stored, node, auth).await?;
-    let members = Value::from_iter([
-        ("run_id", started.run_id.as_str()),
-        ("flow", flow.as_str()),
-        ("status", started.status().word()),
-        ("replay_of", run),
-    ]);
-    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
+    let status = started.status();
+    let replay = StartedReplay { run_id: started.run_id.clone(), flow, status, replay_of: run.to_owned() };
+    Ok(typed_of_run(StatusCode::ACCEPTED, &replay, &started.run_id))
 }
 
 /// Writes a person's decision down and lets the run go on.
 pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Reply, Problem> {
     let (archive, stored) = find(&call, run).await?;
     let (shared, decided_by) = (call.shared, call.principal.who());
-    let (_, body) = call.json().await?;
-    only_members(&body, &["approved", "comment", "digest", "auth"])?;
-    let approved = body.get("approved").and_then(Value::as_bool);
-    let approved = approved.ok_or_else(|| Problem::bad_request("`approved` must be true or false"))?;
-    let auth = auth(&body)?;
-    if body.get("comment").is_some_and(|comment| comment.as_str().is_none()) {
-        return Err(Problem::bad_request("`comment` must be a text"));
-    }
-    let digest = match body.get("digest") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(digest)) => Some(digest.clone()),
-        Some(_) => return Err(Problem::bad_request("`digest` must be a text")),
-    };
+    let (_, Decide { approved, comment, digest, auth }) = call.typed().await?;
+    let auth = auth.map(Value::Object);
     let path = questions::path_of(node);
     let top = path.split('/').next().unwrap_or_default();
     // What another node runs may ask as well; a node of the flow itself has to be one that does.
@@ -300,7 +245,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     }
     let decision = Decision {
         approved,
-        comment: body.get("comment").and_then(Value::as_str).map(str::to_owned),
+        comment,
         decided_at: shared.options.clock.now(),
         digest,
         decided_by: Some(decided_by),
@@ -330,8 +275,9 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
             let now = archive.runs.show(run).await.map_err(|error| Problem::journal(&error).of_run(run))?;
             let is_open = now.open_questions().next().is_some();
             let status = if is_open { RunStatus::Waiting } else { RunStatus::Interrupted };
-            let members = [("run_id", run), ("status", status.word()), ("needs", "auth")];
-            Ok(json_of_run(StatusCode::ACCEPTED, &Value::from_iter(members), run))
+            let needs = Some("auth".to_owned());
+            let standing = RunStanding { run_id: run.to_owned(), status, needs };
+            Ok(typed_of_run(StatusCode::ACCEPTED, &standing, run))
         }
         // Somebody else has made the same decision and drives the run.
         Err(problem) if matches!(problem.code(), "run-busy" | "run-ended") => {

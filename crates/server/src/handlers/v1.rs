@@ -1,47 +1,41 @@
 //! KServe's first protocol: one object is one run, `instances` are a batch.
 
 use hyper::StatusCode;
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_runtime::RunReport;
+use stave_runtime::journal::RunStatus;
 
 use super::Call;
+use crate::api::{ModelReadiness, Models, UnservedFile, WaitingRun};
 use crate::batch::{output, waits_at};
 use crate::catalog::{Model, Unserved};
 use crate::context::{fill, trace_parent};
-use crate::message::{Reply, json, json_of_run};
+use crate::message::{Reply, json, json_of_run, typed, typed_of_run};
 use crate::problem::Problem;
 use crate::start::{once_each, start_name};
 
 const INSTANCES: &str = "instances";
 
-pub(super) fn list(call: &Call<'_>) -> Reply {
-    models(call)
-}
-
 /// The names of the flows, and the files that are not served as they are.
 pub(super) fn models(call: &Call<'_>) -> Reply {
     let catalog = call.shared.catalog();
-    let names: Vec<&str> = catalog.seen(&call.principal).map(|model| model.name.as_str()).collect();
-    let mut members = vec![("models", Value::from(names))];
-    let unserved: Vec<Value> = catalog.unserved(&call.principal).map(Unserved::to_value).collect();
-    if !unserved.is_empty() {
-        members.push(("not_served", unserved.into()));
-    }
-    json(StatusCode::OK, &Value::from_iter(members))
+    let unserved: Vec<UnservedFile> = catalog.unserved(&call.principal).map(Unserved::shown).collect();
+    let models = Models {
+        models: catalog.seen(&call.principal).map(|model| model.name.clone()).collect(),
+        not_served: Some(unserved).filter(|unserved| !unserved.is_empty()),
+    };
+    typed(StatusCode::OK, &models)
 }
 
 /// Whether a flow can be run, and why not.
-pub(super) fn readiness(call: &Call<'_>, model: &Model) -> (bool, Vec<(&'static str, Value)>) {
+pub(super) fn readiness(call: &Call<'_>, model: &Model) -> ModelReadiness {
     let reason = call.shared.unready().into_iter().next().or_else(|| model.unready.clone());
-    let mut members = vec![("name", Value::from(model.name.as_str())), ("ready", reason.is_none().into())];
-    let is_ready = reason.is_none();
-    members.extend(reason.map(|reason| ("reason", reason.into())));
-    (is_ready, members)
+    ModelReadiness { name: model.name.clone(), ready: reason.is_none(), reason }
 }
 
 pub(super) fn show(call: &Call<'_>, name: &str) -> Result<Reply, Problem> {
     let model = call.shared.catalog().find(&call.principal, name)?;
-    Ok(json(StatusCode::OK, &Value::from_iter(readiness(call, &model).1)))
+    Ok(typed(StatusCode::OK, &readiness(call, &model)))
 }
 
 pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem> {
@@ -80,9 +74,7 @@ fn prediction(outcome: &Result<RunReport, Problem>) -> Value {
 
 /// A run that waits for a person is no failure: it was taken, and goes on after the decision.
 pub(super) fn waiting(report: &RunReport, node: &str) -> Reply {
-    let mut members = Object::new();
-    members.insert("run_id".into(), report.run_id.as_str().into());
-    members.insert("status".into(), "waiting".into());
-    members.insert("node".into(), node.into());
-    json_of_run(StatusCode::ACCEPTED, &members.into(), &report.run_id)
+    let waiting =
+        WaitingRun { run_id: report.run_id.clone(), status: RunStatus::Waiting, node: node.to_owned() };
+    typed_of_run(StatusCode::ACCEPTED, &waiting, &report.run_id)
 }

@@ -7,9 +7,11 @@ use hyper::StatusCode;
 use stave_canon::{Value, prefixed_sha256};
 use stave_diag::{Severity, SourceId};
 use stave_flow::model::Text;
+use stave_shape::Shape;
 
+use super::Studio;
 use super::request::{TEXT_BYTES, TEXT_TIME, flow_name, is_seen, problem, visible};
-use super::{Studio, object};
+use crate::api::{FileText, FlowFile, FlowFiles, WrittenFile};
 use crate::handlers::Call;
 use crate::problem::Problem;
 
@@ -30,29 +32,30 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
                 return None;
             }
             let read = stave_flow::load(SourceId(0), &text, &workspace.options(Some(&file.path)));
-            let count = |severity| read.diagnostics.iter().filter(|found| found.severity == severity).count();
+            let count =
+                |severity| read.diagnostics.iter().filter(|found| found.severity == severity).count() as u64;
             let metadata = read.flow.as_ref().map(|flow| &flow.metadata);
             let name = metadata.and_then(|metadata| metadata.name.as_ref()).map(Text::as_str);
             let about = metadata.and_then(|metadata| metadata.description.as_ref()).map(Text::as_str);
             let served = name.filter(|name| catalog.find(&principal, name).is_ok());
             let reason =
                 unserved.iter().find(|(path, _)| *path == file.path).map(|(_, reason)| reason.clone());
-            Some(object([
-                ("path", file.path.as_str().into()),
-                ("project", file.project.as_str().into()),
-                ("name", name.into()),
-                ("description", about.into()),
-                ("bytes", text.len().into()),
-                ("hash", prefixed_sha256(&text).into()),
-                ("errors", count(Severity::Error).into()),
-                ("warnings", count(Severity::Warning).into()),
-                ("served", served.into()),
-                ("not_served", reason.into()),
-            ]))
+            Some(FlowFile {
+                path: file.path,
+                project: file.project,
+                name: name.map(str::to_owned).into(),
+                description: about.map(str::to_owned).into(),
+                bytes: text.len() as u64,
+                hash: prefixed_sha256(&text),
+                errors: count(Severity::Error),
+                warnings: count(Severity::Warning),
+                served: served.map(str::to_owned).into(),
+                not_served: reason.into(),
+            })
         });
-        files.collect::<Vec<Value>>()
+        files.collect::<Vec<FlowFile>>()
     });
-    Ok(object([("files", files.await?.into())]))
+    Ok(FlowFiles { files: files.await? }.write())
 }
 
 pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
@@ -62,7 +65,7 @@ pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
     let text = studio.work(&call.principal, TEXT_TIME, move || workspace.read(&file)).await?;
     let text = text.map_err(|error| problem(&error, None))?;
     let hash = prefixed_sha256(&text);
-    Ok(object([("path", path.into()), ("text", text.into()), ("hash", hash.into())]))
+    Ok(FileText { path: path.to_owned(), text, hash }.write())
 }
 
 pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
@@ -107,7 +110,7 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
     });
     let (hash, name) = written.await??;
     let served = name.filter(|name| shared.catalog().find(&principal, name).is_ok());
-    Ok(object([("path", path.into()), ("hash", hash.into()), ("served", served.into())]))
+    Ok(WrittenFile { path: path.to_owned(), hash, served: served.into() }.write())
 }
 
 /// The service name of the flow in a text, by which clients ask for it too.

@@ -11,6 +11,7 @@ use stave_flow::types::{Connection, connection};
 use super::findings::node_of;
 use super::layout;
 use super::places::Places;
+use crate::api::Cast;
 
 /// A node and perhaps a port of it.
 type End = (String, Option<String>);
@@ -410,11 +411,7 @@ fn end_text((node, port): &End) -> String {
 
 /// What happens to a value on an edge, in a word.
 pub(super) fn cast_word(connection: Connection) -> &'static str {
-    match connection {
-        Connection::Same => "none",
-        Connection::CastToString => "text",
-        Connection::SingleRow => "single_row",
-    }
+    Cast::of(connection).word()
 }
 
 fn cast(connected: &Connected<'_>) -> &'static str {

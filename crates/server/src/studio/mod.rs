@@ -30,11 +30,12 @@ mod workspace;
 
 use std::sync::Arc;
 
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use stave_canon::Value;
 use stave_listen::{FairQueue, NoTurn, Waiting};
 
 use crate::access::Principal;
+use crate::api::StudioEndpoint;
 use crate::handlers::Call;
 use crate::message::{Reply, json};
 use crate::problem::Problem;
@@ -69,128 +70,38 @@ impl Studio {
     }
 }
 
-/// What a path of the studio names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StudioRoute {
-    Session,
-    Files,
-    File,
-    Analyse,
-    Connectable,
-    Edit,
-    Chat,
-    Commands,
-    Hover,
-    Completion,
-    Definition,
-    References,
-    Format,
-    Palette,
-    Lines,
-    Run,
-    RunView(String),
-    NodeView(String, String),
-    Compare,
-    Gateway,
-}
-
-impl StudioRoute {
-    /// The route of the segments behind `studio`.
-    pub(crate) fn of(segments: &[&str]) -> Option<StudioRoute> {
-        Some(match segments {
-            ["session"] => StudioRoute::Session,
-            ["files"] => StudioRoute::Files,
-            ["file"] => StudioRoute::File,
-            ["analyse"] => StudioRoute::Analyse,
-            ["connectable"] => StudioRoute::Connectable,
-            ["edit"] => StudioRoute::Edit,
-            ["chat"] => StudioRoute::Chat,
-            ["commands"] => StudioRoute::Commands,
-            ["hover"] => StudioRoute::Hover,
-            ["completion"] => StudioRoute::Completion,
-            ["definition"] => StudioRoute::Definition,
-            ["references"] => StudioRoute::References,
-            ["format"] => StudioRoute::Format,
-            ["palette"] => StudioRoute::Palette,
-            ["lines"] => StudioRoute::Lines,
-            ["run"] => StudioRoute::Run,
-            ["runs", run] => StudioRoute::RunView((*run).to_owned()),
-            ["runs", run, "nodes", node] => StudioRoute::NodeView((*run).to_owned(), (*node).to_owned()),
-            ["compare"] => StudioRoute::Compare,
-            ["gateway"] => StudioRoute::Gateway,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn allow(&self) -> &'static str {
-        match self {
-            StudioRoute::File => "GET, HEAD, PUT",
-            StudioRoute::Session
-            | StudioRoute::Files
-            | StudioRoute::Commands
-            | StudioRoute::Palette
-            | StudioRoute::RunView(_)
-            | StudioRoute::NodeView(..)
-            | StudioRoute::Compare
-            | StudioRoute::Gateway => "GET, HEAD",
-            _ => "POST",
-        }
-    }
-
-    /// The path as metrics name it.
-    pub(crate) fn template(&self) -> &'static str {
-        match self {
-            StudioRoute::Session => "/studio/session",
-            StudioRoute::Files => "/studio/files",
-            StudioRoute::File => "/studio/file",
-            StudioRoute::Analyse => "/studio/analyse",
-            StudioRoute::Connectable => "/studio/connectable",
-            StudioRoute::Edit => "/studio/edit",
-            StudioRoute::Chat => "/studio/chat",
-            StudioRoute::Commands => "/studio/commands",
-            StudioRoute::Hover => "/studio/hover",
-            StudioRoute::Completion => "/studio/completion",
-            StudioRoute::Definition => "/studio/definition",
-            StudioRoute::References => "/studio/references",
-            StudioRoute::Format => "/studio/format",
-            StudioRoute::Palette => "/studio/palette",
-            StudioRoute::Lines => "/studio/lines",
-            StudioRoute::Run => "/studio/run",
-            StudioRoute::RunView(_) => "/studio/runs/{run}",
-            StudioRoute::NodeView(..) => "/studio/runs/{run}/nodes/{node}",
-            StudioRoute::Compare => "/studio/compare",
-            StudioRoute::Gateway => "/studio/gateway",
-        }
-    }
-}
-
-/// Answers a call of the page.
-pub(crate) async fn answer(call: Call<'_>, route: StudioRoute, method: &Method) -> Result<Reply, Problem> {
+/// Answers a call of the page; `run` and `node` are what its path names.
+pub(crate) async fn answer(
+    call: Call<'_>,
+    endpoint: StudioEndpoint,
+    run: &str,
+    node: &str,
+) -> Result<Reply, Problem> {
     let Some(studio) = call.shared.options.studio.as_ref() else {
         return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", "the studio is turned off"));
     };
-    let value = match route {
-        StudioRoute::Session => session::session(&call, studio),
-        StudioRoute::Files => files::list(&call, studio).await?,
-        StudioRoute::File if method == Method::PUT => files::write(call, studio).await?,
-        StudioRoute::File => files::read(&call, studio).await?,
-        StudioRoute::Analyse => analysis::analyse(call, studio).await?,
-        StudioRoute::Connectable => connectable::connectable(call, studio).await?,
-        StudioRoute::Edit => edit::edit(call, studio).await?,
-        StudioRoute::Chat => edit::chat(call, studio).await?,
-        StudioRoute::Commands => stave_flow::edit::request_schema(),
-        StudioRoute::Hover => language::hover(call, studio).await?,
-        StudioRoute::Completion => language::completion(call, studio).await?,
-        StudioRoute::Definition => language::definition(call, studio).await?,
-        StudioRoute::References => language::references(call, studio).await?,
-        StudioRoute::Format => language::format(call, studio).await?,
-        StudioRoute::Palette => palette::palette(),
-        StudioRoute::Lines => lines::lines(call, studio).await?,
-        StudioRoute::Run => return run::start(call, studio).await,
-        StudioRoute::RunView(run) => run_view::show(&call, studio, &run).await?,
-        StudioRoute::NodeView(run, node) => node_view::show(&call, &run, &node).await?,
-        StudioRoute::Compare => compare::compare(&call).await?,
-        StudioRoute::Gateway => gateway::gateway(&call, studio).await?,
+    let value = match endpoint {
+        StudioEndpoint::Session => session::session(&call, studio),
+        StudioEndpoint::Files => files::list(&call, studio).await?,
+        StudioEndpoint::WriteFile => files::write(call, studio).await?,
+        StudioEndpoint::File => files::read(&call, studio).await?,
+        StudioEndpoint::Analyse => analysis::analyse(call, studio).await?,
+        StudioEndpoint::Connectable => connectable::connectable(call, studio).await?,
+        StudioEndpoint::Edit => edit::edit(call, studio).await?,
+        StudioEndpoint::Chat => edit::chat(call, studio).await?,
+        StudioEndpoint::Commands => stave_flow::edit::request_schema(),
+        StudioEndpoint::Hover => language::hover(call, studio).await?,
+        StudioEndpoint::Completion => language::completion(call, studio).await?,
+        StudioEndpoint::Definition => language::definition(call, studio).await?,
+        StudioEndpoint::References => language::references(call, studio).await?,
+        StudioEndpoint::Format => language::format(call, studio).await?,
+        StudioEndpoint::Palette => palette::palette(),
+        StudioEndpoint::Lines => lines::lines(call, studio).await?,
+        StudioEndpoint::Run => return run::start(call, studio).await,
+        StudioEndpoint::RunView => run_view::show(&call, studio, run).await?,
+        StudioEndpoint::NodeView => node_view::show(&call, run, node).await?,
+        StudioEndpoint::Compare => compare::compare(&call).await?,
+        StudioEndpoint::Gateway => gateway::gateway(&call, studio).await?,
     };
     Ok(json(StatusCode::OK, &value))
 }

@@ -1,36 +1,44 @@
 //! The nodes that can be added, each as it is when it is new.
 
-use stave_canon::Value;
+use stave_canon::{Object, Value};
 use stave_flow::edit::blank_node;
 use stave_flow::schema;
 use stave_operations::{Blank, Descriptor, Effects, Form, STEP_KINDS};
+use stave_shape::Shape;
 
-use super::object;
+use crate::api::{Palette, PaletteGroup, PaletteItem};
 
 pub(super) fn palette() -> Value {
     let items = STEP_KINDS.iter().filter_map(|kind| Some(item(kind, &kind.blank?)));
-    object([("items", Value::Array(items.collect()))])
+    Palette { items: items.collect() }.write()
 }
 
-fn item(kind: &Descriptor, blank: &Blank) -> Value {
+fn item(kind: &Descriptor, blank: &Blank) -> PaletteItem {
     let is_operation = kind.form == Form::Operation;
     let id = match kind.form {
         Form::Prompt => "prompt".to_owned(),
         Form::Code => "code".to_owned(),
         Form::Operation | Form::Workflow | Form::Boundary => format!("op:{}", kind.name),
     };
-    let arguments = if is_operation { schema::operation(kind) } else { Value::Object(Default::default()) };
-    object([
-        ("id", id.into()),
-        ("group", blank.group.word().into()),
-        ("title", blank.title.into()),
-        ("summary", kind.summary.into()),
-        ("op", is_operation.then_some(kind.name).into()),
-        ("effects", (kind.effects == Effects::Writes).into()),
-        ("arguments", arguments),
-        ("id_hint", blank.id.into()),
-        ("node", blank_node(blank)),
-    ])
+    let arguments = is_operation.then(|| schema::operation(kind));
+    PaletteItem {
+        id,
+        group: PaletteGroup::of(blank.group),
+        title: blank.title.to_owned(),
+        summary: kind.summary.to_owned(),
+        op: is_operation.then(|| kind.name.to_owned()).into(),
+        effects: kind.effects == Effects::Writes,
+        arguments: arguments.and_then(members).unwrap_or_default(),
+        id_hint: blank.id.to_owned(),
+        node: members(blank_node(blank)).unwrap_or_default(),
+    }
+}
+
+fn members(value: Value) -> Option<Object> {
+    match value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use stave_canon::{Object, Value};
 
+use super::Studio;
 use super::request::{TEXT_TIME, TextCall, problem};
-use super::{Studio, object};
+use crate::api::StartedRun;
 use crate::context::{fill, trace_parent};
 use crate::handlers::Call;
-use crate::message::{Reply, json_of_run};
+use crate::message::{Reply, typed_of_run};
 use crate::problem::Problem;
 use crate::roles::Role;
 
@@ -42,10 +43,7 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     }
     let request = fill(input, &model.context, &headers);
     let started = shared.start(&model, request, trace_parent(&headers)).await?;
-    let members = object([
-        ("run_id", started.run_id.as_str().into()),
-        ("flow", model.name.as_str().into()),
-        ("status", started.status().word().into()),
-    ]);
-    Ok(json_of_run(StatusCode::ACCEPTED, &members, &started.run_id))
+    let body =
+        StartedRun { run_id: started.run_id.clone(), flow: model.name.clone(), status: started.status() };
+    Ok(typed_of_run(StatusCode::ACCEPTED, &body, &started.run_id))
 }

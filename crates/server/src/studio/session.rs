@@ -4,10 +4,11 @@ use stave_canon::Value;
 use stave_flow::edit::chat::FORMS;
 use stave_flow::model::PortType;
 use stave_flow::types::connection;
+use stave_shape::Shape;
 
-use super::graph::cast_word;
 use super::request::TEXT_BYTES;
-use super::{Studio, gateway, object};
+use super::{Studio, gateway};
+use crate::api::{Cast, ChatSettings, ProjectFacts, Session, StudioLimits, TypeConnection, TypeTable};
 use crate::handlers::Call;
 use crate::roles::Role;
 
@@ -23,46 +24,39 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
     let own = call.principal.tenant().map(str::to_owned);
     let tenant = own.or_else(|| first.map(|project| project.tenant.clone()));
     let flows = call.principal.flows().map(|flows| flows.iter().cloned().collect::<Vec<String>>());
-    let chat = object([
-        ("model", first.and_then(|project| project.model.clone()).into()),
-        ("forms", FORMS.to_vec().into()),
-    ]);
-    let shown = projects.iter().map(|project| {
-        object([
-            ("id", project.id.as_str().into()),
-            ("tenant", project.tenant.as_str().into()),
-            ("repo", project.repo.as_str().into()),
-            ("policy", project.policy.as_str().into()),
-        ])
+    let chat = ChatSettings {
+        model: first.and_then(|project| project.model.clone()).into(),
+        forms: FORMS.iter().map(|form| (*form).to_owned()).collect(),
+    };
+    let shown = projects.into_iter().map(|project| ProjectFacts {
+        id: project.id,
+        tenant: project.tenant,
+        repo: project.repo,
+        policy: project.policy,
     });
-    object([
-        ("version", options.version.into()),
-        ("tenant", tenant.into()),
+    let session = Session {
+        version: options.version.to_owned(),
+        tenant: tenant.into(),
         // The page changes nothing when its key may not.
-        ("read_only", (studio.is_read_only || !call.principal.has(Role::Edit)).into()),
-        ("roles", call.principal.roles().into()),
-        ("flows", flows.into()),
-        ("keys", (!options.keys.current().is_empty()).into()),
-        ("chat", chat),
-        ("projects", Value::Array(shown.collect())),
-        ("types", types()),
-        (
-            "limits",
-            object([("text_bytes", TEXT_BYTES.into()), ("body_bytes", options.limits.body_bytes.into())]),
-        ),
-        ("gateway", gateway::is_available(call, studio).into()),
-    ])
+        read_only: studio.is_read_only || !call.principal.has(Role::Edit),
+        roles: call.principal.roles().into_iter().map(str::to_owned).collect(),
+        flows: flows.into(),
+        keys: !options.keys.current().is_empty(),
+        chat,
+        projects: shown.collect(),
+        types: types(),
+        limits: StudioLimits { text_bytes: TEXT_BYTES as u64, body_bytes: options.limits.body_bytes as u64 },
+        gateway: gateway::is_available(call, studio),
+    };
+    session.write()
 }
 
 /// The port types, and every pair of them that connects.
-fn types() -> Value {
+fn types() -> TypeTable {
     let pairs = PortType::ALL.into_iter().flat_map(|from| PortType::ALL.map(|to| (from, to)));
     let connections = pairs.filter_map(|(from, to)| {
         let cast = connection(from, to)?;
-        Some(Value::from_iter([("from", from.word()), ("to", to.word()), ("cast", cast_word(cast))]))
+        Some(TypeConnection { from, to, cast: Cast::of(cast) })
     });
-    object([
-        ("types", PortType::ALL.map(PortType::word).to_vec().into()),
-        ("connections", Value::Array(connections.collect())),
-    ])
+    TypeTable { types: PortType::ALL.to_vec(), connections: connections.collect() }
 }
