@@ -1,19 +1,8 @@
 // What went wrong with a request, in the server's words (RFC 9457) or as near to them as there are any.
-import type { Finding, Json } from "./types";
+import type { Json, ProblemDocument } from "./contract";
 
-export interface ProblemBody {
-  type: string;
-  title: string;
-  status: number;
-  detail: string | null;
-  node: string | null;
-  reason?: string;
-  help?: string | null;
-  diagnostics?: Finding[];
-  text?: string;
-  forms?: string[];
-  hash?: string | null;
-}
+/** A problem document, or what is known when a proxy or a crash answered without one. */
+export type ProblemBody = Omit<ProblemDocument, "detail" | "trace_id"> & { detail: string | null };
 
 export class Problem extends Error {
   readonly body: ProblemBody;

@@ -2,7 +2,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import { Problem } from "../api/problem";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import { Failed, Loading } from "../design/States";
 import { DocumentNotices } from "./DocumentNotices";
 import { FilesPage } from "./FilesPage";

@@ -1,6 +1,6 @@
 // All flows of the projects.
 import { api } from "../api/client";
-import type { FlowFile, Session } from "../api/types";
+import type { FlowFile, Session } from "../api/contract";
 import { Empty, Failed, Loading } from "../design/States";
 import { counted } from "../document/findings";
 import { useLoaded } from "./loading";

@@ -1,6 +1,6 @@
 // The open flow: graph, text and chat beside each other, or one at a time where there is little room.
 import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import { ChatPanel } from "../chat/ChatPanel";
 import { Split } from "../design/Split";
 import { Loading } from "../design/States";

@@ -3,7 +3,7 @@ import { useState, type SyntheticEvent } from "react";
 import { api } from "../api/client";
 import { setKey } from "../api/key";
 import { messageOf, Problem } from "../api/problem";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import { Button } from "../design/Button";
 import { Notice } from "../design/States";
 

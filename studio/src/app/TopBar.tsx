@@ -2,7 +2,7 @@
 import { Button, IconButton } from "../design/Button";
 import type { IconName } from "../design/Icon";
 import { Icon } from "../design/Icon";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import type { FlowDocument } from "../document/document";
 import { useStore } from "../document/store";
 import { address, type Route } from "./route";

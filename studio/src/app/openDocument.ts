@@ -4,7 +4,7 @@
 // saved.
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import type { FlowDocument } from "../document/document";
 import { BrowserDrafts } from "../document/draftStore";
 import { scopeOf } from "../document/drafts";

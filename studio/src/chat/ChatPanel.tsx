@@ -1,6 +1,6 @@
 // Changing the flow by a sentence: each answer is a proposal to accept or to reject.
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import type { Session } from "../api/types";
+import type { Session } from "../api/contract";
 import { Button } from "../design/Button";
 import { Prose } from "../design/Prose";
 import { Notice } from "../design/States";

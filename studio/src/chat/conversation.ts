@@ -3,7 +3,7 @@
 // Invariant: a proposal changes nothing until it is accepted.
 import { api } from "../api/client";
 import { Problem, messageOf } from "../api/problem";
-import type { Proposed } from "../api/types";
+import type { Proposed } from "../api/contract";
 import { refusalOf, type FlowDocument } from "../document/document";
 import { Store } from "../document/store";
 

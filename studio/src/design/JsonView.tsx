@@ -1,6 +1,6 @@
 // A value as a tree that opens and closes. Texts are shown as they are, with their line ends.
 import { useState } from "react";
-import type { Json } from "../api/types";
+import type { Json } from "../api/contract";
 import "./jsonView.css";
 
 const OPEN_DEPTH = 3;

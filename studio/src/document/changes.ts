@@ -1,5 +1,5 @@
 // Changes of a text: applying them, and finding the smallest one between two texts.
-import type { TextChange, TextEdit } from "../api/types";
+import type { TextChange, TextEdit } from "../api/contract";
 
 /** Applies changes that are all meant for the text as it is. */
 export function applyChanges(text: string, changes: readonly TextChange[]): string {

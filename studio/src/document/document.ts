@@ -5,7 +5,7 @@
 // the text gets into its file is the saver's business.
 import type { api, Subject } from "../api/client";
 import { isAbort, messageOf, Problem } from "../api/problem";
-import type { Analysis, Command, Edited, FileText, Graph, Range, TextChange } from "../api/types";
+import type { Analysis, Command, Edited, FileText, Graph, Range, TextChange } from "../api/contract";
 import { applyChanges } from "./changes";
 import { newDraftId, type Draft } from "./drafts";
 import { begin, record, redo, undo, type History } from "./history";

@@ -3,7 +3,7 @@
 // Invariants: a draft exists exactly while its text differs from the file as far as the page knows; it is dropped only
 // after the server confirmed the text or a person chose the file; a draft of a page that is still open is offered to
 // no other page.
-import type { FileText } from "../api/types";
+import type { FileText } from "../api/contract";
 
 export interface Draft {
   /** One page's work on one flow. */

@@ -1,7 +1,7 @@
 // What the document's tests run against: a disk with a server in front of it that can be away or slow, and drafts in
 // memory.
 import { Problem } from "../api/problem";
-import type { Analysis, Edited, FileText, Graph, Written } from "../api/types";
+import type { Analysis, Edited, FileText, Graph, WrittenFile } from "../api/contract";
 import type { DocumentPorts } from "./document";
 import type { Draft, Drafts } from "./drafts";
 
@@ -74,7 +74,7 @@ export class FakeServer {
     return file;
   };
 
-  write = async (_: string, text: string, hash: string | null): Promise<Written> => {
+  write = async (_: string, text: string, hash: string | null): Promise<WrittenFile> => {
     this.reach();
     await this.wait("writes");
     this.reach();

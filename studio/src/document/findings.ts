@@ -1,5 +1,5 @@
 // The findings of the checker, ordered for people.
-import type { Finding, Severity } from "../api/types";
+import type { Finding, Severity } from "../api/contract";
 
 const WEIGHT: Record<Severity, number> = { error: 0, warning: 1, note: 2 };
 

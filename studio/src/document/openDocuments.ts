@@ -2,7 +2,7 @@
 //
 // Invariant: a document with unsaved text is never let go of. Its saver goes on, leaving the page asks first, and whoever
 // opens the flow again gets the same document.
-import type { FileText } from "../api/types";
+import type { FileText } from "../api/contract";
 import { Problem } from "../api/problem";
 import { FlowDocument, type DocumentPorts } from "./document";
 import { Store } from "./store";

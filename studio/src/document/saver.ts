@@ -4,7 +4,7 @@
 // confirmed it; a save that failed is tried again until it succeeds; a file that changed on disk is overwritten only
 // when a person says so; an answer that was asked for before a save began never changes the text.
 import { messageOf, Problem } from "../api/problem";
-import type { FileText, Written } from "../api/types";
+import type { FileText, WrittenFile } from "../api/contract";
 import { lineEndOf, relate, unified, type Draft, type Drafts, type Relation } from "./drafts";
 
 export type Saving = "saved" | "unsaved" | "saving" | "failed" | "conflict" | "read-only";
@@ -31,7 +31,7 @@ export interface SavingState {
 
 export interface FilePort {
   file: (path: string, signal?: AbortSignal) => Promise<FileText>;
-  write: (path: string, text: string, hash: string | null, signal?: AbortSignal) => Promise<Written>;
+  write: (path: string, text: string, hash: string | null, signal?: AbortSignal) => Promise<WrittenFile>;
 }
 
 export interface SaverPorts {

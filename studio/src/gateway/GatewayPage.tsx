@@ -2,7 +2,7 @@
 // from what was cached.
 import { useCallback, useState } from "react";
 import { api } from "../api/client";
-import type { GatewayStats, Group, GroupBy, Sums } from "../api/gateway";
+import type { GatewayStats, Group, GroupBy, Sums } from "../api/contract";
 import { useLoaded } from "../app/loading";
 import { Empty, Failed, Loading } from "../design/States";
 import { duration, grouped, moment, money, percent } from "../run/amounts";
@@ -106,7 +106,8 @@ export default function GatewayPage() {
   );
 }
 
-const dollars = (decimal: string) => money(Math.round(amount(decimal) * 1e6));
+const dollars = (decimal: string | null) =>
+  decimal === null ? "no price" : money(Math.round(amount(decimal) * 1e6));
 
 function Totals({ stats }: { stats: GatewayStats }) {
   const { total, latency } = stats;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { GatewayStats } from "../api/gateway";
+import type { GatewayStats } from "../api/contract";
 import { amount, axisOf, bars, CHART, hitPath } from "./series";
 
 const HOUR = 3600;
@@ -49,5 +49,6 @@ it("the line of the hit rate has a gap where nothing was asked", () => {
 
 it("a decimal that is none counts as nothing", () => {
   expect(amount("x")).toBe(0);
+  expect(amount(null)).toBe(0);
   expect(amount("0.25")).toBe(0.25);
 });

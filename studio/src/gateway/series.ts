@@ -1,5 +1,5 @@
 // The bars and the line of the chart, in the units of its drawing.
-import type { GatewayStats, Sums } from "../api/gateway";
+import type { GatewayStats, Sums } from "../api/contract";
 
 type Series = GatewayStats["series"];
 
@@ -64,7 +64,7 @@ export function hitPath(series: Series, axis: Axis): string {
   return path;
 }
 
-export function amount(decimal: string): number {
+export function amount(decimal: string | null): number {
   const number = Number(decimal);
   return Number.isFinite(number) ? number : 0;
 }

@@ -1,7 +1,7 @@
 // Connecting by keys: first the output, then the input it may go to. What is refused says why.
 import { useEffect, useState } from "react";
 import { api, type Subject } from "../api/client";
-import type { GraphNode, Target } from "../api/types";
+import type { GraphNode, Target } from "../api/contract";
 import { Choices } from "../design/Choices";
 import { Dialog } from "../design/Dialog";
 import { Prose } from "../design/Prose";

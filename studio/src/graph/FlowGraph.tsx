@@ -1,7 +1,7 @@
 // The graph of the open flow, editable: every gesture becomes an edit command that keeps comments and layout.
 import { useMemo, useState, type KeyboardEvent } from "react";
 import { api } from "../api/client";
-import type { Command, Json, PaletteItem, Point } from "../api/types";
+import type { Command, Json, PaletteItem, Point } from "../api/contract";
 import { Button } from "../design/Button";
 import { Empty, Loading } from "../design/States";
 import type { FlowDocument } from "../document/document";
@@ -173,8 +173,7 @@ function besideSelected(graph: Parameters<typeof placesOf>[0], selected: string 
   return { x: Math.min(...[...places.values()].map((place) => place.x)), y: lowest + 180 };
 }
 
-function withPosition(node: Json, position: Point): Json {
-  if (node === null || typeof node !== "object" || Array.isArray(node)) return node;
+function withPosition(node: Record<string, Json>, position: Point): Record<string, Json> {
   return { ...node, position: { ...position } };
 }
 

@@ -21,7 +21,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { use, useCallback, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import type { Graph, Point } from "../api/types";
+import type { Graph, Point } from "../api/contract";
 import { IconButton } from "../design/Button";
 import { useUpright } from "../design/width";
 import { ConnectingContext, IDLE } from "./connecting";

@@ -1,8 +1,7 @@
 // One node on the canvas: what it is, its ports, and in a run what came of it.
 import { Handle, Position, type NodeProps } from "@xyflow/react";
 import { Fragment, memo } from "react";
-import type { NodeRun } from "../api/runs";
-import type { GraphNode, Port } from "../api/types";
+import type { GraphNode, NodeRun, Port } from "../api/contract";
 import { Icon } from "../design/Icon";
 import { duration } from "../run/amounts";
 import { useFit } from "./connecting";

@@ -1,6 +1,6 @@
 // What is known of the selected node, and what can be done with it.
 import { useState, type SyntheticEvent } from "react";
-import type { Graph, GraphNode, Port } from "../api/types";
+import type { Graph, GraphNode, Port } from "../api/contract";
 import { Button, IconButton } from "../design/Button";
 import { Prose } from "../design/Prose";
 import type { FlowDocument } from "../document/document";

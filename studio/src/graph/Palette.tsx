@@ -1,7 +1,7 @@
 // The operations to add a node from, searchable.
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { PaletteItem } from "../api/types";
+import type { PaletteItem } from "../api/contract";
 import { Choices } from "../design/Choices";
 import { Dialog } from "../design/Dialog";
 import { Failed, Loading } from "../design/States";

@@ -1,6 +1,6 @@
 // The edge that is being drawn: where it may go, by the checker's word, and why not elsewhere.
 import { createContext, use } from "react";
-import type { Cast, PortType, Session, Target } from "../api/types";
+import type { Cast, PortType, Session, Target } from "../api/contract";
 import { Store, useStore } from "../document/store";
 
 export interface Connecting {

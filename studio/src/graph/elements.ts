@@ -1,7 +1,6 @@
 // The graph as the canvas draws it. What did not change keeps its identity, so that it is not drawn again.
 import type { Edge, Node } from "@xyflow/react";
-import type { EdgeRun, NodeRun } from "../api/runs";
-import type { Graph, GraphEdge, GraphNode, Point } from "../api/types";
+import type { EdgeRun, Graph, GraphEdge, GraphNode, NodeRun, Point } from "../api/contract";
 import { NODE_WIDTH, nodeHeight, toCanvas } from "./geometry";
 import { arrange, type Direction } from "./layout";
 import { handleId, spoken } from "./names";

@@ -2,7 +2,7 @@
 //
 // The specification's examples set nodes 200 apart, which is less than a readable node is wide. The canvas is
 // therefore drawn larger than the file's coordinates, by the same factor everywhere.
-import type { GraphNode, Point } from "../api/types";
+import type { GraphNode, Point } from "../api/contract";
 
 export const NODE_WIDTH = 196;
 const HEADER = 46;

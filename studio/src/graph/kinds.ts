@@ -1,5 +1,5 @@
 // How each kind of node looks: a colour and an icon.
-import type { GraphNode, PortType } from "../api/types";
+import type { GraphNode, PortType } from "../api/contract";
 import type { IconName } from "../design/Icon";
 
 export interface Look {

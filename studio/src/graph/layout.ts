@@ -3,7 +3,7 @@
 //
 // Invariants: the same graph gives the same places; no two nodes overlap; edges lead to the right, or down where the
 // screen is slim.
-import type { Graph, GraphNode, Point } from "../api/types";
+import type { Graph, GraphNode, Point } from "../api/contract";
 import { NODE_WIDTH, nodeHeight } from "./geometry";
 
 const COLUMN_GAP = 110;

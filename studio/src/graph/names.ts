@@ -1,5 +1,5 @@
 // Names of nodes, ports and handles.
-import type { EdgeEnd, GraphNode } from "../api/types";
+import type { EdgeEnd, GraphNode } from "../api/contract";
 
 const NODE_ID = /^[a-z][a-z0-9_]*$/;
 

@@ -1,5 +1,5 @@
 // Going from node to node by arrow keys.
-import type { Point } from "../api/types";
+import type { Point } from "../api/contract";
 
 export type Arrow = "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown";
 

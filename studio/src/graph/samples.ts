@@ -1,5 +1,5 @@
 // Small graphs for the tests of this folder.
-import type { Graph, GraphEdge, GraphNode, Port } from "../api/types";
+import type { Graph, GraphEdge, GraphNode, Port } from "../api/contract";
 
 export function port(name: string): Port {
   const rest = { optional: false, description: null, sensitivity: null, accepts: null, schema: null };

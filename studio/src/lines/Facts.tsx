@@ -1,5 +1,5 @@
 // Whose the system is, what it touches and what it promises, at a glance.
-import type { Lines } from "../api/types";
+import type { Lines } from "../api/contract";
 import { Icon, type IconName } from "../design/Icon";
 import { JsonView } from "../design/JsonView";
 

@@ -2,7 +2,7 @@
 import { useCallback, useMemo, useState } from "react";
 import { api } from "../api/client";
 import { Problem } from "../api/problem";
-import type { Lines, Part } from "../api/types";
+import type { Lines, Part } from "../api/contract";
 import { useLoaded } from "../app/loading";
 import { address } from "../app/route";
 import { Empty, Failed, Loading } from "../design/States";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Part } from "../api/types";
+import type { Part } from "../api/contract";
 import { partAt, stretches } from "./parts";
 
 const range = (offset: number, end_offset: number) => ({

@@ -1,5 +1,5 @@
 // Parts of a flow in its lines: which part stands at an offset, and where a part stands.
-import type { Part, Range } from "../api/types";
+import type { Part, Range } from "../api/contract";
 
 export type Line = "flow" | "exec" | "system";
 

@@ -1,8 +1,7 @@
 // Two runs beside each other: what differs in the request, the output and in each step.
 import { useCallback } from "react";
 import { api } from "../api/client";
-import type { Comparison, Difference, NodeSide, RunSide } from "../api/runs";
-import type { Json } from "../api/types";
+import type { Comparison, Difference, Json, NodeSide, RunSide } from "../api/contract";
 import { useLoaded } from "../app/loading";
 import { address } from "../app/route";
 import { Empty, Failed, Loading } from "../design/States";

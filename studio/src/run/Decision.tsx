@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { api } from "../api/client";
 import { messageOf } from "../api/problem";
-import type { Question } from "../api/runs";
+import type { Question } from "../api/contract";
 import { Button } from "../design/Button";
 import { JsonView } from "../design/JsonView";
 import { Notice } from "../design/States";

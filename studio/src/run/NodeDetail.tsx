@@ -2,7 +2,7 @@
 import { useCallback, useState } from "react";
 import { api } from "../api/client";
 import { messageOf } from "../api/problem";
-import type { NodeRun, NodeRunWhole, RunView } from "../api/runs";
+import type { NodeRun, NodeRunWhole, RunView } from "../api/contract";
 import { useLoaded } from "../app/loading";
 import { go } from "../app/route";
 import { Button, IconButton } from "../design/Button";
@@ -61,7 +61,7 @@ export function NodeDetail({ view, node, onClose, onDone }: NodeDetailProps) {
         </div>
         <Facts node={node} />
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        {(node.asks ?? []).map((question) => (
+        {node.asks.map((question) => (
           <Decision key={question.digest} run={view.run_id} question={question} onDecided={onDone} />
         ))}
         {node.error !== null && <ErrorNotice view={view} node={node} />}
@@ -120,7 +120,7 @@ function ErrorNotice({ view, node }: { view: RunView; node: NodeRun }) {
         <Prose text={error.reason} />
       </p>
       <p className="row wrap soft">
-        <span className="badge">{error.code ?? error.kind}</span>
+        <span className="badge">{error.code}</span>
         <span>attempt {error.attempt}</span>
         <span>{error.retryable ? "may be tried again" : "not tried again"}</span>
         <OriginLink source={view.source} place={place} label={place === null ? "" : `line ${place.line}`} />

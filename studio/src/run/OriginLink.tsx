@@ -1,6 +1,5 @@
 // A link to the line of the flow that something came from.
-import type { RunView } from "../api/runs";
-import type { Place } from "../api/types";
+import type { Place, RunView } from "../api/contract";
 import { address } from "../app/route";
 import { Icon } from "../design/Icon";
 

@@ -1,8 +1,7 @@
 // What a model was asked, as blocks: where each part comes from, who may see it, whether it was cached; and what the
 // rules said about it.
 import { Fragment, useState } from "react";
-import type { Block, Question, RunView, Turn } from "../api/runs";
-import type { Place } from "../api/types";
+import type { AskedPrompt, Block, Place, RunView, Turn } from "../api/contract";
 import { address } from "../app/route";
 import { Icon } from "../design/Icon";
 import { Segments } from "../design/Segments";
@@ -16,7 +15,7 @@ type Source = RunView["source"];
 type Shape = "text" | "blocks";
 
 interface PromptViewProps {
-  questions: readonly Question[];
+  questions: readonly AskedPrompt[];
   source: Source;
   places: Record<string, Place>;
 }
@@ -49,7 +48,7 @@ export function PromptView({ questions, source }: PromptViewProps) {
 }
 
 interface LegendProps {
-  questions: readonly Question[];
+  questions: readonly AskedPrompt[];
   colouring: Colouring;
   onColouring: (colouring: Colouring) => void;
   shape: Shape;
@@ -91,7 +90,7 @@ function Legend({ questions, colouring, onColouring, shape, onShape }: LegendPro
 }
 
 interface QuestionViewProps {
-  question: Question;
+  question: AskedPrompt;
   source: Source;
   colouring: Colouring;
   shape: Shape;
@@ -116,7 +115,7 @@ function QuestionView({ question, source, colouring, shape, numbered }: Question
       </header>
       {question.verdict.violations.map((violation, index) => (
         <Notice key={index} tone={violation.denies ? "bad" : "warn"}>
-          {violation.policy !== null && <span className="badge">{violation.policy}</span>} {violation.text}
+          <span className="badge">{violation.policy}</span> {violation.text}
         </Notice>
       ))}
       <Shares blocks={question.blocks} colouring={colouring} />
@@ -143,7 +142,7 @@ function QuestionView({ question, source, colouring, shape, numbered }: Question
   );
 }
 
-function Verdict({ question }: { question: Question }) {
+function Verdict({ question }: { question: AskedPrompt }) {
   const { approved, stage } = question.verdict;
   return (
     <span className={`badge ${approved ? "good" : "bad"}`}>
@@ -220,7 +219,7 @@ interface BlockViewProps {
   block: Block;
   source: Source;
   colouring: Colouring;
-  gate: Question["gate"];
+  gate: AskedPrompt["gate"];
 }
 
 function BlockView({ block, source, colouring, gate }: BlockViewProps) {
@@ -254,7 +253,7 @@ function BlockView({ block, source, colouring, gate }: BlockViewProps) {
   );
 }
 
-function Chain({ question }: { question: Question }) {
+function Chain({ question }: { question: AskedPrompt }) {
   const { transformations, cuts } = question;
   if (transformations.length + cuts.length === 0) return null;
   return (
@@ -264,7 +263,7 @@ function Chain({ question }: { question: Question }) {
         {transformations.map((step, index) => (
           <li key={index}>
             <code>{step.plugin}</code> {step.what}
-            {step.detail !== null && <span className="soft"> {step.detail}</span>}
+            <span className="soft"> {step.detail}</span>
           </li>
         ))}
         {cuts.map((cut, index) => (

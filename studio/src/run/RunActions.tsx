@@ -1,7 +1,7 @@
 // What can be done with a run as it stands.
 import { useState } from "react";
 import { api } from "../api/client";
-import type { RunView } from "../api/runs";
+import type { RunView } from "../api/contract";
 import { messageOf } from "../api/problem";
 import { address, go } from "../app/route";
 import { Button } from "../design/Button";

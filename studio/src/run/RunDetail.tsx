@@ -1,6 +1,6 @@
 // The run as a whole: what it was asked and what it answered.
 import { useState } from "react";
-import type { RunView } from "../api/runs";
+import type { RunView } from "../api/contract";
 import { JsonView } from "../design/JsonView";
 import { Tabs } from "../design/Tabs";
 import { moment } from "./amounts";

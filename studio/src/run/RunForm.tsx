@@ -2,7 +2,7 @@
 import { useId, useState, type SyntheticEvent } from "react";
 import { api } from "../api/client";
 import { messageOf, Problem } from "../api/problem";
-import type { RequestField } from "../api/types";
+import type { RequestField } from "../api/contract";
 import { go } from "../app/route";
 import { Button } from "../design/Button";
 import { Dialog } from "../design/Dialog";

@@ -1,8 +1,7 @@
 // One run: its graph with the state of every node, its steps in time, and what is known of each.
 import { useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
-import type { NodeRun, RunView } from "../api/runs";
-import type { Graph } from "../api/types";
+import type { Graph, NodeRun, RunView } from "../api/contract";
 import { address, stay } from "../app/route";
 import { useLoaded } from "../app/loading";
 import { Button } from "../design/Button";

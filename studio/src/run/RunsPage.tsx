@@ -1,7 +1,7 @@
 // The runs of this server, the newest first; two of them can be compared.
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { RunRow, RunStatus } from "../api/runs";
+import type { RunRow, RunStatus } from "../api/contract";
 import { useLoaded } from "../app/loading";
 import { address, go } from "../app/route";
 import { Button } from "../design/Button";

@@ -1,5 +1,5 @@
 // The steps of a run in time: when each began, how long it took, what it used.
-import type { NodeRun, RunView } from "../api/runs";
+import type { NodeRun, RunView } from "../api/contract";
 import { Prose } from "../design/Prose";
 import { duration, grouped, money } from "./amounts";
 import { ReusedBadge, StatusBadge } from "./status";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Block } from "../api/runs";
+import type { Block } from "../api/contract";
 import { colourings, describe, messagesOf, shareOf, toneOf } from "./blocks";
 
 const block = { provenance: "memory", sensitivity: "private", cache: "none", stable: true } as const;

@@ -1,5 +1,5 @@
 // How the blocks of a prompt are coloured, and how wide each is in the bar.
-import type { Block } from "../api/runs";
+import type { Block } from "../api/contract";
 import { tokens } from "./amounts";
 
 export type Colouring = "provenance" | "sensitivity" | "cache";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PortType, RequestField } from "../api/types";
+import type { PortType, RequestField } from "../api/contract";
 import { kindOf, parseField, requestOf, textsOf } from "./formValues";
 
 const field = (name: string, type: PortType | null, required = true): RequestField => ({

@@ -1,7 +1,7 @@
 // The run form: what a person writes in its fields, as the request that is sent.
 //
 // Invariant: an optional field that is left empty is not sent.
-import type { Json, RequestField } from "../api/types";
+import type { Json, RequestField } from "../api/contract";
 
 export type FieldKind = "line" | "text" | "number" | "boolean" | "choice" | "json";
 

@@ -1,5 +1,5 @@
 // The request that a flow was last started with, for the time the page is open: it may hold private values.
-import type { Json } from "../api/types";
+import type { Json } from "../api/contract";
 
 const requests = new Map<string, Json>();
 

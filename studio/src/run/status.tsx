@@ -1,7 +1,7 @@
 // The state of a run or a node, as a badge.
-import type { NodeRun, NodeStatus, RunStatus } from "../api/runs";
+import type { NodeRun, NodeRunStatus, RunStatus } from "../api/contract";
 
-const TONE: Record<RunStatus | NodeStatus, string> = {
+const TONE: Record<RunStatus | NodeRunStatus, string> = {
   ok: "good",
   error: "bad",
   queued: "",
@@ -14,9 +14,9 @@ const TONE: Record<RunStatus | NodeStatus, string> = {
   cancelled: "",
 };
 
-const WORD: Partial<Record<RunStatus | NodeStatus, string>> = { asks: "asks for a decision" };
+const WORD: Partial<Record<RunStatus | NodeRunStatus, string>> = { asks: "asks for a decision" };
 
-export function StatusBadge({ status }: { status: RunStatus | NodeStatus }) {
+export function StatusBadge({ status }: { status: RunStatus | NodeRunStatus }) {
   return (
     <span className={`badge ${TONE[status]}`}>
       <span className="dot" aria-hidden="true" />
@@ -27,7 +27,7 @@ export function StatusBadge({ status }: { status: RunStatus | NodeStatus }) {
 
 /** Says that a step did no work in this run: its result is another run's, or the cache's. */
 export function ReusedBadge({ node }: { node: Pick<NodeRun, "reused" | "cached"> }) {
-  if (node.reused === true) return <span className="badge info">reused</span>;
+  if (node.reused) return <span className="badge info">reused</span>;
   return node.cached ? <span className="badge info">from the cache</span> : null;
 }
 

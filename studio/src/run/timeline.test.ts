@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { NodeRun } from "../api/runs";
+import type { NodeRun } from "../api/contract";
 import { spanOf, timeOf } from "./timeline";
 
 const step = (part: Partial<NodeRun>) => ({ started_ms: 0, duration_ms: 10, ...part }) as NodeRun;

@@ -1,7 +1,7 @@
 // When each step of a run worked, as parts of the run's own time.
 //
 // Invariant: a step whose result was reused from another run took no time in this one, and is given none.
-import type { NodeRun, RunView } from "../api/runs";
+import type { NodeRun, RunView } from "../api/contract";
 
 /** Where a step's bar begins and how long it is, in percent. */
 export interface Span {
@@ -12,7 +12,7 @@ export interface Span {
 const NARROWEST = 0.5;
 
 export function isReused(node: Pick<NodeRun, "reused">): boolean {
-  return node.reused === true;
+  return node.reused;
 }
 
 /** The longest time that the steps of the run itself reach to, in milliseconds. */

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client";
 import { watchRun } from "../api/events";
-import type { RunView } from "../api/runs";
+import type { RunView } from "../api/contract";
 import { hasEnded } from "./status";
 
 const REST_MS = 120;

@@ -1,5 +1,5 @@
 // The findings of the checker as a list: what, where, how to cure it.
-import type { Finding } from "../api/types";
+import type { Finding } from "../api/contract";
 import { Button } from "../design/Button";
 import { Icon } from "../design/Icon";
 import { Prose } from "../design/Prose";

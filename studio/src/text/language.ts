@@ -4,7 +4,7 @@ import type { Diagnostic } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { EditorView, hoverTooltip, keymap } from "@codemirror/view";
 import { api, type Subject } from "../api/client";
-import type { CompletionItem, Finding } from "../api/types";
+import type { CompletionItem, Finding } from "../api/contract";
 import { applyChanges, fromEdits } from "../document/changes";
 import type { FlowDocument } from "../document/document";
 import { renderMarkdown } from "./markdown";
