@@ -164,7 +164,8 @@ impl Keys {
         if self.is_empty() {
             return Ok(Principal::anyone());
         }
-        let digest = presented(headers).map(sha256_hex).unwrap_or_default();
+        let presented = presented(headers);
+        let digest = presented.map(sha256_hex).unwrap_or_default();
         let mut found = None;
         // Every key is compared, whichever fits.
         for key in &self.keys {
@@ -173,7 +174,10 @@ impl Keys {
             }
         }
         found.map(Principal::of).ok_or_else(|| {
-            let detail = "a key is needed: `Authorization: Bearer KEY` or `X-API-Key: KEY`";
+            let detail = match presented {
+                Some(_) => "the key is not known here",
+                None => "a key is needed: `Authorization: Bearer KEY` or `X-API-Key: KEY`",
+            };
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
                 .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
         })
