@@ -97,9 +97,9 @@ async fn every_item_of_a_list_is_asked_about_and_decided_by_itself() {
     for wrong in ["agree", "all", "all[3].agree", "all[0].all"] {
         stave(&folder, ["runs", "approve", run, wrong]).finish().await.exits(2);
     }
-    stave(&folder, ["runs", "approve", run, "all[2].agree"]).finish().await.exits(1);
+    stave(&folder, ["runs", "approve", run, "all[2].agree"]).finish().await.exits(0);
     assert_eq!(asking(&folder, run).await, ["all[0].agree", "all[1].agree"]);
-    stave(&folder, ["runs", "approve", run, "all[0].agree", "--deny"]).finish().await.exits(1);
+    stave(&folder, ["runs", "approve", run, "all[0].agree", "--deny"]).finish().await.exits(0);
     let done =
         stave(&folder, ["runs", "approve", run, "all[1].agree", "--json"]).finish().await.exits(0).json();
     assert_eq!(done.pointer("/output/results").unwrap().to_string(), "[6,7]", "{done}");
@@ -154,7 +154,7 @@ async fn nothing_is_decided_before_it_is_asked_or_about_another_question() {
         text(items(&shown, "asks").first().unwrap(), "digest").unwrap().to_owned()
     };
     let first = digest(run).await;
-    stave(&folder, ["runs", "approve", run, "first", "--digest", &first]).finish().await.exits(1);
+    stave(&folder, ["runs", "approve", run, "first", "--digest", &first]).finish().await.exits(0);
     // The question of another run about the same amount is another question.
     let twin = stave(&folder, RUN).finish().await.exits(1).json();
     let twin = text(&twin, "run_id").unwrap();
@@ -174,7 +174,7 @@ async fn a_replay_asks_again_before_an_effect_and_repeats_no_other() {
     let paid = || script.log.lock().calls.iter().filter(|call| call.address.path() == "/pay").count();
     let waiting = stave(&folder, RUN).finish().await.exits(1).json();
     let run = text(&waiting, "run_id").unwrap();
-    stave(&folder, ["runs", "approve", run, "first"]).finish().await.exits(1);
+    stave(&folder, ["runs", "approve", run, "first"]).finish().await.exits(0);
     let failed = stave(&folder, ["runs", "approve", run, "second", "--json"]).finish().await.exits(1).json();
     assert_eq!(failed.pointer("/error/node").and_then(Value::as_str), Some("tell"), "{failed}");
     assert_eq!(paid(), 1);

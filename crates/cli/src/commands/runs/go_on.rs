@@ -106,6 +106,12 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         let message = format!("`{}` was {word} before, at {}", arguments.node, decided.decided_at);
         return Err(Stop::invalid(message));
     }
+    if (&decided.decided_by, decided.decided_at) != (&decision.decided_by, decision.decided_at) {
+        terminal::error(&format!(
+            "{}, before this decision",
+            super::show::decided(&arguments.node, &decided)
+        ));
+    }
     // The process that drives a run takes its decisions up before it lets the run wait.
     if arguments.no_resume || run.summary.status == RunStatus::Running {
         if arguments.with.place.json {
@@ -121,7 +127,7 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
         return Ok(Exit::Fine);
     }
     let (id, runs, node) = (run.summary.id.clone(), Arc::clone(&archive.runs), arguments.node.clone());
-    drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
+    let exit = drive(&archive, &run, &arguments.with, terminal, |engine, auth| async move {
         match engine.resume(&id, auth).await {
             // An engine that drives runs by itself may have come to the end already.
             Err(JournalError::Ended { .. }) if engine.drives_itself() => {
@@ -134,7 +140,15 @@ pub(super) async fn approve(arguments: &Approve, terminal: Terminal) -> Result<E
             resumed => resumed,
         }
     })
-    .await
+    .await?;
+    // The decision is made, whoever else is still to be asked.
+    let now = archive.runs.show(&run.summary.id).await.map_err(|error| stop(&error))?;
+    if now.summary.status != RunStatus::Waiting {
+        return Ok(exit);
+    }
+    let open: Vec<String> = now.open_questions().map(Question::address).collect();
+    terminal::error(&format!("the decision is recorded; the run still waits at {}", open.join(", ")));
+    Ok(Exit::Fine)
 }
 
 /// Who sits at the command line: as they say, or as the system does. Nobody there can decide in the name of a key, so
