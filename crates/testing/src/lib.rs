@@ -118,6 +118,11 @@ impl Tested {
         files::shown(&self.file).display().to_string()
     }
 
+    /// The names of the tests, in the order of the file.
+    pub fn test_names(&self) -> impl Iterator<Item = &str> {
+        self.flow.tests.iter().filter_map(|test| test.name.as_ref()).map(Text::as_str)
+    }
+
     /// Runs the tests one after the other. `told` hears of each when it is done.
     pub async fn run(
         &self,

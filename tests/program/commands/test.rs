@@ -98,6 +98,9 @@ async fn a_difference_is_told_by_its_place_and_the_exit_code_says_so() {
     assert!(failed.stderr.contains("1 passed, 1 failed"), "{failed}");
     let report = stave(&folder, ["test", "--json", "--filter", "missing"]).finish().await.exits(0).json();
     assert_eq!(items(&report, "tests").len(), 1, "{report}");
+    let nothing = stave(&folder, ["test", "--filter", "mising"]).finish().await.exits(2);
+    assert!(nothing.stderr.contains("no test has `mising`"), "{nothing}");
+    assert!(nothing.stderr.contains("says what is missing"), "the tests are named: {nothing}");
 }
 
 #[tokio::test]

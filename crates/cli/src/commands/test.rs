@@ -26,6 +26,9 @@ pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
     if !errors.is_empty() {
         return Ok(invalid(arguments, &errors, &sources, terminal));
     }
+    if let Some(filter) = &arguments.filter {
+        selects_some(filter, &flows)?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -41,6 +44,19 @@ pub(crate) fn test(arguments: &Test, terminal: Terminal) -> Result<Exit, Stop> {
         files::write_atomic(path, &stave_testing::junit(&suites))?;
     }
     Ok(report(arguments, &suites))
+}
+
+/// Refuses a filter that selects no test: nothing would be tested, and it would look like success.
+fn selects_some(filter: &str, flows: &[Tested]) -> Result<(), Stop> {
+    let names: Vec<&str> = flows.iter().flat_map(Tested::test_names).collect();
+    if names.iter().any(|name| name.contains(filter)) {
+        return Ok(());
+    }
+    let stop = Stop::invalid(format!("no test has `{filter}` in its name"));
+    Err(match names.as_slice() {
+        [] => stop.help("the flows have no tests with names"),
+        names => stop.help(format!("the tests are {}", names.join(", "))),
+    })
 }
 
 async fn suite(
