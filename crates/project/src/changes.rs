@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
@@ -19,71 +19,79 @@ const QUIET: Duration = Duration::from_millis(40);
 /// Watches folders for as long as it lives.
 #[derive(Debug)]
 pub struct Changes {
-    events: Receiver<notify::Result<Event>>,
+    /// Those that matter.
+    events: Receiver<Event>,
+    /// Keeps the system's watch open.
+    _watcher: RecommendedWatcher,
+}
+
+/// What is read of the folders that are watched.
+#[derive(Debug)]
+struct Scope {
     /// What is read, and whether it is a folder of sources.
     read: Vec<(PathBuf, bool)>,
     /// Folders of which every file is read.
     whole: Vec<PathBuf>,
-    /// Keeps the system's watch open.
-    _watcher: RecommendedWatcher,
 }
 
 impl Changes {
     /// Begins to watch folders, and the folders of files, since editors replace files rather than write
     /// into them.
     pub fn watch(paths: &[PathBuf]) -> Result<Changes, Stop> {
+        Changes::watch_whole(paths, &[])
+    }
+
+    /// The same, with folders of which every file is read, whatever its name.
+    pub fn watch_whole(paths: &[PathBuf], whole: &[PathBuf]) -> Result<Changes, Stop> {
         let (sender, events) = channel();
         let fail = |error: notify::Error| Stop::internal(format!("files cannot be watched: {error}"));
-        let mut watcher = notify::recommended_watcher(sender).map_err(fail)?;
+        let place = |path: &PathBuf| match path.is_dir() {
+            true => (canonical(path), true),
+            false => (in_its_folder(path), false),
+        };
+        let scope = Scope {
+            read: paths.iter().map(place).collect(),
+            whole: whole.iter().map(|folder| canonical(folder)).collect(),
+        };
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // Nobody waits any more when it cannot be sent.
+            if let Some(event) = event.ok().filter(|event| scope.matters(event)) {
+                let _ = sender.send(event);
+            }
+        })
+        .map_err(fail)?;
         let mut folders: HashSet<(PathBuf, RecursiveMode)> = HashSet::new();
-        let mut read = Vec::new();
-        for path in paths {
+        for path in paths.iter().chain(whole) {
             let is_folder = path.is_dir();
-            read.push((if is_folder { canonical(path) } else { in_its_folder(path) }, is_folder));
             let folder = if is_folder { path.clone() } else { parent(path) };
             let mode = if is_folder { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
             if folders.insert((folder.clone(), mode)) {
                 watcher.watch(&folder, mode).map_err(fail)?;
             }
         }
-        Ok(Changes { events, read, whole: Vec::new(), _watcher: watcher })
-    }
-
-    /// The same, with folders of which every file is read, whatever its name.
-    pub fn watch_whole(paths: &[PathBuf], whole: &[PathBuf]) -> Result<Changes, Stop> {
-        let all: Vec<PathBuf> = paths.iter().chain(whole).cloned().collect();
-        let whole = whole.iter().map(|folder| canonical(folder)).collect();
-        Ok(Changes { whole, ..Changes::watch(&all)? })
+        Ok(Changes { events, _watcher: watcher })
     }
 
     /// Waits until something changed and it is quiet again. False when nothing can change any more.
     pub fn wait(&self) -> bool {
-        loop {
-            match self.events.recv() {
-                Err(_) => return false,
-                Ok(event) if self.matters(&event) => break,
-                Ok(_) => {}
-            }
+        if self.events.recv().is_err() {
+            return false;
         }
-        let mut quiet_at = Instant::now() + QUIET;
         loop {
-            match self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
-                // What is not read may go on changing for ever.
-                Ok(event) if self.matters(&event) => quiet_at = Instant::now() + QUIET,
+            match self.events.recv_timeout(QUIET) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => return true,
                 Err(RecvTimeoutError::Disconnected) => return false,
             }
         }
     }
+}
 
+impl Scope {
     /// Whether something changed that is read. Reading a file changes nothing, and reading is what a check does.
-    fn matters(&self, event: &notify::Result<Event>) -> bool {
-        let Ok(event) = event else { return false };
-        if matches!(event.kind, EventKind::Access(_)) {
-            return false;
-        }
-        event.paths.is_empty() || event.paths.iter().any(|path| self.is_read(path))
+    fn matters(&self, event: &Event) -> bool {
+        let is_change = !matches!(event.kind, EventKind::Access(_));
+        is_change && (event.paths.is_empty() || event.paths.iter().any(|path| self.is_read(path)))
     }
 
     fn is_read(&self, path: &Path) -> bool {

@@ -34,7 +34,8 @@ async fn a_key_opens_the_flows_and_runs_of_its_tenant_only() {
         assert!(refused.head.contains("www-authenticate: bearer"), "{refused:?}");
     }
     served.with_key(Some("wrong-key-0123456789"));
-    served.get("/v1/models").await.problem(401, "unauthorized");
+    let unknown = served.get("/v1/models").await.problem(401, "unauthorized");
+    assert_eq!(text(&unknown, "detail"), Some("the key is not known here"), "{unknown}");
 
     served.with_key(Some(ACME));
     assert_eq!(served.get("/v1/models").await.is(200).body, r#"{"models":["echo"]}"#);
@@ -175,7 +176,7 @@ async fn mistakes_of_one_tenant_keep_no_other_from_being_served() {
     let broken = broken.unwrap_or_else(|| panic!("{models}"));
     assert_eq!(text(broken, "code"), Some("unconnected-input"), "{models}");
     assert_eq!(text(broken.get("at").unwrap(), "file"), Some("globex/flows/broken.yaml"), "{models}");
-    assert!(broken.pointer("/at/line").and_then(|line| line.as_f64()) > Some(1.0), "{models}");
+    assert!(broken.pointer("/at/line").and_then(stave_canon::Value::as_f64) > Some(1.0), "{models}");
     assert!(not_served.iter().any(|one| text(one, "reason").is_some_and(|why| why.contains("two flows"))));
     served.end().await;
 

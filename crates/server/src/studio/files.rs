@@ -103,7 +103,7 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
         }
         if let Some(flows) = writer.flows() {
             let before = workspace.read(&file).ok().and_then(|text| service_of(&text));
-            keeps_service(before, service_of(&content), flows)?;
+            keeps_service(before.as_deref(), service_of(&content).as_deref(), flows)?;
         }
         workspace.write(&file, &content, hash.as_deref()).map_err(|error| problem(&error, None))?;
         Ok((prefixed_sha256(&content), name))
@@ -123,13 +123,9 @@ fn service_of(text: &str) -> Option<String> {
 }
 
 /// Refuses that a key for some flows takes a name by which another flow may be asked for. Whether one is, is not told.
-fn keeps_service(
-    before: Option<String>,
-    after: Option<String>,
-    flows: &BTreeSet<String>,
-) -> Result<(), Problem> {
-    let is_own = |name: &String| flows.iter().any(|flow| stave_flow::check::service_label(flow) == *name);
-    if before == after || after.as_ref().is_none_or(is_own) {
+fn keeps_service(before: Option<&str>, after: Option<&str>, flows: &BTreeSet<String>) -> Result<(), Problem> {
+    let is_own = |name: &str| flows.iter().any(|flow| stave_flow::check::service_label(flow) == name);
+    if before == after || after.is_none_or(is_own) {
         return Ok(());
     }
     let detail = "this key is for some flows only and changes no `service_name`, by which other flows may be asked for";

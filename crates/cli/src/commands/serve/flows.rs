@@ -195,7 +195,7 @@ impl Flows {
                         || (self.has_several_tenants && !not_served.is_of_server);
                     self.report(&one, &not_served, is_changed_project, passes_over);
                     if !passes_over {
-                        return Err(not_served.stop);
+                        return Err(*not_served.stop);
                     }
                     unserved.push(one);
                     served.extend(before_change.map(|known| (file, known)));

@@ -16,7 +16,7 @@ use crate::files;
 /// A file that cannot be served.
 #[derive(Debug)]
 pub(super) struct NotServed {
-    pub(super) stop: Stop,
+    pub(super) stop: Box<Stop>,
     pub(super) place: Option<FaultPlace>,
     /// The mistakes at their places, rendered for the log.
     pub(super) findings: Option<String>,
@@ -48,7 +48,7 @@ impl NotServed {
         };
         let message = format!("{place}: {}: {}{more}", first.code.0, first.message);
         NotServed {
-            stop: Stop::invalid(message).code(first.code.0),
+            stop: Box::new(Stop::invalid(message).code(first.code.0)),
             place: at,
             findings: Some(rendered.trim_end().to_owned()),
             is_of_server: false,
@@ -57,13 +57,13 @@ impl NotServed {
 
     /// A file that is whole, and that this server cannot serve as it was started.
     pub(super) fn of_server(stop: Stop) -> NotServed {
-        NotServed { stop, place: None, findings: None, is_of_server: true }
+        NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server: true }
     }
 }
 
 impl From<Stop> for NotServed {
     fn from(stop: Stop) -> Self {
-        NotServed { stop, place: None, findings: None, is_of_server: false }
+        NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server: false }
     }
 }
 
