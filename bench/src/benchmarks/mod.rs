@@ -8,6 +8,7 @@ mod conditions;
 mod gate;
 mod gateway;
 mod prompt;
+mod provider_clients;
 mod runs;
 mod system;
 
@@ -33,5 +34,6 @@ pub(crate) static BENCHMARKS: &[Benchmark] = &[
     runs::BENCHMARK,
     gate::BENCHMARK,
     gateway::BENCHMARK,
+    provider_clients::BENCHMARK,
     system::BENCHMARK,
 ];
