@@ -549,6 +549,12 @@ export interface Miss {
   common_tokens: number;
 }
 
+/** A line of a file, counted from 1. */
+export interface MistakePlace {
+  file: string;
+  line: number;
+}
+
 /** What a flow takes and gives, as tensors. */
 export interface ModelMetadata {
   name: string;
@@ -1249,6 +1255,10 @@ export interface UnservedFile {
   /** The flow whose earlier version is served instead. */
   served: string | null;
   reason: string;
+  /** The code of the reason, when it has one. */
+  code: string | null;
+  /** Where the mistake is, which may be in another file. */
+  at: MistakePlace | null;
 }
 
 /** Tokens of model calls. */
