@@ -141,7 +141,6 @@ mod tests {
         for (members, member) in [
             (r#""models":["m","dear"]"#, "models"),
             (r#""Models":"dear""#, "Models"),
-            (r#""MODEL":"dear""#, "MODEL"),
             (r#""route":"fallback""#, "route"),
             (r#""fallbacks":[{"model":"dear"}]"#, "fallbacks"),
             (r#""fallback_models":["dear"]"#, "fallback_models"),
