@@ -1,6 +1,7 @@
 //! A key with many large bodies delays nobody but itself.
 
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use stave_block::{CachePlan, Counters, PlanRequest};
 use stave_canon::CountingIds;
@@ -11,6 +12,9 @@ use tokio::task::JoinSet;
 use crate::client::Client;
 use crate::scene::{CHAT_REPLY, Scene, several};
 use crate::upstream::{Upstream, whole};
+
+/// How often the test looks what has happened.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What happens in planning, in order, and whether it may go on.
 #[derive(Debug, Default)]
@@ -26,7 +30,7 @@ impl Stage {
 
     async fn until(&self, event: &str) {
         while !self.events().iter().any(|known| known == event) {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -91,14 +95,14 @@ async fn large_bodies_of_one_key_wait_for_each_other_and_nobody_else_does() {
     // One is worked on, sixteen wait, and the next is turned away.
     let mut flood = JoinSet::new();
     for _ in 0..18 {
-        flood.spawn(ask(0, 200_000));
+        flood.spawn(ask(0, 70_000));
     }
     let refused = flood.join_next().await.unwrap().unwrap();
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{}", refused.text());
     stage.until("flood").await;
     // Others have their turn while the flood stands still: a large body, and small ones in any case.
     let mut other = JoinSet::new();
-    other.spawn(ask(1, 200_000));
+    other.spawn(ask(1, 70_000));
     stage.until("other").await;
     assert_eq!(ask(2, 100).await.status, 200);
     assert_eq!(stage.events(), ["flood", "other", "small"]);
