@@ -12,6 +12,10 @@ use crate::parallel_runs::node;
 /// How long another process writes while the database is closed.
 const OTHER_WRITES: Duration = Duration::from_millis(300);
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test plays another process that writes, and looks at the lock that others see"
+)]
 #[tokio::test]
 async fn a_write_whose_caller_has_gone_does_not_keep_a_run_from_the_next_driver() {
     let folder = tempfile::tempdir().unwrap();
