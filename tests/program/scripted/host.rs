@@ -11,11 +11,14 @@ use super::{Call, Log, Reply, Server, serve};
 use crate::json::{count, same, shown, text};
 
 /// Entries `{"method", "path", "status", "json" | "text", "times"}`. A request takes the first entry of its
-/// method and path that is not used up; a path with a query compares that too.
+/// method and path that is not used up; a path with a query compares that too. An entry with `"held": true` is
+/// answered once the test releases it.
 #[derive(Debug)]
 pub(crate) struct HostScript {
     entries: Vec<Value>,
     memory: Mutex<Memory>,
+    /// Whether entries that are held may be answered.
+    released: tokio::sync::Semaphore,
     pub(crate) log: Log,
 }
 
@@ -31,7 +34,13 @@ impl HostScript {
     pub(crate) fn new(entries: &[Value]) -> Arc<Self> {
         let left = entries.iter().map(|entry| count(entry, "times").unwrap_or(1)).collect();
         let memory = Mutex::new(Memory { left, stable: HashMap::new() });
-        Arc::new(HostScript { entries: entries.to_vec(), memory, log: Log::default() })
+        let released = tokio::sync::Semaphore::new(0);
+        Arc::new(HostScript { entries: entries.to_vec(), memory, released, log: Log::default() })
+    }
+
+    /// Answers the requests for entries that are held, now and later.
+    pub(crate) fn release(&self) {
+        self.released.add_permits(1);
     }
 
     /// Starts the server. The script stays with the caller, who reads its log.
@@ -60,6 +69,9 @@ impl HostScript {
         }
         if let Some(delay) = count(entry, "delay_ms") {
             tokio::time::sleep(Duration::from_millis(delay)).await;
+        }
+        if entry.get("held").is_some() {
+            drop(self.released.acquire().await);
         }
         let status = count(entry, "status").unwrap_or(200);
         let reply = match entry.get("json") {

@@ -143,8 +143,7 @@ async fn a_decision_a_resume_and_a_cancellation_at_the_same_time_pay_at_most_onc
 
 #[tokio::test]
 async fn a_removed_folder_of_lock_files_does_not_allow_a_second_driver() {
-    let entry =
-        r#"[{"method": "POST", "path": "/pay", "json": {"paid": true}, "delay_ms": 4000, "times": 9}]"#;
+    let entry = r#"[{"method": "POST", "path": "/pay", "json": {"paid": true}, "held": true, "times": 9}]"#;
     let script = HostScript::new(&values(entry));
     let server = script.serve().await;
     let folder = Folder::new();
@@ -160,6 +159,7 @@ async fn a_removed_folder_of_lock_files_does_not_allow_a_second_driver() {
     std::fs::remove_dir_all(folder.path().join(".stave/owners")).unwrap();
     let refused = stave(&folder, ["runs", "resume", &run]).finish().await.exits(2);
     assert!(refused.stderr.contains("another process"), "{refused}");
+    script.release();
     assert_eq!(text(&settled(&served, &run).await, "status"), Some("ok"));
     assert_eq!(script.log.lock().calls.len(), 1);
 }
