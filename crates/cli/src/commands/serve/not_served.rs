@@ -10,7 +10,7 @@ use stave_diag::{Diagnostic, Sources};
 use stave_server::{FaultPlace, Unserved};
 
 use super::flows::Flows;
-use crate::exit::Stop;
+use crate::exit::{Exit, Stop};
 use crate::files;
 
 /// A file that cannot be served.
@@ -63,7 +63,10 @@ impl NotServed {
 
 impl From<Stop> for NotServed {
     fn from(stop: Stop) -> Self {
-        NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server: false }
+        // What may not be served at all, such as an unsigned flow, is no mistake inside a file: whoever starts the server
+        // has to know it.
+        let is_of_server = stop.exit == Exit::Refused;
+        NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server }
     }
 }
 
