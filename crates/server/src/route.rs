@@ -6,7 +6,7 @@ use crate::api::{Endpoint, Operation, TABLE};
 use crate::decoded_path::segments;
 use crate::studio;
 
-/// A path that exists, with what stands in its braces.
+/// A path that exists, with the values of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
     template: &'static str,
@@ -54,13 +54,13 @@ impl Route {
         self.template
     }
 
-    /// What stands in the braces of the template, from the first on.
+    /// The values of the template's parameters, in order.
     pub(crate) fn argument(&self, index: usize) -> &str {
         self.arguments.get(index).map(String::as_str).unwrap_or_default()
     }
 }
 
-/// What stands in the braces of a template when the segments fit it. A segment is a text, a name in braces, or a name
+/// The values of a template's parameters when the segments match it. A segment is a text, a name in braces, or a name
 /// in braces and a text after it.
 fn matched(template: &str, segments: &[String]) -> Option<Vec<String>> {
     let mut arguments = Vec::new();

@@ -129,7 +129,7 @@ pub(super) async fn ask(
             number += 1;
             let asks_next = !is_last && candidates.fallback_on.contains(&class);
             let failed = AttemptFailure { may_pass: class.may_pass(), retry_after: wait };
-            // What goes on to the next upstream takes nothing from the retries of this one.
+            // Asking the next upstream uses no retry of this one.
             let wait = policy.wait(number, failed, jitter.draw()).filter(|_| !asks_next);
             let Some(wait) = wait.filter(|_| upstream.retry_budget.withdraw()) else { break };
             tokio::time::sleep(wait).await;

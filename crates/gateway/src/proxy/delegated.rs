@@ -1,6 +1,6 @@
 //! What a request leaves to the provider: which other models may answer it, and tools that its own list does not show.
 //!
-//! Invariant: a key's models and budget are judged by `model` and by what stands in the body. So a member that names
+//! Invariant: a key's models and budget are judged by `model` and by the members of the body. So a member that names
 //! another model, or that brings in what nobody can price, is found whatever the case of its name and however deep it
 //! stands outside of content.
 

@@ -1,4 +1,4 @@
-//! A database that is closed gives its runs back before the one who closes it goes on.
+//! Closing a database releases its runs before the call returns.
 
 use std::time::Duration;
 
