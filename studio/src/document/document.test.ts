@@ -220,6 +220,18 @@ describe("a draft of an earlier page", () => {
     expect(drafts.texts).toEqual([]);
   });
 
+  it("is no conflict when the earlier page's last request arrives after this page began, and more was typed", async () => {
+    const server = new FakeServer("base\n");
+    const document = open(server, [draft({})]);
+    server.disk = "mine\n";
+    document.type("mine and more\n");
+    const [left] = [...drafts.kept.values()];
+    expect(relate(left ?? draft({}), server.file)).toBe("ahead");
+    await pass(5000);
+    expect([server.disk, document.state.saving]).toEqual(["mine and more\n", "saved"]);
+    expect(drafts.texts).toEqual([]);
+  });
+
   it("waits for a decision when the file changed, also over another reload", async () => {
     const server = new FakeServer("theirs\n");
     const document = open(server, [draft({})]);

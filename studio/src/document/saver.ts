@@ -66,6 +66,8 @@ export class Saver {
   private hash: string | null;
   private lineEnd: string;
   private sending: string | null = null;
+  /** What the page before this one may have sent as it went away: the file may come to hold it at any moment. */
+  private sentBefore: string | null = null;
   private inFlight: Promise<void> | null = null;
   private attempts = 0;
   private failure: SaveFailure | null = null;
@@ -181,7 +183,10 @@ export class Saver {
       this.conflict = { theirs: file };
       this.hash = draft.base;
       this.kept = undefined;
-    } else this.schedule(SAVE_MS);
+    } else {
+      this.sentBefore = draft.text;
+      this.schedule(SAVE_MS);
+    }
     // From now on it is this page's draft. The old copy goes when the new one is stored.
     void this.ports.drafts.keep(this.asDraft()).then((stored) => stored && this.ports.drafts.drop(draft.id));
     this.tell();
@@ -229,6 +234,7 @@ export class Saver {
       const written = await this.ports.files.write(path, this.encoded(text), this.hash, AbortSignal.timeout(ANSWER_MS));
       this.hash = written.hash;
       this.kept = text;
+      this.sentBefore = null;
       this.settled();
     } catch (error) {
       if (error instanceof Problem && error.kind === "changed-on-disk") await this.compare();
@@ -268,7 +274,7 @@ export class Saver {
       this.base(file);
       this.conflict = null;
       if (isNew) this.settled();
-    } else if (text === this.kept) {
+    } else if (text === this.kept || (text !== null && text === this.sentBefore)) {
       // Also a file whose line ends changed: its text is what was known.
       this.base(file);
       const wasConflict = this.conflict !== null;
@@ -330,7 +336,7 @@ export class Saver {
 
   private asDraft(): Draft {
     const { path, scope, draftId: id } = this.start;
-    return { id, scope, path, text: this.current, base: this.hash, sending: this.sending, at: this.ports.now() };
+    return { id, scope, path, text: this.current, base: this.hash, sending: this.sending ?? this.sentBefore, at: this.ports.now() };
   }
 
   private encoded(text: string): string {
