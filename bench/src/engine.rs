@@ -18,9 +18,9 @@ use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::MemoryStore;
 use stave_runtime::{
-    Call, EmbeddedEngine, Engine, Failure, Limits, ModelHosts, Secrets, Services, Step, StepOutput,
+    Call, EmbeddedEngine, Engine, Failure, ModelHosts, RunLimits, Secrets, Services, Step, StepOutput,
 };
-use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::contest::{Contestant, Error};
@@ -76,7 +76,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
     Ok(Services {
         clock: Arc::new(SystemClock(Instant::now())),
         ids: Arc::new(Numbers(Default::default(), u64::from(std::process::id()))),
-        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        templates: Arc::new(TemplateRenderer::new(Arc::clone(&python))),
         python,
         models,
         prices: Arc::new(Prices::built_in()),
@@ -89,11 +89,12 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         tracer: Arc::new(()),
         opcua: None,
         prompt_plugins: Vec::new(),
+        planning: None,
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         secrets: Secrets::default(),
         tool_servers: Arc::new(stave_runtime::tool_servers::NoToolServers),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
         policy: None,
     })
 }

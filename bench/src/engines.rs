@@ -12,9 +12,9 @@ use stave_canon::{Clock, Ids, Value};
 use stave_exec::Document;
 use stave_runtime::database::Database;
 use stave_runtime::journal::SqliteJournal;
-use stave_runtime::{EmbeddedEngine, Engine, Limits, Services, StepKinds};
+use stave_runtime::{EmbeddedEngine, Engine, RunLimits, Services, StepKinds};
 use stave_scale::{
-    Addresses, Client, Kept, ProjectKey, Projects, RestateEngine, RestateRuns, Worker, WorkerOptions,
+    Addresses, Kept, ProjectKey, Projects, RestateClient, RestateEngine, RestateRuns, Worker, WorkerOptions,
 };
 use tokio::runtime::Runtime;
 
@@ -177,7 +177,7 @@ fn embedded(folder: &Folder, document: &Arc<Document>) -> Result<Contender, Erro
 fn restate(runtime: &Runtime, cluster: &Cluster, document: &Arc<Document>) -> Result<Contender, Error> {
     let list = |text: String| text.split(',').map(str::to_owned).collect();
     let addresses = Addresses { admin: list(cluster.admin()), ingress: list(cluster.ingress()) };
-    let client = Arc::new(Client::new(addresses).map_err(|error| failed(&error))?);
+    let client = Arc::new(RestateClient::new(addresses).map_err(|error| failed(&error))?);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock(Instant::now()));
     let mut kinds = StepKinds::default();
     kinds.add(NOTHING, Arc::new(Nothing { lets_others_go_on: true }));
@@ -193,7 +193,7 @@ fn restate(runtime: &Runtime, cluster: &Cluster, document: &Arc<Document>) -> Re
     })?;
     let runs = RestateRuns::new(client, ProjectKey::new("bench", "bench"));
     let ids: Arc<dyn Ids> = Arc::new(Numbers(AtomicU64::new(0), u64::from(std::process::id())));
-    let engine = RestateEngine::new(runs, ids, clock, Limits::default());
+    let engine = RestateEngine::new(runs, ids, clock, RunLimits::default());
     Ok(Contender::Ours { engine: Arc::new(engine), document: Arc::clone(document) })
 }
 

@@ -4,7 +4,7 @@
 use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use stave_block::{PlannerSettings, Strategy, Traced, simulate, tokens_by_bytes};
+use stave_block::{PlannerSettings, Strategy, TracedRequest, simulate, tokens_by_bytes};
 use stave_lower::read_wire;
 
 use crate::workload::trace::{KINDS, Kind, Wire};
@@ -36,7 +36,7 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    pub(crate) fn of(trace: &[Traced]) -> Self {
+    pub(crate) fn of(trace: &[TracedRequest]) -> Self {
         let replay = |strategy| simulate(trace, strategy, PlannerSettings::default());
         let planned = replay(Strategy::Planned);
         Costs {
@@ -57,13 +57,13 @@ impl Costs {
 }
 
 /// A generated trace with its tokens counted, four bytes each.
-pub(crate) fn traced(kind: &Kind, seed: u64, wire: Wire) -> Vec<Traced> {
+pub(crate) fn traced(kind: &Kind, seed: u64, wire: Wire) -> Vec<TracedRequest> {
     let lines = kind.lines(seed, wire).into_iter();
     lines
         .filter_map(|line| {
             let wire = read_wire(&line.body, None).ok()?;
             let tokens = tokens_by_bytes(&wire, 4.0);
-            Some(Traced { time: line.time, session: line.session, body: line.body, wire, tokens })
+            Some(TracedRequest { time: line.time, session: line.session, body: line.body, wire, tokens })
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::rc::Rc;
 
 use stave_canon::{Object, Value};
-use stave_script::{Limits, PoolOptions, PythonPool, WorkerCommand};
+use stave_script::{JobLimits, PoolOptions, PythonPool, WorkerCommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::contest::{Contestant, Error};
@@ -56,7 +56,8 @@ impl Sandbox {
     }
 
     fn evaluate(&self, scopes: Vec<Object>) -> Result<Vec<Value>, Error> {
-        let outcomes = self.runtime.block_on(self.pool.evaluate(&self.expression, scopes, &Limits::DEFAULT));
+        let outcomes =
+            self.runtime.block_on(self.pool.evaluate(&self.expression, scopes, &JobLimits::DEFAULT));
         let outcomes = outcomes.and_then(|outcomes| outcomes.into_iter().collect::<Result<Vec<_>, _>>());
         outcomes.map_err(|error| Error::Failed(error.to_string()))
     }

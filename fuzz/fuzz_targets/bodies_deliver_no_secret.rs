@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stave_block::{Destination, GateVerdict, Scope, SensitivityPolicy, Surface};
+use stave_block::{Destination, GateVerdict, DataScope, SensitivityPolicy, Surface};
 use stave_lower::{govern_body, read_wire};
 
 #[path = "../generators/body_attack.rs"]
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let body = body_attack::body(&mut Choices::new(bytes));
     for surface in Surface::ALL {
         let Ok(wire) = read_wire(&body, Some(surface)) else { continue };
-        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
         let governed = govern_body(&body, &wire, &policy, &scope, Destination::External);
         let steps = body_attack::steps(&body, &wire);
         assert!(steps <= body_attack::most_steps(&body), "{steps} steps for {body}");

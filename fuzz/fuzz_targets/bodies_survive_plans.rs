@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use stave_block::{
-    Destination, MarkedRules, PlanRequest, Planner, PlannerSettings, Position, Scope, SensitivityPolicy,
+    Destination, MarkedRules, PlanRequest, Planner, PlannerSettings, Position, DataScope, SensitivityPolicy,
     Surface, refusal,
 };
 use stave_canon::{CountingIds, FixedClock, Timestamp, parse};
@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
         let rewritten = rewrite_body(body, &wire, RewritePolicy { move_volatile: true, order_tools: true });
         assert_eq!(restored(&rewritten), body);
         let governed =
-            govern_body(body, &wire, &SensitivityPolicy::default(), &Scope::new("a"), Destination::External);
+            govern_body(body, &wire, &SensitivityPolicy::default(), &DataScope::new("a"), Destination::External);
         assert_eq!(restored(&governed.spliced), body);
         assert!(!is_canonical || parse(&governed.spliced.body).is_ok());
     }

@@ -5,12 +5,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use stave_diag::SourceId;
-use stave_flow::{FormatOptions, Options, format, load, picture, semantic_hash, yaml};
+use stave_flow::{FormatOptions, CheckOptions, format, load, picture, semantic_hash, yaml};
 
 fuzz_target!(|text: &str| {
     let source = SourceId(0);
     for strict in [false, true] {
-        let parsed = load(source, text, &Options { strict, ..Options::default() });
+        let parsed = load(source, text, &CheckOptions { strict, ..CheckOptions::default() });
         assert!(parsed.flow.is_some() || parsed.diagnostics.iter().any(stave_diag::Diagnostic::is_error));
         for found in &parsed.diagnostics {
             assert!(text.get(found.primary.range()).is_some(), "{found:?}");

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use stave_diag::SourceId;
-use stave_flow::{FormatOptions, Options, format, load};
+use stave_flow::{FormatOptions, CheckOptions, format, load};
 
 const FLOWS: [&str; 3] = [
     include_str!("../../examples/support/flows/support.yaml"),
@@ -40,6 +40,6 @@ fuzz_target!(|changes: (u8, Vec<(u8, u16, u16)>)| {
         }
     }
     let text = lines.join("\n");
-    let _ = load(SourceId(0), &text, &Options::default());
+    let _ = load(SourceId(0), &text, &CheckOptions::default());
     let _ = format(SourceId(0), &text, FormatOptions::default());
 });

@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use stave_diag::{Diagnostic, SourceId};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Options, Scopes, load};
+use stave_flow::{CheckOptions, Scopes, load};
 
 #[path = "../generators/label_flow.rs"]
 mod label_flow;
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let flow = label_flow::flow(&mut Choices::new(bytes));
     let mut scopes = Scopes::default();
     scopes.hosts.insert("in.example.com".to_owned(), Sensitivity::Restricted);
-    let options = Options { scopes, ..Options::default() };
+    let options = CheckOptions { scopes, ..CheckOptions::default() };
     let errors = |text: &str| {
         let found = load(SourceId(0), text, &options).diagnostics;
         found.into_iter().filter(Diagnostic::is_error).collect::<Vec<_>>()

@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     for policies in [PolicySet::specified(), PolicySet::strict()] {
         let pipeline = Pipeline::new(Some(policies))
             .with_plugin(Box::new(ContextDigest::default()))
-            .with_plugin(Box::new(BudgetOptimizer));
+            .with_plugin(Box::new(BudgetOptimizer::default()));
         let outcome = pipeline.process(&ir, &ids, &clock);
         if let Some(last) = outcome.transformations.last().filter(|_| outcome.approved) {
             assert_eq!(last.after_hash, short_hash(&outcome.ir));

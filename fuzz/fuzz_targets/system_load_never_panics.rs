@@ -5,12 +5,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use stave_system::verify::verify;
-use stave_system::{Document, LoadError, diff, workflow_order};
+use stave_system::{SystemDocument, LoadError, diff, workflow_order};
 
 fuzz_target!(|text: &str| {
-    match Document::from_text(text) {
+    match SystemDocument::from_text(text) {
         Ok(document) => {
-            let loaded = Document::from_text(&document.to_file_text());
+            let loaded = SystemDocument::from_text(&document.to_file_text());
             assert_eq!(loaded.map(|loaded| loaded.fingerprint()), Ok(document.fingerprint()));
             assert!(workflow_order(&document).len() <= document.nodes.len());
             assert!(diff(&document, &document).is_ok_and(|difference| difference.changed.is_empty()));

@@ -8,7 +8,7 @@ mod choices;
 use std::cell::Cell;
 
 pub(crate) use choices::Choices;
-use stave_block::{Destination, Gate, Scope, SensitivityPolicy, WirePrompt};
+use stave_block::{DataScope, Destination, Gate, SensitivityPolicy, WirePrompt};
 use stave_canon::{Look, Value, look};
 use stave_lower::gate_body_until;
 
@@ -142,7 +142,7 @@ const UNSEEN: &[&str] = &["", "", "", "\u{200b}", "\u{ad}", "\\u2060", "\u{fe0f}
 
 /// How often judging a body looks at the time: once for each rule and text, and again after so many matches.
 pub(crate) fn steps(body: &str, wire: &WirePrompt) -> usize {
-    let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+    let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
     let gate = Gate::new(&policy, &scope, Destination::External);
     let steps = Cell::new(0);
     let is_late = || {

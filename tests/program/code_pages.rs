@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value};
-use stave_diag::page::{self, Example, Kind};
+use stave_diag::page::{self, Example, ExampleKind};
 use stave_diag::{CODES, Severity, Sources};
 use stave_prompt::governance::PolicySet;
 
@@ -55,17 +55,17 @@ async fn every_example_raises_its_code_or_nothing() {
 #[tokio::test]
 async fn an_example_on_the_wrong_side_is_noticed() {
     let kinds = [
-        ("dangling-edge", Kind::Flow),
-        ("implicit-id", Kind::StrictFlow),
-        ("exec-duplicate-node", Kind::Exec),
-        ("system-cross-tenant", Kind::System),
-        ("bundle-content-drift", Kind::Bundle),
-        ("bad-project-value", Kind::Project),
-        ("wdl-bad-condition", Kind::Workflow),
-        ("pdl-bad-expression", Kind::Policy),
-        ("shared-flow-name", Kind::Compile),
-        ("model-reply-invalid", Kind::Run),
-        ("bad-document", Kind::RunDocument),
+        ("dangling-edge", ExampleKind::Flow),
+        ("implicit-id", ExampleKind::StrictFlow),
+        ("exec-duplicate-node", ExampleKind::Exec),
+        ("system-cross-tenant", ExampleKind::System),
+        ("bundle-content-drift", ExampleKind::Bundle),
+        ("bad-project-value", ExampleKind::Project),
+        ("wdl-bad-condition", ExampleKind::Workflow),
+        ("pdl-bad-expression", ExampleKind::Policy),
+        ("shared-flow-name", ExampleKind::Compile),
+        ("model-reply-invalid", ExampleKind::Run),
+        ("bad-document", ExampleKind::RunDocument),
     ];
     for (code, kind) in kinds {
         let examples = page::examples(stave_diag::lookup(code).expect(code).page);
@@ -100,25 +100,25 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
         found(&stave(&folder, arguments).outcome().await?)
     };
     match &example.kind {
-        Kind::Flow => check("flow.yaml", &[]).await,
-        Kind::StrictFlow => check("flow.yaml", &["--strict"]).await,
-        Kind::Exec => check("flow.ir.json", &[]).await,
-        Kind::Project => check("stave.toml", &[]).await,
-        Kind::Workflow => check("flow.wdl", &[]).await,
-        Kind::Policy => check("flow.pdl", &[]).await,
-        Kind::Compile => compile(&folder, &example.text).await,
-        Kind::System => {
+        ExampleKind::Flow => check("flow.yaml", &[]).await,
+        ExampleKind::StrictFlow => check("flow.yaml", &["--strict"]).await,
+        ExampleKind::Exec => check("flow.ir.json", &[]).await,
+        ExampleKind::Project => check("stave.toml", &[]).await,
+        ExampleKind::Workflow => check("flow.wdl", &[]).await,
+        ExampleKind::Policy => check("flow.pdl", &[]).await,
+        ExampleKind::Compile => compile(&folder, &example.text).await,
+        ExampleKind::System => {
             folder.write("system.json", &example.text);
             found(&stave(&folder, ["system", "validate", "--json", "system.json"]).outcome().await?)
         }
-        Kind::Bundle => {
+        ExampleKind::Bundle => {
             folder.write("bundle.json", &example.text);
             found(&stave(&folder, ["bundle", "check", "--json", "bundle.json"]).outcome().await?)
         }
-        Kind::Prompt => Ok(found_in_prompt(&example.text)),
-        Kind::Run => run(&folder, page, wanted, example, "flow.yaml").await,
+        ExampleKind::Prompt => Ok(found_in_prompt(&example.text)),
+        ExampleKind::Run => run(&folder, page, wanted, example, "flow.yaml").await,
         // This program reaches no plants. The tests of what does run these examples.
-        Kind::RunOpcua => {
+        ExampleKind::RunOpcua => {
             let (codes, said) = check("flow.yaml", &[]).await?;
             let expected = match wanted {
                 Wanted::Only(code) if codes.is_empty() => [code.to_owned()].into(),
@@ -126,8 +126,8 @@ async fn raised(page: &str, wanted: Wanted, example: &Example) -> Result<(BTreeS
             };
             Ok((expected, said))
         }
-        Kind::RunDocument => run(&folder, page, wanted, example, "flow.ir.json").await,
-        Kind::Unknown(words) => Err(format!("a fence with the words {words:?} is of no known kind")),
+        ExampleKind::RunDocument => run(&folder, page, wanted, example, "flow.ir.json").await,
+        ExampleKind::Unknown(words) => Err(format!("a fence with the words {words:?} is of no known kind")),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_lower::{ExecSettings, flow_to_exec};
 
 use crate::batch;
@@ -35,7 +35,7 @@ async fn problems(row: &RunRow) -> Vec<String> {
 fn lowered(yaml: &str) -> Result<String, String> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", yaml);
-    let parsed = stave_flow::load(source, yaml, &Options::default());
+    let parsed = stave_flow::load(source, yaml, &CheckOptions::default());
     if let Some(error) = parsed.diagnostics.iter().find(|found| Diagnostic::is_error(found)) {
         return Err(format!("the flow is not valid: {}", error.message));
     }

@@ -251,7 +251,7 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a lock file beside the database tells other processes which runs are being worked on, and a thread that its owner joins puts it back",
     },
     Exception {
-        path: "crates/gateway/src/planning/kept.rs",
+        path: "crates/request/src/planning/kept.rs",
         what: &[Ambient::Spawning],
         reason: "what planners learned is written on one thread, which its owner joins",
     },

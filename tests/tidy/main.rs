@@ -23,4 +23,5 @@ mod named_files;
 mod offence;
 mod repository;
 mod rule_files;
+mod type_names;
 mod vague_names;

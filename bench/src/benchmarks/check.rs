@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use stave_canon::Value;
 use stave_diag::SourceId;
-use stave_flow::edit::{Command, EditRequest, apply};
+use stave_flow::edit::{EditRequest, FlowEdit, apply};
 use stave_flow::service::Analysis;
-use stave_flow::{Options, Parsed};
+use stave_flow::{CheckOptions, Parsed};
 
 use super::Benchmark;
 use crate::contest::{Comparison, Entrant, InProcess, Work};
@@ -26,7 +26,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
     let peer = Peer::start(machine, include_str!("../peers/check.py"), Value::from(&*text));
     let mut comparisons = vec![
         comparison("parse and all checks", &text, &peer, "stave_flow::load", |text| {
-            stave_flow::load(SourceId(0), text, &Options::default())
+            stave_flow::load(SourceId(0), text, &CheckOptions::default())
         }),
         comparison("parse alone", &text, &peer, "stave_flow::parse", |text| {
             stave_flow::parse(SourceId(0), text)
@@ -38,7 +38,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
         let text: Rc<str> = Rc::from(flow::text(stages));
         let work = Work::Bytes(text.len());
         let ours = InProcess::boxed(String::new(), move || {
-            black_box(stave_flow::load(SourceId(0), black_box(&text), &Options::default()));
+            black_box(stave_flow::load(SourceId(0), black_box(&text), &CheckOptions::default()));
         });
         Comparison { title, work, entrants: vec![Entrant { name: "stave_flow::load", contestant: Ok(ours) }] }
     }));
@@ -60,7 +60,7 @@ fn keystroke(text: &str) -> Comparison {
             text.insert(place, 'x');
         }
         typed = !typed;
-        black_box(Analysis::new(black_box(&text).clone(), &Options::default()));
+        black_box(Analysis::new(black_box(&text).clone(), &CheckOptions::default()));
     });
     let entrants = vec![Entrant { name: "stave_flow::service", contestant: Ok(ours) }];
     Comparison { title: "a keystroke in an editor", work, entrants }
@@ -69,15 +69,15 @@ fn keystroke(text: &str) -> Comparison {
 /// One edit command: checked before and after, with the difference and the way back.
 fn edit(text: &str) -> Comparison {
     let work = Work::Bytes(text.len());
-    let rename = Command::RenameNode { from: "stage_05_profile".to_owned(), to: "renamed".to_owned() };
+    let rename = FlowEdit::RenameNode { from: "stage_05_profile".to_owned(), to: "renamed".to_owned() };
     let request = EditRequest::new(vec![rename]);
-    let answer = match apply(text, &request, &Options::default()) {
+    let answer = match apply(text, &request, &CheckOptions::default()) {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
     let text = text.to_owned();
     let ours = InProcess::boxed(answer, move || {
-        let _ = black_box(apply(black_box(&text), &request, &Options::default()));
+        let _ = black_box(apply(black_box(&text), &request, &CheckOptions::default()));
     });
     let entrants = vec![Entrant { name: "stave_flow::edit", contestant: Ok(ours) }];
     Comparison { title: "one node renamed by an edit command", work, entrants }

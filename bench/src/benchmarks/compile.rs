@@ -10,7 +10,7 @@ use stave_canon::Object;
 use stave_diag::{SourceId, Sources};
 use stave_exec::wdl::{self, Dialect, PairedPolicy};
 use stave_exec::{Acceptance, Document, manifest};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_lower::{ExecSettings, flow_to_exec};
 
 use super::Benchmark;
@@ -113,7 +113,10 @@ fn comparison(
             let value = stave_exec::to_value(&document);
             if stave_exec::read(&value, Acceptance::Exact).is_ok() {
                 black_box(stave_canon::pretty_insertion_ascii(&value));
-                entries.push(manifest::Entry::of(&document, format!("flows/{}.ir.json", document.flow.name)));
+                entries.push(manifest::ManifestEntry::of(
+                    &document,
+                    format!("flows/{}.ir.json", document.flow.name),
+                ));
             }
         }
         assert_eq!(entries.len(), COUNT, "every source compiles");
@@ -130,7 +133,7 @@ fn comparison(
 fn compile_workflow(text: &str) -> Option<Document> {
     let workflow = wdl::check_workflow(SourceId(0), text, Dialect::Extended).value?;
     let policy = wdl::check_policy(SourceId(1), POLICY, Dialect::Extended).value?;
-    let settings = wdl::Settings {
+    let settings = wdl::LoweringOptions {
         policy: Some(PairedPolicy { policy: &policy, name: "workflow", source_file: "workflow.pdl" }),
         generated_at: "2024-06-30T18:25:43Z",
         source_file: "workflow.wdl",
@@ -142,7 +145,7 @@ fn compile_workflow(text: &str) -> Option<Document> {
 fn compile_flow(text: &str) -> Option<Document> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let flow = stave_flow::load(source, text, &Options::default()).flow?;
+    let flow = stave_flow::load(source, text, &CheckOptions::default()).flow?;
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
         policy: Object::new(),

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::rc::Rc;
 
-use stave_block::{Destination, Scope, SensitivityPolicy};
+use stave_block::{DataScope, Destination, SensitivityPolicy};
 use stave_lower::{govern_body, read_wire};
 
 use super::Benchmark;
@@ -47,7 +47,7 @@ fn comparison(title: &'static str, body: String) -> Comparison {
         let body = Rc::clone(&body);
         move || {
             let Ok(wire) = read_wire(black_box(&body), None) else { return };
-            let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+            let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
             black_box(govern_body(&body, &wire, &policy, &scope, Destination::Shared));
         }
     };

@@ -17,7 +17,7 @@ use stave_llm::tokens;
 use stave_prompt::compile::{Compiler, Templates, TokenCounter};
 use stave_prompt::governance::PolicySet;
 use stave_prompt::plugins::{BudgetOptimizer, ContextDigest};
-use stave_prompt::resolve::{ContextSource, NoSource, SourceText, Unavailable, resolve};
+use stave_prompt::resolve::{NoSource, ReferenceSource, ReferenceText, Unavailable, resolve};
 use stave_prompt::{
     FileSelection, PhaseType, Pipeline, PromptIr, PromptIrBuilder, canonical, from_dict, short_hash, to_dict,
 };
@@ -164,7 +164,7 @@ fn write_files() -> Result<PathBuf, Error> {
 fn processing(name: &'static str, ir: &Arc<PromptIr>, policies: PolicySet) -> Entrant {
     let pipeline = Pipeline::new(Some(policies))
         .with_plugin(Box::new(ContextDigest::default()))
-        .with_plugin(Box::new(BudgetOptimizer));
+        .with_plugin(Box::new(BudgetOptimizer::default()));
     let outcome = pipeline.process(ir, &RandomIds, &SystemClock);
     let answer = format!("{} {} violations", outcome.ir.token_budget.tokens(), outcome.violations.len());
     let ir = Arc::clone(ir);
@@ -231,14 +231,19 @@ fn task(text: &str) -> String {
 #[derive(Debug)]
 struct Folder(PathBuf);
 
-impl ContextSource for Folder {
-    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable> {
+impl ReferenceSource for Folder {
+    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<ReferenceText>, Unavailable> {
         let text = std::fs::read_to_string(self.0.join(Path::new(selection.path)));
         let text = text.map_err(|error| Unavailable::Failed(error.to_string()))?;
-        Ok(vec![SourceText { name: selection.path.to_owned(), real_paths: Vec::new(), text, is_cut: false }])
+        Ok(vec![ReferenceText {
+            name: selection.path.to_owned(),
+            real_paths: Vec::new(),
+            text,
+            is_cut: false,
+        }])
     }
 
-    fn diff(&self, _: &str) -> Result<SourceText, Unavailable> {
+    fn diff(&self, _: &str) -> Result<ReferenceText, Unavailable> {
         Err(Unavailable::NoSource)
     }
 }

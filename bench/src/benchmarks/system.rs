@@ -10,7 +10,7 @@ use std::rc::Rc;
 use stave_canon::Value;
 use stave_diag::SourceId;
 use stave_system::verify::verify;
-use stave_system::{Document, Places};
+use stave_system::{Places, SystemDocument};
 
 use super::Benchmark;
 use crate::contest::{Comparison, Entrant, InProcess, Work};
@@ -48,7 +48,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
         let text: Rc<str> = Rc::from(system::document(nodes));
         let work = Work::Bytes(text.len());
         let memory = Memory::look();
-        let Ok(document) = Document::from_text(&text) else { continue };
+        let Ok(document) = SystemDocument::from_text(&text) else { continue };
         let document = Rc::new(document);
         let title = memory.title(load, text.len());
         let peer = Peer::start(machine, include_str!("../peers/system.py"), Value::from(&*text));
@@ -60,7 +60,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
             work,
             entrants: entrants(
                 ours("stave_system", digest.clone(), move || {
-                    let document = Document::from_text(black_box(&whole_text));
+                    let document = SystemDocument::from_text(black_box(&whole_text));
                     document.map(|document| (verify(&document).len(), document.fingerprint())).ok()
                 }),
                 "whole",
@@ -71,7 +71,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
             title,
             work,
             entrants: entrants(
-                ours("stave_system", count, move || Document::from_text(black_box(&load_text)).ok()),
+                ours("stave_system", count, move || SystemDocument::from_text(black_box(&load_text)).ok()),
                 "load",
             ),
         });
@@ -94,7 +94,7 @@ fn prepare(machine: &Machine) -> Vec<Comparison> {
 fn findings(nodes: usize, title: &'static str) -> Comparison {
     let text: Rc<str> = Rc::from(system::document(nodes).replace("\"runtime\"", "\"deployment\""));
     let found = |text: &str| -> usize {
-        let Ok(document) = Document::from_text(text) else { return 0 };
+        let Ok(document) = SystemDocument::from_text(text) else { return 0 };
         let mut places = Places::new(SourceId(0), text);
         let placed = verify(&document)
             .into_iter()

@@ -64,7 +64,7 @@ fn fill(template: &str, number: usize, random: &mut Random, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use stave_diag::SourceId;
-    use stave_flow::Options;
+    use stave_flow::CheckOptions;
 
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
     fn the_flow_is_large_and_sound() {
         let text = text(STAGES);
         assert!((90_000..160_000).contains(&text.len()), "{} bytes", text.len());
-        let parsed = stave_flow::load(SourceId(0), &text, &Options::default());
+        let parsed = stave_flow::load(SourceId(0), &text, &CheckOptions::default());
         let found: Vec<String> = parsed
             .diagnostics
             .iter()

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{EdgeData, NodeData, Port, PortType};
-use stave_exec::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
+use stave_exec::dataflow::{EdgeData, NodeData, PortType, StepPort};
+use stave_exec::{
+    Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
+};
 
 /// The kind of the steps that do nothing.
 pub(crate) const NOTHING: &str = "nothing";
@@ -23,7 +25,7 @@ pub(crate) fn linear(count: usize, condition: Option<&str>) -> Arc<Document> {
 /// Steps beside each other, and one that waits for all of them.
 pub(crate) fn fan(width: usize) -> Arc<Document> {
     let names: Vec<String> = (0..width).map(|index| format!("p{index}")).collect();
-    let mut nodes: Vec<Node> = (0..width).map(|index| step(&format!("s{index}"), &["n"])).collect();
+    let mut nodes: Vec<DocumentNode> = (0..width).map(|index| step(&format!("s{index}"), &["n"])).collect();
     let mut ports: Vec<&str> = names.iter().map(String::as_str).collect();
     ports.insert(0, "n");
     nodes.push(step("join", &ports));
@@ -36,8 +38,8 @@ pub(crate) fn fan(width: usize) -> Arc<Document> {
     document(nodes, edges)
 }
 
-fn document(steps: Vec<Node>, edges: Vec<Edge>) -> Arc<Document> {
-    let pseudo = |id: &str, kind: &str| Node {
+fn document(steps: Vec<DocumentNode>, edges: Vec<DocumentEdge>) -> Arc<Document> {
+    let pseudo = |id: &str, kind: &str| DocumentNode {
         id: id.to_owned(),
         kind: kind.to_owned(),
         with: Object::new(),
@@ -55,8 +57,8 @@ fn document(steps: Vec<Node>, edges: Vec<Edge>) -> Arc<Document> {
         flow: FlowHeader { name: "steps".to_owned(), timeout_ms: 0 },
         constants: Constants { policy_ref: "default".to_owned(), policy: Object::new() },
         inputs_schema: [("properties".to_owned(), properties)].into_iter().collect(),
-        graph: Graph { nodes, edges },
-        metadata: Metadata {
+        graph: DocumentGraph { nodes, edges },
+        metadata: DocumentMetadata {
             generated_at: "2026-01-01T00:00:00Z".to_owned(),
             source_file: "steps.yaml".to_owned(),
             extra: Object::new(),
@@ -65,8 +67,8 @@ fn document(steps: Vec<Node>, edges: Vec<Edge>) -> Arc<Document> {
     })
 }
 
-fn step(id: &str, inputs: &[&str]) -> Node {
-    let port = |name: &str| Port {
+fn step(id: &str, inputs: &[&str]) -> DocumentNode {
+    let port = |name: &str| StepPort {
         name: name.to_owned(),
         port_type: PortType::Number,
         schema: None,
@@ -75,7 +77,7 @@ fn step(id: &str, inputs: &[&str]) -> Node {
     };
     let inputs = inputs.iter().map(|name| port(name)).collect();
     let data = NodeData { inputs, outputs: vec![port("n")], ..NodeData::default() };
-    Node {
+    DocumentNode {
         id: id.to_owned(),
         kind: NOTHING.to_owned(),
         with: Object::new(),
@@ -85,12 +87,12 @@ fn step(id: &str, inputs: &[&str]) -> Node {
     }
 }
 
-fn edge(from: &str, to: &str, to_port: &str, condition: Option<&str>) -> Edge {
+fn edge(from: &str, to: &str, to_port: &str, condition: Option<&str>) -> DocumentEdge {
     let data = EdgeData {
         from_port: Some("n".to_owned()),
         to_port: Some(to_port.to_owned()),
         condition: condition.map(str::to_owned),
         ..EdgeData::default()
     };
-    Edge { from: from.to_owned(), to: to.to_owned(), on: On::Success, extra: data.write() }
+    DocumentEdge { from: from.to_owned(), to: to.to_owned(), on: On::Success, extra: data.write() }
 }

@@ -49,7 +49,7 @@ pub struct Wire<'w> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BuildError {
+pub enum BlockBuildError {
     #[error("a prompt cannot have {0} blocks")]
     TooManyBlocks(usize),
     #[error("the id port gave {0:?}, which is not a UUID")]
@@ -95,14 +95,14 @@ pub fn build(
     wire: &Wire<'_>,
     ids: &dyn Ids,
     clock: &dyn Clock,
-) -> Result<BlockIr, BuildError> {
+) -> Result<BlockIr, BlockBuildError> {
     let count = sections.len();
     let mut span_ids = SpanIds::new();
     let mut blocks = Vec::with_capacity(count);
     for (index, section) in sections.into_iter().enumerate() {
         blocks.push(PromptBlock {
             span_id: span_ids.next(&section),
-            sequence_index: u32::try_from(index).map_err(|_| BuildError::TooManyBlocks(count))?,
+            sequence_index: u32::try_from(index).map_err(|_| BlockBuildError::TooManyBlocks(count))?,
             role: section.role,
             content_type: section.content_type,
             provenance: section.provenance,
@@ -116,7 +116,7 @@ pub fn build(
     }
     let id = ids.uuid();
     Ok(BlockIr {
-        ir_id: Uuid::parse_str(&id).map_err(|_| BuildError::BadId(id))?,
+        ir_id: Uuid::parse_str(&id).map_err(|_| BlockBuildError::BadId(id))?,
         blocks,
         tool_schema_hashes: wire.tools.map(|tools| tools.iter().map(ToolSchema::fingerprint).collect()),
         structured_output_schema_id: wire.structured_output_schema.map(hash),

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use stave_canon::Value;
-use stave_shape::{FaultKind, Faults, Node, Place, Reader, Shape};
+use stave_shape::{FaultKind, Faults, Place, Reader, Shape, ValueNode};
 use thiserror::Error;
 
 use crate::{BlockIr, PromptBlock};
@@ -36,14 +36,15 @@ pub fn schema() -> Value {
 }
 
 /// Looks at the index as it is written, whatever else is wrong with the block.
-pub(crate) fn carries_its_index<N: Node>(
+pub(crate) fn carries_its_index<N: ValueNode>(
     _: Option<&PromptBlock>,
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,
 ) {
     let Some(index) = at.item_number() else { return };
-    let written = node.member("sequence_index").and_then(Node::number).and_then(|number| number.as_i64());
+    let written =
+        node.member("sequence_index").and_then(ValueNode::number).and_then(|number| number.as_i64());
     let is_count = |written: &i64| u32::try_from(*written).is_ok();
     if written.filter(is_count).is_some_and(|written| usize::try_from(written) != Ok(index)) {
         let kind = FaultKind::rule("sequence-index", format!("block {index} must carry its own index"));
@@ -52,7 +53,7 @@ pub(crate) fn carries_its_index<N: Node>(
 }
 
 /// Looks at the blocks as they are written: one that has another fault still takes its id.
-pub(crate) fn blocks_have_their_own_ids<N: Node>(
+pub(crate) fn blocks_have_their_own_ids<N: ValueNode>(
     _: Option<&BlockIr>,
     node: N,
     at: &Place<'_>,
@@ -63,7 +64,7 @@ pub(crate) fn blocks_have_their_own_ids<N: Node>(
     let mut index = 0;
     blocks.items(|block| {
         let id = block.member("span_id");
-        let text = id.as_ref().and_then(Node::text);
+        let text = id.as_ref().and_then(ValueNode::text);
         if let Some(text) = text.filter(|text| !taken.insert((*text).to_owned())) {
             let kind = FaultKind::rule("span-id", format!("the span id `{text}` is taken"));
             reader.fault(&at.key("blocks").index(index).key("span_id"), block.span(), kind);
@@ -75,10 +76,10 @@ pub(crate) fn blocks_have_their_own_ids<N: Node>(
 /// UUIDs as text.
 pub(crate) mod id {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
     use uuid::Uuid;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Uuid> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Uuid> {
         let text = String::read(node, at, reader)?;
         let read = Uuid::parse_str(&text).ok();
         if read.is_none() {
@@ -99,9 +100,9 @@ pub(crate) mod id {
 /// Times in RFC 3339.
 pub(crate) mod time {
     use stave_canon::{Timestamp, Value};
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Timestamp> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Timestamp> {
         let text = String::read(node, at, reader)?;
         let read = text.parse().ok();
         if read.is_none() {

@@ -4,7 +4,7 @@ use crate::{Position, PositionKind, PromptRole, VariableKind, WirePrompt, find_v
 
 /// The first difference of a request from an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct RequestDifference {
     /// The position in wire order; as many as the earlier request has when it is only longer.
     pub position: usize,
     pub kind: Option<PositionKind>,
@@ -33,13 +33,13 @@ pub fn first_difference(
     earlier: (&WirePrompt, &str),
     later: (&WirePrompt, &str),
     later_tokens: &[u64],
-) -> Option<Difference> {
+) -> Option<RequestDifference> {
     let (old, new) = (&earlier.0.positions, &later.0.positions);
     let common = old.iter().zip(new).take_while(|(old, new)| old.prefix == new.prefix).count();
     let common_tokens = common.checked_sub(1).and_then(|last| later_tokens.get(last)).copied().unwrap_or(0);
     let position = new.get(common)?;
     let total = later_tokens.last().copied().unwrap_or(0);
-    let mut difference = Difference {
+    let mut difference = RequestDifference {
         position: common,
         kind: Some(position.kind),
         role: Some(position.role),

@@ -15,7 +15,7 @@ use crate::as_seen::{as_seen, in_text, is_edge};
 
 /// A stretch of text that a rule recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct SensitiveMatch {
     pub rule: &'static str,
     pub label: Sensitivity,
     pub range: Range<usize>,
@@ -84,8 +84,8 @@ impl Rules {
     }
 
     /// What the rules find in a text, rule by rule; `None` once there is no more time.
-    fn matches(&'static self, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
-        let mut found: Vec<Finding> = Vec::new();
+    fn matches(&'static self, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
+        let mut found: Vec<SensitiveMatch> = Vec::new();
         if is_late() {
             return None;
         }
@@ -97,7 +97,11 @@ impl Rules {
                 }
                 count += 1;
                 if (rule.holds)(matched.as_str()) {
-                    found.push(Finding { rule: &rule.name, label: rule.label, range: matched.range() });
+                    found.push(SensitiveMatch {
+                        rule: &rule.name,
+                        label: rule.label,
+                        range: matched.range(),
+                    });
                     at = matched.end();
                 } else {
                     // The digits of a match that fails its check can contain a valid number. Numbers are short.
@@ -112,24 +116,24 @@ impl Rules {
 /// The sensitive stretches of a text, in order and without overlap; the more closed label wins, then the
 /// earlier stretch.
 #[must_use]
-pub fn find_sensitive(text: &str) -> Vec<Finding> {
+pub fn find_sensitive(text: &str) -> Vec<SensitiveMatch> {
     find_sensitive_until(text, &|| false).unwrap_or_default()
 }
 
 /// The same for a caller that has no time to lose; `None` once `is_late` says so, which each rule asks.
 #[must_use]
-pub fn find_sensitive_until(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
+pub fn find_sensitive_until(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
     find_by(&RULES, text, is_late)
 }
 
 /// The same in a text that was joined from several, where no letter beside a stretch is known to belong to it. For
 /// stretches that are in two of the texts or more: inside one text, edges of words count.
 #[must_use]
-pub fn find_sensitive_joined(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
+pub fn find_sensitive_joined(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
     find_by(&EDGELESS, text, is_late)
 }
 
-fn find_by(rules: &'static Rules, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<Finding>> {
+fn find_by(rules: &'static Rules, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
     let mut found = rules.matches(text, is_late)?;
     if let Some(seen) = as_seen(text) {
         found.extend(find_hidden(rules, text, &seen, is_late)?);
@@ -139,7 +143,7 @@ fn find_by(rules: &'static Rules, text: &str, is_late: &dyn Fn() -> bool) -> Opt
         (std::cmp::Reverse(finding.label), finding.range.start, std::cmp::Reverse(finding.range.end))
     });
     // Those that are kept do not overlap, so only the neighbours of a further one can overlap with it.
-    let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, SensitiveMatch> = BTreeMap::new();
     for finding in found {
         let Range { start, end } = finding.range;
         let before = kept.range(..=start).next_back().is_some_and(|(_, other)| start < other.range.end);
@@ -158,7 +162,7 @@ fn find_hidden(
     text: &str,
     seen: &str,
     is_late: &dyn Fn() -> bool,
-) -> Option<Vec<Finding>> {
+) -> Option<Vec<SensitiveMatch>> {
     // What no rule finds without edges, none finds with them.
     let mut found = EDGELESS.matches(seen, is_late)?;
     let edgeless = found.len();
@@ -185,9 +189,9 @@ fn find_hidden(
 }
 
 /// Findings that overlap become one: each view of a text may see a part of a secret only.
-fn united(mut found: Vec<Finding>) -> Vec<Finding> {
+fn united(mut found: Vec<SensitiveMatch>) -> Vec<SensitiveMatch> {
     found.sort_by_key(|finding| (finding.range.start, std::cmp::Reverse(finding.label)));
-    let mut united: Vec<Finding> = Vec::with_capacity(found.len());
+    let mut united: Vec<SensitiveMatch> = Vec::with_capacity(found.len());
     for finding in found {
         match united.last_mut() {
             Some(last) if finding.range.start < last.range.end => {
@@ -250,6 +254,85 @@ mod tests {
         ] {
             let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
             assert_eq!(rules, [rule], "{text}");
+        }
+    }
+
+    /// The keys are put together here, so that no file of ours holds what a scanner takes for a secret.
+    fn key(beginning: &str, letters: &str, count: usize) -> String {
+        beginning.to_owned() + &letters.chars().cycle().take(count).collect::<String>()
+    }
+
+    #[test]
+    fn the_formats_of_known_keys_are_found() {
+        let (mixed, plain) = ("a1B2c3D4e5", "aBcDeFgHiJ");
+        for (text, rule) in [
+            (key("sk_live_", mixed, 24), "stripe_key"),
+            (key("sk_test_", mixed, 99), "stripe_key"),
+            (key("rk_live_", mixed, 24), "stripe_key"),
+            (key("whsec_", mixed, 32), "stripe_key"),
+            (key("ghs_", mixed, 36), "github_token"),
+            (key("github_pat_", mixed, 82), "github_token"),
+            (key("glpat-", mixed, 20), "gitlab_token"),
+            (key("glrt-", mixed, 20), "gitlab_token"),
+            (key("xoxb-123456789012-", mixed, 24), "slack_token"),
+            (key("xapp-1-A0123456789-", mixed, 24), "slack_token"),
+            (key("https://hooks.slack.com/services/T01234567/B01234567/", mixed, 24), "slack_webhook"),
+            (key("npm_", mixed, 36), "npm_token"),
+            (key("pypi-AgEIcHlwaS5vcmc", mixed, 120), "pypi_token"),
+            (key("hf_", plain, 34), "hugging_face_token"),
+            (key("SG.", mixed, 22) + &key(".", mixed, 43), "sendgrid_key"),
+            (key("AccountKey=", mixed, 86) + "==", "azure_connection_key"),
+            (key("SharedAccessKey=", mixed, 43) + "=", "azure_connection_key"),
+            (key("a1B8Q~", mixed, 34), "azure_client_secret"),
+            (
+                key("https://x.blob.core.windows.net/a?sv=1&sig=", mixed, 43) + "%3D",
+                "azure_shared_access_signature",
+            ),
+            (key("AIza", mixed, 35), "google_api_key"),
+            (key("GOCSPX-", mixed, 28), "google_oauth"),
+            (key("ya29.", mixed, 60), "google_oauth"),
+            (key("ASIA", "A1B2", 16), "aws_access_key"),
+            (key("aws_secret_access_key = ", mixed, 40), "aws_secret_key"),
+            (key("\"awsSecretKey\": \"", mixed, 40), "aws_secret_key"),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl".to_owned(), "private_key"),
+            ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ".to_owned(), "private_key"),
+        ] {
+            for text in [text.clone(), format!("use `{text}` now")] {
+                let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
+                assert_eq!(rules, [rule], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_resembles_a_key_is_left() {
+        for text in [
+            "sk_live_ is the prefix of a live key",
+            "sk_live_xxxx",
+            "pk_live_a1B2c3D4e5a1B2c3D4e5a1B2",
+            "hf_hub_download(repo_id, filename)",
+            "hf_transfer_is_enabled_by_default_in_this_version",
+            "npm_config_registry and npm_lifecycle_event",
+            "npm_package_dependencies_with_a_very_long_name_in_it",
+            "pypi-attestations and pypi-server-with-a-very-long-name-that-nobody-would-write-down",
+            "glpat-short",
+            "glibc-2.39-compatible-headers",
+            "SG.1 and SG.2.3 are sections",
+            "xoxo-love",
+            "https://hooks.slack.com/services/",
+            "AccountKey=<your key>",
+            "aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}",
+            "the aws secret key is forty characters long",
+            "AIzaSy is how keys of Google begin",
+            "ya29.",
+            "AKIA1234",
+            "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----",
+            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "sha512-a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5==",
+            "123e4567-e89b-12d3-a456-426614174000",
+            "/page?sig=short=",
+        ] {
+            assert_eq!(find_sensitive(text), [], "{text}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! Invariant: the prompt of a verdict to send holds nothing that its policy keeps from the destination.
 
 use crate::{
-    BlockIr, Destination, GateAction, GateRecord, Scope, Sensitivity, SensitivityPolicy, find_sensitive,
+    BlockIr, DataScope, Destination, GateAction, GateRecord, Sensitivity, SensitivityPolicy, find_sensitive,
 };
 
 /// What becomes of a request.
@@ -33,7 +33,7 @@ const REDACTED: &str = "[redacted]";
 pub fn govern_blocks(
     mut prompt: BlockIr,
     policy: &SensitivityPolicy,
-    origin: &Scope,
+    origin: &DataScope,
     destination: Destination<'_>,
 ) -> GovernedBlocks {
     let mut gate = Gate::new(policy, origin, destination);
@@ -53,7 +53,7 @@ pub fn govern_blocks(
 #[derive(Debug)]
 pub struct Gate<'g> {
     policy: &'g SensitivityPolicy,
-    origin: &'g Scope,
+    origin: &'g DataScope,
     destination: Destination<'g>,
     verdict: GateVerdict,
     records: Vec<GateRecord>,
@@ -61,7 +61,7 @@ pub struct Gate<'g> {
 
 impl<'g> Gate<'g> {
     #[must_use]
-    pub fn new(policy: &'g SensitivityPolicy, origin: &'g Scope, destination: Destination<'g>) -> Self {
+    pub fn new(policy: &'g SensitivityPolicy, origin: &'g DataScope, destination: Destination<'g>) -> Self {
         Gate { policy, origin, destination, verdict: GateVerdict::Send, records: Vec::new() }
     }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn governed(policy: &SensitivityPolicy, destination: Destination<'_>) -> GovernedBlocks {
-        govern_blocks(prompt(), policy, &Scope::new("acme"), destination)
+        govern_blocks(prompt(), policy, &DataScope::new("acme"), destination)
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn inside_its_scope_nothing_is_kept_back() {
-        let acme = Scope::new("acme");
+        let acme = DataScope::new("acme");
         let sent = governed(&SensitivityPolicy::default(), Destination::Within(&acme));
         assert_eq!((sent.verdict, sent.records.len()), (GateVerdict::Send, 0));
         assert_eq!(sent.prompt, prompt());

@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever is decided about a finding is recorded, and no record holds the content itself.
 
-use crate::{Destination, Finding, Provenance, Scope, Sensitivity, gate};
+use crate::{DataScope, Destination, Provenance, SensitiveMatch, Sensitivity, gate};
 
 /// What is done with content that may not go where it is about to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,12 @@ impl Default for SensitivityPolicy {
 impl SensitivityPolicy {
     /// The label of a block: the most closed of its own, its provenance's and its findings'.
     #[must_use]
-    pub fn label(&self, own: Sensitivity, provenance: Provenance, findings: &[Finding]) -> Sensitivity {
+    pub fn label(
+        &self,
+        own: Sensitivity,
+        provenance: Provenance,
+        findings: &[SensitiveMatch],
+    ) -> Sensitivity {
         let by_provenance = self.provenance.iter().filter(|(from, _)| *from == provenance);
         let labels = by_provenance.map(|(_, label)| *label).chain(findings.iter().map(|found| found.label));
         labels.fold(own, Sensitivity::join)
@@ -66,7 +71,7 @@ impl SensitivityPolicy {
     pub fn block_action(
         &self,
         label: Sensitivity,
-        origin: &Scope,
+        origin: &DataScope,
         destination: Destination<'_>,
     ) -> Option<&GateAction> {
         let action = self.action(label, origin, destination)?;
@@ -81,7 +86,7 @@ impl SensitivityPolicy {
     pub fn action(
         &self,
         label: Sensitivity,
-        origin: &Scope,
+        origin: &DataScope,
         destination: Destination<'_>,
     ) -> Option<&GateAction> {
         let leaks = gate(label, origin, destination).is_err();
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn restricted_content_never_leaves_its_scope_whatever_the_policy() {
-        let (acme, other) = (Scope::new("acme"), Scope::new("other"));
+        let (acme, other) = (DataScope::new("acme"), DataScope::new("other"));
         for restricted in [GateAction::Redact, GateAction::Refuse, GateAction::Route("local".to_owned())] {
             let policy = SensitivityPolicy { restricted: restricted.clone(), ..SensitivityPolicy::default() };
             for destination in [Destination::External, Destination::Shared, Destination::Within(&other)] {
@@ -122,7 +127,7 @@ mod tests {
             ..SensitivityPolicy::default()
         };
         let label =
-            |provenance, findings: &[Finding]| policy.label(Sensitivity::Public, provenance, findings);
+            |provenance, findings: &[SensitiveMatch]| policy.label(Sensitivity::Public, provenance, findings);
         assert_eq!(label(Provenance::User, &[]), Sensitivity::Public);
         assert_eq!(label(Provenance::Memory, &[]), Sensitivity::Private);
         let key = find_sensitive("AKIAIOSFODNN7EXAMPLE");

@@ -29,14 +29,14 @@ mod store;
 mod variables;
 mod wire;
 
-pub use build::{BlockSection, BuildError, Tokenizer, ToolSchema, Wire, build};
+pub use build::{BlockBuildError, BlockSection, Tokenizer, ToolSchema, Wire, build};
 pub use codec::{InvalidBlocks, from_value, schema, to_value};
-pub use difference::{Difference, first_difference};
+pub use difference::{RequestDifference, first_difference};
 pub use economics::CachePricing;
-pub use find_sensitive::{Finding, find_sensitive, find_sensitive_joined, find_sensitive_until};
+pub use find_sensitive::{SensitiveMatch, find_sensitive, find_sensitive_joined, find_sensitive_until};
 pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
 pub use labels::{GateAction, GateRecord, SensitivityPolicy};
-pub use marked_cache::{Entries, Entry, Measured, Served, serve};
+pub use marked_cache::{CacheEntry, Entries, Measured, Served, serve};
 pub use model::{
     BlockContentType, BlockIr, PromptBlock, PromptRole, SpanId, TokenizationMetadata, ToolSchemaHash,
 };
@@ -45,10 +45,12 @@ pub use planner::{
     CachePlan, Counters, LayerRecord, NodeRecord, PlanRequest, Planner, PlannerMemory, PlannerSettings,
 };
 pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
-pub use sensitivity::{Destination, Leak, Scope, gate};
-pub use simulate::{Refusal, Replay, Strategy, Totals, Traced, refusal, simulate, tokens_by_bytes};
+pub use sensitivity::{DataScope, Destination, Leak, gate};
+pub use simulate::{
+    ProviderRefusal, Replay, Strategy, Totals, TracedRequest, refusal, simulate, tokens_by_bytes,
+};
 pub use span_id::SpanIds;
 pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use store::{PlannerStore, StoreError, StoreLimits};
 pub use variables::{Variable, VariableKind, find_variables, template};
-pub use wire::{Mark, Position, PositionKind, PrefixHash, Shape, Surface, Ttl, WirePrompt};
+pub use wire::{Mark, Position, PositionKind, PrefixHash, RequestTraits, Surface, Ttl, WirePrompt};

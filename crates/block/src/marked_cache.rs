@@ -10,7 +10,7 @@ use crate::{MarkedRules, PrefixHash, Ttl, WirePrompt};
 
 /// One entry of the cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entry {
+pub struct CacheEntry {
     pub ttl: Ttl,
     /// From when on it can be read, in seconds.
     pub readable: f64,
@@ -19,8 +19,8 @@ pub struct Entry {
 
 /// Where entries are kept.
 pub trait Entries {
-    fn entry(&self, prefix: PrefixHash) -> Option<Entry>;
-    fn put(&mut self, prefix: PrefixHash, entry: Entry);
+    fn entry(&self, prefix: PrefixHash) -> Option<CacheEntry>;
+    fn put(&mut self, prefix: PrefixHash, entry: CacheEntry);
 }
 
 /// A request measured for a marked cache.
@@ -46,7 +46,7 @@ pub struct Served {
     pub read_at: Option<usize>,
 }
 
-impl Entry {
+impl CacheEntry {
     #[must_use]
     pub fn is_readable(&self, now: f64) -> bool {
         self.readable <= now && now < self.expires
@@ -125,7 +125,7 @@ pub fn serve(
     for position in touched.chain(found) {
         let prefix = request.prefixes[position];
         if let Some(entry) = entries.entry(prefix).filter(|entry| entry.is_readable(now)) {
-            entries.put(prefix, Entry { expires: now + lifetime(entry.ttl), ..entry });
+            entries.put(prefix, CacheEntry { expires: now + lifetime(entry.ttl), ..entry });
         }
     }
     let mut covered = served.read;
@@ -144,7 +144,7 @@ pub fn serve(
         let before = entries.entry(prefix).filter(|entry| now < entry.expires);
         let readable = now + rules.readable_after_seconds;
         let readable = before.map_or(readable, |before| before.readable.min(readable));
-        entries.put(prefix, Entry { ttl: *ttl, readable, expires: now + lifetime(*ttl) });
+        entries.put(prefix, CacheEntry { ttl: *ttl, readable, expires: now + lifetime(*ttl) });
     }
     served.uncached = request.total().saturating_sub(covered);
     served
@@ -166,12 +166,12 @@ impl Served {
     }
 }
 
-impl Entries for HashMap<PrefixHash, Entry> {
-    fn entry(&self, prefix: PrefixHash) -> Option<Entry> {
+impl Entries for HashMap<PrefixHash, CacheEntry> {
+    fn entry(&self, prefix: PrefixHash) -> Option<CacheEntry> {
         self.get(&prefix).copied()
     }
 
-    fn put(&mut self, prefix: PrefixHash, entry: Entry) {
+    fn put(&mut self, prefix: PrefixHash, entry: CacheEntry) {
         self.insert(prefix, entry);
     }
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn served(
-        entries: &mut HashMap<PrefixHash, Entry>,
+        entries: &mut HashMap<PrefixHash, CacheEntry>,
         request: &Measured,
         marks: &[(usize, Ttl)],
         now: f64,

@@ -11,13 +11,13 @@ use crate::Sensitivity;
 
 /// A place that data belongs to, as a path of names: `acme`, `acme/support`, `acme/support/session-1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Scope(String);
+pub struct DataScope(String);
 
 /// Where content is about to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination<'d> {
     /// A model, host, tool or store that belongs to this scope.
-    Within(&'d Scope),
+    Within(&'d DataScope),
     /// A model, host or tool outside every scope that serves this one request.
     External,
     /// Something that others read too: a shared cache, a log, an exported artefact.
@@ -29,27 +29,27 @@ pub enum Destination<'d> {
 #[error("{label} content of {origin} must not go to {destination}")]
 pub struct Leak {
     pub label: Sensitivity,
-    pub origin: Scope,
+    pub origin: DataScope,
     /// In words.
     pub destination: String,
 }
 
-impl Scope {
+impl DataScope {
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
-        Scope(path.into())
+        DataScope(path.into())
     }
 
     /// Whether `other` is this scope or lies inside it.
     #[must_use]
-    pub fn contains(&self, other: &Scope) -> bool {
+    pub fn contains(&self, other: &DataScope) -> bool {
         other.0.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
 /// Whether content may go to a destination. Public content may go anywhere. Private content may serve its
 /// own request but is not put where others read it. Restricted content stays inside its scope.
-pub fn gate(label: Sensitivity, origin: &Scope, destination: Destination<'_>) -> Result<(), Leak> {
+pub fn gate(label: Sensitivity, origin: &DataScope, destination: Destination<'_>) -> Result<(), Leak> {
     let allowed = match (label, destination) {
         (Sensitivity::Public, _) => true,
         (_, Destination::Within(scope)) if origin.contains(scope) => true,
@@ -62,7 +62,7 @@ pub fn gate(label: Sensitivity, origin: &Scope, destination: Destination<'_>) ->
     Err(Leak { label, origin: origin.clone(), destination: destination.to_string() })
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for DataScope {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "scope `{}`", self.0)
     }
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn restricted_content_stays_inside_its_scope() {
-        let acme = Scope::new("acme");
-        let session = Scope::new("acme/support/session-1");
-        let acme_two = Scope::new("acme2");
+        let acme = DataScope::new("acme");
+        let session = DataScope::new("acme/support/session-1");
+        let acme_two = DataScope::new("acme2");
         for (label, origin, destination, allowed) in [
             (Sensitivity::Restricted, &acme, Destination::Within(&session), true),
             (Sensitivity::Restricted, &session, Destination::Within(&session), true),

@@ -58,7 +58,7 @@ pub struct WirePrompt {
     pub surface: Surface,
     pub model: String,
     pub positions: Vec<Position>,
-    pub shape: Shape,
+    pub shape: RequestTraits,
     /// The mark at the top of the body, which the provider puts on the last position that can bear it.
     pub automatic_mark: Option<Mark>,
     /// Further marks inside positions that have one already. They add nothing and are always taken away.
@@ -106,7 +106,7 @@ pub struct Mark {
 
 /// What the request tells about how it will go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Shape {
+pub struct RequestTraits {
     pub tools: bool,
     /// The model must answer with one given tool or in one given form, so no loop follows.
     pub forced: bool,

@@ -1,6 +1,6 @@
 //! What a run came to: its exit code, and what people see of it.
 
-use stave_runtime::{Kind, RunReport, Status};
+use stave_runtime::{FailureKind, RunReport, Status};
 
 use crate::exit::{Exit, Stop};
 use crate::table;
@@ -25,14 +25,14 @@ pub(crate) fn print(report: &RunReport, terminal: Terminal) {
                 .origin
                 .map(|origin| format!(" (line {}, column {})", origin.line, origin.column));
             let node = failed.node.as_ref().map_or_else(String::new, |node| format!("node `{node}`: "));
-            if failed.failure.kind == Kind::Interrupted {
+            if failed.failure.kind == FailureKind::Interrupted {
                 terminal.stop(
                     &Stop::invalid(&failed.failure.message)
                         .help(format!("`stave runs resume {}` continues it", report.run_id)),
                 );
                 return;
             }
-            if failed.failure.kind == Kind::Waiting {
+            if failed.failure.kind == FailureKind::Waiting {
                 let node = failed.node.as_deref().unwrap_or("NODE");
                 terminal.stop(&Stop::invalid(&failed.failure.message).help(format!(
                     "`stave runs approve {} {node}` approves it; with --deny it is denied",

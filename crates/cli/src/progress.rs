@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stave_diag::render::visible;
 use stave_exec::Document;
-use stave_runtime::{Event, NodeReport, Observer, Status};
+use stave_runtime::{NodeReport, RunEvent, RunObserver, Status};
 
 use crate::terminal;
 
@@ -23,8 +23,8 @@ const WHEEL: [&str; 4] = ["|", "/", "-", "\\"];
 #[derive(Debug)]
 pub(crate) struct EventLines;
 
-impl Observer for EventLines {
-    fn on(&self, event: &Event<'_>) {
+impl RunObserver for EventLines {
+    fn on(&self, event: &RunEvent<'_>) {
         terminal::out(&event.to_value().to_string());
     }
 }
@@ -87,15 +87,15 @@ impl Drop for Progress {
     }
 }
 
-impl Observer for Watcher {
-    fn on(&self, event: &Event<'_>) {
+impl RunObserver for Watcher {
+    fn on(&self, event: &RunEvent<'_>) {
         let mut tree = lock(&self.0);
         match event {
-            Event::RunStarted { nodes, .. } => tree.begin(nodes),
-            Event::NodeStarted { node, .. } => tree.set(node, State::Working(Instant::now())),
-            Event::NodeEnded { node, .. } => tree.set(&node.id, State::Ended(Box::new((*node).clone()))),
+            RunEvent::RunStarted { nodes, .. } => tree.begin(nodes),
+            RunEvent::NodeStarted { node, .. } => tree.set(node, State::Working(Instant::now())),
+            RunEvent::NodeEnded { node, .. } => tree.set(&node.id, State::Ended(Box::new((*node).clone()))),
             // The table of the run takes the tree's place.
-            Event::RunEnded { .. } => {
+            RunEvent::RunEnded { .. } => {
                 tree.is_done = true;
                 tree.erase();
             }
@@ -230,12 +230,15 @@ fn lock(tree: &Mutex<Tree>) -> std::sync::MutexGuard<'_, Tree> {
 #[cfg(test)]
 mod tests {
     use stave_canon::Object;
-    use stave_exec::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
+    use stave_exec::{
+        Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On,
+        Retry,
+    };
 
     use super::*;
 
     fn document() -> Document {
-        let node = |id: &str| Node {
+        let node = |id: &str| DocumentNode {
             id: id.to_owned(),
             kind: "python".to_owned(),
             with: Object::new(),
@@ -243,7 +246,7 @@ mod tests {
             retry: Retry::default(),
             extra: Object::new(),
         };
-        let edge = |from: &str, to: &str| Edge {
+        let edge = |from: &str, to: &str| DocumentEdge {
             from: from.to_owned(),
             to: to.to_owned(),
             on: On::Success,
@@ -254,11 +257,11 @@ mod tests {
             flow: FlowHeader { name: "demo".to_owned(), timeout_ms: 0 },
             constants: Constants { policy_ref: "default".to_owned(), policy: Object::new() },
             inputs_schema: Object::new(),
-            graph: Graph {
+            graph: DocumentGraph {
                 nodes: ["_input", "a", "b", "_output"].map(node).to_vec(),
                 edges: vec![edge("_input", "a"), edge("a", "b"), edge("b", "_output")],
             },
-            metadata: Metadata {
+            metadata: DocumentMetadata {
                 generated_at: String::new(),
                 source_file: String::new(),
                 extra: Object::new(),

@@ -64,7 +64,7 @@ impl Cache {
 
     pub(super) fn get(&self, key: &Key, file: &Arc<SourceFile>) -> Option<CompiledFlow> {
         let entry = self.before.get(&key.0)?;
-        let manifest = manifest::Entry::read(&stave_canon::parse(&entry.manifest).ok()?)?;
+        let manifest = manifest::ManifestEntry::read(&stave_canon::parse(&entry.manifest).ok()?)?;
         Some(CompiledFlow {
             file_name: manifest::file_name(&manifest.name),
             entry: manifest,

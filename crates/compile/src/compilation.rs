@@ -39,7 +39,7 @@ pub(crate) struct Compilation {
 pub(crate) struct CompiledFlow {
     /// The name that its files have.
     pub(crate) file_name: String,
-    pub(crate) entry: manifest::Entry,
+    pub(crate) entry: manifest::ManifestEntry,
     /// What starts it, from a workflow's `triggers`.
     pub(crate) triggers: Vec<Value>,
     pub(crate) project: Arc<Project>,
@@ -159,7 +159,7 @@ fn finish(
     }
     Some(CompiledFlow {
         file_name: manifest::file_name(&document.flow.name),
-        entry: manifest::Entry::of(&document, ""),
+        entry: manifest::ManifestEntry::of(&document, ""),
         triggers,
         project: Arc::clone(&file.project),
         source: Arc::clone(file),

@@ -81,7 +81,7 @@ pub trait Listener: Sync {
 
 /// What a compile came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CompileOutput {
     pub diagnostics: Vec<Diagnostic>,
     pub sources: Arc<Sources>,
     /// Nothing when the sources have errors.
@@ -105,7 +105,7 @@ pub struct FlowName {
 }
 
 /// One compile, from reading to publishing.
-pub fn compile(job: &Job<'_>, listener: &dyn Listener) -> Result<Outcome, Stop> {
+pub fn compile(job: &Job<'_>, listener: &dyn Listener) -> Result<CompileOutput, Stop> {
     let mut sources = Sources::new();
     let mut diagnostics = Vec::new();
     let read = sources::read(job.paths, job.out, job.source_paths, &mut sources, &mut diagnostics)?;
@@ -123,7 +123,7 @@ pub fn compile(job: &Job<'_>, listener: &dyn Listener) -> Result<Outcome, Stop> 
     sort(&mut diagnostics);
     let sources = Arc::new(sources);
     if diagnostics.iter().any(Diagnostic::is_error) {
-        return Ok(Outcome { diagnostics, sources, compiled: None });
+        return Ok(CompileOutput { diagnostics, sources, compiled: None });
     }
     let (generated_at, is_time_fixed) = time::generated_at()?;
     let compilation = Compilation { flows, sources: Arc::clone(&sources), generated_at, is_time_fixed };
@@ -138,7 +138,7 @@ pub fn compile(job: &Job<'_>, listener: &dyn Listener) -> Result<Outcome, Stop> 
         file_name: flow.file_name.clone(),
     });
     let compiled = Compiled { run_id: compilation.run_id(), flows: flows.collect(), published };
-    Ok(Outcome { diagnostics, sources, compiled: Some(compiled) })
+    Ok(CompileOutput { diagnostics, sources, compiled: Some(compiled) })
 }
 
 fn publish(compilation: &Compilation, job: &Job<'_>, listener: &dyn Listener) -> Result<Published, Stop> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stave_diag::{Diagnostic, SourceId, Sources};
 use stave_project::exit::Stop;
-use stave_project::files::{self, SourceText};
+use stave_project::files::{self, CheckedText};
 use stave_project::source_kind::{SourceKind, paired_policies, stem};
 use stave_project::{Project, Reported};
 
@@ -64,7 +64,7 @@ pub(crate) fn read(
             SourcePaths::Absolute => with_slashes(&path),
             SourcePaths::Relative => relative(&path, &project, &common),
         };
-        let SourceText { text, broken_at } = files::read_source(&path)?;
+        let CheckedText { text, broken_at } = files::read_source(&path)?;
         let text: Arc<str> = text.into();
         let id = sources.add(files::shown(&path).display().to_string(), Arc::clone(&text));
         if let Some(broken_at) = broken_at {

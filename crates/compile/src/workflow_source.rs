@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stave_canon::Value;
 use stave_diag::Diagnostic;
-use stave_exec::wdl::{self, Dialect, PairedPolicy, Policy};
+use stave_exec::wdl::{self, Dialect, PairedPolicy, WdlPolicy};
 use stave_lower::{hold_to_labels, workflow_leaks};
 use stave_project::source_kind::{SourceKind, stem};
 
@@ -24,7 +24,7 @@ pub(super) struct Policies {
 #[derive(Debug)]
 struct Read {
     file: Arc<SourceFile>,
-    policy: Option<Policy>,
+    policy: Option<WdlPolicy>,
 }
 
 impl Policies {
@@ -72,7 +72,7 @@ impl Policies {
             // The policy's own mistakes are reported where it was read.
             return (None, diagnostics);
         }
-        let settings = wdl::Settings {
+        let settings = wdl::LoweringOptions {
             policy,
             generated_at: NO_TIME,
             source_file: &file.name,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use stave_canon::Value;
 
-use crate::row::{Answer, Expectation, Row};
+use crate::row::{Row, RowExpectation, RowResult};
 
 /// How a row came out.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum RowVerdict {
     Passed,
     Unsupported,
     /// What was wrong, for a person.
@@ -28,22 +28,24 @@ pub struct Counts {
 
 /// Runs the row and compares. A row without an expectation passes when its op gives any output.
 #[must_use]
-pub fn judge(row: &Row) -> Verdict {
+pub fn judge(row: &Row) -> RowVerdict {
     let expectation = row.expectation.as_ref();
     match (row.answer(), expectation) {
-        (Answer::Unsupported, _) => Verdict::Unsupported,
-        (Answer::Panicked, _) => Verdict::Failed("the op panicked".to_owned()),
-        (Answer::Refused(_), Some(Expectation::Error)) | (Answer::Output(_), None) => Verdict::Passed,
-        (Answer::Refused(message), _) => Verdict::Failed(format!("refused: {message}")),
-        (Answer::Output(output), Some(Expectation::Error)) => {
-            Verdict::Failed(format!("should have been refused, but gave {output}"))
+        (RowResult::Unsupported, _) => RowVerdict::Unsupported,
+        (RowResult::Panicked, _) => RowVerdict::Failed("the op panicked".to_owned()),
+        (RowResult::Refused(_), Some(RowExpectation::Error)) | (RowResult::Output(_), None) => {
+            RowVerdict::Passed
         }
-        (Answer::Output(output), Some(Expectation::Output(expected))) => {
+        (RowResult::Refused(message), _) => RowVerdict::Failed(format!("refused: {message}")),
+        (RowResult::Output(output), Some(RowExpectation::Error)) => {
+            RowVerdict::Failed(format!("should have been refused, but gave {output}"))
+        }
+        (RowResult::Output(output), Some(RowExpectation::Output(expected))) => {
             let output = without_uncompared(&row.op, output, expected);
             if output == *expected {
-                Verdict::Passed
+                RowVerdict::Passed
             } else {
-                Verdict::Failed(format!("expected {expected}\n     but got {output}"))
+                RowVerdict::Failed(format!("expected {expected}\n     but got {output}"))
             }
         }
     }
@@ -63,12 +65,12 @@ fn without_uncompared(op: &str, mut output: Value, expected: &Value) -> Value {
 }
 
 impl Tally {
-    pub fn count(&mut self, op: &str, verdict: &Verdict) {
+    pub fn count(&mut self, op: &str, verdict: &RowVerdict) {
         let counts = self.0.entry(op.to_owned()).or_default();
         match verdict {
-            Verdict::Passed => counts.passed += 1,
-            Verdict::Unsupported => counts.unsupported += 1,
-            Verdict::Failed(_) => counts.failed += 1,
+            RowVerdict::Passed => counts.passed += 1,
+            RowVerdict::Unsupported => counts.unsupported += 1,
+            RowVerdict::Failed(_) => counts.failed += 1,
         }
     }
 

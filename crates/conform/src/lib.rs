@@ -10,5 +10,5 @@ mod judge;
 mod ops;
 mod row;
 
-pub use judge::{Tally, Verdict, judge};
-pub use row::{Answer, Row, answer_line};
+pub use judge::{RowVerdict, Tally, judge};
+pub use row::{Row, RowResult, answer_line};

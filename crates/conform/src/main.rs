@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
-use stave_conform::{Row, Tally, Verdict, answer_line, judge};
+use stave_conform::{Row, RowVerdict, Tally, answer_line, judge};
 
 const USAGE: &str = "usage: conform [--summary] < rows.jsonl";
 
@@ -32,10 +32,10 @@ fn summarise(rows: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<E
     while let Some(line) = next_line(rows)? {
         let (name, op, verdict) = match Row::parse(&line) {
             Ok(row) => (row.name.clone(), row.op.clone(), judge(&row)),
-            Err((name, message)) => (name, "malformed row".to_owned(), Verdict::Failed(message)),
+            Err((name, message)) => (name, "malformed row".to_owned(), RowVerdict::Failed(message)),
         };
         tally.count(&op, &verdict);
-        if let Verdict::Failed(why) = verdict {
+        if let RowVerdict::Failed(why) = verdict {
             writeln!(out, "{op} {name} failed: {why}")?;
         }
     }

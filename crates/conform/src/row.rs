@@ -15,19 +15,19 @@ pub struct Row {
     pub name: Value,
     pub op: String,
     pub input: Value,
-    pub expectation: Option<Expectation>,
+    pub expectation: Option<RowExpectation>,
 }
 
 /// What a row says its answer must be.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Expectation {
+pub enum RowExpectation {
     Output(Value),
     Error,
 }
 
 /// What came of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum RowResult {
     Output(Value),
     /// The op refused its input.
     Refused(String),
@@ -49,8 +49,8 @@ impl Row {
             return Err((name, "malformed row: `op` must be a string".to_owned()));
         };
         let expectation = match (row.swap_remove("expected"), row.get("error").and_then(Value::as_bool)) {
-            (Some(expected), _) => Some(Expectation::Output(expected)),
-            (None, Some(true)) => Some(Expectation::Error),
+            (Some(expected), _) => Some(RowExpectation::Output(expected)),
+            (None, Some(true)) => Some(RowExpectation::Error),
             (None, _) => None,
         };
         let Some(input) = row.swap_remove("input") else {
@@ -61,15 +61,15 @@ impl Row {
 
     /// Runs the row's op on its input.
     #[must_use]
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> RowResult {
         let Some(op) = ops::find(&self.op) else {
-            return Answer::Unsupported;
+            return RowResult::Unsupported;
         };
         // One defect must not take the answers of all later rows with it.
         match catch_unwind(AssertUnwindSafe(|| op(&self.input))) {
-            Ok(Ok(output)) => Answer::Output(output),
-            Ok(Err(Refusal(message))) => Answer::Refused(message),
-            Err(_) => Answer::Panicked,
+            Ok(Ok(output)) => RowResult::Output(output),
+            Ok(Err(Refusal(message))) => RowResult::Refused(message),
+            Err(_) => RowResult::Panicked,
         }
     }
 }
@@ -79,13 +79,13 @@ impl Row {
 pub fn answer_line(line: &str) -> String {
     let (name, answer) = match Row::parse(line) {
         Ok(row) => (row.name.clone(), row.answer()),
-        Err((name, message)) => (name, Answer::Refused(message)),
+        Err((name, message)) => (name, RowResult::Refused(message)),
     };
     let (key, value) = match answer {
-        Answer::Output(output) => ("output", output),
-        Answer::Refused(message) => ("error", message.into()),
-        Answer::Unsupported => ("error", UNSUPPORTED.into()),
-        Answer::Panicked => ("error", "internal: the op panicked".into()),
+        RowResult::Output(output) => ("output", output),
+        RowResult::Refused(message) => ("error", message.into()),
+        RowResult::Unsupported => ("error", UNSUPPORTED.into()),
+        RowResult::Panicked => ("error", "internal: the op panicked".into()),
     };
     compact_ascii(&Value::from_iter([("name", name), (key, value)]))
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use stave_canon::Value;
-use stave_conform::{Row, Tally, Verdict, judge};
+use stave_conform::{Row, RowVerdict, Tally, judge};
 
 /// Op, rows that pass, rows whose op is not built. A row may never fail, so these add up to the rows there
 /// are; a change of either number is progress or a regression, and shows here.
@@ -59,7 +59,7 @@ fn every_row_of_a_built_op_passes_and_the_table_is_true() {
                 }
                 let verdict = judge(&row);
                 tally.count(&row.op, &verdict);
-                if let Verdict::Failed(why) = verdict {
+                if let RowVerdict::Failed(why) = verdict {
                     failures.push(format!("{file} row {} {}: {why}", index + 1, row.name));
                 }
             }

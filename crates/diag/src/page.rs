@@ -3,5 +3,5 @@
 mod examples;
 mod terminal;
 
-pub use examples::{Example, Examples, Kind, examples};
+pub use examples::{Example, ExampleKind, Examples, examples};
 pub use terminal::to_terminal;

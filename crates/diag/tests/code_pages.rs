@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use stave_diag::page::{self, Kind};
+use stave_diag::page::{self, ExampleKind};
 use stave_diag::{CODES, CodeInfo, Colour};
 
 fn rows() -> impl Iterator<Item = &'static CodeInfo> {
@@ -129,7 +129,7 @@ fn every_example_is_of_a_known_kind() {
                 broken.push(format!("the section {section} has an example in a fence"));
             }
             for example in list {
-                if let Kind::Unknown(words) = &example.kind {
+                if let ExampleKind::Unknown(words) = &example.kind {
                     broken.push(format!("{section}: a fence with the words {words:?} is of no known kind"));
                 }
                 if example.kind.is_run() && example.request.is_none() {

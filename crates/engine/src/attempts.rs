@@ -12,7 +12,7 @@ use stave_diag::codes::run as codes;
 use stave_exec::contract::StepContract;
 use stave_retry::{AttemptFailure, RetryPolicy};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 /// What the attempts of an execution are bound by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,5 +123,5 @@ impl<'r> Attempts<'r> {
 #[must_use]
 pub fn contract_exceeded(contract: &StepContract, what: &str) -> Failure {
     let message = format!("contract `{}` is exhausted: {what}", contract.contract_id);
-    Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message)
+    Failure::new(codes::BUDGET_EXCEEDED, FailureKind::Budget, message)
 }

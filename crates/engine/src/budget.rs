@@ -12,7 +12,7 @@ use std::time::Duration;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 /// Bounds on a whole run; what is absent is not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -239,7 +239,7 @@ impl Ledger {
             }
         }
         let [used, allowed] = details.map(Value::Object);
-        Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, message)
+        Failure::new(codes::BUDGET_EXCEEDED, FailureKind::Budget, message)
             .details(Value::from_iter([("used", used), ("allowed", allowed)]))
     }
 }

@@ -8,7 +8,7 @@ use stave_diag::Code;
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::Origin;
 
-use crate::graph::Node;
+use crate::graph::EngineNode;
 
 /// A failure with everything an error port, a report and a person need.
 ///
@@ -20,7 +20,7 @@ pub struct Failure(Box<Facts>);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     pub code: Code,
-    pub kind: Kind,
+    pub kind: FailureKind,
     pub message: String,
     /// Whether another attempt could succeed.
     pub retryable: bool,
@@ -33,7 +33,7 @@ pub struct Facts {
 
 /// The class of a failure, as fallbacks, HTTP statuses and exit codes see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The request lacks something or has it in the wrong shape.
     Request,
     /// A value does not fit its port.
@@ -61,29 +61,29 @@ pub enum Kind {
     Denied,
 }
 
-impl Kind {
+impl FailureKind {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Request => "request",
-            Kind::Value => "value",
-            Kind::Timeout => "timeout",
-            Kind::Upstream => "upstream",
-            Kind::Code => "code",
-            Kind::Validation => "validation",
-            Kind::Refused => "refused",
-            Kind::Configuration => "configuration",
-            Kind::Budget => "budget",
-            Kind::Cancelled => "cancelled",
-            Kind::Interrupted => "interrupted",
-            Kind::Waiting => "waiting",
-            Kind::Denied => "denied",
+            FailureKind::Request => "request",
+            FailureKind::Value => "value",
+            FailureKind::Timeout => "timeout",
+            FailureKind::Upstream => "upstream",
+            FailureKind::Code => "code",
+            FailureKind::Validation => "validation",
+            FailureKind::Refused => "refused",
+            FailureKind::Configuration => "configuration",
+            FailureKind::Budget => "budget",
+            FailureKind::Cancelled => "cancelled",
+            FailureKind::Interrupted => "interrupted",
+            FailureKind::Waiting => "waiting",
+            FailureKind::Denied => "denied",
         }
     }
 
     #[must_use]
-    pub fn from_word(word: &str) -> Option<Kind> {
-        use Kind::{
+    pub fn from_word(word: &str) -> Option<FailureKind> {
+        use FailureKind::{
             Budget, Cancelled, Code, Configuration, Denied, Interrupted, Refused, Request, Timeout, Upstream,
             Validation, Value, Waiting,
         };
@@ -108,7 +108,7 @@ impl Kind {
 
 impl Failure {
     #[must_use]
-    pub fn new(code: Code, kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, kind: FailureKind, message: impl Into<String>) -> Self {
         Failure(Box::new(Facts {
             code,
             kind,
@@ -143,7 +143,7 @@ impl Failure {
     pub fn of_error_value(error: &Value) -> Failure {
         let text = |key: &str| error.get(key).and_then(Value::as_str);
         let code = text("code").and_then(stave_diag::lookup).map_or(codes::CODE_FAILED, |info| info.code);
-        let kind = text("kind").and_then(Kind::from_word).unwrap_or(Kind::Code);
+        let kind = text("kind").and_then(FailureKind::from_word).unwrap_or(FailureKind::Code);
         let mut failure = Failure::new(code, kind, text("reason").unwrap_or_default());
         failure.retryable = error.get("retryable").and_then(Value::as_bool).unwrap_or_default();
         failure.details = error.get("details").cloned().unwrap_or_default();
@@ -154,7 +154,7 @@ impl Failure {
     /// failure is never a result; no fallback, error route, tool answer or list of errors takes it.
     #[must_use]
     pub fn is_pause(&self) -> bool {
-        matches!(self.kind, Kind::Waiting | Kind::Interrupted)
+        matches!(self.kind, FailureKind::Waiting | FailureKind::Interrupted)
     }
 
     /// The value that travels along an edge from an error port.
@@ -187,7 +187,7 @@ pub struct RunFailure {
 impl RunFailure {
     /// The failure of a node that nothing handled.
     #[must_use]
-    pub fn of_node(node: &Node, failure: Failure, attempts: u32) -> RunFailure {
+    pub fn of_node(node: &EngineNode, failure: Failure, attempts: u32) -> RunFailure {
         RunFailure { failure: failure.at(node.origin()), node: Some(node.id.clone()), attempts }
     }
 

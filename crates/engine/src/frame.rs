@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use stave_canon::{Object, Value};
 
 use crate::failure::{Failure, RunFailure};
-use crate::graph::{Graph, Node, OUTPUT};
-use crate::machine::{Action, StepStart};
+use crate::graph::{EngineNode, Graph, OUTPUT};
+use crate::machine::{MachineAction, StepStart};
 use crate::routes::{Signal, StepResult};
 use crate::semantics::Readiness;
 
@@ -70,7 +70,7 @@ impl Frame {
         graph: &Graph,
         index: usize,
         result: StepResult,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<MachineAction>,
     ) {
         let Some(node) = graph.nodes.get(index) else { return };
         let StepResult { outputs, signals, unhandled, attempts } = result;
@@ -88,7 +88,11 @@ impl Frame {
 
     /// The next node that can start, the first of the document first. Nodes that never will are skipped on the way,
     /// which may make an earlier one ready.
-    pub(crate) fn next_start(&mut self, graph: &Graph, actions: &mut Vec<Action>) -> Option<StepStart> {
+    pub(crate) fn next_start(
+        &mut self,
+        graph: &Graph,
+        actions: &mut Vec<MachineAction>,
+    ) -> Option<StepStart> {
         while let Some(index) = self.ready.pop_first() {
             let Some(node) = graph.nodes.get(index) else { continue };
             if self.started.get(index) != Some(&false) || node.id == OUTPUT {
@@ -99,7 +103,7 @@ impl Frame {
                 Readiness::Ready(inputs) => return Some(self.start(graph, index, node, inputs)),
                 Readiness::Skip(reason) => {
                     self.settle_all(graph, node, &format!("`{}` was skipped", node.id));
-                    actions.push(Action::Skip { node: index, reason });
+                    actions.push(MachineAction::Skip { node: index, reason });
                 }
                 Readiness::Fail(failure) => self.fail(graph, index, node, failure, actions),
             }
@@ -116,7 +120,7 @@ impl Frame {
         }
     }
 
-    fn start(&self, graph: &Graph, index: usize, node: &Node, inputs: Object) -> StepStart {
+    fn start(&self, graph: &Graph, index: usize, node: &EngineNode, inputs: Object) -> StepStart {
         let tool_inputs = node.tools.iter().filter_map(|tool| {
             let brought = graph.semantics.brought(graph, self, graph.nodes.get(*tool)?)?;
             Some((*tool, brought))
@@ -143,7 +147,7 @@ impl Frame {
         }
     }
 
-    fn settle_all(&mut self, graph: &Graph, node: &Node, reason: &str) {
+    fn settle_all(&mut self, graph: &Graph, node: &EngineNode, reason: &str) {
         for edge in &node.outgoing {
             self.settle(graph, *edge, Signal::Inactive(reason.to_owned()));
         }
@@ -153,19 +157,19 @@ impl Frame {
         &mut self,
         graph: &Graph,
         index: usize,
-        node: &Node,
+        node: &EngineNode,
         failure: Failure,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<MachineAction>,
     ) {
         self.settle_all(graph, node, &format!("`{}` failed", node.id));
         self.failed.get_or_insert_with(|| RunFailure::of_node(node, failure.clone(), 0));
-        actions.push(Action::Fail { node: index, failure });
+        actions.push(MachineAction::Fail { node: index, failure });
         self.cancel_dependants(graph, index, actions);
     }
 
     /// Cancels what can no longer matter: nodes that depend on the failed one, and nodes whose every result goes
     /// there. Nodes that have begun, and nodes with effects of their own, continue.
-    fn cancel_dependants(&mut self, graph: &Graph, failed: usize, actions: &mut Vec<Action>) {
+    fn cancel_dependants(&mut self, graph: &Graph, failed: usize, actions: &mut Vec<MachineAction>) {
         let mut cancelled = vec![false; graph.nodes.len()];
         // By node: how many of its edges lead to nodes that still matter.
         let mut useful: Vec<usize> = graph.nodes.iter().map(|node| node.outgoing.len()).collect();
@@ -195,7 +199,7 @@ impl Frame {
             if cancelled.get(index) == Some(&true) && self.started.get(index) == Some(&false) {
                 mark(&mut self.started, index);
                 self.settle_all(graph, node, &format!("`{}` was cancelled", node.id));
-                actions.push(Action::Cancel { node: index, reason: format!("`{failed_id}` failed") });
+                actions.push(MachineAction::Cancel { node: index, reason: format!("`{failed_id}` failed") });
             }
         }
     }

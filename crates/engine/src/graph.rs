@@ -1,7 +1,7 @@
 //! An exec document as a graph: edges resolved to indices, the nodes that others run themselves, and what the
 //! arguments of a workflow name.
 //!
-//! Invariant: node order is document order, every index in an [`Edge`] is in range, and the graph has no cycle, so
+//! Invariant: node order is document order, every index in an [`EngineEdge`] is in range, and the graph has no cycle, so
 //! a run always makes progress.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
 use stave_exec::{Document, On};
 use stave_operations::{Descriptor, MCP_CALL, SWITCH, TRANSFORM_EACH, step_kind};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::ports::Ports;
 use crate::references;
 use crate::semantics::Semantics;
@@ -27,15 +27,15 @@ pub const OUTPUT: &str = "_output";
 #[derive(Debug)]
 pub struct Graph {
     /// Shared with whoever binds a step to each node.
-    pub nodes: Vec<Arc<Node>>,
-    pub edges: Vec<Edge>,
+    pub nodes: Vec<Arc<EngineNode>>,
+    pub edges: Vec<EngineEdge>,
     pub(crate) semantics: &'static dyn Semantics,
     by_id: HashMap<String, usize>,
 }
 
 /// A node and how it is joined to others.
 #[derive(Debug)]
-pub struct Node {
+pub struct EngineNode {
     pub id: String,
     pub kind: String,
     /// The arguments as they are written; in a workflow with their literals read.
@@ -56,7 +56,7 @@ pub struct Node {
 
 /// An edge and what its expressions are. The graph does not evaluate them.
 #[derive(Debug)]
-pub struct Edge {
+pub struct EngineEdge {
     pub from: usize,
     pub to: usize,
     pub on: On,
@@ -69,7 +69,7 @@ pub struct Edge {
     pub origin: Option<Origin>,
 }
 
-impl Node {
+impl EngineNode {
     /// Whether it runs only when another node calls it.
     #[must_use]
     pub fn is_tool(&self) -> bool {
@@ -127,7 +127,11 @@ impl Graph {
     }
 
     /// The edges into one port of a node; `None` stands for the whole response of `_output`.
-    pub fn feeders<'g>(&'g self, node: &'g Node, port: Option<&'g str>) -> impl Iterator<Item = usize> + 'g {
+    pub fn feeders<'g>(
+        &'g self,
+        node: &'g EngineNode,
+        port: Option<&'g str>,
+    ) -> impl Iterator<Item = usize> + 'g {
         node.incoming
             .iter()
             .copied()
@@ -135,7 +139,7 @@ impl Graph {
     }
 
     /// The edges out of a node with their indices.
-    pub fn edges_of<'g>(&'g self, node: &'g Node) -> impl Iterator<Item = (usize, &'g Edge)> {
+    pub fn edges_of<'g>(&'g self, node: &'g EngineNode) -> impl Iterator<Item = (usize, &'g EngineEdge)> {
         node.outgoing.iter().filter_map(|index| self.edges.get(*index).map(|edge| (*index, edge)))
     }
 
@@ -153,7 +157,7 @@ impl Graph {
     /// A node that runs only when another one calls it gives its result to the caller. An edge out of it would
     /// never carry anything.
     fn reject_edges_out_of_tools(&self) -> Result<(), Failure> {
-        let source = |edge: &Edge| self.nodes.get(edge.from).filter(|node| node.is_tool()).cloned();
+        let source = |edge: &EngineEdge| self.nodes.get(edge.from).filter(|node| node.is_tool()).cloned();
         let Some((edge, node)) = self.edges.iter().find_map(|edge| Some((edge, source(edge)?))) else {
             return Ok(());
         };
@@ -168,7 +172,8 @@ impl Graph {
     /// for what leads to them as well.
     fn reject_cycle(&self) -> Result<(), Failure> {
         let incoming = |tool: &usize| self.nodes.get(*tool).map_or(0, |tool| tool.incoming.len());
-        let all = |node: &Arc<Node>| node.incoming.len() + node.tools.iter().map(incoming).sum::<usize>();
+        let all =
+            |node: &Arc<EngineNode>| node.incoming.len() + node.tools.iter().map(incoming).sum::<usize>();
         let mut waiting: Vec<usize> = self.nodes.iter().map(all).collect();
         let mut free: Vec<usize> =
             (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
@@ -207,8 +212,9 @@ pub fn reads_references(document: &Document) -> Result<bool, Failure> {
 
 /// Ports join nodes that have ports; transitions join nodes that have none. All nodes have them, or none has.
 fn semantics_of(document: &Document) -> Result<&'static dyn Semantics, Failure> {
-    let has_ports =
-        |node: &stave_exec::Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
+    let has_ports = |node: &stave_exec::DocumentNode| {
+        node.extra.contains_key("inputs") || node.extra.contains_key("outputs")
+    };
     let nodes = &document.graph.nodes;
     if !nodes.iter().any(has_ports) {
         return Ok(&Transitions);
@@ -222,7 +228,7 @@ fn semantics_of(document: &Document) -> Result<&'static dyn Semantics, Failure> 
     }
 }
 
-fn read_node(node: &stave_exec::Node, semantics: &dyn Semantics) -> Result<Node, Failure> {
+fn read_node(node: &stave_exec::DocumentNode, semantics: &dyn Semantics) -> Result<EngineNode, Failure> {
     let data =
         NodeData::read(&node.extra).map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
     let data = data.unwrap_or_else(|| NodeData {
@@ -232,7 +238,7 @@ fn read_node(node: &stave_exec::Node, semantics: &dyn Semantics) -> Result<Node,
         ..NodeData::default()
     });
     let is_typed = semantics.reads_references() && node.kind != SWITCH.name;
-    Ok(Node {
+    Ok(EngineNode {
         id: node.id.clone(),
         kind: node.kind.clone(),
         with: if is_typed { references::typed(&node.with) } else { node.with.clone() },
@@ -247,17 +253,17 @@ fn read_node(node: &stave_exec::Node, semantics: &dyn Semantics) -> Result<Node,
 }
 
 /// Whether a model may call a tool on a server, which may change something there.
-fn calls_tool_server(node: &stave_exec::Node) -> bool {
+fn calls_tool_server(node: &stave_exec::DocumentNode) -> bool {
     let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
     MCP_CALL.writes() && tools.iter().any(|tool| tool.get("mcp").is_some_and(|mcp| !mcp.is_null()))
 }
 
 fn read_edge(
-    edge: &stave_exec::Edge,
+    edge: &stave_exec::DocumentEdge,
     index: usize,
     by_id: &HashMap<String, usize>,
-    nodes: &mut [Node],
-) -> Result<Edge, Failure> {
+    nodes: &mut [EngineNode],
+) -> Result<EngineEdge, Failure> {
     let data = EdgeData::read(&edge.extra).map_err(|error| bad_document(error.to_string()))?;
     let find =
         |id: &str| by_id.get(id).copied().ok_or_else(|| bad_document(format!("no node has the id {id:?}")));
@@ -272,7 +278,7 @@ fn read_edge(
     if let Some(node) = nodes.get_mut(to) {
         node.incoming.push(index);
     }
-    Ok(Edge {
+    Ok(EngineEdge {
         from,
         to,
         on: edge.on,
@@ -287,7 +293,7 @@ fn read_edge(
 }
 
 /// Finds the nodes that others run themselves.
-fn find_tools(nodes: &mut [Node], by_id: &HashMap<String, usize>) {
+fn find_tools(nodes: &mut [EngineNode], by_id: &HashMap<String, usize>) {
     for index in 0..nodes.len() {
         let Some(node) = nodes.get(index) else { continue };
         let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
@@ -306,7 +312,7 @@ fn find_tools(nodes: &mut [Node], by_id: &HashMap<String, usize>) {
 }
 
 /// What a node runs itself has its effects on the node's behalf, at any depth.
-fn add_effects_of_tools(nodes: &mut [Node]) {
+fn add_effects_of_tools(nodes: &mut [EngineNode]) {
     loop {
         let has_effects = |index: &usize| nodes.get(*index).is_some_and(|node| node.effects);
         let found = nodes.iter().position(|node| !node.effects && node.tools.iter().any(has_effects));
@@ -316,7 +322,7 @@ fn add_effects_of_tools(nodes: &mut [Node]) {
 }
 
 /// Finds the steps that arguments name and that are done by then whatever the timing.
-fn find_named_steps(nodes: &mut [Node], edges: &[Edge], by_id: &HashMap<String, usize>) {
+fn find_named_steps(nodes: &mut [EngineNode], edges: &[EngineEdge], by_id: &HashMap<String, usize>) {
     for index in 0..nodes.len() {
         let Some(node) = nodes.get(index) else { continue };
         let mut named = Vec::new();
@@ -336,7 +342,7 @@ fn find_named_steps(nodes: &mut [Node], edges: &[Edge], by_id: &HashMap<String, 
     }
 }
 
-fn steps_before(index: usize, nodes: &[Node], edges: &[Edge]) -> Vec<bool> {
+fn steps_before(index: usize, nodes: &[EngineNode], edges: &[EngineEdge]) -> Vec<bool> {
     let mut before = vec![false; nodes.len()];
     let mut waiting = vec![index];
     while let Some(index) = waiting.pop() {
@@ -353,5 +359,5 @@ fn steps_before(index: usize, nodes: &[Node], edges: &[Edge]) -> Vec<bool> {
 
 /// The failure of a document that breaks a rule of its form.
 pub fn bad_document(message: impl Into<String>) -> Failure {
-    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, message)
+    Failure::new(codes::BAD_DOCUMENT, FailureKind::Configuration, message)
 }

@@ -22,8 +22,8 @@ mod size;
 mod transitions;
 
 pub use attempts::{AttemptAction, AttemptEvent, AttemptRules, Attempts, contract_exceeded};
-pub use failure::{Failure, Kind, RunFailure};
-pub use graph::{Edge, Graph, Node};
-pub use machine::{Action, Event, Machine, RunEnd, StepStart, Stopped};
+pub use failure::{Failure, FailureKind, RunFailure};
+pub use graph::{EngineEdge, EngineNode, Graph};
+pub use machine::{Machine, MachineAction, MachineEvent, RunEnd, StepStart, Stopped};
 pub use routes::{Routes, Signal, StepResult};
 pub use size::{object_bytes, value_bytes};

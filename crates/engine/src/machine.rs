@@ -15,7 +15,7 @@ use crate::routes::StepResult;
 
 /// What happened to a run.
 #[derive(Debug)]
-pub enum Event {
+pub enum MachineEvent {
     /// These steps have results from before, in the order in which they were recorded.
     Restored(Vec<(usize, StepResult)>),
     /// Steps may start.
@@ -50,8 +50,8 @@ pub enum Stopped {
 
 /// What an executor has to do.
 #[derive(Debug, PartialEq)]
-pub enum Action {
-    /// Start a step, and report its result as [`Event::StepFinished`].
+pub enum MachineAction {
+    /// Start a step, and report its result as [`MachineEvent::StepFinished`].
     Start(StepStart),
     /// Report that a node never starts.
     Skip { node: usize, reason: String },
@@ -114,24 +114,24 @@ impl Machine {
 
     /// Takes up what happened, and gives what has to be done now, in order.
     #[must_use]
-    pub fn apply(&mut self, event: Event) -> Vec<Action> {
+    pub fn apply(&mut self, event: MachineEvent) -> Vec<MachineAction> {
         let mut actions = Vec::new();
         if self.has_ended {
             return actions;
         }
         match event {
-            Event::Restored(results) => self.restore(results, &mut actions),
-            Event::Started => self.is_started = true,
-            Event::StepFinished { node, result } => {
+            MachineEvent::Restored(results) => self.restore(results, &mut actions),
+            MachineEvent::Started => self.is_started = true,
+            MachineEvent::StepFinished { node, result } => {
                 self.at_work.remove(&node);
                 self.frame.finish(&self.graph, node, *result, &mut actions);
             }
-            Event::StepWaits { node } => {
+            MachineEvent::StepWaits { node } => {
                 self.at_work.remove(&node);
                 self.frame.waiting.insert(node);
             }
-            Event::Decided { node } => self.restart(node, &mut actions),
-            Event::Stopped { node, why } => {
+            MachineEvent::Decided { node } => self.restart(node, &mut actions),
+            MachineEvent::Stopped { node, why } => {
                 if let Some(node) = node {
                     self.at_work.remove(&node);
                 }
@@ -148,7 +148,7 @@ impl Machine {
         self.stopped.is_some()
     }
 
-    fn restore(&mut self, results: Vec<(usize, StepResult)>, actions: &mut Vec<Action>) {
+    fn restore(&mut self, results: Vec<(usize, StepResult)>, actions: &mut Vec<MachineAction>) {
         // All are marked first, so that the failure of one does not cancel another that is done.
         for (node, _) in &results {
             self.frame.mark_started(*node);
@@ -158,27 +158,27 @@ impl Machine {
         }
     }
 
-    fn restart(&mut self, node: usize, actions: &mut Vec<Action>) {
+    fn restart(&mut self, node: usize, actions: &mut Vec<MachineAction>) {
         if self.stopped.is_some() || !self.frame.waiting.remove(&node) {
             return;
         }
         if let Some(start) = self.frame.restart(&self.graph, node) {
             self.at_work.insert(node);
-            actions.push(Action::Start(start));
+            actions.push(MachineAction::Start(start));
         }
     }
 
     /// The first reason counts, but a cancellation replaces an interruption.
-    fn stop(&mut self, why: Stopped, actions: &mut Vec<Action>) {
+    fn stop(&mut self, why: Stopped, actions: &mut Vec<MachineAction>) {
         if self.stopped.is_none() {
-            actions.push(Action::Halt);
+            actions.push(MachineAction::Halt);
         }
         if self.stopped.is_none() || why == Stopped::Cancelled {
             self.stopped = Some(why);
         }
     }
 
-    fn advance(&mut self, actions: &mut Vec<Action>) {
+    fn advance(&mut self, actions: &mut Vec<MachineAction>) {
         if let Some(why) = self.stopped {
             // Steps with effects finish, so that their outcome is recorded.
             let has_effects = |index: &usize| self.graph.nodes.get(*index).is_some_and(|node| node.effects);
@@ -193,7 +193,7 @@ impl Machine {
         while self.at_work.len() < self.parallel {
             let Some(start) = self.frame.next_start(&self.graph, actions) else { break };
             self.at_work.insert(start.node);
-            actions.push(Action::Start(start));
+            actions.push(MachineAction::Start(start));
         }
         if self.at_work.is_empty() {
             self.conclude(actions);
@@ -201,10 +201,10 @@ impl Machine {
     }
 
     /// Nothing is at work and nothing can start.
-    fn conclude(&mut self, actions: &mut Vec<Action>) {
+    fn conclude(&mut self, actions: &mut Vec<MachineAction>) {
         let failed = self.frame.failed.take();
         if failed.is_none() && !self.frame.waiting.is_empty() {
-            actions.push(Action::Rest { waiting: self.frame.waiting.iter().copied().collect() });
+            actions.push(MachineAction::Rest { waiting: self.frame.waiting.iter().copied().collect() });
             return;
         }
         let result = match failed {
@@ -214,8 +214,8 @@ impl Machine {
         self.end(RunEnd::Finished(result), actions);
     }
 
-    fn end(&mut self, ending: RunEnd, actions: &mut Vec<Action>) {
+    fn end(&mut self, ending: RunEnd, actions: &mut Vec<MachineAction>) {
         self.has_ended = true;
-        actions.push(Action::End(ending));
+        actions.push(MachineAction::End(ending));
     }
 }

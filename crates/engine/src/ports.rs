@@ -6,9 +6,9 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::frame::Frame;
-use crate::graph::{Edge, Graph, Node, OUTPUT};
+use crate::graph::{EngineEdge, EngineNode, Graph, OUTPUT};
 use crate::routes::Signal;
 use crate::semantics::{Readiness, Semantics};
 use crate::size::Room;
@@ -25,7 +25,7 @@ impl Semantics for Ports {
         None
     }
 
-    fn readiness(&self, graph: &Graph, frame: &Frame, node: &Node) -> Readiness {
+    fn readiness(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Readiness {
         match gather(graph, frame, node) {
             Err(failure) => Readiness::Fail(failure),
             Ok((_, Some(reason))) => Readiness::Skip(reason),
@@ -33,15 +33,15 @@ impl Semantics for Ports {
         }
     }
 
-    fn brought(&self, graph: &Graph, frame: &Frame, node: &Node) -> Option<Object> {
+    fn brought(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Option<Object> {
         gather(graph, frame, node).ok().map(|(inputs, _)| inputs)
     }
 
     fn carried(
         &self,
         _: &Graph,
-        edge: &Edge,
-        source: &Node,
+        edge: &EngineEdge,
+        source: &EngineNode,
         outputs: &Object,
         room: &mut Room,
     ) -> Result<Signal, Failure> {
@@ -58,7 +58,7 @@ impl Semantics for Ports {
     }
 
     /// Later steps see values at ports only.
-    fn named_result(&self, _: &Node, _: &Result<Object, Failure>, _: u32) -> Option<Value> {
+    fn named_result(&self, _: &EngineNode, _: &Result<Object, Failure>, _: u32) -> Option<Value> {
         None
     }
 
@@ -96,12 +96,12 @@ impl Semantics for Ports {
         let why =
             if reasons.is_empty() { "nothing leads to `_output`".to_owned() } else { reasons.join("; ") };
         let message = format!("no output was produced: {why}");
-        Err(Failure::new(codes::OUTPUT_NOT_REACHED, Kind::Value, message))
+        Err(Failure::new(codes::OUTPUT_NOT_REACHED, FailureKind::Value, message))
     }
 }
 
 /// The values at a node's input ports, and why a required one is absent.
-fn gather(graph: &Graph, frame: &Frame, node: &Node) -> Result<(Object, Option<String>), Failure> {
+fn gather(graph: &Graph, frame: &Frame, node: &EngineNode) -> Result<(Object, Option<String>), Failure> {
     let mut inputs = Object::with_capacity(node.data.inputs.len());
     let (mut missing, mut room) = (None, Room::new());
     for port in &node.data.inputs {
@@ -141,7 +141,7 @@ fn sole_value(
             let names = [first, *edge].map(|edge| graph.edge_name(edge)).join(" and ");
             let message = format!("`{target}` received two values: {names}");
             let origin = graph.edges.get(*edge).and_then(|edge| edge.origin);
-            return Err(Failure::new(codes::MULTIPLE_VALUES, Kind::Value, message).at(origin));
+            return Err(Failure::new(codes::MULTIPLE_VALUES, FailureKind::Value, message).at(origin));
         }
         found = Some((*edge, value));
     }

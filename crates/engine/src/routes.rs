@@ -3,8 +3,8 @@
 use stave_canon::{Object, Value};
 use stave_exec::On;
 
-use crate::failure::{Failure, Kind};
-use crate::graph::{Graph, Node};
+use crate::failure::{Failure, FailureKind};
+use crate::graph::{EngineNode, Graph};
 use crate::size::Room;
 
 /// What an edge carries once its source has a result.
@@ -31,7 +31,7 @@ impl Graph {
     /// What the edges out of a step carry before their expressions are evaluated, and the failure that no error route
     /// takes. An executor evaluates the condition, the transform and the cast of each edge that is active.
     #[must_use]
-    pub fn routes(&self, node: &Node, outputs: &Result<Object, Failure>, attempts: u32) -> Routes {
+    pub fn routes(&self, node: &EngineNode, outputs: &Result<Object, Failure>, attempts: u32) -> Routes {
         let mut signals = Vec::with_capacity(node.outgoing.len());
         let (mut room, mut too_much) = (Room::new(), None);
         for (index, edge) in self.edges_of(node) {
@@ -53,7 +53,7 @@ impl Graph {
             let has_route = self.edges_of(node).any(|(_, edge)| edge.on == On::Failure);
             // A refusal is never handled away: what a rule forbids must not look like a mishap, and a run without
             // budget must not spend more on its error route.
-            !has_route || matches!(failure.kind, Kind::Refused | Kind::Budget)
+            !has_route || matches!(failure.kind, FailureKind::Refused | FailureKind::Budget)
         });
         Routes { unhandled: too_much.or_else(|| unhandled.cloned()), signals }
     }

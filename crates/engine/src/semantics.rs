@@ -7,7 +7,7 @@ use stave_canon::{Object, Value};
 
 use crate::failure::Failure;
 use crate::frame::Frame;
-use crate::graph::{Edge, Graph, Node};
+use crate::graph::{EngineEdge, EngineNode, Graph};
 use crate::routes::Signal;
 use crate::size::Room;
 
@@ -29,17 +29,17 @@ pub(crate) trait Semantics: fmt::Debug + Send + Sync {
     fn result_name(&self) -> Option<&'static str>;
 
     /// What follows from the edges into a node, all of which are settled.
-    fn readiness(&self, graph: &Graph, frame: &Frame, node: &Node) -> Readiness;
+    fn readiness(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Readiness;
 
     /// The values that edges bring to a node which another one runs.
-    fn brought(&self, graph: &Graph, frame: &Frame, node: &Node) -> Option<Object>;
+    fn brought(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Option<Object>;
 
     /// What an edge out of a step that succeeded carries, before the edge's expressions are evaluated.
     fn carried(
         &self,
         graph: &Graph,
-        edge: &Edge,
-        source: &Node,
+        edge: &EngineEdge,
+        source: &EngineNode,
         outputs: &Object,
         room: &mut Room,
     ) -> Result<Signal, Failure>;
@@ -48,7 +48,12 @@ pub(crate) trait Semantics: fmt::Debug + Send + Sync {
     fn carried_error(&self, error: Value) -> Signal;
 
     /// What later steps can name of a step.
-    fn named_result(&self, node: &Node, outputs: &Result<Object, Failure>, attempts: u32) -> Option<Value>;
+    fn named_result(
+        &self,
+        node: &EngineNode,
+        outputs: &Result<Object, Failure>,
+        attempts: u32,
+    ) -> Option<Value>;
 
     /// The response of a run in which nothing can start any more.
     fn response(&self, graph: &Graph, frame: &Frame) -> Result<Value, Failure>;

@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 /// The most that all edges out of one step, or into one step or the response, may carry together. Every edge carries a
 /// copy, so many edges from one large value would otherwise take any amount of memory.
@@ -27,7 +27,7 @@ impl Room {
             }
             None => {
                 let message = format!("{} more than {MOST_GATHERED} bytes", what());
-                Err(Failure::new(codes::RESULT_TOO_LARGE, Kind::Value, message))
+                Err(Failure::new(codes::RESULT_TOO_LARGE, FailureKind::Value, message))
             }
         }
     }

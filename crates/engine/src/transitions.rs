@@ -13,7 +13,7 @@ use stave_operations::{FINISH, SWITCH};
 
 use crate::failure::Failure;
 use crate::frame::Frame;
-use crate::graph::{Edge, Graph, Node};
+use crate::graph::{EngineEdge, EngineNode, Graph};
 use crate::references::{self, ERROR, Reference};
 use crate::routes::Signal;
 use crate::semantics::{Readiness, Semantics};
@@ -35,7 +35,7 @@ impl Semantics for Transitions {
     }
 
     /// The arguments of a node with their references replaced, and why it never starts.
-    fn readiness(&self, graph: &Graph, frame: &Frame, node: &Node) -> Readiness {
+    fn readiness(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Readiness {
         let edges = || node.incoming.iter().filter_map(|edge| Some((*edge, frame.signal(*edge)?)));
         let taken: Vec<usize> = edges()
             .filter(|(_, signal)| matches!(signal, Signal::Active(_)))
@@ -63,7 +63,7 @@ impl Semantics for Transitions {
         }
     }
 
-    fn brought(&self, graph: &Graph, frame: &Frame, node: &Node) -> Option<Object> {
+    fn brought(&self, graph: &Graph, frame: &Frame, node: &EngineNode) -> Option<Object> {
         match self.readiness(graph, frame, node) {
             Readiness::Ready(inputs) => Some(inputs),
             Readiness::Skip(_) => Some(Object::new()),
@@ -74,8 +74,8 @@ impl Semantics for Transitions {
     fn carried(
         &self,
         graph: &Graph,
-        edge: &Edge,
-        source: &Node,
+        edge: &EngineEdge,
+        source: &EngineNode,
         outputs: &Object,
         _: &mut Room,
     ) -> Result<Signal, Failure> {
@@ -91,7 +91,12 @@ impl Semantics for Transitions {
         Signal::Active(Value::Null)
     }
 
-    fn named_result(&self, node: &Node, outputs: &Result<Object, Failure>, attempts: u32) -> Option<Value> {
+    fn named_result(
+        &self,
+        node: &EngineNode,
+        outputs: &Result<Object, Failure>,
+        attempts: u32,
+    ) -> Option<Value> {
         Some(match outputs {
             Ok(outputs) => outputs.get(RESULT).cloned().unwrap_or_default(),
             Err(failure) => Value::from_iter([(ERROR, failure.to_error_value(&node.id, attempts))]),
@@ -117,7 +122,7 @@ impl Semantics for Transitions {
     }
 }
 
-fn arguments(graph: &Graph, frame: &Frame, node: &Node) -> Result<Object, Failure> {
+fn arguments(graph: &Graph, frame: &Frame, node: &EngineNode) -> Result<Object, Failure> {
     let (room, too_much) = (RefCell::new(Room::new()), RefCell::new(None));
     let lookup = |reference: &Reference<'_>| {
         let found = lookup(graph, frame, node, reference);
@@ -135,7 +140,12 @@ fn arguments(graph: &Graph, frame: &Frame, node: &Node) -> Result<Object, Failur
 }
 
 /// What a reference stands for. What does not exist is null.
-fn lookup<'f>(graph: &Graph, frame: &'f Frame, node: &Node, reference: &Reference<'_>) -> Cow<'f, Value> {
+fn lookup<'f>(
+    graph: &Graph,
+    frame: &'f Frame,
+    node: &EngineNode,
+    reference: &Reference<'_>,
+) -> Cow<'f, Value> {
     let found = match reference {
         Reference::Input(path) => references::follow(&frame.request, path),
         Reference::Step(path) => {
@@ -156,7 +166,7 @@ fn lookup<'f>(graph: &Graph, frame: &'f Frame, node: &Node, reference: &Referenc
 
 /// Whether an edge out of a `switch` is taken, by what the switch decided. An edge without a case is taken whatever the
 /// case is, unless the mapping decided.
-fn is_chosen(graph: &Graph, edge: &Edge, decided: &Value) -> bool {
+fn is_chosen(graph: &Graph, edge: &EngineEdge, decided: &Value) -> bool {
     match (&edge.case, decided.get("to").and_then(Value::as_str)) {
         (Some(case), _) => decided.get("case").and_then(Value::as_str) == Some(case),
         (None, None) => true,

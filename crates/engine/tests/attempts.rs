@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stave_diag::codes::run as codes;
-use stave_engine::{AttemptAction, AttemptEvent, AttemptRules, Attempts, Failure, Kind};
+use stave_engine::{AttemptAction, AttemptEvent, AttemptRules, Attempts, Failure, FailureKind};
 use stave_exec::contract::StepContract;
 use stave_retry::RetryPolicy;
 
@@ -13,7 +13,7 @@ fn policy(retries: u32) -> RetryPolicy {
 }
 
 fn failure(retryable: bool, retry_after: Option<Duration>) -> Failure {
-    let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, "no");
+    let mut failure = Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, "no");
     failure.retryable = retryable;
     failure.retry_after = retry_after;
     failure

@@ -9,10 +9,11 @@ use proptest::prelude::*;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_engine::{
-    Action, Event, Failure, Graph, Kind, Machine, Routes, RunEnd, Signal, StepResult, StepStart, Stopped,
+    Failure, FailureKind, Graph, Machine, MachineAction, MachineEvent, Routes, RunEnd, Signal, StepResult,
+    StepStart, Stopped,
 };
-use stave_exec::dataflow::{EdgeData, NodeData, Port, PortType};
-use stave_exec::{Constants, Document, Edge, FlowHeader, Metadata, Node, On, Retry};
+use stave_exec::dataflow::{EdgeData, NodeData, PortType, StepPort};
+use stave_exec::{Constants, Document, DocumentEdge, DocumentMetadata, DocumentNode, FlowHeader, On, Retry};
 
 /// Node `i` has the ports `p0`, `p1`.. it needs and the output `a`; the last node is `_output`.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ fn sketches() -> impl Strategy<Value = Sketch> {
 }
 
 fn document(sketch: &Sketch) -> Document {
-    let port = |name: String, optional| Port {
+    let port = |name: String, optional| StepPort {
         name,
         port_type: PortType::Number,
         schema: None,
@@ -55,7 +56,7 @@ fn document(sketch: &Sketch) -> Document {
             effects: sketch.nodes.get(index).is_some_and(|(_, effects)| *effects),
             ..NodeData::default()
         };
-        Node {
+        DocumentNode {
             id: id(index),
             kind: "test".to_owned(),
             with: Object::new(),
@@ -71,15 +72,15 @@ fn document(sketch: &Sketch) -> Document {
             ..EdgeData::default()
         };
         let on = if *is_error { On::Failure } else { On::Success };
-        Edge { from: id(*from), to: id(*to), on, extra: data.write() }
+        DocumentEdge { from: id(*from), to: id(*to), on, extra: data.write() }
     });
     Document {
         version: "1.0.0".to_owned(),
         flow: FlowHeader { name: "sketch".to_owned(), timeout_ms: 0 },
         constants: Constants { policy_ref: "default".to_owned(), policy: Object::new() },
         inputs_schema: Object::new(),
-        graph: stave_exec::Graph { nodes: nodes.collect(), edges: edges.collect() },
-        metadata: Metadata {
+        graph: stave_exec::DocumentGraph { nodes: nodes.collect(), edges: edges.collect() },
+        metadata: DocumentMetadata {
             generated_at: "2026-01-01T00:00:00Z".to_owned(),
             source_file: "sketch.yaml".to_owned(),
             extra: Object::new(),
@@ -96,7 +97,9 @@ fn graph(sketch: &Sketch) -> Arc<Graph> {
 fn result(graph: &Graph, sketch: &Sketch, start: &StepStart) -> StepResult {
     let node = &graph.nodes[start.node];
     let outputs = match sketch.nodes.get(start.node) {
-        Some((true, _)) => Err(Failure::new(codes::CODE_FAILED, Kind::Code, format!("{} fails", node.id))),
+        Some((true, _)) => {
+            Err(Failure::new(codes::CODE_FAILED, FailureKind::Code, format!("{} fails", node.id)))
+        }
         _ => {
             let sum: i64 = start.inputs.values().filter_map(Value::as_i64).sum();
             Ok([("a".to_owned(), Value::from(sum + 1))].into_iter().collect())
@@ -121,21 +124,21 @@ impl Seen {
     }
 
     /// Notes actions, and gives the steps that start.
-    fn take(&mut self, actions: Vec<Action>) -> Vec<StepStart> {
+    fn take(&mut self, actions: Vec<MachineAction>) -> Vec<StepStart> {
         let mut starts = Vec::new();
         for action in actions {
             assert!(self.end.is_none(), "an action after the end");
             match action {
-                Action::Start(start) => {
+                MachineAction::Start(start) => {
                     self.started.push(start.node);
                     self.note(start.node, "started".to_owned());
                     starts.push(start);
                 }
-                Action::Skip { node, .. } => self.note(node, "skipped".to_owned()),
-                Action::Cancel { node, .. } => self.note(node, "cancelled".to_owned()),
-                Action::Fail { node, failure } => self.note(node, failure.message.clone()),
-                Action::End(end) => self.end = Some(end),
-                Action::Halt | Action::Rest { .. } => {}
+                MachineAction::Skip { node, .. } => self.note(node, "skipped".to_owned()),
+                MachineAction::Cancel { node, .. } => self.note(node, "cancelled".to_owned()),
+                MachineAction::Fail { node, failure } => self.note(node, failure.message.clone()),
+                MachineAction::End(end) => self.end = Some(end),
+                MachineAction::Halt | MachineAction::Rest { .. } => {}
             }
         }
         starts
@@ -147,13 +150,13 @@ fn run(sketch: &Sketch, parallel: usize, mut choose: impl FnMut(usize) -> usize)
     let graph = graph(sketch);
     let mut machine = Machine::new(Arc::clone(&graph), Object::new(), parallel);
     let (mut seen, mut finished) = (Seen::default(), Vec::new());
-    let mut at_work = seen.take(machine.apply(Event::Started));
+    let mut at_work = seen.take(machine.apply(MachineEvent::Started));
     while !at_work.is_empty() {
         assert!(at_work.len() <= parallel);
         let start = at_work.remove(choose(at_work.len()) % at_work.len());
         finished.push(start.node);
         let result = Box::new(result(&graph, sketch, &start));
-        at_work.extend(seen.take(machine.apply(Event::StepFinished { node: start.node, result })));
+        at_work.extend(seen.take(machine.apply(MachineEvent::StepFinished { node: start.node, result })));
     }
     (seen, finished)
 }
@@ -192,23 +195,23 @@ proptest! {
         let (whole, order) = run(&sketch, 1, |_| 0);
         let mut machine = Machine::new(Arc::clone(&graph), Object::new(), 1);
         let (mut seen, mut known) = (Seen::default(), Vec::new());
-        let mut at_work = seen.take(machine.apply(Event::Started));
+        let mut at_work = seen.take(machine.apply(MachineEvent::Started));
         for _ in 0..kept.min(order.len()) {
             let start = at_work.remove(0);
             let result = result(&graph, &sketch, &start);
             known.push((start.node, result.clone()));
-            let event = Event::StepFinished { node: start.node, result: Box::new(result) };
+            let event = MachineEvent::StepFinished { node: start.node, result: Box::new(result) };
             at_work.extend(seen.take(machine.apply(event)));
         }
         let done: BTreeSet<usize> = known.iter().map(|(node, _)| *node).collect();
         let mut machine = Machine::new(Arc::clone(&graph), Object::new(), 1);
         let mut seen = Seen::default();
-        prop_assert!(seen.take(machine.apply(Event::Restored(known))).is_empty());
-        let mut at_work = seen.take(machine.apply(Event::Started));
+        prop_assert!(seen.take(machine.apply(MachineEvent::Restored(known))).is_empty());
+        let mut at_work = seen.take(machine.apply(MachineEvent::Started));
         while let Some(start) = at_work.pop() {
             prop_assert!(!done.contains(&start.node), "a finished step is repeated");
             let result = Box::new(result(&graph, &sketch, &start));
-            at_work.extend(seen.take(machine.apply(Event::StepFinished { node: start.node, result })));
+            at_work.extend(seen.take(machine.apply(MachineEvent::StepFinished { node: start.node, result })));
         }
         prop_assert_eq!(whole.end, seen.end);
     }
@@ -220,23 +223,23 @@ proptest! {
         let graph = graph(&sketch);
         let mut machine = Machine::new(Arc::clone(&graph), Object::new(), parallel);
         let mut seen = Seen::default();
-        let mut at_work = seen.take(machine.apply(Event::Started));
+        let mut at_work = seen.take(machine.apply(MachineEvent::Started));
         for _ in 0..after {
             if at_work.is_empty() { break }
             let start = at_work.remove(0);
             let result = Box::new(result(&graph, &sketch, &start));
-            at_work.extend(seen.take(machine.apply(Event::StepFinished { node: start.node, result })));
+            at_work.extend(seen.take(machine.apply(MachineEvent::StepFinished { node: start.node, result })));
         }
         if seen.end.is_none() {
             let why = if cancelled { Stopped::Cancelled } else { Stopped::Interrupted };
-            let started = seen.take(machine.apply(Event::Stopped { node: None, why }));
+            let started = seen.take(machine.apply(MachineEvent::Stopped { node: None, why }));
             prop_assert!(started.is_empty());
             let mut effects: Vec<StepStart> =
                 at_work.into_iter().filter(|start| graph.nodes[start.node].effects).collect();
             while let Some(start) = effects.pop() {
                 prop_assert_eq!(&seen.end, &None, "the run ended before a step with effects did");
                 let result = Box::new(result(&graph, &sketch, &start));
-                let event = Event::StepFinished { node: start.node, result };
+                let event = MachineEvent::StepFinished { node: start.node, result };
                 let started = seen.take(machine.apply(event));
                 prop_assert!(started.is_empty());
             }
@@ -250,29 +253,35 @@ fn a_step_that_waits_rests_the_run_and_starts_again_with_the_same_inputs() {
     let sketch = Sketch { nodes: vec![(false, false); 2], edges: vec![(0, 1, false), (1, 2, false)] };
     let graph = graph(&sketch);
     let mut machine = Machine::new(Arc::clone(&graph), Object::new(), 4);
-    let sole = |actions: Vec<Action>| match <[Action; 1]>::try_from(actions) {
-        Ok([Action::Start(start)]) => start,
+    let sole = |actions: Vec<MachineAction>| match <[MachineAction; 1]>::try_from(actions) {
+        Ok([MachineAction::Start(start)]) => start,
         other => panic!("not one start: {other:?}"),
     };
-    let first = sole(machine.apply(Event::Started));
-    let event = Event::StepFinished { node: 0, result: Box::new(result(&graph, &sketch, &first)) };
+    let first = sole(machine.apply(MachineEvent::Started));
+    let event = MachineEvent::StepFinished { node: 0, result: Box::new(result(&graph, &sketch, &first)) };
     let asking = sole(machine.apply(event));
-    assert_eq!(machine.apply(Event::StepWaits { node: 1 }), [Action::Rest { waiting: vec![1] }]);
-    assert_eq!(sole(machine.apply(Event::Decided { node: 1 })), asking);
-    let event = Event::StepFinished { node: 1, result: Box::new(result(&graph, &sketch, &asking)) };
+    assert_eq!(
+        machine.apply(MachineEvent::StepWaits { node: 1 }),
+        [MachineAction::Rest { waiting: vec![1] }]
+    );
+    assert_eq!(sole(machine.apply(MachineEvent::Decided { node: 1 })), asking);
+    let event = MachineEvent::StepFinished { node: 1, result: Box::new(result(&graph, &sketch, &asking)) };
     let output = Value::from_iter([("p1", 2)]);
-    assert_eq!(machine.apply(event), [Action::End(RunEnd::Finished(Ok(output)))]);
+    assert_eq!(machine.apply(event), [MachineAction::End(RunEnd::Finished(Ok(output)))]);
 }
 
 #[test]
 fn a_run_that_rests_can_be_cancelled() {
     let sketch = Sketch { nodes: vec![(false, true)], edges: vec![(0, 1, false)] };
     let mut machine = Machine::new(graph(&sketch), Object::new(), 1);
-    assert_eq!(machine.apply(Event::Started).len(), 1);
-    assert_eq!(machine.apply(Event::StepWaits { node: 0 }), [Action::Rest { waiting: vec![0] }]);
-    let actions = machine.apply(Event::Stopped { node: None, why: Stopped::Cancelled });
-    assert_eq!(actions, [Action::Halt, Action::End(RunEnd::Stopped(Stopped::Cancelled))]);
-    assert!(machine.apply(Event::Decided { node: 0 }).is_empty());
+    assert_eq!(machine.apply(MachineEvent::Started).len(), 1);
+    assert_eq!(
+        machine.apply(MachineEvent::StepWaits { node: 0 }),
+        [MachineAction::Rest { waiting: vec![0] }]
+    );
+    let actions = machine.apply(MachineEvent::Stopped { node: None, why: Stopped::Cancelled });
+    assert_eq!(actions, [MachineAction::Halt, MachineAction::End(RunEnd::Stopped(Stopped::Cancelled))]);
+    assert!(machine.apply(MachineEvent::Decided { node: 0 }).is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use stave_canon::{Object, Pointer, Value};
 use stave_diag::codes::exec as codes;
 use stave_shape::{FaultKind, Pattern, Place, Reader, Shape};
 
-use crate::{Document, Fault, VERSION, verify};
+use crate::{Document, DocumentFault, VERSION, verify};
 
 /// Which versions a reader takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub enum Acceptance {
 }
 
 /// Reads a document, or every violation in it.
-pub fn read(value: &Value, acceptance: Acceptance) -> Result<Document, Vec<Fault>> {
+pub fn read(value: &Value, acceptance: Acceptance) -> Result<Document, Vec<DocumentFault>> {
     let version = value.get("version").and_then(Value::as_str).filter(|version| !version.is_empty());
     let refused = version.filter(|version| !fits(version, acceptance));
     let mut reader = Reader::new();
     reader.closed = refused.is_some() || version.is_none_or(|version| version == VERSION);
     let document = Document::read(value, &Place::root(), &mut reader);
-    let mut faults: Vec<Fault> = refused.map(unsupported).into_iter().collect();
+    let mut faults: Vec<DocumentFault> = refused.map(unsupported).into_iter().collect();
     faults.extend(reader.finish().into_iter().map(violation));
     verify::verify(value, &mut faults);
     match document {
@@ -73,14 +73,18 @@ fn plain_number(text: &str) -> Option<u64> {
     if plain { text.parse().ok() } else { None }
 }
 
-fn unsupported(version: &str) -> Fault {
+fn unsupported(version: &str) -> DocumentFault {
     let pointer = Pointer::root().key("version");
-    Fault::new(codes::EXEC_UNSUPPORTED_VERSION, pointer, format!("version {version:?} is not supported"))
-        .help(format!("compile the source again; this runtime takes {VERSION:?}"))
+    DocumentFault::new(
+        codes::EXEC_UNSUPPORTED_VERSION,
+        pointer,
+        format!("version {version:?} is not supported"),
+    )
+    .help(format!("compile the source again; this runtime takes {VERSION:?}"))
 }
 
 /// A fault of the form as a violation of the specification's rules.
-fn violation(fault: stave_shape::Fault) -> Fault {
+fn violation(fault: stave_shape::Fault) -> DocumentFault {
     let (code, help) = match &fault.kind {
         FaultKind::MissingKey(_) => (codes::EXEC_MISSING_FIELD, None),
         FaultKind::UnknownKey { known, .. } => {
@@ -97,7 +101,7 @@ fn violation(fault: stave_shape::Fault) -> Fault {
             (codes::EXEC_BAD_IDENTIFIER, Some("use letters, digits, `_`, `.` and `-` only".to_owned()))
         }
     };
-    let violation = Fault::new(code, fault.pointer, fault.kind.to_string());
+    let violation = DocumentFault::new(code, fault.pointer, fault.kind.to_string());
     match help {
         Some(help) => violation.help(help),
         None => violation,
@@ -107,11 +111,11 @@ fn violation(fault: stave_shape::Fault) -> Fault {
 /// Timeouts and counts. JSON has one kind of number, so `5.0` is the integer five.
 pub(crate) mod count {
     use stave_canon::{Number, Value};
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, integer_schema};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, ValueNode, integer_schema};
 
     use crate::MAX_INTEGER;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<u32> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<u32> {
         let whole = match node.number() {
             Some(Number::Int(value)) => value,
             Some(Number::Float(value)) if value.fract() == 0.0 => value as i64,
@@ -141,9 +145,9 @@ pub(crate) mod count {
 /// A time that is kept as it was written; a rule of its own says whether it is one.
 pub(crate) mod time_text {
     use stave_canon::Value;
-    use stave_shape::{Definitions, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, Place, Reader, Shape, ValueNode};
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
         String::read(node, at, reader)
     }
 

@@ -13,13 +13,13 @@ pub use stave_vocabulary::PortType;
 /// What a flow node keeps beside the step.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeData {
-    pub inputs: Vec<Port>,
-    pub outputs: Vec<Port>,
-    pub error: Option<Port>,
-    pub state: Option<State>,
+    pub inputs: Vec<StepPort>,
+    pub outputs: Vec<StepPort>,
+    pub error: Option<StepPort>,
+    pub state: Option<StepState>,
     pub requires_context: Vec<String>,
     pub concurrency: Option<u32>,
-    pub cache: Option<Cache>,
+    pub cache: Option<StepCache>,
     /// Whether the step changes something outside the run, and so must not be repeated lightly.
     pub effects: bool,
     /// Whether the step runs only when a model calls it as a tool.
@@ -31,7 +31,7 @@ pub struct NodeData {
 
 /// A place where a value enters or leaves a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Port {
+pub struct StepPort {
     pub name: String,
     pub port_type: PortType,
     pub schema: Option<Value>,
@@ -42,7 +42,7 @@ pub struct Port {
 
 /// What a step remembers between runs or within one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct StepState {
     /// Whether the record outlives the run, within its session.
     pub session: bool,
     /// A template with `{path}` placeholders.
@@ -53,7 +53,7 @@ pub struct State {
 
 /// How long and by what a step's result is kept for later runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cache {
+pub struct StepCache {
     pub ttl_seconds: u32,
     /// A template with `{path}` placeholders, in place of the inputs and the context.
     pub key: Option<String>,
@@ -114,14 +114,14 @@ impl NodeData {
     #[must_use]
     pub fn write(&self) -> Object {
         let mut extra = Object::new();
-        extra.insert("inputs".into(), self.inputs.iter().map(Port::write).collect::<Vec<_>>().into());
-        extra.insert("outputs".into(), self.outputs.iter().map(Port::write).collect::<Vec<_>>().into());
-        insert(&mut extra, "error", self.error.as_ref().map(Port::write));
-        insert(&mut extra, "state", self.state.as_ref().map(State::write));
+        extra.insert("inputs".into(), self.inputs.iter().map(StepPort::write).collect::<Vec<_>>().into());
+        extra.insert("outputs".into(), self.outputs.iter().map(StepPort::write).collect::<Vec<_>>().into());
+        insert(&mut extra, "error", self.error.as_ref().map(StepPort::write));
+        insert(&mut extra, "state", self.state.as_ref().map(StepState::write));
         let requires = Some(&self.requires_context).filter(|fields| !fields.is_empty());
         insert(&mut extra, "requires_context", requires.map(|fields| fields.clone().into()));
         insert(&mut extra, "concurrency", self.concurrency.map(Value::from));
-        insert(&mut extra, "cache", self.cache.as_ref().map(Cache::write));
+        insert(&mut extra, "cache", self.cache.as_ref().map(StepCache::write));
         insert(&mut extra, "effects", self.effects.then_some(Value::Bool(true)));
         insert(&mut extra, "tool", self.tool.then_some(Value::Bool(true)));
         insert(&mut extra, "origin", self.origin.map(Origin::write));
@@ -147,11 +147,11 @@ impl NodeData {
         Ok(Some(NodeData {
             inputs: ports(extra, "inputs")?,
             outputs: ports(extra, "outputs")?,
-            error: extra.get("error").map(Port::read).transpose()?,
-            state: extra.get("state").map(State::read).transpose()?,
+            error: extra.get("error").map(StepPort::read).transpose()?,
+            state: extra.get("state").map(StepState::read).transpose()?,
             requires_context: texts(extra, "requires_context")?,
             concurrency: integer(extra, "concurrency")?,
-            cache: extra.get("cache").map(Cache::read).transpose()?,
+            cache: extra.get("cache").map(StepCache::read).transpose()?,
             effects: flag(extra, "effects")?,
             tool: flag(extra, "tool")?,
             origin: extra.get("origin").map(Origin::read).transpose()?,
@@ -160,7 +160,7 @@ impl NodeData {
     }
 }
 
-impl Port {
+impl StepPort {
     fn write(&self) -> Value {
         let mut port = Object::new();
         port.insert("name".into(), self.name.as_str().into());
@@ -171,10 +171,10 @@ impl Port {
         Value::Object(port)
     }
 
-    fn read(value: &Value) -> Result<Port, BadProperty> {
+    fn read(value: &Value) -> Result<StepPort, BadProperty> {
         let port = value.as_object().ok_or_else(|| bad("port", "an object"))?;
         let word = text(port, "type")?.ok_or_else(|| bad("type", "a port type"))?;
-        Ok(Port {
+        Ok(StepPort {
             name: text(port, "name")?.ok_or_else(|| bad("name", "a string"))?,
             port_type: PortType::from_word(&word).ok_or_else(|| bad("type", "a port type"))?,
             schema: port.get("schema").cloned(),
@@ -184,7 +184,7 @@ impl Port {
     }
 }
 
-impl State {
+impl StepState {
     fn write(&self) -> Value {
         let mut state = Object::new();
         state.insert("scope".into(), if self.session { "session" } else { "request" }.into());
@@ -194,14 +194,14 @@ impl State {
         Value::Object(state)
     }
 
-    fn read(value: &Value) -> Result<State, BadProperty> {
+    fn read(value: &Value) -> Result<StepState, BadProperty> {
         let state = value.as_object().ok_or_else(|| bad("state", "an object"))?;
         let session = match text(state, "scope")?.as_deref() {
             Some("session") => true,
             Some("request") => false,
             _ => return Err(bad("scope", "`request` or `session`")),
         };
-        Ok(State {
+        Ok(StepState {
             session,
             key: text(state, "key")?.ok_or_else(|| bad("key", "a string"))?,
             ttl_seconds: integer(state, "ttl_seconds")?,
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-impl Cache {
+impl StepCache {
     fn write(&self) -> Value {
         let mut cache = Object::new();
         cache.insert("ttl_seconds".into(), self.ttl_seconds.into());
@@ -219,10 +219,10 @@ impl Cache {
         Value::Object(cache)
     }
 
-    fn read(value: &Value) -> Result<Cache, BadProperty> {
+    fn read(value: &Value) -> Result<StepCache, BadProperty> {
         let cache = value.as_object().ok_or_else(|| bad("cache", "an object"))?;
         let context = cache.get("context").map(|_| texts(cache, "context")).transpose()?;
-        Ok(Cache {
+        Ok(StepCache {
             ttl_seconds: integer(cache, "ttl_seconds")?.ok_or_else(|| bad("ttl_seconds", "an integer"))?,
             key: text(cache, "key")?,
             context,
@@ -324,7 +324,7 @@ fn texts(object: &Object, key: &str) -> Result<Vec<String>, BadProperty> {
     texts.collect::<Option<_>>().ok_or_else(|| bad(key, "a list of strings"))
 }
 
-fn ports(object: &Object, key: &str) -> Result<Vec<Port>, BadProperty> {
+fn ports(object: &Object, key: &str) -> Result<Vec<StepPort>, BadProperty> {
     let Some(value) = object.get(key) else { return Ok(Vec::new()) };
-    value.as_array().ok_or_else(|| bad(key, "a list of ports"))?.iter().map(Port::read).collect()
+    value.as_array().ok_or_else(|| bad(key, "a list of ports"))?.iter().map(StepPort::read).collect()
 }

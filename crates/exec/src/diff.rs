@@ -2,11 +2,11 @@
 
 use stave_canon::Value;
 
-use crate::{Document, Edge, Node};
+use crate::{Document, DocumentEdge, DocumentNode};
 
 /// The difference from one document to another. The time of generation is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Difference {
+pub struct DocumentDiff {
     pub added_nodes: Vec<String>,
     pub removed_nodes: Vec<String>,
     pub changed_nodes: Vec<ChangedNode>,
@@ -23,17 +23,17 @@ pub struct ChangedNode {
     pub pointers: Vec<String>,
 }
 
-impl Difference {
+impl DocumentDiff {
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Difference::default()
+        *self == DocumentDiff::default()
     }
 }
 
 /// Compares two documents.
 #[must_use]
-pub fn diff(before: &Document, after: &Document) -> Difference {
-    let mut difference = Difference::default();
+pub fn diff(before: &Document, after: &Document) -> DocumentDiff {
+    let mut difference = DocumentDiff::default();
     for node in &after.graph.nodes {
         match before.node(&node.id) {
             None => difference.added_nodes.push(node.id.clone()),
@@ -54,8 +54,8 @@ pub fn diff(before: &Document, after: &Document) -> Difference {
 }
 
 /// The edges of one list that the other does not have, each as often as it is missing.
-fn missing(edges: &[Edge], others: &[Edge]) -> Vec<String> {
-    let mut left: Vec<&Edge> = others.iter().collect();
+fn missing(edges: &[DocumentEdge], others: &[DocumentEdge]) -> Vec<String> {
+    let mut left: Vec<&DocumentEdge> = others.iter().collect();
     let mut missing = Vec::new();
     for edge in edges {
         match left.iter().position(|other| *other == edge) {
@@ -70,7 +70,7 @@ fn missing(edges: &[Edge], others: &[Edge]) -> Vec<String> {
 
 /// An edge as people write it: the ends with their ports, and when it is taken.
 #[must_use]
-pub fn edge_name(edge: &Edge) -> String {
+pub fn edge_name(edge: &DocumentEdge) -> String {
     let port = |key: &str| match edge.extra.get(key).and_then(Value::as_str) {
         Some(port) => format!(".{port}"),
         None => String::new(),
@@ -87,7 +87,7 @@ pub fn edge_name(edge: &Edge) -> String {
     name
 }
 
-fn node_value(node: &Node) -> Value {
+fn node_value(node: &DocumentNode) -> Value {
     stave_shape::Shape::write(node)
 }
 

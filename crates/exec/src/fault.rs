@@ -7,7 +7,7 @@ use crate::{Acceptance, Document};
 
 /// One violation: which rule, where, and what a person should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct DocumentFault {
     pub code: Code,
     /// A JSON pointer to the value at fault, or to the object that lacks one.
     pub pointer: String,
@@ -15,9 +15,9 @@ pub struct Fault {
     pub help: Option<String>,
 }
 
-impl Fault {
+impl DocumentFault {
     pub(crate) fn new(code: Code, pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { code, pointer: pointer.into(), message: message.into(), help: None }
+        DocumentFault { code, pointer: pointer.into(), message: message.into(), help: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -26,7 +26,7 @@ impl Fault {
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DocumentFault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
         write!(out, "{pointer}: {} [{}]", self.message, self.code)
@@ -49,7 +49,7 @@ pub fn check_text(source: SourceId, text: &str, acceptance: Acceptance) -> Resul
     })
 }
 
-fn locate(source: SourceId, text: &str, fault: Fault) -> Diagnostic {
+fn locate(source: SourceId, text: &str, fault: DocumentFault) -> Diagnostic {
     let range = stave_canon::locate(text, &fault.pointer).unwrap_or(0..0);
     // A whole object is too much to underline for something it lacks; its first character marks it.
     let opens = text.as_bytes().get(range.start).is_some_and(|byte| matches!(byte, b'{' | b'['));

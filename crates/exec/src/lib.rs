@@ -21,8 +21,10 @@ mod verify;
 pub mod wdl;
 
 pub use codec::{Acceptance, encode, read, schema, to_value};
-pub use fault::{Fault, check_text};
-pub use model::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
+pub use fault::{DocumentFault, check_text};
+pub use model::{
+    Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
+};
 
 /// The version this crate writes, and the only one [`Acceptance::Exact`] takes.
 pub const VERSION: &str = "1.0.0";

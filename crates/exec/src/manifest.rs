@@ -6,7 +6,7 @@ use crate::Document;
 
 /// One flow of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ManifestEntry {
     pub name: String,
     pub source_file: String,
     pub policy_ref: String,
@@ -18,11 +18,11 @@ pub struct Entry {
     pub ir_path: String,
 }
 
-impl Entry {
+impl ManifestEntry {
     /// The entry of a document that is stored at `ir_path`.
     #[must_use]
     pub fn of(document: &Document, ir_path: impl Into<String>) -> Self {
-        Entry {
+        ManifestEntry {
             name: document.flow.name.clone(),
             source_file: document.metadata.source_file.clone(),
             policy_ref: document.constants.policy_ref.clone(),
@@ -47,10 +47,10 @@ impl Entry {
 
     /// Reads an entry; `None` when a property is absent or of the wrong type.
     #[must_use]
-    pub fn read(value: &Value) -> Option<Entry> {
+    pub fn read(value: &Value) -> Option<ManifestEntry> {
         let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
         let kinds = value.get("step_kinds")?.as_array()?;
-        Some(Entry {
+        Some(ManifestEntry {
             name: text("name")?,
             source_file: text("source_file")?,
             policy_ref: text("policyRef")?,
@@ -63,8 +63,8 @@ impl Entry {
 
 /// The file form: an array in the given order, laid out like a document.
 #[must_use]
-pub fn encode(entries: &[Entry]) -> String {
-    let entries: Vec<Value> = entries.iter().map(Entry::to_value).collect();
+pub fn encode(entries: &[ManifestEntry]) -> String {
+    let entries: Vec<Value> = entries.iter().map(ManifestEntry::to_value).collect();
     stave_canon::pretty_insertion_ascii(&Value::Array(entries))
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_entry_reads_back() {
-        let entry = Entry {
+        let entry = ManifestEntry {
             name: "a".into(),
             source_file: "a.wdl".into(),
             policy_ref: "a".into(),
@@ -116,6 +116,6 @@ mod tests {
             inputs_schema_hash: "sha256:00".into(),
             ir_path: "flows/a.ir.json".into(),
         };
-        assert_eq!(Entry::read(&entry.to_value()), Some(entry));
+        assert_eq!(ManifestEntry::read(&entry.to_value()), Some(entry));
     }
 }

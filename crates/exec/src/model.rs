@@ -16,8 +16,8 @@ pub struct Document {
     pub constants: Constants,
     /// A JSON Schema fragment, or metadata that the runtime passes through.
     pub inputs_schema: Object,
-    pub graph: Graph,
-    pub metadata: Metadata,
+    pub graph: DocumentGraph,
+    pub metadata: DocumentMetadata,
     #[shape(rest)]
     pub extra: Object,
 }
@@ -41,14 +41,16 @@ pub struct Constants {
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-pub struct Graph {
+#[shape(name = "Graph")]
+pub struct DocumentGraph {
     #[shape(filled)]
-    pub nodes: Vec<Node>,
-    pub edges: Vec<Edge>,
+    pub nodes: Vec<DocumentNode>,
+    pub edges: Vec<DocumentEdge>,
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-pub struct Node {
+#[shape(name = "Node")]
+pub struct DocumentNode {
     #[shape(not_empty, pattern = IDENTIFIER)]
     pub id: String,
     /// The step kind.
@@ -75,7 +77,8 @@ pub struct Retry {
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-pub struct Edge {
+#[shape(name = "Edge")]
+pub struct DocumentEdge {
     #[shape(not_empty, pattern = IDENTIFIER)]
     pub from: String,
     #[shape(not_empty, pattern = IDENTIFIER)]
@@ -94,7 +97,8 @@ pub enum On {
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
-pub struct Metadata {
+#[shape(name = "Metadata")]
+pub struct DocumentMetadata {
     /// RFC 3339, UTC, as written.
     #[shape(not_empty, with = time_text)]
     pub generated_at: String,
@@ -106,7 +110,7 @@ pub struct Metadata {
 
 impl Document {
     #[must_use]
-    pub fn node(&self, id: &str) -> Option<&Node> {
+    pub fn node(&self, id: &str) -> Option<&DocumentNode> {
         self.graph.nodes.iter().find(|node| node.id == id)
     }
 

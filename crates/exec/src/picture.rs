@@ -6,7 +6,7 @@ use stave_operations::{
 };
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 
-use crate::{Document, Edge, Node, On};
+use crate::{Document, DocumentEdge, DocumentNode, On};
 
 /// The graph of a document: a box for each node, an arrow for each edge.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn diagram(document: &Document) -> Diagram {
     }
 }
 
-fn node_box(node: &Node) -> Box {
+fn node_box(node: &DocumentNode) -> Box {
     let kind = node.kind.as_str();
     let is_one_of = |kinds: &[&Descriptor]| kinds.iter().any(|known| known.name == kind);
     let receiver = step_kind(kind).map_or(Receiver::Nobody, |kind| kind.receiver);
@@ -34,7 +34,7 @@ fn node_box(node: &Node) -> Box {
     Box { id: node.id.clone(), title: node.id.clone(), subtitle: node.kind.clone(), tone }
 }
 
-fn arrow(edge: &Edge) -> Arrow {
+fn arrow(edge: &DocumentEdge) -> Arrow {
     let text = |key: &str| edge.extra.get(key).and_then(Value::as_str);
     let style = match edge.on {
         On::Failure => Style::Failure,

@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at what is not as it should be")]
 
 use stave_canon::{Object, Value, parse};
-use stave_exec::{Acceptance, Fault, read};
+use stave_exec::{Acceptance, DocumentFault, read};
 
 fn document() -> Value {
     parse(
@@ -51,7 +51,7 @@ fn set(document: &mut Value, pointer: &str, value: Option<&str>) {
 
 fn faults(document: &Value) -> Vec<(String, &'static str)> {
     let faults = read(document, Acceptance::Exact).err().unwrap_or_default();
-    faults.into_iter().map(|Fault { pointer, code, .. }| (pointer, code.0)).collect()
+    faults.into_iter().map(|DocumentFault { pointer, code, .. }| (pointer, code.0)).collect()
 }
 
 #[test]

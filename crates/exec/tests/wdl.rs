@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::SourceId;
-use stave_exec::wdl::{self, Dialect, PairedPolicy, Settings, tree};
+use stave_exec::wdl::{self, Dialect, LoweringOptions, PairedPolicy, tree};
 use stave_exec::{Acceptance, Document};
 
 const WORKFLOW: &str = "\
@@ -32,7 +32,7 @@ fn compile(text: &str, dialect: Dialect) -> Result<Document, Vec<String>> {
         return Err(errors(&checked.diagnostics));
     };
     let settings =
-        Settings { policy: None, generated_at: "2024-06-30T18:25:43Z", source_file: "a.wdl", dialect };
+        LoweringOptions { policy: None, generated_at: "2024-06-30T18:25:43Z", source_file: "a.wdl", dialect };
     let (document, found) = wdl::lower(&workflow, &settings);
     let document = document.ok_or_else(|| errors(&found))?;
     stave_exec::read(&stave_exec::to_value(&document), Acceptance::Exact).expect("what is lowered is valid");
@@ -170,7 +170,7 @@ fn never_panics(text: &str) -> Result<(), TestCaseError> {
         if let Some(workflow) = &workflow.value {
             let paired =
                 policy.value.as_ref().map(|policy| PairedPolicy { policy, name: "p", source_file: "p.pdl" });
-            let settings = Settings {
+            let settings = LoweringOptions {
                 policy: paired,
                 generated_at: "2024-06-30T18:25:43Z",
                 source_file: "a.wdl",
@@ -221,11 +221,11 @@ fn meaning(mapping: &tree::Mapping) -> String {
     format!("{{{}}}", entries.join(", "))
 }
 
-fn node_meaning(node: &tree::Node) -> String {
+fn node_meaning(node: &tree::WdlNode) -> String {
     match node {
-        tree::Node::Scalar(scalar) => format!("{:?}", scalar.text),
-        tree::Node::Mapping(mapping) => meaning(mapping),
-        tree::Node::List(list) => format!("{:?}", list.items.iter().map(node_meaning).collect::<Vec<_>>()),
+        tree::WdlNode::Scalar(scalar) => format!("{:?}", scalar.text),
+        tree::WdlNode::Mapping(mapping) => meaning(mapping),
+        tree::WdlNode::List(list) => format!("{:?}", list.items.iter().map(node_meaning).collect::<Vec<_>>()),
     }
 }
 

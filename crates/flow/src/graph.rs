@@ -7,7 +7,7 @@ use stave_diag::Span;
 
 /// Where an edge begins.
 #[derive(Debug, Clone, Copy)]
-pub enum Origin<'flow> {
+pub enum EdgeSource<'flow> {
     /// A field of the request.
     Request(&'flow str),
     Output(&'flow Node, &'flow Port),
@@ -17,7 +17,7 @@ pub enum Origin<'flow> {
 
 /// Where an edge ends.
 #[derive(Debug, Clone, Copy)]
-pub enum Destination<'flow> {
+pub enum EdgeTarget<'flow> {
     /// The whole response.
     Response,
     /// One field of the response.
@@ -29,8 +29,8 @@ pub enum Destination<'flow> {
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'flow> {
     pub edge: &'flow Edge,
-    pub origin: Origin<'flow>,
-    pub destination: Destination<'flow>,
+    pub origin: EdgeSource<'flow>,
+    pub destination: EdgeTarget<'flow>,
 }
 
 /// Why an end of an edge names nothing.
@@ -54,35 +54,35 @@ pub enum Unresolved<'flow> {
     Unreadable,
 }
 
-impl<'flow> Origin<'flow> {
+impl<'flow> EdgeSource<'flow> {
     /// The node that the edge leaves; `None` for the request.
     #[must_use]
     pub fn node(&self) -> Option<&'flow Node> {
         match self {
-            Origin::Request(_) => None,
-            Origin::Output(node, _) | Origin::Error(node, _) => Some(node),
+            EdgeSource::Request(_) => None,
+            EdgeSource::Output(node, _) | EdgeSource::Error(node, _) => Some(node),
         }
     }
 
     #[must_use]
     pub fn port(&self) -> Option<&'flow Port> {
         match self {
-            Origin::Request(_) => None,
-            Origin::Output(_, port) | Origin::Error(_, port) => Some(port),
+            EdgeSource::Request(_) => None,
+            EdgeSource::Output(_, port) | EdgeSource::Error(_, port) => Some(port),
         }
     }
 }
 
-impl<'flow> Destination<'flow> {
+impl<'flow> EdgeTarget<'flow> {
     /// The node that the edge enters; `None` for the response.
     #[must_use]
     pub fn node(&self) -> Option<&'flow Node> {
-        if let Destination::Input(node, _) = self { Some(node) } else { None }
+        if let EdgeTarget::Input(node, _) = self { Some(node) } else { None }
     }
 
     #[must_use]
     pub fn port(&self) -> Option<&'flow Port> {
-        if let Destination::Input(_, port) = self { Some(port) } else { None }
+        if let EdgeTarget::Input(_, port) = self { Some(port) } else { None }
     }
 }
 
@@ -121,7 +121,10 @@ pub fn runs_only_when_called(flow: &Flow, edges: &[Connected<'_>], id: &str) -> 
 }
 
 /// What the `from` of an edge names.
-pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'flow>, Unresolved<'flow>> {
+pub fn origin<'flow>(
+    flow: &'flow Flow,
+    end: &'flow Endpoint,
+) -> Result<EdgeSource<'flow>, Unresolved<'flow>> {
     match end.node.as_str() {
         INPUT => request_field(&flow.context, end),
         OUTPUT => Err(Unresolved::OutputAsOrigin),
@@ -130,13 +133,13 @@ pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'
             match &end.port {
                 Some(port) => node
                     .output(port)
-                    .map(|port| Origin::Output(node, port))
-                    .or_else(|| node.error_port(port).map(|port| Origin::Error(node, port)))
+                    .map(|port| EdgeSource::Output(node, port))
+                    .or_else(|| node.error_port(port).map(|port| EdgeSource::Error(node, port)))
                     .ok_or(match node.outputs.is_complete() && !node.error.is_unreadable() {
                         true => Unresolved::UnknownPort(node),
                         false => Unresolved::Unreadable,
                     }),
-                None => default_port(node, &node.outputs).map(|port| Origin::Output(node, port)),
+                None => default_port(node, &node.outputs).map(|port| EdgeSource::Output(node, port)),
             }
         }
     }
@@ -146,23 +149,22 @@ pub fn origin<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Result<Origin<'
 pub fn destination<'flow>(
     flow: &'flow Flow,
     end: &'flow Endpoint,
-) -> Result<Destination<'flow>, Unresolved<'flow>> {
+) -> Result<EdgeTarget<'flow>, Unresolved<'flow>> {
     match end.node.as_str() {
         INPUT => Err(Unresolved::InputAsDestination),
-        OUTPUT => Ok(end
-            .port
-            .as_ref()
-            .map_or(Destination::Response, |port| Destination::ResponseField(&port.value))),
+        OUTPUT => {
+            Ok(end.port.as_ref().map_or(EdgeTarget::Response, |port| EdgeTarget::ResponseField(&port.value)))
+        }
         name => {
             let node = node(flow, name)?;
             match &end.port {
-                Some(port) => node.input(port).map(|port| Destination::Input(node, port)).ok_or(
+                Some(port) => node.input(port).map(|port| EdgeTarget::Input(node, port)).ok_or(
                     match node.inputs.is_complete() {
                         true => Unresolved::UnknownPort(node),
                         false => Unresolved::Unreadable,
                     },
                 ),
-                None => default_port(node, &node.inputs).map(|port| Destination::Input(node, port)),
+                None => default_port(node, &node.inputs).map(|port| EdgeTarget::Input(node, port)),
             }
         }
     }
@@ -181,25 +183,27 @@ fn node<'flow>(flow: &'flow Flow, name: &str) -> Result<&'flow Node, Unresolved<
 fn request_field<'flow>(
     context: &'flow Context,
     end: &'flow Endpoint,
-) -> Result<Origin<'flow>, Unresolved<'flow>> {
+) -> Result<EdgeSource<'flow>, Unresolved<'flow>> {
     if let Some(port) = &end.port {
         let declared = context.fields().find(|field| field.as_str() == port.value);
-        return declared.map(|field| Origin::Request(field.as_str())).ok_or(match context.is_complete() {
-            true => Unresolved::UndeclaredField,
-            false => Unresolved::Unreadable,
-        });
+        return declared.map(|field| EdgeSource::Request(field.as_str())).ok_or(
+            match context.is_complete() {
+                true => Unresolved::UndeclaredField,
+                false => Unresolved::Unreadable,
+            },
+        );
     }
     if !context.is_complete() {
         return Err(Unresolved::Unreadable);
     }
     let sole = |fields: &'flow [crate::model::Text]| match fields {
-        [only] => Some(Origin::Request(only.as_str())),
+        [only] => Some(EdgeSource::Request(only.as_str())),
         _ => None,
     };
     let names: Vec<&str> = context.fields().map(crate::model::Text::as_str).collect();
     match names.as_slice() {
         [] => Err(Unresolved::NoDefault(None)),
-        [only] => Ok(Origin::Request(only)),
+        [only] => Ok(EdgeSource::Request(only)),
         _ => sole(&context.requires).ok_or(Unresolved::AmbiguousDefault(names)),
     }
 }

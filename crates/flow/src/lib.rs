@@ -21,7 +21,7 @@ pub mod service;
 pub mod shape;
 pub mod types;
 
-pub use check::{Levels, Options, Scopes, check, deployment_faults, levels};
+pub use check::{CheckOptions, Levels, Scopes, check, deployment_faults, levels};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};
@@ -32,7 +32,7 @@ use stave_diag::SourceId;
 /// Reads and checks a flow. The diagnostics are those of both, in the order in which a reader meets
 /// them.
 #[must_use]
-pub fn load(source: SourceId, text: &str, options: &Options) -> Parsed {
+pub fn load(source: SourceId, text: &str, options: &CheckOptions) -> Parsed {
     let mut parsed = parse(source, text);
     if let Some(flow) = &parsed.flow {
         let found = check(flow, options);

@@ -3,7 +3,7 @@
 use stave_operations::PYTHON;
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
 
-use crate::graph::{self, Connected, Destination, Origin};
+use crate::graph::{self, Connected, EdgeSource, EdgeTarget};
 use crate::model::{Flow, INPUT, Node, OUTPUT, Text};
 
 /// The diagram of a flow. Edges with a broken end are left out.
@@ -12,7 +12,7 @@ pub fn diagram(flow: &Flow) -> Diagram {
     let edges = graph::connected(flow);
     let title = flow.metadata.name.as_ref().map_or_else(String::new, |name| name.as_str().to_owned());
     let mut boxes = Vec::new();
-    if edges.iter().any(|edge| matches!(edge.origin, Origin::Request(_))) {
+    if edges.iter().any(|edge| matches!(edge.origin, EdgeSource::Request(_))) {
         boxes.push(border(INPUT, "request"));
     }
     boxes.extend(flow.nodes.values().map(|node| Box {
@@ -71,16 +71,18 @@ fn border(id: &str, title: &str) -> Box {
 
 fn arrow(edge: &Connected<'_>) -> Arrow {
     let (from, port) = match edge.origin {
-        Origin::Request(field) => (INPUT, field),
-        Origin::Output(node, port) | Origin::Error(node, port) => (node.id.as_str(), port.name.as_str()),
+        EdgeSource::Request(field) => (INPUT, field),
+        EdgeSource::Output(node, port) | EdgeSource::Error(node, port) => {
+            (node.id.as_str(), port.name.as_str())
+        }
     };
     let to = match edge.destination {
-        Destination::Input(node, _) => node.id.as_str(),
-        Destination::Response | Destination::ResponseField(_) => OUTPUT,
+        EdgeTarget::Input(node, _) => node.id.as_str(),
+        EdgeTarget::Response | EdgeTarget::ResponseField(_) => OUTPUT,
     };
     let condition = edge.edge.condition.as_ref().map(Text::as_str);
     let style = match (edge.origin, condition) {
-        (Origin::Error(..), _) => Style::Failure,
+        (EdgeSource::Error(..), _) => Style::Failure,
         (_, Some(_)) => Style::Conditional,
         (_, None) => Style::Plain,
     };

@@ -6,7 +6,7 @@
 use stave_canon::{Object, Value};
 use stave_operations::{Descriptor, arguments_schema, operations};
 
-use crate::shape::{FLOW, Field, Holds, Shape};
+use crate::shape::{FLOW, FormatField, FormatShape, Holds};
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 const NAME_PATTERN: &str = "^[a-z][a-z0-9_]*$";
@@ -49,7 +49,7 @@ fn operation_name(operation: &Descriptor) -> String {
 }
 
 /// Adds the definition of a structure and of those it holds.
-fn define(shape: &'static Shape, definitions: &mut Object) {
+fn define(shape: &'static FormatShape, definitions: &mut Object) {
     if definitions.contains_key(shape.name) {
         return;
     }
@@ -82,7 +82,7 @@ fn arguments_of(operation: &Descriptor) -> Value {
     object([("if", is_op), ("then", has_args)])
 }
 
-fn property(field: &Field, definitions: &mut Object) -> Value {
+fn property(field: &FormatField, definitions: &mut Object) -> Value {
     let mut schema = holds(field.holds, definitions);
     // What stands beside `$ref` has no meaning in draft 7, so a reference is wrapped.
     if schema.get("$ref").is_some() {

@@ -11,17 +11,17 @@ pub use table::FLOW;
 
 /// A structure of the format.
 #[derive(Debug)]
-pub struct Shape {
+pub struct FormatShape {
     /// What the structure is called among the definitions of the JSON Schema.
     pub name: &'static str,
     pub summary: &'static str,
     /// In the order in which they are written.
-    pub fields: &'static [Field],
+    pub fields: &'static [FormatField],
 }
 
 /// One field of a structure.
 #[derive(Debug, Clone, Copy)]
-pub struct Field {
+pub struct FormatField {
     pub name: &'static str,
     pub holds: Holds,
     pub required: bool,
@@ -32,7 +32,7 @@ pub struct Field {
 #[derive(Debug, Clone, Copy)]
 pub enum Holds {
     Text,
-    /// The text `"1.0"`.
+    /// A version of the format, such as the text `"1.0"`.
     Version,
     /// A name as the format's pattern has it.
     Name,
@@ -46,16 +46,16 @@ pub enum Holds {
     Word(&'static [&'static str]),
     /// One of the words, or a list of them.
     Words(&'static [&'static str]),
-    One(&'static Shape),
-    List(&'static Shape),
+    One(&'static FormatShape),
+    List(&'static FormatShape),
     /// A mapping from a name to the structure.
-    Map(&'static Shape),
+    Map(&'static FormatShape),
     /// A mapping from a name to one of the words.
     WordMap(&'static [&'static str]),
     /// A JSON Schema.
     JsonSchema,
     /// Python text, or an operation with its arguments.
-    Implementation(&'static Shape),
+    Implementation(&'static FormatShape),
     /// Arguments of an operation.
     Arguments,
     FreeMap,
@@ -65,9 +65,9 @@ pub enum Holds {
     AnyList,
 }
 
-impl Shape {
+impl FormatShape {
     #[must_use]
-    pub fn field(&self, name: &str) -> Option<&'static Field> {
+    pub fn field(&self, name: &str) -> Option<&'static FormatField> {
         self.fields.iter().find(|field| field.name == name)
     }
 

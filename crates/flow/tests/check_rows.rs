@@ -2,7 +2,7 @@
 
 use stave_canon::Value;
 use stave_diag::Sources;
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 
 const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
 
@@ -19,7 +19,7 @@ struct Verdict {
 fn verdict(yaml: &str) -> Verdict {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", yaml);
-    let parsed = load(source, yaml, &Options::default());
+    let parsed = load(source, yaml, &CheckOptions::default());
     let errors = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
     let mut lines: Vec<i64> = errors
         .map(|error| i64::from(sources.place(error.primary).map_or(0, |(start, _)| start.line)))

@@ -4,7 +4,7 @@
 
 use stave_canon::Value;
 use stave_diag::{LineColumn, SourceId, Sources, render};
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 
 const ROWS: &str = include_str!("../../../tests/vectors/flow/check.jsonl");
 
@@ -32,7 +32,7 @@ edges:
 fn findings(text: &str, strict: bool) -> (Vec<stave_diag::Diagnostic>, Sources) {
     let mut sources = Sources::new();
     let source = sources.add("customer_service_agent.yaml", text);
-    (load(source, text, &Options { strict, ..Options::default() }).diagnostics, sources)
+    (load(source, text, &CheckOptions { strict, ..CheckOptions::default() }).diagnostics, sources)
 }
 
 fn completed() -> String {

@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 use proptest::prelude::*;
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::diff::diff_texts;
 use stave_flow::edit::chat::understand;
-use stave_flow::edit::{Command, EditRequest, apply};
+use stave_flow::edit::{EditRequest, FlowEdit, apply};
 use stave_flow::merge::merge;
 
 const EXAMPLE: &str = include_str!("../../../tests/program/data/complete_example.yaml");
@@ -45,16 +45,16 @@ fn mutated(at: usize, removed: usize, inserted: &str) -> String {
 }
 
 /// Applies commands and takes them back.
-fn there_and_back(text: &str, commands: Vec<Command>) {
+fn there_and_back(text: &str, commands: Vec<FlowEdit>) {
     let request = EditRequest { allow_errors: true, ..EditRequest::new(commands) };
-    if let Ok(edited) = apply(text, &request, &Options::default()) {
+    if let Ok(edited) = apply(text, &request, &CheckOptions::default()) {
         let undo = EditRequest { allow_errors: true, ..edited.inverse };
-        assert_eq!(apply(&edited.text, &undo, &Options::default()).unwrap().text, text);
+        assert_eq!(apply(&edited.text, &undo, &CheckOptions::default()).unwrap().text, text);
     }
 }
 
-fn command(index: usize) -> Command {
-    Command::from_value(&stave_canon::parse(COMMANDS[index % COMMANDS.len()]).unwrap()).unwrap()
+fn command(index: usize) -> FlowEdit {
+    FlowEdit::from_value(&stave_canon::parse(COMMANDS[index % COMMANDS.len()]).unwrap()).unwrap()
 }
 
 #[test]
@@ -64,17 +64,17 @@ fn every_command_is_tried_and_its_inverse_restores_the_bytes() {
         let tool = EditRequest::new(vec![command(
             COMMANDS.iter().position(|known| known.contains("add_tool")).unwrap(),
         )]);
-        apply(text, &EditRequest { allow_errors: true, ..tool }, &Options::default()).unwrap().text
+        apply(text, &EditRequest { allow_errors: true, ..tool }, &CheckOptions::default()).unwrap().text
     };
     let mut tried: Vec<String> = Vec::new();
     for (index, written) in COMMANDS.iter().enumerate() {
         let text = if written.contains("remove_tool") { with_tool(EXAMPLE) } else { EXAMPLE.to_owned() };
         let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![command(index)]) };
-        let edited = apply(&text, &request, &Options::default());
+        let edited = apply(&text, &request, &CheckOptions::default());
         let edited = edited.unwrap_or_else(|error| panic!("{written}: {error}"));
         assert_ne!(edited.text, text, "{written}");
         let undo = EditRequest { allow_errors: true, ..edited.inverse };
-        assert_eq!(apply(&edited.text, &undo, &Options::default()).unwrap().text, text, "{written}");
+        assert_eq!(apply(&edited.text, &undo, &CheckOptions::default()).unwrap().text, text, "{written}");
         let value = stave_canon::parse(written).unwrap();
         tried.push(value.get("op").and_then(stave_canon::Value::as_str).unwrap().to_owned());
     }
@@ -108,7 +108,7 @@ proptest! {
     fn a_side_that_changed_nothing_leaves_the_other_as_it_is(first in 0_usize..9, second in 0_usize..9) {
         let edited = |index: usize| {
             let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![command(index)]) };
-            apply(EXAMPLE, &request, &Options::default()).unwrap().text
+            apply(EXAMPLE, &request, &CheckOptions::default()).unwrap().text
         };
         let (one, two) = (edited(first), edited(second));
         prop_assert_eq!(merge(EXAMPLE, &one, EXAMPLE).unwrap().text, one.clone());

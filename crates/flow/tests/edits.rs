@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test helper fails by panicking")]
 
 use stave_diag::SourceId;
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::edit::chat::{Meaning, understand};
 use stave_flow::edit::{EditError, EditRequest, Edited, apply};
 
@@ -12,13 +12,13 @@ const EXAMPLE: &str = include_str!("../../../tests/program/data/complete_example
 
 fn edit(text: &str, commands: &str) -> Result<Edited, EditError> {
     let request = EditRequest::from_value(&stave_canon::parse(commands).unwrap()).unwrap();
-    apply(text, &request, &Options::default())
+    apply(text, &request, &CheckOptions::default())
 }
 
 /// The lines that an edit changes, after it was taken back once.
 #[track_caller]
 fn changed_lines(edited: &Edited) -> String {
-    let back = apply(&edited.text, &edited.inverse, &Options::default()).unwrap();
+    let back = apply(&edited.text, &edited.inverse, &CheckOptions::default()).unwrap();
     assert_eq!(back.text, EXAMPLE, "the inverse restores the bytes");
     let diff = similar::TextDiff::from_lines(EXAMPLE, edited.text.as_str());
     diff.unified_diff().context_radius(1).to_string()
@@ -110,7 +110,7 @@ fn the_sentences_of_the_specification_are_understood() {
     }
     for sentence in ["Make the LLM response more concise", "make the response generation shorter"] {
         let Meaning::Commands(commands) = understand(&flow, sentence) else { panic!("{sentence}") };
-        let edited = apply(EXAMPLE, &EditRequest::new(commands), &Options::default()).unwrap();
+        let edited = apply(EXAMPLE, &EditRequest::new(commands), &CheckOptions::default()).unwrap();
         let paths: Vec<&str> = edited.diff.changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/nodes/generate_response/prompt/system"], "only the system text is touched");
     }

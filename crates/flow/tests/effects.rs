@@ -1,7 +1,7 @@
 //! What a node changes outside the flow: by its operation, by its tools, and by the nodes that it runs.
 
 use stave_diag::{Diagnostic, SourceId};
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 
 /// A flow in which `caller` is followed by nothing, `send` posts and `ask` is a model with a tool.
 fn findings(caller: &str) -> Vec<Diagnostic> {
@@ -34,7 +34,7 @@ edges:
   - {{from: reply.text, to: _output}}
 "#
     );
-    load(SourceId(0), &text, &Options::default()).diagnostics
+    load(SourceId(0), &text, &CheckOptions::default()).diagnostics
 }
 
 fn of<'d>(code: &str, found: &'d [Diagnostic]) -> Vec<&'d str> {

@@ -128,7 +128,7 @@ proptest! {
         }
         if let Ok(after) = formatted(&text) {
             let codes = |text: &str| {
-                let options = stave_flow::Options { strict: true, ..stave_flow::Options::default() };
+                let options = stave_flow::CheckOptions { strict: true, ..stave_flow::CheckOptions::default() };
                 let loaded = stave_flow::load(SourceId(0), text, &options);
                 let mut codes: Vec<String> = loaded.diagnostics.iter().map(|found| format!("{} {}", found.code, found.message)).collect();
                 codes.sort();

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Options, Scopes, load};
+use stave_flow::{CheckOptions, Scopes, load};
 
 #[path = "../../../fuzz/generators/label_flow.rs"]
 mod label_flow;
@@ -16,7 +16,7 @@ fn errors(text: &str) -> String {
     scopes.hosts.insert("in.example.com".to_owned(), Sensitivity::Restricted);
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let found = load(source, text, &Options { scopes, ..Options::default() }).diagnostics;
+    let found = load(source, text, &CheckOptions { scopes, ..CheckOptions::default() }).diagnostics;
     let errors: Vec<Diagnostic> = found.into_iter().filter(Diagnostic::is_error).collect();
     render::short::render(&errors, &sources)
 }

@@ -4,7 +4,7 @@
 
 use stave_diag::{Diagnostic, Sources};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Levels, Options, Scopes, levels, load, parse};
+use stave_flow::{CheckOptions, Levels, Scopes, levels, load, parse};
 
 const HEAD: &str = "version: \"1.0\"\nmetadata: {name: decl}\ncontext: {requires: [secret, plain]}\nnodes:\n";
 
@@ -29,7 +29,7 @@ fn scopes() -> Scopes {
 fn leaks(text: &str) -> Vec<Diagnostic> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let found = load(source, text, &Options { scopes: scopes(), ..Options::default() }).diagnostics;
+    let found = load(source, text, &CheckOptions { scopes: scopes(), ..CheckOptions::default() }).diagnostics;
     let errors: Vec<Diagnostic> = found.into_iter().filter(Diagnostic::is_error).collect();
     let rendered = stave_diag::render::short::render(&errors, &sources);
     assert!(errors.iter().all(|error| error.code.0 == "sensitive-data-leak"), "{rendered}");

@@ -2,12 +2,12 @@
 
 use stave_diag::{Diagnostic, Sources};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Options, Scopes, load};
+use stave_flow::{CheckOptions, Scopes, load};
 
 fn found(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    load(source, text, &Options { scopes, ..Options::default() }).diagnostics
+    load(source, text, &CheckOptions { scopes, ..CheckOptions::default() }).diagnostics
 }
 
 /// Refused means a leak, or another error: an attack that does not pass the check has failed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stave_diag::{Diagnostic, Sources, render};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Options, Scopes, load};
+use stave_flow::{CheckOptions, Scopes, load};
 
 /// A flow with one labelled request field. The node and the edges are the test's own.
 fn flow(nodes: &str, edges: &str) -> String {
@@ -22,7 +22,7 @@ const COPY: &str = "  copy: {type: transform, inputs: [{name: text, type: string
 fn leaks_with(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let found = load(source, text, &Options { scopes, ..Options::default() }).diagnostics;
+    let found = load(source, text, &CheckOptions { scopes, ..CheckOptions::default() }).diagnostics;
     let others: Vec<&Diagnostic> =
         found.iter().filter(|one| one.is_error() && one.code.0 != "sensitive-data-leak").collect();
     assert!(others.is_empty(), "{others:?}");
@@ -32,7 +32,7 @@ fn leaks_with(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
 fn all(text: &str, scopes: Scopes) -> Vec<Diagnostic> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    load(source, text, &Options { scopes, ..Options::default() }).diagnostics
+    load(source, text, &CheckOptions { scopes, ..CheckOptions::default() }).diagnostics
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn the_way_is_shown_step_by_step() {
     );
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text.as_str());
-    let found = load(source, &text, &Options::default()).diagnostics;
+    let found = load(source, &text, &CheckOptions::default()).diagnostics;
     let [leak] = found.as_slice() else { panic!("{}", render::short::render(&found, &sources)) };
     let steps = leak.labels.iter().map(|label| {
         let place = sources.place(label.span).unwrap().0;
@@ -278,6 +278,6 @@ fn a_label_of_a_field_that_is_not_declared_is_told() {
     let text = text.replace("{secret: restricted", "{secrte: restricted");
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text.as_str());
-    let found = load(source, &text, &Options::default()).diagnostics;
+    let found = load(source, &text, &CheckOptions::default()).diagnostics;
     assert!(found.iter().any(|one| one.code.0 == "undeclared-context"), "{found:?}");
 }

@@ -2,7 +2,7 @@
 //! error of that part, whatever else needed it.
 
 use stave_diag::SourceId;
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 
 const SOUND: &str = r#"version: "1.0"
 metadata:
@@ -82,13 +82,13 @@ edges:
 "#;
 
 fn errors(text: &str) -> Vec<&'static str> {
-    let found = load(SourceId(0), text, &Options::default()).diagnostics;
+    let found = load(SourceId(0), text, &CheckOptions::default()).diagnostics;
     found.iter().filter(|found| found.is_error()).map(|found| found.code.0).collect()
 }
 
 /// The codes of errors and warnings.
 fn findings(text: &str) -> Vec<&'static str> {
-    load(SourceId(0), text, &Options::default()).diagnostics.iter().map(|found| found.code.0).collect()
+    load(SourceId(0), text, &CheckOptions::default()).diagnostics.iter().map(|found| found.code.0).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the caller of a check can choose, and what never depends on it.
 
 use stave_diag::{Severity, SourceId};
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 
 /// A flow with one prompt node whose provider and output schema are given.
 fn flow(provider: &str, output_schema: &str) -> String {
@@ -25,18 +25,21 @@ edges:
     )
 }
 
-fn found(text: &str, options: &Options) -> Vec<(&'static str, Severity)> {
+fn found(text: &str, options: &CheckOptions) -> Vec<(&'static str, Severity)> {
     let findings = load(SourceId(0), text, options).diagnostics;
     findings.iter().map(|found| (found.code.0, found.severity)).collect()
 }
 
 #[test]
 fn a_provider_is_named_by_the_specification_or_by_the_project() {
-    let configured = Options { providers: vec!["cellar".to_owned()], ..Options::default() };
-    let strict = Options { strict: true, ..configured.clone() };
+    let configured = CheckOptions { providers: vec!["cellar".to_owned()], ..CheckOptions::default() };
+    let strict = CheckOptions { strict: true, ..configured.clone() };
     let schema = "{type: object}";
-    assert_eq!(found(&flow("bedrock", schema), &Options::default()), []);
-    assert_eq!(found(&flow("cellar", schema), &Options::default()), [("unknown-provider", Severity::Error)]);
+    assert_eq!(found(&flow("bedrock", schema), &CheckOptions::default()), []);
+    assert_eq!(
+        found(&flow("cellar", schema), &CheckOptions::default()),
+        [("unknown-provider", Severity::Error)]
+    );
     assert_eq!(found(&flow("cellar", schema), &configured), [("unknown-provider", Severity::Warning)]);
     assert!(found(&flow("cellar", schema), &strict).contains(&("unknown-provider", Severity::Error)));
 }
@@ -53,7 +56,7 @@ fn a_schema_is_judged_by_the_draft_it_names_and_fetches_nothing() {
         "{properties: {$ref: {type: string}}}",
     ];
     for schema in good {
-        assert_eq!(found(&flow("openai", schema), &Options::default()), [], "{schema}");
+        assert_eq!(found(&flow("openai", schema), &CheckOptions::default()), [], "{schema}");
     }
     let bad = [
         "text",
@@ -67,7 +70,7 @@ fn a_schema_is_judged_by_the_draft_it_names_and_fetches_nothing() {
         "{$ref: '#/definitions/none'}",
     ];
     for schema in bad {
-        let found = found(&flow("openai", schema), &Options::default());
+        let found = found(&flow("openai", schema), &CheckOptions::default());
         assert_eq!(found, [("bad-schema", Severity::Error)], "{schema}");
     }
 }

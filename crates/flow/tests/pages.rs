@@ -1,9 +1,9 @@
 //! Every page about a flow shows what it says: its bad example raises its code and no other, and its
 //! good example raises nothing.
 
-use stave_diag::page::{Example, Kind, examples};
+use stave_diag::page::{Example, ExampleKind, examples};
 use stave_diag::{CODES, Severity, Sources, render};
-use stave_flow::{Options, load};
+use stave_flow::{CheckOptions, load};
 use stave_script::allow_list::AllowLists;
 
 /// What the project of the examples lists.
@@ -20,13 +20,17 @@ fn lists() -> AllowLists {
 /// The codes of an example's errors and warnings, once each; `None` for an example of something else.
 fn raised(example: &Example) -> Option<Vec<&'static str>> {
     let strict = match example.kind {
-        Kind::Flow => false,
-        Kind::StrictFlow => true,
+        ExampleKind::Flow => false,
+        ExampleKind::StrictFlow => true,
         _ => return None,
     };
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", example.text.as_str());
-    let parsed = load(source, &example.text, &Options { strict, allow: Some(lists()), ..Options::default() });
+    let parsed = load(
+        source,
+        &example.text,
+        &CheckOptions { strict, allow: Some(lists()), ..CheckOptions::default() },
+    );
     let found = parsed.diagnostics.iter().filter(|found| found.severity <= Severity::Warning);
     let mut codes: Vec<&str> = found.map(|found| found.code.0).collect();
     codes.sort_unstable();
@@ -61,6 +65,6 @@ fn the_flow_of_the_guide_has_no_findings() {
     let flow = guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```\n").next()).unwrap();
     let mut sources = Sources::new();
     let source = sources.add("docs/flow.md", flow);
-    let findings = load(source, flow, &Options::default()).diagnostics;
+    let findings = load(source, flow, &CheckOptions::default()).diagnostics;
     assert!(findings.is_empty(), "{}", render::short::render(&findings, &sources));
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use stave_canon::Value;
 use stave_diag::{SourceId, Span, apply};
 use stave_flow::yaml::{Tree, TreeValue};
-use stave_flow::{Options, load, semantic_hash};
+use stave_flow::{CheckOptions, load, semantic_hash};
 
 use crate::flows::{committed, mutate, mutation};
 
@@ -39,7 +39,7 @@ fn assert_tree(text: &str, tree: &Tree) {
 /// Loads a text in both dialects and looks at every place that comes out.
 fn assert_lawful(text: &str) {
     for strict in [false, true] {
-        let parsed = load(SourceId(7), text, &Options { strict, ..Options::default() });
+        let parsed = load(SourceId(7), text, &CheckOptions { strict, ..CheckOptions::default() });
         let errors = parsed.diagnostics.iter().any(stave_diag::Diagnostic::is_error);
         assert!(parsed.flow.is_some() || errors, "no flow and no error");
         for found in &parsed.diagnostics {

@@ -5,8 +5,8 @@
 use jsonschema::Validator;
 use stave_canon::Value;
 use stave_diag::{Diagnostic, SourceId};
-use stave_flow::shape::{FLOW, Holds, Shape};
-use stave_flow::{Options, load, parse, schema, yaml};
+use stave_flow::shape::{FLOW, FormatShape, Holds};
+use stave_flow::{CheckOptions, load, parse, schema, yaml};
 use stave_operations::{Form, STEP_KINDS, operations};
 
 #[expect(clippy::disallowed_methods, reason = "a test reads the files it is about")]
@@ -59,7 +59,7 @@ fn a_flow_without_errors_is_accepted() {
     let validator = validator();
     let mut accepted = 0;
     for text in crate::flows::committed() {
-        let parsed = load(SourceId(0), &text, &Options::default());
+        let parsed = load(SourceId(0), &text, &CheckOptions::default());
         let Some(tree) = parsed.tree.filter(|_| !parsed.diagnostics.iter().any(Diagnostic::is_error)) else {
             continue;
         };
@@ -73,7 +73,7 @@ fn a_flow_without_errors_is_accepted() {
 
 /// A flow in which every structure has every field, so that the parser meets each of them.
 const FULL: &str = r#"
-version: "1.0"
+version: "1.1"
 metadata: {name: full, description: d, author: a, created_at: "2026-01-01T00:00:00Z", modified_at: "2026-01-01T00:00:00Z", tags: [t]}
 context: {requires: [session_id], optional: [locale], sensitivity: {locale: public}}
 nodes:
@@ -90,6 +90,10 @@ nodes:
       output_schema: {type: object}
       temperature: 0.5
       max_tokens: 10
+      phase: review
+      priority: 5
+      constraints: [short]
+      token_budget: 1000
       tools: [{name: t, description: d, parameters: {type: object}, maps_to: n, mcp: a/b}]
       fallback: {on: any, model: {provider: openai, name: m, endpoint: "https://example.com"}, static_response: "{}"}
     transform: {mode: declarative, spec: {op: io.format_response, args: {template: x}}}
@@ -119,7 +123,12 @@ fn faults(text: &str) -> Vec<String> {
 }
 
 /// Every structure of the full flow with the pointer to one example of it.
-fn each(value: &Value, shape: &'static Shape, pointer: &str, visit: &mut impl FnMut(&'static Shape, &str)) {
+fn each(
+    value: &Value,
+    shape: &'static FormatShape,
+    pointer: &str,
+    visit: &mut impl FnMut(&'static FormatShape, &str),
+) {
     visit(shape, pointer);
     for field in shape.fields {
         let here = format!("{pointer}/{}", field.name);

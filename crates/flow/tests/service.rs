@@ -3,7 +3,7 @@
 #![expect(clippy::panic, reason = "a test helper fails by panicking")]
 
 use proptest::prelude::*;
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::service::{
     Analysis, completions, definitions, hover, references, renamable_at, rename_at, symbols,
 };
@@ -11,7 +11,7 @@ use stave_flow::service::{
 const EXAMPLE: &str = include_str!("../../../tests/program/data/complete_example.yaml");
 
 fn analysis(text: &str) -> Analysis {
-    Analysis::new(text.to_owned(), &Options::default())
+    Analysis::new(text.to_owned(), &CheckOptions::default())
 }
 
 /// The offset right behind the first occurrence of a part.
@@ -106,14 +106,17 @@ fn completion_knows_what_may_stand_at_a_place() {
 fn a_name_is_changed_wherever_it_stands() {
     let analysis = analysis(EXAMPLE);
     let place = behind(EXAMPLE, "- Age: {{ custo");
-    let edits = rename_at(&analysis, place, "customer", &Options::default()).unwrap();
+    let edits = rename_at(&analysis, place, "customer", &CheckOptions::default()).unwrap();
     assert_eq!(edits.len(), 5);
     assert_eq!(references(&analysis, place, true).len(), 5);
     assert_eq!(references(&analysis, place, false).len(), 4);
     let text = stave_diag::apply(EXAMPLE, &edits).unwrap();
     assert!(text.contains("{{ customer.age }}") && text.contains("to: generate_response.customer\n"));
-    assert!(rename_at(&analysis, place, "Not a name", &Options::default()).is_err());
-    assert!(rename_at(&analysis, place, "query", &Options::default()).is_err(), "the node has such an input");
+    assert!(rename_at(&analysis, place, "Not a name", &CheckOptions::default()).is_err());
+    assert!(
+        rename_at(&analysis, place, "query", &CheckOptions::default()).is_err(),
+        "the node has such an input"
+    );
     assert!(
         renamable_at(&analysis, behind(EXAMPLE, "as_of: \"${context.event")).is_none(),
         "not declared here"
@@ -138,7 +141,7 @@ fn ask_everything(text: &str, offset: usize) {
     let analysis = analysis(text);
     let _ = hover(&analysis, offset);
     let _ = definitions(&analysis, offset);
-    let _ = rename_at(&analysis, offset, "renamed", &Options::default());
+    let _ = rename_at(&analysis, offset, "renamed", &CheckOptions::default());
     let _ = completions(text, offset);
     let _ = analysis.flow.as_ref().map(symbols);
     for occurrence in &analysis.occurrences {
@@ -216,7 +219,7 @@ deployment:
 
 /// The text with a name changed where it stands behind `ahead`.
 fn renamed(ahead: &str, to: &str) -> Result<String, String> {
-    let analysis = Analysis::new(PROPERTIES.to_owned(), &Options::default());
+    let analysis = Analysis::new(PROPERTIES.to_owned(), &CheckOptions::default());
     let errors: Vec<&str> = analysis
         .diagnostics
         .iter()
@@ -225,7 +228,7 @@ fn renamed(ahead: &str, to: &str) -> Result<String, String> {
         .collect();
     assert_eq!(errors, [""; 0]);
     let place = PROPERTIES.find(ahead).map(|at| at + ahead.len()).unwrap_or_default();
-    let mut edits = rename_at(&analysis, place, to, &Options::default())?;
+    let mut edits = rename_at(&analysis, place, to, &CheckOptions::default())?;
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
     let mut text = PROPERTIES.to_owned();
     for edit in edits {
@@ -259,7 +262,7 @@ fn a_context_field_is_renamed_in_its_label_and_its_deployment() {
 
 #[test]
 fn a_property_in_a_template_is_explained_with_its_type_and_its_origin() {
-    let analysis = Analysis::new(PROPERTIES.to_owned(), &Options::default());
+    let analysis = Analysis::new(PROPERTIES.to_owned(), &CheckOptions::default());
     let place = PROPERTIES.find("person.name").expect("the path") + "person.n".len();
     let page = hover(&analysis, place).expect("an explanation").markdown;
     for part in ["property `name`: `string`", "`fetch.row`", "How a person is called"] {

@@ -9,7 +9,6 @@
 mod config;
 pub mod database;
 pub mod keys;
-pub mod planning;
 mod proxy;
 pub mod records;
 pub mod trace;

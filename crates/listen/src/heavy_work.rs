@@ -9,26 +9,26 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::queue::{Asked, FairQueue, Key, NoTurn, Turn, Waiting};
+use crate::queue::{FairQueue, NoTurn, QueueAdmission, QueueKey, Turn, Waiting};
 
 /// The heavy work of keys that share one machine.
 #[derive(Debug)]
-pub struct HeavyWork<K: Key> {
+pub struct HeavyWorkQueue<K: QueueKey> {
     turns: Arc<FairQueue<K>>,
 }
 
-impl<K: Key> HeavyWork<K> {
+impl<K: QueueKey> HeavyWorkQueue<K> {
     /// So many jobs at a time, so many of them of one key, and so many that wait.
     #[must_use]
-    pub fn new(jobs: usize, of_one_key: usize, waiting: Waiting) -> HeavyWork<K> {
-        HeavyWork { turns: FairQueue::with_most_of_one_key(jobs.max(1), of_one_key.max(1), waiting) }
+    pub fn new(jobs: usize, of_one_key: usize, waiting: Waiting) -> HeavyWorkQueue<K> {
+        HeavyWorkQueue { turns: FairQueue::with_most_of_one_key(jobs.max(1), of_one_key.max(1), waiting) }
     }
 
     /// As many jobs at a time as leave half of the threads to everything else.
     #[must_use]
-    pub fn beside_others(of_one_key: usize, waiting: Waiting) -> HeavyWork<K> {
+    pub fn beside_others(of_one_key: usize, waiting: Waiting) -> HeavyWorkQueue<K> {
         let threads = Handle::try_current().map_or(2, |runtime| runtime.metrics().num_workers());
-        HeavyWork::new(threads / 2, of_one_key, waiting)
+        HeavyWorkQueue::new(threads / 2, of_one_key, waiting)
     }
 
     /// Waits for a turn, as long as it takes.
@@ -37,8 +37,10 @@ impl<K: Key> HeavyWork<K> {
             return Ok(HeavyTurn(None));
         }
         match self.turns.ask(key)? {
-            Asked::Turn(turn) => Ok(HeavyTurn(Some(turn))),
-            Asked::Place(place) => place.turn().await.map(|turn| HeavyTurn(Some(turn))).ok_or(NoTurn::Late),
+            QueueAdmission::Turn(turn) => Ok(HeavyTurn(Some(turn))),
+            QueueAdmission::Place(place) => {
+                place.turn().await.map(|turn| HeavyTurn(Some(turn))).ok_or(NoTurn::Late)
+            }
         }
     }
 
@@ -53,9 +55,9 @@ impl<K: Key> HeavyWork<K> {
 
 /// The right to do one heavy job; without threads to do it on there is nothing to wait for.
 #[derive(Debug)]
-pub struct HeavyTurn<K: Key>(Option<Turn<K>>);
+pub struct HeavyTurn<K: QueueKey>(Option<Turn<K>>);
 
-impl<K: Key> HeavyTurn<K> {
+impl<K: QueueKey> HeavyTurn<K> {
     /// Does the job on a thread that nobody else waits for.
     pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
         match &self.0 {
@@ -80,7 +82,7 @@ mod tests {
     /// The job ends only after others had their turn, so the test hangs if the job held the only thread.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_go_on_while_a_job_runs() {
-        let work = Arc::new(HeavyWork::new(1, 1, Waiting::Each(1)));
+        let work = Arc::new(HeavyWorkQueue::new(1, 1, Waiting::Each(1)));
         let (release, released) = mpsc::channel::<()>();
         let (mut heavy, mut other) = (JoinSet::new(), JoinSet::new());
         heavy
@@ -94,7 +96,7 @@ mod tests {
     /// One key has many jobs; another comes last and is next.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn a_key_with_many_jobs_delays_its_own_only() {
-        let work = Arc::new(HeavyWork::new(2, 1, Waiting::Each(3)));
+        let work = Arc::new(HeavyWorkQueue::new(2, 1, Waiting::Each(3)));
         let (release, released) = mpsc::channel::<()>();
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut jobs = JoinSet::new();
@@ -131,7 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_threads_the_work_is_done_in_place() {
-        let work = HeavyWork::beside_others(1, Waiting::Each(0));
+        let work = HeavyWorkQueue::beside_others(1, Waiting::Each(0));
         assert_eq!(work.turn(1).await.unwrap().run(|| 2), 2);
         assert_eq!(work.turn_within(1, Duration::ZERO).await.unwrap().run(|| 3), 3);
     }

@@ -7,6 +7,6 @@ mod queue;
 mod series;
 
 pub use accept::accept;
-pub use heavy_work::{HeavyTurn, HeavyWork};
-pub use queue::{Asked, FairQueue, Key, NoTurn, Place, Turn, Waiting};
+pub use heavy_work::{HeavyTurn, HeavyWorkQueue};
+pub use queue::{FairQueue, NoTurn, QueueAdmission, QueueKey, QueueTicket, Turn, Waiting};
 pub use series::{Histogram, head, line};

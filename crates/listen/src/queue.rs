@@ -15,7 +15,7 @@ use tokio::sync::{Notify, oneshot};
 
 /// Turns for keys of a kind.
 #[derive(Debug)]
-pub struct FairQueue<K: Key> {
+pub struct FairQueue<K: QueueKey> {
     turns: usize,
     /// How many of them one key may have.
     of_one_key: usize,
@@ -26,9 +26,9 @@ pub struct FairQueue<K: Key> {
 }
 
 /// What turns are shared by.
-pub trait Key: Eq + Hash + Clone + Send + std::fmt::Debug {}
+pub trait QueueKey: Eq + Hash + Clone + Send + std::fmt::Debug {}
 
-impl<K: Eq + Hash + Clone + Send + std::fmt::Debug> Key for K {}
+impl<K: Eq + Hash + Clone + Send + std::fmt::Debug> QueueKey for K {}
 
 /// How many may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum Waiting {
 }
 
 #[derive(Debug)]
-struct State<K: Key> {
+struct State<K: QueueKey> {
     /// Turns that are out, in all and by key.
     out: usize,
     held: HashMap<K, usize>,
@@ -56,19 +56,19 @@ struct State<K: Key> {
 
 /// Those of one key that wait.
 #[derive(Debug)]
-struct Line<K: Key> {
+struct Line<K: QueueKey> {
     /// Those whose work began before the others came.
     begun: VecDeque<oneshot::Sender<Turn<K>>>,
     rest: VecDeque<oneshot::Sender<Turn<K>>>,
 }
 
-impl<K: Key> Default for Line<K> {
+impl<K: QueueKey> Default for Line<K> {
     fn default() -> Self {
         Line { begun: VecDeque::new(), rest: VecDeque::new() }
     }
 }
 
-impl<K: Key> Line<K> {
+impl<K: QueueKey> Line<K> {
     fn is_empty(&self) -> bool {
         self.begun.is_empty() && self.rest.is_empty()
     }
@@ -93,25 +93,25 @@ struct Share {
 
 /// The right to go on, until it is dropped.
 #[derive(Debug)]
-pub struct Turn<K: Key>(Option<(Arc<FairQueue<K>>, K)>);
+pub struct Turn<K: QueueKey>(Option<(Arc<FairQueue<K>>, K)>);
 
 /// A place among those that wait, until it is dropped.
 #[derive(Debug)]
-pub struct Place<K: Key>(oneshot::Receiver<Turn<K>>);
+pub struct QueueTicket<K: QueueKey>(oneshot::Receiver<Turn<K>>);
 
-impl<K: Key> Asked<K> {
+impl<K: QueueKey> QueueAdmission<K> {
     /// The turn, within a time.
     pub async fn turn(self, patience: Duration) -> Result<Turn<K>, NoTurn> {
         match self {
-            Asked::Turn(turn) => Ok(turn),
-            Asked::Place(place) => {
+            QueueAdmission::Turn(turn) => Ok(turn),
+            QueueAdmission::Place(place) => {
                 tokio::time::timeout(patience, place.turn()).await.ok().flatten().ok_or(NoTurn::Late)
             }
         }
     }
 }
 
-impl<K: Key> Place<K> {
+impl<K: QueueKey> QueueTicket<K> {
     /// The turn, once it has come; `None` when the queue is gone.
     pub async fn turn(self) -> Option<Turn<K>> {
         self.0.await.ok()
@@ -120,9 +120,9 @@ impl<K: Key> Place<K> {
 
 /// What one that asks for a turn is given.
 #[derive(Debug)]
-pub enum Asked<K: Key> {
+pub enum QueueAdmission<K: QueueKey> {
     Turn(Turn<K>),
-    Place(Place<K>),
+    Place(QueueTicket<K>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ pub enum NoTurn {
     Late,
 }
 
-impl<K: Key> FairQueue<K> {
+impl<K: QueueKey> FairQueue<K> {
     #[must_use]
     pub fn new(turns: usize, bounds: Waiting) -> Arc<Self> {
         FairQueue::with_most_of_one_key(turns, turns, bounds)
@@ -172,12 +172,12 @@ impl<K: Key> FairQueue<K> {
     }
 
     /// A turn on behalf of a key, or a place among those that wait for one.
-    pub fn ask(self: &Arc<Self>, key: K) -> Result<Asked<K>, NoTurn> {
+    pub fn ask(self: &Arc<Self>, key: K) -> Result<QueueAdmission<K>, NoTurn> {
         let mut state = self.lock();
         let is_alone = state.queues.get(&key).is_none_or(Line::is_empty);
         if is_alone && state.has_turn(&key, self.most()) {
             state.give(&key);
-            return Ok(Asked::Turn(Turn(Some((Arc::clone(self), key)))));
+            return Ok(QueueAdmission::Turn(Turn(Some((Arc::clone(self), key)))));
         }
         let (count, most) = match self.bounds {
             Waiting::Together(most) => (state.waiting, most),
@@ -186,19 +186,19 @@ impl<K: Key> FairQueue<K> {
         if count >= most {
             return Err(NoTurn::Full);
         }
-        Ok(Asked::Place(state.wait(key, |line| &mut line.rest)))
+        Ok(QueueAdmission::Place(state.wait(key, |line| &mut line.rest)))
     }
 
     /// The same for work that began before those that wait came: it is let in before the others of its key, in the
     /// order in which such work asks, and no bound of those that wait keeps it out.
-    pub fn ask_begun(self: &Arc<Self>, key: K) -> Asked<K> {
+    pub fn ask_begun(self: &Arc<Self>, key: K) -> QueueAdmission<K> {
         let mut state = self.lock();
         let is_next = state.queues.get(&key).is_none_or(|line| line.begun.is_empty());
         if is_next && state.has_turn(&key, self.most()) {
             state.give(&key);
-            return Asked::Turn(Turn(Some((Arc::clone(self), key))));
+            return QueueAdmission::Turn(Turn(Some((Arc::clone(self), key))));
         }
-        Asked::Place(state.wait(key, |line| &mut line.begun))
+        QueueAdmission::Place(state.wait(key, |line| &mut line.begun))
     }
 
     /// Waits for a turn on behalf of a key.
@@ -279,7 +279,7 @@ impl<K: Key> FairQueue<K> {
     }
 }
 
-impl<K: Key> State<K> {
+impl<K: QueueKey> State<K> {
     /// Whether a key may have one more turn: one that it is sure of, or one that no other key is sure of.
     fn has_turn(&self, key: &K, most: Most) -> bool {
         let held = |key: &K| self.held.get(key).copied().unwrap_or(0);
@@ -300,7 +300,7 @@ impl<K: Key> State<K> {
         &mut self,
         key: K,
         which: impl FnOnce(&mut Line<K>) -> &mut VecDeque<oneshot::Sender<Turn<K>>>,
-    ) -> Place<K> {
+    ) -> QueueTicket<K> {
         let (sender, receiver) = oneshot::channel();
         self.waiting += 1;
         let line = self.queues.entry(key.clone()).or_default();
@@ -309,7 +309,7 @@ impl<K: Key> State<K> {
         if is_first {
             self.order.push_back(key);
         }
-        Place(receiver)
+        QueueTicket(receiver)
     }
 
     fn give(&mut self, key: &K) {
@@ -354,7 +354,7 @@ impl<K: Key> State<K> {
     }
 }
 
-impl<K: Key> Drop for Turn<K> {
+impl<K: QueueKey> Drop for Turn<K> {
     fn drop(&mut self) {
         if let Some((queue, key)) = self.0.take() {
             queue.give_back(&key);
@@ -368,7 +368,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    impl<K: Key> FairQueue<K> {
+    impl<K: QueueKey> FairQueue<K> {
         /// How many wait, and how many turns are out.
         fn standing(&self) -> (usize, usize) {
             let state = self.lock();
@@ -444,8 +444,8 @@ mod tests {
         let queue = FairQueue::new(1, Waiting::Each(2));
         let turn = queue.enter("a", LONG).await.unwrap();
         let place = |asked| match asked {
-            Asked::Place(place) => place,
-            Asked::Turn(_) => panic!("there is one turn only"),
+            QueueAdmission::Place(place) => place,
+            QueueAdmission::Turn(_) => panic!("there is one turn only"),
         };
         let late = [place(queue.ask("a").unwrap()), place(queue.ask("a").unwrap())];
         assert!(matches!(queue.ask("a"), Err(NoTurn::Full)));

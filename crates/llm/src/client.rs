@@ -15,11 +15,11 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use stave_canon::Clock;
 
-pub use self::build::{HttpClient, http_client};
+pub use self::build::{BuiltHttpClient, http_client};
 use self::exchange::Exchange;
 use crate::codec::codec_of;
 use crate::{
-    Attempt, CONNECT_TIMEOUT, CallOptions, Error, ErrorKind, Jitter, Observer, Reply, Request, Target,
+    Attempt, CONNECT_TIMEOUT, CallObserver, CallOptions, Error, ErrorKind, Jitter, Reply, Request, Target,
     Transport, provider_headers,
 };
 
@@ -86,7 +86,7 @@ impl Transport for Client {
         request: &Request,
         target: &Target,
         options: &CallOptions,
-        observer: &dyn Observer,
+        observer: &dyn CallObserver,
     ) -> Result<Reply, Error> {
         let request = if request.model.is_empty() {
             Cow::Owned(Request { model: target.model.clone(), ..request.clone() })
@@ -109,7 +109,7 @@ impl Transport for Client {
             codec,
             url,
             headers: headers(target)?,
-            body: Bytes::from(encoded.body.to_string()),
+            body: Bytes::from(observer.body(encoded.body.to_string())),
             api_key: target.api_key.as_ref(),
             streams: request.stream,
             timeouts: options.timeouts,

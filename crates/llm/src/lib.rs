@@ -22,12 +22,12 @@ mod target;
 pub mod tokens;
 mod transport;
 
-pub use client::{Client, ClientOptions, HttpClient, http_client};
+pub use client::{BuiltHttpClient, Client, ClientOptions, http_client};
 pub use connection_limits::{CONNECT_TIMEOUT, IDLE_CONNECTIONS, IDLE_TIME};
 pub use error::{Error, ErrorKind, Phase};
 pub use model::{
-    Accumulator, CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, Response,
-    ResponseSchema, Role, Source, StopReason, StreamEvent, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
+    Accumulator, CacheMark, CacheTtl, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request,
+    Response, ResponseSchema, Role, StopReason, StreamEvent, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
     Usage,
 };
 pub use retry_after::retry_after;
@@ -35,4 +35,4 @@ pub use secret::Secret;
 pub use secret_search::{REPLACEMENT, SecretBeginnings, SecretSearch};
 pub use stave_retry::{AttemptFailure, FaultClass, Jitter, RetryPolicy};
 pub use target::{AZURE_API_VERSION, Provider, Target, UnknownProvider};
-pub use transport::{Attempt, CallOptions, Observer, Reply, Timeouts, Transport};
+pub use transport::{Attempt, CallObserver, CallOptions, Reply, Timeouts, Transport};

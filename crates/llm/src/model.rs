@@ -9,7 +9,7 @@ mod response;
 
 pub use accumulator::Accumulator;
 pub use request::{
-    CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Source,
-    Thinking, Tool, ToolChoice, ToolResult, ToolUse,
+    CacheMark, CacheTtl, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request, ResponseSchema,
+    Role, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
 };
 pub use response::{Response, StopReason, StreamEvent, Usage};

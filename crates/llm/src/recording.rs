@@ -47,7 +47,7 @@ pub struct Recording {
 /// One question and its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    pub when: When,
+    pub when: ExchangeMatch,
     pub answer: Answer,
     /// How often the answer is given; `None` is without end.
     pub times: Option<u32>,
@@ -55,17 +55,17 @@ pub struct Exchange {
 
 /// Which requests an exchange answers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum When {
+pub enum ExchangeMatch {
     /// The same request, apart from what does not change the answer.
     Request(Box<Request>),
     /// Any request that fits.
-    Pattern(Pattern),
+    Pattern(RequestPattern),
 }
 
 /// A looser rule, for exchanges that are written by hand. Everything it names must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
-#[shape(not_null)]
-pub struct Pattern {
+#[shape(name = "Pattern", not_null)]
+pub struct RequestPattern {
     pub model: Option<String>,
     /// Each must occur in the text of some message.
     #[shape(default, omit_default, with = texts)]
@@ -144,14 +144,14 @@ impl Exchange {
     #[must_use]
     pub fn recorded(request: Request, response: Response) -> Self {
         Exchange {
-            when: When::Request(Box::new(request)),
+            when: ExchangeMatch::Request(Box::new(request)),
             answer: Answer::Response(Box::new(response)),
             times: Some(1),
         }
     }
 }
 
-impl Pattern {
+impl RequestPattern {
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.write()

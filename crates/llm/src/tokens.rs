@@ -14,7 +14,7 @@ use merge::Merger;
 use pieces::{Pieces, Rules};
 use vocabulary::Vocabulary;
 
-use crate::{Message, Part, PartKind, Request, Source, Tool};
+use crate::{MediaSource, Message, Part, PartKind, Request, Tool};
 
 /// A number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -184,9 +184,11 @@ impl Counter {
             PartKind::Text(text) => self.text(text),
             PartKind::Image(_) => PER_IMAGE,
             PartKind::Document(media) => match &media.source {
-                Source::Text(text) => self.text(text),
-                Source::Base64 { data, .. } => (data.len() as u64 / 4 * 3).div_ceil(DOCUMENT_BYTES_PER_TOKEN),
-                Source::Url(_) | Source::File(_) => PER_REMOTE_DOCUMENT,
+                MediaSource::Text(text) => self.text(text),
+                MediaSource::Base64 { data, .. } => {
+                    (data.len() as u64 / 4 * 3).div_ceil(DOCUMENT_BYTES_PER_TOKEN)
+                }
+                MediaSource::Url(_) | MediaSource::File(_) => PER_REMOTE_DOCUMENT,
             },
             PartKind::ToolUse(call) => PER_TOOL + self.text(&call.name) + self.text(&call.arguments),
             PartKind::ToolResult(result) => {

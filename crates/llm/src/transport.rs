@@ -21,7 +21,7 @@ pub trait Transport: Send + Sync + std::fmt::Debug {
         request: &Request,
         target: &Target,
         options: &CallOptions,
-        observer: &dyn Observer,
+        observer: &dyn CallObserver,
     ) -> Result<Reply, Error>;
 }
 
@@ -32,7 +32,7 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
         request: &Request,
         target: &Target,
         options: &CallOptions,
-        observer: &dyn Observer,
+        observer: &dyn CallObserver,
     ) -> Result<Reply, Error> {
         T::send(self, request, target, options, observer).await
     }
@@ -74,12 +74,20 @@ pub struct Timeouts {
 }
 
 /// Watches a call. `()` watches nothing.
-pub trait Observer: Send + Sync {
+pub trait CallObserver: Send + Sync {
     /// An event of a streamed reply. Breaking cancels the call.
     fn event(&self, event: &StreamEvent) -> ControlFlow<()> {
         let _ = event;
         ControlFlow::Continue(())
     }
+
+    /// The body as the provider's codec wrote it, before the first attempt. What comes back is sent by every attempt.
+    fn body(&self, body: String) -> String {
+        body
+    }
+
+    /// The provider has begun to answer, and not with an error.
+    fn begun(&self) {}
 
     /// An attempt failed and another one follows after its wait.
     fn retry(&self, attempt: &Attempt) {
@@ -98,7 +106,7 @@ pub trait Observer: Send + Sync {
     }
 }
 
-impl Observer for () {
+impl CallObserver for () {
     fn restart(&self) -> bool {
         true
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use stave_canon::FixedClock;
 use stave_llm::{
-    Attempt, CallOptions, Client, ClientOptions, Error, ErrorKind, Message, Observer, Phase, Provider, Reply,
-    Request, RetryPolicy, Secret, StopReason, StreamEvent, Target, Timeouts, Transport, Usage,
+    Attempt, CallObserver, CallOptions, Client, ClientOptions, Error, ErrorKind, Message, Phase, Provider,
+    Reply, Request, RetryPolicy, Secret, StopReason, StreamEvent, Target, Timeouts, Transport, Usage,
 };
 
 use crate::loopback::{Act, Provider as Scripted};
@@ -66,7 +66,7 @@ struct Watcher {
     stop_after: Option<usize>,
 }
 
-impl Observer for Watcher {
+impl CallObserver for Watcher {
     fn event(&self, event: &StreamEvent) -> ControlFlow<()> {
         let mut events = self.events.lock().unwrap();
         events.push(event.clone());

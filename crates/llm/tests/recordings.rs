@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use stave_llm::recording::{
-    Answer, Exchange, Pattern, Recorder, Recording, Redactor, Replayer, When, request_hash,
+    Answer, Exchange, ExchangeMatch, Recorder, Recording, Redactor, Replayer, RequestPattern, request_hash,
 };
 use stave_llm::{
-    Attempt, CacheMark, CallOptions, Error, ErrorKind, Message, Observer, Part, Provider, Reply, Request,
+    Attempt, CacheMark, CallObserver, CallOptions, Error, ErrorKind, Message, Part, Provider, Reply, Request,
     Response, RetryPolicy, Role, Secret, StreamEvent, Target, Transport, Usage,
 };
 
@@ -25,7 +25,7 @@ impl Transport for Echo {
         request: &Request,
         _: &Target,
         _: &CallOptions,
-        _: &dyn Observer,
+        _: &dyn CallObserver,
     ) -> Result<Reply, Error> {
         let mut count = self.0.lock().unwrap();
         *count += 1;
@@ -142,9 +142,9 @@ fn a_hash_ignores_what_does_not_change_the_answer_and_nothing_else() {
 #[tokio::test]
 async fn nothing_that_matches_is_explained_by_the_nearest_request() {
     let mut recording = record(&["Where is my order?\nIt is number 42.\nPlease hurry.", "Thank you."]).await;
-    let pattern = Pattern { contains: vec!["refund".to_owned()], ..Pattern::default() };
+    let pattern = RequestPattern { contains: vec!["refund".to_owned()], ..RequestPattern::default() };
     recording.exchanges.push(Exchange {
-        when: When::Pattern(pattern),
+        when: ExchangeMatch::Pattern(pattern),
         answer: Answer::Response(Box::default()),
         times: None,
     });
@@ -223,7 +223,7 @@ async fn a_replay_retries_as_the_client_does_but_never_waits() {
 async fn a_replay_streams_to_its_observer() {
     #[derive(Default)]
     struct Texts(Mutex<String>);
-    impl Observer for Texts {
+    impl CallObserver for Texts {
         fn event(&self, event: &StreamEvent) -> std::ops::ControlFlow<()> {
             if let StreamEvent::Text { text, .. } = event {
                 self.0.lock().unwrap().push_str(text);

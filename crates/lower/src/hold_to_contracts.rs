@@ -6,7 +6,7 @@ use stave_canon::{Number, Object, Value};
 use stave_exec::Document;
 use stave_exec::contract::StepContract;
 use stave_system::model::{ContractCategory, OperationalBudget, OperationalContract};
-use stave_system::{Document as System, Node, NodeKind, runtime_contract_id};
+use stave_system::{NodeKind, SystemDocument, SystemNode, runtime_contract_id};
 use thiserror::Error;
 
 use crate::hold_to_project::tighten_budget;
@@ -22,7 +22,7 @@ pub enum NoContract {
 
 /// Lays the runtime contracts of the flow's steps, and the budget of its intent, onto the document. Says how
 /// many steps are held to one.
-pub fn hold_to_contracts(document: &mut Document, system: &System) -> Result<usize, NoContract> {
+pub fn hold_to_contracts(document: &mut Document, system: &SystemDocument) -> Result<usize, NoContract> {
     let flow = document.flow.name.clone();
     let mut held = 0;
     for node in &mut document.graph.nodes {
@@ -44,14 +44,14 @@ pub fn hold_to_contracts(document: &mut Document, system: &System) -> Result<usi
 
 /// The runtime contract of a step: by the id that follows from flow and step, by what the node says it runs,
 /// or, in a document from elsewhere, by a name that only one node has.
-fn contract_of<'s>(system: &'s System, flow: &str, step: &str) -> Option<&'s OperationalContract> {
-    let runtime = |node: &'s Node| {
+fn contract_of<'s>(system: &'s SystemDocument, flow: &str, step: &str) -> Option<&'s OperationalContract> {
+    let runtime = |node: &'s SystemNode| {
         node.contract.as_ref().filter(|contract| contract.contract_category == ContractCategory::Runtime)
     };
     let workflows = || system.nodes.iter().filter(|node| node.kind == NodeKind::Workflow);
     let id = runtime_contract_id(flow, step).ok();
     let by_id = workflows().filter_map(runtime).find(|contract| Some(&contract.contract_id) == id.as_ref());
-    let says = |node: &&Node| {
+    let says = |node: &&SystemNode| {
         let says = |key: &str| node.properties.get(key).and_then(Value::as_str);
         says("plan_id") == Some(flow) && says("step_id") == Some(step)
     };
@@ -63,9 +63,9 @@ fn contract_of<'s>(system: &'s System, flow: &str, step: &str) -> Option<&'s Ope
 }
 
 /// The contract of the flow's intent: the one that names the flow, or the only one there is.
-fn intent_of<'s>(system: &'s System, flow: &str) -> Option<&'s OperationalContract> {
+fn intent_of<'s>(system: &'s SystemDocument, flow: &str) -> Option<&'s OperationalContract> {
     let intents = || system.nodes.iter().filter(|node| node.kind == NodeKind::Intent);
-    let named = |node: &&Node| {
+    let named = |node: &&SystemNode| {
         node.name == flow || node.properties.get("intent_id").and_then(Value::as_str) == Some(flow)
     };
     let sole = || {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::NodeData;
 use stave_exec::expression::literal;
-use stave_exec::{Document, Graph, Node};
+use stave_exec::{Document, DocumentGraph, DocumentNode};
 use stave_flow::model::Sensitivity;
 use stave_operations::{FINISH, Form, step_kind};
 use stave_script::{Read, reads};
@@ -50,7 +50,8 @@ pub fn hold_to_labels(document: &mut Document, project: &Object) {
         };
     }
     let nodes = &document.graph.nodes;
-    let has_ports = |node: &Node| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
+    let has_ports =
+        |node: &DocumentNode| node.extra.contains_key("inputs") || node.extra.contains_key("outputs");
     let is_workflow = !nodes.iter().any(has_ports);
     let most = fields.values().copied().max().max(own);
     if let Some(most) = most.filter(|_| is_workflow || !is_covered) {
@@ -129,7 +130,7 @@ fn raise(table: &mut Object, name: &str, level: Sensitivity) {
     }
 }
 
-fn everything(nodes: &[Node], most: Sensitivity) -> Found {
+fn everything(nodes: &[DocumentNode], most: Sensitivity) -> Found {
     let mut found = Found::default();
     for node in nodes {
         let ports = NodeData::read(&node.extra).ok().flatten().map(|data| data.inputs).unwrap_or_default();
@@ -141,7 +142,7 @@ fn everything(nodes: &[Node], most: Sensitivity) -> Found {
 
 /// The levels of a workflow's steps: each makes as sensitive a result as its arguments and as what it takes without
 /// arguments.
-pub(crate) fn of_workflow(graph: &Graph, fields: &Fields, most: Sensitivity) -> Found {
+pub(crate) fn of_workflow(graph: &DocumentGraph, fields: &Fields, most: Sensitivity) -> Found {
     let mut found = Found::default();
     // Levels only rise and there are three, so this ends.
     loop {
@@ -172,7 +173,7 @@ pub(crate) fn of_workflow(graph: &Graph, fields: &Fields, most: Sensitivity) -> 
 
 /// The level of what a step takes without naming it in its arguments. A kind that the catalogue does not have may take
 /// everything, and so do the nodes that stand for the request and the response.
-fn of_unnamed(node: &Node, graph: &Graph, steps: &Fields, most: Sensitivity) -> Sensitivity {
+fn of_unnamed(node: &DocumentNode, graph: &DocumentGraph, steps: &Fields, most: Sensitivity) -> Sensitivity {
     let known = step_kind(&node.kind).filter(|kind| kind.form != Form::Boundary);
     let Some(kind) = known else { return most };
     let of = |id: &str| steps.get(id).copied();
@@ -183,7 +184,7 @@ fn of_unnamed(node: &Node, graph: &Graph, steps: &Fields, most: Sensitivity) -> 
 }
 
 /// The nodes whose results a step takes because it runs them itself.
-fn called_nodes(node: &Node) -> impl Iterator<Item = &str> {
+fn called_nodes(node: &DocumentNode) -> impl Iterator<Item = &str> {
     let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
     let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
     tools.chain(node.with.get("node").and_then(Value::as_str))

@@ -1,6 +1,6 @@
 //! Prompt to block: one block per section, each with its own role, origin and sensitivity.
 
-use stave_block::{BlockIr, BlockSection, BuildError, PromptRole, Tokenizer, ToolSchema, Wire, build};
+use stave_block::{BlockBuildError, BlockIr, BlockSection, PromptRole, Tokenizer, ToolSchema, Wire, build};
 use stave_canon::{Clock, Ids, Value};
 use stave_prompt::compile::{CompiledPrompt, Section, SectionKind};
 
@@ -21,7 +21,7 @@ pub fn prompt_to_block(
     with: &PromptBlocks<'_>,
     ids: &dyn Ids,
     clock: &dyn Clock,
-) -> Result<BlockIr, BuildError> {
+) -> Result<BlockIr, BlockBuildError> {
     let sent: Vec<&Section> = sent_sections(prompt, with.native_schema).collect();
     let mut blocks = Vec::with_capacity(sent.len());
     for (index, section) in sent.iter().enumerate() {

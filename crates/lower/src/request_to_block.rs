@@ -13,7 +13,7 @@ mod tape;
 
 use std::ops::Range;
 
-use stave_block::{BlockIr, BuildError, Surface, Tokenizer, WirePrompt};
+use stave_block::{BlockBuildError, BlockIr, Surface, Tokenizer, WirePrompt};
 use stave_canon::{Clock, Ids, ParseError};
 use thiserror::Error;
 
@@ -41,7 +41,7 @@ pub enum RequestFault {
     #[error("the body is not a request of a known interface: it has none of messages, input and contents")]
     UnknownSurface,
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] BlockBuildError),
 }
 
 /// A body as blocks.

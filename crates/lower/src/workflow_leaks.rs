@@ -5,7 +5,7 @@
 use stave_diag::codes::flow::SENSITIVE_DATA_LEAK;
 use stave_diag::{Diagnostic, SourceId, Span};
 use stave_exec::dataflow::Origin;
-use stave_exec::{Document, Node};
+use stave_exec::{Document, DocumentNode};
 use stave_flow::Scopes;
 use stave_flow::model::Sensitivity;
 use stave_operations::{Receiver, step_kind};
@@ -38,7 +38,7 @@ pub fn workflow_leaks(document: &Document, source: SourceId, text: &str, scopes:
 }
 
 /// Who gets the arguments of a step; none when the step works inside the run.
-fn receiver(node: &Node, scopes: &Scopes) -> Option<(String, Sensitivity)> {
+fn receiver(node: &DocumentNode, scopes: &Scopes) -> Option<(String, Sensitivity)> {
     let text = |name: &str| node.with.get(name).and_then(|value| value.as_str()).map(str::trim);
     let host = |name: &str| {
         let host = text(name).and_then(written_host);
@@ -60,7 +60,7 @@ fn receiver(node: &Node, scopes: &Scopes) -> Option<(String, Sensitivity)> {
 }
 
 /// The line of a step, from where it begins.
-fn place(node: &Node, source: SourceId, text: &str) -> Span {
+fn place(node: &DocumentNode, source: SourceId, text: &str) -> Span {
     let Some(origin) = Origin::of(&node.extra) else { return Span::new(source, 0, 0) };
     let before = usize::try_from(origin.line).unwrap_or(1).saturating_sub(1);
     let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();

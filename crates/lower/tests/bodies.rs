@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use stave_block::{
-    CachePlan, Destination, GateAction, GateVerdict, MarkedRules, PlanRequest, Planner, PlannerSettings,
-    Scope, SensitivityPolicy, Surface, Ttl, refusal,
+    CachePlan, DataScope, Destination, GateAction, GateVerdict, MarkedRules, PlanRequest, Planner,
+    PlannerSettings, SensitivityPolicy, Surface, Ttl, refusal,
 };
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value, parse};
 use stave_lower::{
@@ -269,7 +269,7 @@ proptest! {
             let policy = RewritePolicy { move_volatile: true, order_tools: true };
             let rewritten = rewrite_body(&body, &wire, policy);
             prop_assert_eq!(restored(&rewritten, &body), body.clone());
-            let scope = Scope::new("a");
+            let scope = DataScope::new("a");
             let governed =
                 govern_body(&body, &wire, &SensitivityPolicy::default(), &scope, Destination::External);
             // Half a surrogate pair is left as it is; canonical JSON has no such thing.
@@ -319,7 +319,7 @@ fn surfaces_are_told_apart() {
 fn secrets_are_redacted_in_place_refused_or_routed_and_always_recorded() {
     let body = r#"{"model":"claude-opus-5","messages":[{"role":"user","content":"line\nAKIAIOSFODNN7EXAMPLE and more"}]}"#;
     let wire = read_wire(body, None).unwrap();
-    let acme = Scope::new("acme");
+    let acme = DataScope::new("acme");
     let govern = |restricted: GateAction, destination: Destination<'_>| {
         let policy = SensitivityPolicy { restricted, ..SensitivityPolicy::default() };
         govern_body(body, &wire, &policy, &acme, destination)

@@ -1,7 +1,7 @@
 //! Bodies that try to bring a marked secret past the gate, drawn as the fuzzer draws them.
 
 use proptest::prelude::*;
-use stave_block::{Destination, GateVerdict, Scope, SensitivityPolicy, Surface};
+use stave_block::{DataScope, Destination, GateVerdict, SensitivityPolicy, Surface};
 use stave_lower::{govern_body, read_wire};
 
 #[path = "../../../fuzz/generators/body_attack.rs"]
@@ -18,7 +18,7 @@ proptest! {
         prop_assert!(stave_canon::parse(&body).is_ok(), "{}", body);
         for surface in Surface::ALL {
             let Ok(wire) = read_wire(&body, Some(surface)) else { continue };
-            let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+            let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
             let governed = govern_body(&body, &wire, &policy, &scope, Destination::External);
             let steps = body_attack::steps(&body, &wire);
             prop_assert!(steps <= body_attack::most_steps(&body), "{} steps for {}", steps, body);

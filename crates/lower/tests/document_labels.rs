@@ -14,7 +14,7 @@ const WORKFLOW: &str = "version: dsl/v0\nworkflow: lab.w\ninputs:\n  diagnosis: 
 
 fn lowered(text: &str) -> Document {
     let checked = wdl::check_workflow(SourceId(0), text, Dialect::Extended);
-    let settings = wdl::Settings {
+    let settings = wdl::LoweringOptions {
         policy: None,
         generated_at: "2026-01-01T00:00:00Z",
         source_file: "w.wdl",

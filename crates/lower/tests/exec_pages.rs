@@ -5,13 +5,13 @@
 use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Sources};
 use stave_exec::{Acceptance, Document};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_lower::{DefaultModel, ExecSettings, flow_to_exec};
 
 fn lower(name: &str, yaml: &str) -> Document {
     let mut sources = Sources::new();
     let source = sources.add(name, yaml);
-    let parsed = stave_flow::load(source, yaml, &Options::default());
+    let parsed = stave_flow::load(source, yaml, &CheckOptions::default());
     let errors: Vec<&Diagnostic> = parsed.diagnostics.iter().filter(|found| found.is_error()).collect();
     assert!(errors.is_empty(), "{name}: {errors:#?}");
     let policy = stave_canon::parse(r#"{"limits": {"prompt_tokens": 4000}}"#).expect("it is JSON");

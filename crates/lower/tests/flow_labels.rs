@@ -42,7 +42,7 @@ fn baked(text: &str) -> String {
 fn baked_with(text: &str, policy: stave_canon::Object) -> String {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let loaded = stave_flow::load(source, text, &stave_flow::Options::default());
+    let loaded = stave_flow::load(source, text, &stave_flow::CheckOptions::default());
     let flow = loaded.flow.expect("a leak is no reason not to read the flow");
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),

@@ -1,7 +1,7 @@
 //! Whatever the shape of a body and wherever a secret stands in it: what the gate lets pass does not carry it.
 
 use proptest::prelude::*;
-use stave_block::{Destination, GateVerdict, Scope, SensitivityPolicy, Surface};
+use stave_block::{DataScope, Destination, GateVerdict, SensitivityPolicy, Surface};
 use stave_canon::parse;
 use stave_lower::{govern_body, read_wire};
 
@@ -81,7 +81,7 @@ proptest! {
         for surface in [Surface::OpenAiChat, Surface::OpenAiResponses, Surface::AnthropicMessages] {
             let Ok(wire) = read_wire(&body, Some(surface)) else { continue };
             let policy = SensitivityPolicy::default();
-            let governed = govern_body(&body, &wire, &policy, &Scope::new("a"), Destination::External);
+            let governed = govern_body(&body, &wire, &policy, &DataScope::new("a"), Destination::External);
             prop_assert!(!governed.records.is_empty());
             if governed.verdict == GateVerdict::Send {
                 let sent = parse(&governed.spliced.body).map(|value| value.to_string());

@@ -5,13 +5,13 @@
 use stave_canon::{Object, Value};
 use stave_diag::Sources;
 use stave_exec::wdl::{self, Dialect};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::model::Flow;
 use stave_lower::{
     ExecSettings, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_exec, flow_to_system,
 };
 use stave_operations::{Blank, operations};
-use stave_system::{Document, Node, NodeKind};
+use stave_system::{NodeKind, SystemDocument, SystemNode};
 
 fn settings() -> SystemSettings {
     SystemSettings {
@@ -25,11 +25,11 @@ fn settings() -> SystemSettings {
 
 fn flow_of(sources: &mut Sources, yaml: &str) -> Flow {
     let source = sources.add("flows/a.yaml", yaml);
-    stave_flow::load(source, yaml, &Options::default()).flow.expect("a flow")
+    stave_flow::load(source, yaml, &CheckOptions::default()).flow.expect("a flow")
 }
 
 /// The system document of a flow, whether its edges are all there or not.
-fn system(yaml: &str) -> Document {
+fn system(yaml: &str) -> SystemDocument {
     let mut sources = Sources::new();
     let flow = flow_of(&mut sources, yaml);
     let flows = [SystemFlow { flow: &flow, source_file: "flows/a.yaml" }];
@@ -49,12 +49,12 @@ fn begun(blank: &Blank) -> String {
     format!("version: \"1.0\"\nmetadata: {{name: f}}\nnodes:\n  new:\n    type: transform\n{node}edges: []\n")
 }
 
-fn workflow_node<'d>(document: &'d Document, name: &str) -> &'d Node {
+fn workflow_node<'d>(document: &'d SystemDocument, name: &str) -> &'d SystemNode {
     let found = document.nodes.iter().find(|node| node.kind == NodeKind::Workflow && node.name == name);
     found.expect("a workflow node")
 }
 
-fn integrations(document: &Document) -> Vec<&str> {
+fn integrations(document: &SystemDocument) -> Vec<&str> {
     let found = document.nodes.iter().filter(|node| node.kind == NodeKind::Integration);
     found.map(|node| node.name.as_str()).collect()
 }
@@ -123,7 +123,7 @@ fn the_steps_of_a_workflow_have_the_network_of_their_descriptors() {
         - far(crm.lookup):\n      id: $input.q\noutputs:\n  r: $step.rows\n";
     let checked = wdl::check_workflow(stave_diag::SourceId(0), text, Dialect::Extended);
     let workflow = checked.value.expect("a workflow");
-    let settings = wdl::Settings {
+    let settings = wdl::LoweringOptions {
         policy: None,
         generated_at: "2024-06-30T18:25:43Z",
         source_file: "flows/a.wdl",

@@ -5,15 +5,15 @@
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources};
 use stave_exec::wdl::{self, Dialect, PairedPolicy};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::model::Flow;
 use stave_lower::{
     DefaultModel, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_system, system_intent,
 };
-use stave_system::bundle::check::{Subject, check};
+use stave_system::bundle::check::{BundleComparison, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
 use stave_system::verify::verify;
-use stave_system::{Document, Node, NodeKind};
+use stave_system::{NodeKind, SystemDocument, SystemNode};
 
 fn settings() -> SystemSettings {
     SystemSettings {
@@ -31,14 +31,14 @@ fn settings() -> SystemSettings {
 
 fn load(sources: &mut Sources, name: &str, yaml: &str) -> Flow {
     let source = sources.add(name, yaml);
-    let parsed = stave_flow::load(source, yaml, &Options::default());
+    let parsed = stave_flow::load(source, yaml, &CheckOptions::default());
     let errors: Vec<&Diagnostic> = parsed.diagnostics.iter().filter(|found| found.is_error()).collect();
     assert!(errors.is_empty(), "{name}: {errors:#?}");
     parsed.flow.expect("a flow without errors has a model")
 }
 
 /// Lowers flows that stand in files of these names.
-fn lower(files: &[(&str, &str)]) -> Document {
+fn lower(files: &[(&str, &str)]) -> SystemDocument {
     let mut sources = Sources::new();
     let flows: Vec<Flow> = files.iter().map(|(name, yaml)| load(&mut sources, name, yaml)).collect();
     let flows: Vec<SystemFlow<'_>> =
@@ -53,7 +53,7 @@ fn lower(files: &[(&str, &str)]) -> Document {
     flow_to_system(source).expect("a flow without errors has a document")
 }
 
-fn lower_workflow(file: &str, text: &str, policy: &str) -> Document {
+fn lower_workflow(file: &str, text: &str, policy: &str) -> SystemDocument {
     let mut sources = Sources::new();
     let source = sources.add(file, text);
     let policy_source = sources.add("flows/policy.pdl", policy);
@@ -61,7 +61,7 @@ fn lower_workflow(file: &str, text: &str, policy: &str) -> Document {
         wdl::check_policy(policy_source, policy, Dialect::Extended).value.expect("the policy is one");
     let workflow = wdl::check_workflow(source, text, Dialect::Extended).value.expect("the workflow is one");
     let paired = PairedPolicy { policy: &policy, name: "plant", source_file: "flows/plant.pdl" };
-    let settings = wdl::Settings {
+    let settings = wdl::LoweringOptions {
         policy: Some(paired),
         generated_at: "2024-06-30T18:25:43Z",
         source_file: file,
@@ -84,7 +84,7 @@ fn lower_workflow(file: &str, text: &str, policy: &str) -> Document {
 }
 
 /// Whatever is lowered keeps every rule, and a bundle of it agrees with it.
-fn hold(name: &str, document: &Document) {
+fn hold(name: &str, document: &SystemDocument) {
     let findings: Vec<String> =
         verify(document).iter().map(|found| format!("{} {}", found.pointer, found.message)).collect();
     assert_eq!(findings, Vec::<String>::new(), "{name}");
@@ -100,7 +100,7 @@ fn hold(name: &str, document: &Document) {
         options: BundleOptions { strict_alignment: true, ..BundleOptions::default() },
     })
     .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let issues = check(Subject {
+    let issues = check(BundleComparison {
         document,
         bundle: bundle.value(),
         orchestration: Some(&specifications.orchestration),
@@ -130,13 +130,13 @@ fn a_workflow_has_its_page() {
     page(text, &document);
 }
 
-fn page(source: &str, document: &Document) {
+fn page(source: &str, document: &SystemDocument) {
     let rule = "-".repeat(40);
     let page = format!("{}\n{rule}\n{}", source.trim_end(), shown(&document.to_value()));
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(page) });
 }
 
-fn node<'d>(document: &'d Document, kind: NodeKind, name: &str) -> &'d Node {
+fn node<'d>(document: &'d SystemDocument, kind: NodeKind, name: &str) -> &'d SystemNode {
     let found = document.nodes.iter().find(|node| node.kind == kind && node.name == name);
     found.unwrap_or_else(|| panic!("no {} node {name:?}", kind.word()))
 }
@@ -163,7 +163,7 @@ fn a_change_elsewhere_in_the_file_leaves_a_nodes_hash() {
     let before = lower(&[("flows/a.yaml", yaml)]);
     let changed = yaml.replace(".upper()", ".lower()");
     let after = lower(&[("flows/a.yaml", &changed)]);
-    let hash = |document: &Document, name| node(document, NodeKind::Workflow, name).provenance.clone();
+    let hash = |document: &SystemDocument, name| node(document, NodeKind::Workflow, name).provenance.clone();
     assert_eq!(hash(&before, "fetch"), hash(&after, "fetch"));
     assert_ne!(hash(&before, "shout"), hash(&after, "shout"));
 }

@@ -16,10 +16,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stave_diag::{Edit, Severity, Span};
 use stave_flow::service::{self, CompletionKind, SymbolKind};
-use stave_flow::{FormatOptions, Options};
+use stave_flow::{CheckOptions, FormatOptions};
 
-use crate::Places;
-use crate::documents::{Document, Documents, Settings};
+use crate::LineIndex;
+use crate::documents::{CheckOptionsSource, Document, Documents};
 
 type Answer = Result<Value, String>;
 
@@ -28,7 +28,7 @@ pub(crate) fn answer(
     method: &str,
     params: Value,
     documents: &mut Documents,
-    settings: &dyn Settings,
+    settings: &dyn CheckOptionsSource,
 ) -> Option<Answer> {
     Some(match method {
         HoverRequest::METHOD => at_position(params, documents, settings, |document, options, offset, _| {
@@ -92,7 +92,11 @@ pub(crate) fn answer(
 }
 
 /// The findings of a document for the editor.
-pub(crate) fn findings(uri: &str, document: &mut Document, options: &Options) -> Vec<lsp_types::Diagnostic> {
+pub(crate) fn findings(
+    uri: &str,
+    document: &mut Document,
+    options: &CheckOptions,
+) -> Vec<lsp_types::Diagnostic> {
     let found = document.analysis(options).diagnostics.clone();
     found.iter().map(|found| finding(uri, document, found)).collect()
 }
@@ -135,8 +139,8 @@ fn read<T: DeserializeOwned>(params: Value) -> Result<T, String> {
 fn at_position(
     params: Value,
     documents: &mut Documents,
-    settings: &dyn Settings,
-    answer: impl FnOnce(&mut Document, &Options, usize, &Uri) -> Answer,
+    settings: &dyn CheckOptionsSource,
+    answer: impl FnOnce(&mut Document, &CheckOptions, usize, &Uri) -> Answer,
 ) -> Answer {
     let TextDocumentPositionParams { text_document, position } = read(params)?;
     let uri = text_document.uri;
@@ -151,8 +155,8 @@ fn at_position(
 fn in_document(
     params: &Value,
     documents: &mut Documents,
-    settings: &dyn Settings,
-    answer: impl FnOnce(&mut Document, &Options, &Uri, &Value) -> Answer,
+    settings: &dyn CheckOptionsSource,
+    answer: impl FnOnce(&mut Document, &CheckOptions, &Uri, &Value) -> Answer,
 ) -> Answer {
     let uri: Uri = read(params.pointer("/textDocument/uri").cloned().unwrap_or_default())?;
     let Some(document) = documents.get_mut(&uri) else {
@@ -197,7 +201,7 @@ fn completion(document: &Document, item: service::Completion) -> CompletionItem 
 }
 
 #[expect(deprecated, reason = "the protocol's type has a field that is no longer used and must be given")]
-fn outline(places: &Places, text: &str, symbol: service::DocumentSymbol) -> lsp_types::DocumentSymbol {
+fn outline(places: &LineIndex, text: &str, symbol: service::DocumentSymbol) -> lsp_types::DocumentSymbol {
     let children: Vec<_> = symbol.children.into_iter().map(|child| outline(places, text, child)).collect();
     lsp_types::DocumentSymbol {
         name: symbol.name,
@@ -217,7 +221,7 @@ fn outline(places: &Places, text: &str, symbol: service::DocumentSymbol) -> lsp_
     }
 }
 
-fn code_actions(document: &mut Document, options: &Options, uri: &Uri, params: &Value) -> Answer {
+fn code_actions(document: &mut Document, options: &CheckOptions, uri: &Uri, params: &Value) -> Answer {
     let range: lsp_types::Range = read(params.get("range").cloned().unwrap_or_default())?;
     let start = document.places.offset(&document.text, range.start);
     let end = document.places.offset(&document.text, range.end);

@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::service::Analysis;
 
-use crate::Places;
+use crate::LineIndex;
 
 /// What the server takes from outside: how the flows of a folder are judged.
-pub trait Settings {
+pub trait CheckOptionsSource {
     /// The options for a document, by its URI.
-    fn options(&self, uri: &str) -> Options;
+    fn options(&self, uri: &str) -> CheckOptions;
 }
 
 /// One open document.
 pub(crate) struct Document {
     pub(crate) version: i32,
     pub(crate) text: String,
-    pub(crate) places: Places,
+    pub(crate) places: LineIndex,
     /// Made when something is asked about the text.
     analysis: Option<Analysis>,
     /// Whether the editor has not been told about this text's findings.
@@ -30,7 +30,7 @@ pub(crate) struct Documents(HashMap<String, Document>);
 
 impl Documents {
     pub(crate) fn open(&mut self, uri: &Uri, version: i32, text: String) {
-        let places = Places::new(&text);
+        let places = LineIndex::new(&text);
         let document = Document { version, text, places, analysis: None, is_stale: true };
         self.0.insert(uri.as_str().to_owned(), document);
     }
@@ -54,7 +54,7 @@ impl Documents {
                     document.text.replace_range(start..end, &change.text);
                 }
             }
-            document.places = Places::new(&document.text);
+            document.places = LineIndex::new(&document.text);
         }
         document.version = version;
         document.analysis = None;
@@ -73,7 +73,7 @@ impl Documents {
 }
 
 impl Document {
-    pub(crate) fn analysis(&mut self, options: &Options) -> &Analysis {
+    pub(crate) fn analysis(&mut self, options: &CheckOptions) -> &Analysis {
         self.analysis.get_or_insert_with(|| Analysis::new(self.text.clone(), options))
     }
 }

@@ -6,9 +6,9 @@
 
 mod answers;
 mod documents;
-mod places;
+mod line_index;
 mod server;
 
-pub use documents::Settings;
-pub use places::Places;
-pub use server::{Error, serve, serve_stdio};
+pub use documents::CheckOptionsSource;
+pub use line_index::LineIndex;
+pub use server::{LanguageServerError, serve, serve_stdio};

@@ -17,14 +17,14 @@ use lsp_types::{
 };
 
 use crate::answers;
-use crate::documents::{Documents, Settings};
+use crate::documents::{CheckOptionsSource, Documents};
 
 /// How long the typing must pause before findings are sent.
 const PAUSE: Duration = Duration::from_millis(120);
 
 /// Why the server stopped without being asked to.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LanguageServerError {
     #[error("the editor does not speak the protocol: {0}")]
     Protocol(#[from] lsp_server::ProtocolError),
     #[error("a message could not be written or read as JSON: {0}")]
@@ -36,7 +36,7 @@ pub enum Error {
 }
 
 /// Serves an editor on stdin and stdout until it says goodbye.
-pub fn serve_stdio(settings: &dyn Settings) -> Result<(), Error> {
+pub fn serve_stdio(settings: &dyn CheckOptionsSource) -> Result<(), LanguageServerError> {
     let (connection, threads) = Connection::stdio();
     serve(&connection, settings)?;
     drop(connection);
@@ -45,7 +45,7 @@ pub fn serve_stdio(settings: &dyn Settings) -> Result<(), Error> {
 }
 
 /// Serves an editor until it says goodbye.
-pub fn serve(connection: &Connection, settings: &dyn Settings) -> Result<(), Error> {
+pub fn serve(connection: &Connection, settings: &dyn CheckOptionsSource) -> Result<(), LanguageServerError> {
     connection.initialize(serde_json::to_value(capabilities())?)?;
     let mut documents = Documents::default();
     let mut inbox = Inbox { connection, waiting: VecDeque::new() };
@@ -102,7 +102,12 @@ impl Inbox<'_> {
     }
 
     /// The answer to a request, unless the editor took it back or changed the text it was asked about.
-    fn respond(&mut self, request: Request, documents: &mut Documents, settings: &dyn Settings) -> Response {
+    fn respond(
+        &mut self,
+        request: Request,
+        documents: &mut Documents,
+        settings: &dyn CheckOptionsSource,
+    ) -> Response {
         if let Some(refused) = self.overtaken(&request) {
             return refused;
         }
@@ -148,7 +153,7 @@ impl Inbox<'_> {
     }
 
     /// Reads on until the editor lets the server go; nothing is answered any more.
-    fn wait_for_exit(&mut self) -> Result<(), Error> {
+    fn wait_for_exit(&mut self) -> Result<(), LanguageServerError> {
         loop {
             match self.next(false) {
                 Next::Message(Message::Notification(told)) if told.method == Exit::METHOD => return Ok(()),
@@ -194,11 +199,11 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-fn send(connection: &Connection, message: Message) -> Result<(), Error> {
-    connection.sender.send(message).map_err(|_| Error::Gone)
+fn send(connection: &Connection, message: Message) -> Result<(), LanguageServerError> {
+    connection.sender.send(message).map_err(|_| LanguageServerError::Gone)
 }
 
-fn respond(request: Request, documents: &mut Documents, settings: &dyn Settings) -> Response {
+fn respond(request: Request, documents: &mut Documents, settings: &dyn CheckOptionsSource) -> Response {
     let Request { id, method, params } = request;
     match answers::answer(&method, params, documents, settings) {
         Some(Ok(result)) => Response::new_ok(id, result),
@@ -215,7 +220,7 @@ fn notice(
     connection: &Connection,
     notification: Notification,
     documents: &mut Documents,
-) -> Result<(), Error> {
+) -> Result<(), LanguageServerError> {
     let Notification { method, params } = notification;
     // A notification that cannot be read has nobody to tell; the document stays as it was.
     match method.as_str() {
@@ -242,7 +247,11 @@ fn notice(
     Ok(())
 }
 
-fn publish(connection: &Connection, documents: &mut Documents, settings: &dyn Settings) -> Result<(), Error> {
+fn publish(
+    connection: &Connection,
+    documents: &mut Documents,
+    settings: &dyn CheckOptionsSource,
+) -> Result<(), LanguageServerError> {
     let mut told = Vec::new();
     for (uri, document) in documents.stale() {
         document.is_stale = false;
@@ -263,7 +272,7 @@ fn tell(
     uri: Uri,
     diagnostics: Vec<lsp_types::Diagnostic>,
     version: Option<i32>,
-) -> Result<(), Error> {
+) -> Result<(), LanguageServerError> {
     let params = serde_json::to_value(PublishDiagnosticsParams { uri, diagnostics, version })?;
     send(
         connection,

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 /// Where a server is.
 #[derive(Debug, Clone)]
-pub enum Server {
+pub enum McpEndpoint {
     /// A program that is started, and ends with us.
     Command {
         program: String,
@@ -28,15 +28,15 @@ pub enum Server {
     },
 }
 
-impl Server {
+impl McpEndpoint {
     /// What finds this server's secrets in its answers: a server may repeat what it was given.
     pub(crate) fn secrets(&self) -> SecretSearch {
         match self {
-            Server::Command { environment, .. } => {
+            McpEndpoint::Command { environment, .. } => {
                 let secrets = environment.iter().filter(|(name, value)| is_secret(name, value));
                 SecretSearch::new(secrets.map(|(_, value)| Secret::new(value.as_str())))
             }
-            Server::Http { bearer, .. } => SecretSearch::new(bearer.clone()),
+            McpEndpoint::Http { bearer, .. } => SecretSearch::new(bearer.clone()),
         }
     }
 }
@@ -65,9 +65,9 @@ fn same_origin() -> Policy {
 pub(crate) type Connection = RunningService<RoleClient, ()>;
 
 /// Reaches a server and agrees with it on a version of the protocol.
-pub(crate) async fn connect(server: &Server) -> Result<Connection, String> {
+pub(crate) async fn connect(server: &McpEndpoint) -> Result<Connection, String> {
     match server {
-        Server::Command { program, arguments, folder, environment } => {
+        McpEndpoint::Command { program, arguments, folder, environment } => {
             let mut command = Command::new(program);
             command.args(arguments).current_dir(folder).env_clear().kill_on_drop(true);
             command.envs(environment.iter().map(|(name, value)| (name, value)));
@@ -76,7 +76,7 @@ pub(crate) async fn connect(server: &Server) -> Result<Connection, String> {
             let (process, _) = spawned.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
             ().serve(process).await.map_err(|error| error.to_string())
         }
-        Server::Http { url, bearer } => {
+        McpEndpoint::Http { url, bearer } => {
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             if let Some(bearer) = bearer {
                 config = config.auth_header(bearer.expose());

@@ -7,5 +7,5 @@ mod connection;
 mod result;
 mod servers;
 
-pub use connection::Server;
+pub use connection::McpEndpoint;
 pub use servers::McpServers;

@@ -11,7 +11,7 @@ use stave_llm::SecretSearch;
 use stave_runtime::tool_servers::{ToolServerCall, ToolServerFault, ToolServers};
 use tokio::sync::Mutex;
 
-use crate::connection::{self, Connection, Server};
+use crate::connection::{self, Connection, McpEndpoint};
 use crate::result;
 
 /// Servers by name.
@@ -22,14 +22,14 @@ pub struct McpServers {
 
 #[derive(Debug)]
 struct Place {
-    server: Server,
+    server: McpEndpoint,
     secrets: SecretSearch,
     /// The lock is held while a connection is made, so that one server is started once.
     connection: Mutex<Option<Arc<Connection>>>,
 }
 
 impl McpServers {
-    pub fn new(servers: impl IntoIterator<Item = (String, Server)>) -> Self {
+    pub fn new(servers: impl IntoIterator<Item = (String, McpEndpoint)>) -> Self {
         let servers = servers
             .into_iter()
             .map(|(name, server)| {

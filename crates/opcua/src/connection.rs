@@ -7,7 +7,7 @@ use opcua::crypto::SecurityPolicy;
 use opcua::types::{EndpointDescription, Error, MessageSecurityMode, UserTokenPolicy};
 use stave_runtime::opcua::OpcuaFault;
 
-use crate::plants::{Security, Settings};
+use crate::plants::{OpcUaSettings, Security};
 
 /// How this program names itself to servers.
 const NAME: &str = "stave";
@@ -18,7 +18,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Connects, works, and leaves. Dropping the future ends the connection.
 pub(crate) async fn with_session<T>(
-    settings: &Settings,
+    settings: &OpcUaSettings,
     address: &str,
     work: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<T, OpcuaFault> {
@@ -60,7 +60,7 @@ pub(crate) async fn with_session<T>(
     })
 }
 
-fn client(settings: &Settings) -> Result<Client, OpcuaFault> {
+fn client(settings: &OpcUaSettings) -> Result<Client, OpcuaFault> {
     let mut builder = ClientBuilder::new()
         .application_name(NAME)
         .application_uri(URI)

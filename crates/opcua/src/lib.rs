@@ -7,4 +7,4 @@ mod connection;
 mod plants;
 mod value;
 
-pub use plants::{Plants, Security, Settings, TIMEOUT, User};
+pub use plants::{OpcUaSettings, Plants, Security, TIMEOUT, User};

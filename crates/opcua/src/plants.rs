@@ -18,7 +18,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a project says about its plants.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct OpcUaSettings {
     /// The addresses that may be reached; none when empty.
     pub allow: Vec<String>,
     /// The longest that one read or write may take, connecting included.
@@ -50,14 +50,14 @@ pub struct User {
 /// Reads and writes the plants that a project lists. Each call has a connection of its own.
 #[derive(Debug)]
 pub struct Plants {
-    settings: Settings,
+    settings: OpcUaSettings,
     /// The listed addresses in the form in which they are compared.
     allowed: Vec<String>,
 }
 
 impl Plants {
     #[must_use]
-    pub fn new(settings: Settings) -> Plants {
+    pub fn new(settings: OpcUaSettings) -> Plants {
         let allowed = settings.allow.iter().filter_map(|address| plain(address)).collect();
         Plants { settings, allowed }
     }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_address_is_the_same_however_it_is_written() {
-        let plants = Plants::new(Settings {
+        let plants = Plants::new(OpcUaSettings {
             allow: vec!["opc.tcp://Plant:4840/".to_owned()],
             timeout: TIMEOUT,
             security: None,

@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ArgumentKind,
     pub required: bool,
-    pub secrets: Secrets,
+    pub secrets: SecretUse,
     /// What an absent argument counts as, in words; none when absence has no value of its own.
     pub default: Option<&'static str>,
     /// One sentence without a full stop, for messages, completions and tables.
@@ -15,7 +15,7 @@ pub struct Argument {
 
 /// What an argument holds. A text that is one whole `${…}` fits every kind but an expression and a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArgumentKind {
     Text,
     /// The address of a request. Values in it are encoded for their place.
     Url,
@@ -48,7 +48,7 @@ pub enum Kind {
 
 /// Whether `${secrets.NAME}` may stand in an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Secrets {
+pub enum SecretUse {
     Refused,
     Allowed,
     /// The checker refuses it in a flow, where the text is shown to everyone who reads the flow's requests. A document
@@ -56,39 +56,39 @@ pub enum Secrets {
     NotInFlows,
 }
 
-impl Kind {
+impl ArgumentKind {
     /// What the kind is called in messages.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Kind::Any => "any value",
-            Kind::Text | Kind::Url => "a string",
-            Kind::Node => "the id of a node",
-            Kind::Expression(_) => "an expression as a string",
-            Kind::TextOrInteger => "a string or a whole number",
-            Kind::Key => "a string, a number, a boolean or a mapping of these",
-            Kind::Map => "a mapping",
-            Kind::Headers => "a mapping from name to string, number or boolean",
-            Kind::TextList => "a list of strings",
-            Kind::Count => "a whole number from 1 on",
-            Kind::Number => "a number",
-            Kind::Statuses => "an HTTP status or a list of them",
-            Kind::List => "a list or a `${…}` that gives one",
-            Kind::Reference => "a reference such as `$.inputs.mode`",
-            Kind::TextMap => "a mapping from string to string",
+            ArgumentKind::Any => "any value",
+            ArgumentKind::Text | ArgumentKind::Url => "a string",
+            ArgumentKind::Node => "the id of a node",
+            ArgumentKind::Expression(_) => "an expression as a string",
+            ArgumentKind::TextOrInteger => "a string or a whole number",
+            ArgumentKind::Key => "a string, a number, a boolean or a mapping of these",
+            ArgumentKind::Map => "a mapping",
+            ArgumentKind::Headers => "a mapping from name to string, number or boolean",
+            ArgumentKind::TextList => "a list of strings",
+            ArgumentKind::Count => "a whole number from 1 on",
+            ArgumentKind::Number => "a number",
+            ArgumentKind::Statuses => "an HTTP status or a list of them",
+            ArgumentKind::List => "a list or a `${…}` that gives one",
+            ArgumentKind::Reference => "a reference such as `$.inputs.mode`",
+            ArgumentKind::TextMap => "a mapping from string to string",
         }
     }
 }
 
 impl Argument {
     #[must_use]
-    pub const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Argument {
+    pub const fn required(name: &'static str, kind: ArgumentKind, summary: &'static str) -> Argument {
         Argument { required: true, ..Argument::optional(name, kind, summary) }
     }
 
     #[must_use]
-    pub const fn optional(name: &'static str, kind: Kind, summary: &'static str) -> Argument {
-        Argument { name, kind, required: false, secrets: Secrets::Refused, default: None, summary }
+    pub const fn optional(name: &'static str, kind: ArgumentKind, summary: &'static str) -> Argument {
+        Argument { name, kind, required: false, secrets: SecretUse::Refused, default: None, summary }
     }
 
     #[must_use]
@@ -97,7 +97,7 @@ impl Argument {
     }
 
     #[must_use]
-    pub(crate) const fn secrets(self, secrets: Secrets) -> Argument {
+    pub(crate) const fn secrets(self, secrets: SecretUse) -> Argument {
         Argument { secrets, ..self }
     }
 }

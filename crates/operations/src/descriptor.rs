@@ -1,6 +1,6 @@
 //! What is said about an operation.
 
-use crate::argument::{Argument, Kind};
+use crate::argument::{Argument, ArgumentKind};
 
 /// An operation or step kind: what it takes, does and gives.
 #[derive(Debug, Clone, Copy)]
@@ -222,7 +222,7 @@ impl Descriptor {
     }
 
     /// The arguments of a kind.
-    pub fn arguments_of(&self, kind: Kind) -> impl Iterator<Item = &'static Argument> {
+    pub fn arguments_of(&self, kind: ArgumentKind) -> impl Iterator<Item = &'static Argument> {
         self.arguments.iter().filter(move |argument| argument.kind == kind)
     }
 

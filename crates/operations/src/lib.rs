@@ -12,7 +12,7 @@ mod descriptor;
 mod page;
 mod schema;
 
-pub use argument::{Argument, Kind, Secrets};
+pub use argument::{Argument, ArgumentKind, SecretUse};
 pub use catalogue::*;
 pub use descriptor::{
     Blank, Descriptor, DuplicateKey, Effects, Feature, Form, Group, Receiver, Repeat, ResultProvenance,

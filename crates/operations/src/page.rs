@@ -1,7 +1,7 @@
 //! The reference of operations, as Markdown.
 
 use crate::{
-    Argument, Descriptor, DuplicateKey, Effects, Form, Receiver, Repeat, ResultShape, STEP_KINDS, Secrets,
+    Argument, Descriptor, DuplicateKey, Effects, Form, Receiver, Repeat, ResultShape, STEP_KINDS, SecretUse,
     operations,
 };
 
@@ -101,7 +101,7 @@ fn row(argument: &Argument) -> String {
     if let Some(default) = argument.default.filter(|_| !argument.summary.contains("when absent")) {
         notes.push(format!("{default} when absent"));
     }
-    if argument.secrets == Secrets::Allowed {
+    if argument.secrets == SecretUse::Allowed {
         notes.push("may hold secrets".to_owned());
     }
     format!("| {name} | {} | {} |\n", argument.kind.words(), notes.join("; "))

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use crate::{Argument, Descriptor, Form, Kind, Receiver, Repeat, ResultShape, Secrets};
+use crate::{Argument, ArgumentKind, Descriptor, Form, Receiver, Repeat, ResultShape, SecretUse};
 
 /// The pattern of a workflow's reference to an input or to the result of a step.
 const REFERENCE: &str = r"^\s*\$(input|step|\.inputs|\.vars)(\.[^.]+)*\s*$";
@@ -43,7 +43,7 @@ pub fn arguments_schema(descriptor: &Descriptor) -> Value {
     schema
 }
 
-fn kind(kind: Kind) -> Value {
+fn kind(kind: ArgumentKind) -> Value {
     let typed = |word: &str| object([("type", word.into())]);
     let scalar = || object([("type", texts(["string", "number", "boolean"]))]);
     let status = || {
@@ -54,21 +54,23 @@ fn kind(kind: Kind) -> Value {
     let pattern = |pattern: &str| object([("type", Value::from("string")), ("pattern", pattern.into())]);
     let placeholder = || pattern(r"^\$\{.*\}$");
     match kind {
-        Kind::Text | Kind::Url | Kind::Node | Kind::Expression(_) => typed("string"),
-        Kind::TextOrInteger => object([("type", texts(["string", "integer"]))]),
-        Kind::Key => any_of(vec![scalar(), map(scalar())]),
-        Kind::Map => any_of(vec![typed("object"), placeholder()]),
-        Kind::Headers => any_of(vec![map(scalar()), placeholder()]),
-        Kind::TextList => any_of(vec![list(typed("string")), placeholder()]),
-        Kind::Count => {
+        ArgumentKind::Text | ArgumentKind::Url | ArgumentKind::Node | ArgumentKind::Expression(_) => {
+            typed("string")
+        }
+        ArgumentKind::TextOrInteger => object([("type", texts(["string", "integer"]))]),
+        ArgumentKind::Key => any_of(vec![scalar(), map(scalar())]),
+        ArgumentKind::Map => any_of(vec![typed("object"), placeholder()]),
+        ArgumentKind::Headers => any_of(vec![map(scalar()), placeholder()]),
+        ArgumentKind::TextList => any_of(vec![list(typed("string")), placeholder()]),
+        ArgumentKind::Count => {
             any_of(vec![object([("type", Value::from("integer")), ("minimum", 1_u64.into())]), placeholder()])
         }
-        Kind::Number => typed("number"),
-        Kind::Statuses => any_of(vec![status(), list(status()), placeholder()]),
-        Kind::List => any_of(vec![typed("array"), placeholder()]),
-        Kind::Any => object([]),
-        Kind::Reference => pattern(REFERENCE),
-        Kind::TextMap => map(typed("string")),
+        ArgumentKind::Number => typed("number"),
+        ArgumentKind::Statuses => any_of(vec![status(), list(status()), placeholder()]),
+        ArgumentKind::List => any_of(vec![typed("array"), placeholder()]),
+        ArgumentKind::Any => object([]),
+        ArgumentKind::Reference => pattern(REFERENCE),
+        ArgumentKind::TextMap => map(typed("string")),
     }
 }
 
@@ -102,9 +104,9 @@ pub fn to_value(descriptor: &Descriptor) -> Value {
 
 fn argument(argument: &Argument) -> Value {
     let secrets = match argument.secrets {
-        Secrets::Refused => "refused",
-        Secrets::Allowed => "allowed",
-        Secrets::NotInFlows => "not in flows",
+        SecretUse::Refused => "refused",
+        SecretUse::Allowed => "allowed",
+        SecretUse::NotInFlows => "not in flows",
     };
     object([
         ("name", Value::from(argument.name)),

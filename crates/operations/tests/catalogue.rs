@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use stave_operations::{
-    Descriptor, DuplicateKey, Effects, Form, Kind, RESERVED, Receiver, Repeat, ResultShape, STEP_KINDS,
-    Secrets, operation, operations, step_kind,
+    ArgumentKind, Descriptor, DuplicateKey, Effects, Form, RESERVED, Receiver, Repeat, ResultShape,
+    STEP_KINDS, SecretUse, operation, operations, step_kind,
 };
 
 fn every() -> impl Iterator<Item = &'static Descriptor> {
@@ -42,7 +42,7 @@ fn every_argument_that_a_descriptor_names_is_one_of_its_own() {
         match kind.repeat {
             Repeat::SafeWith { key: DuplicateKey::Argument(name), .. } => has(name),
             Repeat::SafeWith { key: DuplicateKey::Header(_), .. } => {
-                assert!(kind.arguments_of(Kind::Headers).next().is_some(), "{}", kind.name);
+                assert!(kind.arguments_of(ArgumentKind::Headers).next().is_some(), "{}", kind.name);
             }
             Repeat::Safe | Repeat::Unsafe { .. } | Repeat::ByPart => {}
         }
@@ -63,7 +63,7 @@ fn only_who_leaves_the_run_is_given_secrets_or_reaches_the_network() {
     for kind in every() {
         let goes_out = kind.receiver != Receiver::Nobody;
         assert_eq!(kind.network, goes_out, "{}", kind.name);
-        let has_secrets = kind.arguments.iter().any(|argument| argument.secrets != Secrets::Refused);
+        let has_secrets = kind.arguments.iter().any(|argument| argument.secrets != SecretUse::Refused);
         assert!(goes_out || !has_secrets, "{}", kind.name);
     }
 }

@@ -25,7 +25,7 @@ const SWEEPS: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Layout {
     /// By box.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<NodeBox>,
     /// By arrow: the points it goes through, from border to border; empty when an end is missing.
     pub(crate) routes: Vec<Vec<(f64, f64)>>,
     pub(crate) width: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 
 /// A box on the canvas, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct NodeBox {
     pub left: f64,
     pub top: f64,
     pub width: f64,
@@ -62,7 +62,7 @@ pub(crate) fn layout(diagram: &Diagram) -> Layout {
 
 /// Where the boxes of a diagram go when each has this width and height.
 #[must_use]
-pub fn places(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Vec<Place> {
+pub fn places(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Vec<NodeBox> {
     layout_sized(diagram, size).places
 }
 
@@ -96,9 +96,9 @@ fn layout_sized(diagram: &Diagram, size: &dyn Fn(&Box) -> (f64, f64)) -> Layout 
         // A bend crosses its whole layer, so that its arrow passes between boxes straight.
         let width = if item.width > 0.0 { item.width } else { column };
         let left = left + (column - width) / 2.0;
-        Place { left, top: item.y - item.height / 2.0 - top, width, height: item.height }
+        NodeBox { left, top: item.y - item.height / 2.0 - top, width, height: item.height }
     };
-    let all: Vec<Place> = items.iter().map(place).collect();
+    let all: Vec<NodeBox> = items.iter().map(place).collect();
     let routes = chains.iter().map(|chain| route(chain, &all)).collect();
     let width = lefts.last().map_or(0.0, |(left, column)| left + column);
     let height = all.iter().map(|place| place.top + place.height).fold(0.0, f64::max);
@@ -326,10 +326,10 @@ fn separate(items: &mut [Item], row: &[usize], wanted: &[f64]) {
 
 /// The points of an arrow: out of the right border, through its bends, into the left border. An arrow
 /// backwards leaves and enters below the boxes.
-fn route(chain: &[usize], places: &[Place]) -> Vec<(f64, f64)> {
+fn route(chain: &[usize], places: &[NodeBox]) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Vec::new() };
     let (Some(from), Some(to)) = (places.get(*first), places.get(*last)) else { return Vec::new() };
-    let middle = |place: &Place| place.top + place.height / 2.0;
+    let middle = |place: &NodeBox| place.top + place.height / 2.0;
     if to.left <= from.left {
         let under = (from.top + from.height).max(to.top + to.height) + ROW_GAP / 2.0;
         return vec![

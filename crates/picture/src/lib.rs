@@ -17,7 +17,7 @@ mod svg;
 
 pub use diagram::{Arrow, Box, Diagram, Style, Tone};
 pub use dot::dot;
-pub use layout::{Place, places};
+pub use layout::{NodeBox, places};
 pub use markup::escaped;
 pub use mermaid::mermaid;
 pub use svg::svg;

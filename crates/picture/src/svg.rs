@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::layout::{Place, layout};
+use crate::layout::{NodeBox, layout};
 use crate::markup::escaped;
 use crate::{Arrow, Diagram, Style, Tone};
 
@@ -82,7 +82,7 @@ fn line(style: Style) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn draw_box(out: &mut String, one: &crate::Box, place: &Place) {
+fn draw_box(out: &mut String, one: &crate::Box, place: &NodeBox) {
     let (fill, stroke) = colours(one.tone);
     let radius = if one.tone == Tone::Border { place.height / 2.0 } else { 8.0 };
     let _ = write!(

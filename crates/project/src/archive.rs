@@ -11,12 +11,12 @@ use tempfile::TempDir;
 
 use crate::exit::Stop;
 use crate::project::{EngineChoice, FILE, Project};
-use crate::restate::{self, Client};
+use crate::restate::{self, RestateClient};
 use crate::{state_folder, storage};
 
 /// Where runs are looked for, over what the project of the current folder says.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct ArchiveLocation {
     /// `.stave` in the project's folder when absent.
     pub state_dir: Option<PathBuf>,
     pub engine: EngineChoice,
@@ -39,22 +39,22 @@ pub enum Keeper {
         /// The files that the database is read from, when they are copies.
         _copy: Option<TempDir>,
     },
-    Restate(Arc<Client>),
+    Restate(Arc<RestateClient>),
 }
 
 impl Archive {
     /// Opens the runs of the project that the current folder belongs to; `None` when nothing was ever kept
     /// there.
-    pub fn open(place: &Place) -> Result<Option<Archive>, Stop> {
+    pub fn open(place: &ArchiveLocation) -> Result<Option<Archive>, Stop> {
         Archive::open_as(place, false)
     }
 
     /// The same for commands that change nothing, also where nothing can be written.
-    pub fn open_to_read(place: &Place) -> Result<Option<Archive>, Stop> {
+    pub fn open_to_read(place: &ArchiveLocation) -> Result<Option<Archive>, Stop> {
         Archive::open_as(place, true)
     }
 
-    fn open_as(place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
+    fn open_as(place: &ArchiveLocation, reads: bool) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(FILE), &mut sources, &mut diagnostics)?;
         if let Some(client) = restate::client(&place.engine, &project)? {
@@ -65,13 +65,13 @@ impl Archive {
     }
 
     /// The same for the runs that the project's own file keeps, whichever engine the project has.
-    pub fn open_embedded(place: &Place) -> Result<Option<Archive>, Stop> {
+    pub fn open_embedded(place: &ArchiveLocation) -> Result<Option<Archive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(FILE), &mut sources, &mut diagnostics)?;
         Archive::embedded(project, place, false)
     }
 
-    fn embedded(project: Project, place: &Place, reads: bool) -> Result<Option<Archive>, Stop> {
+    fn embedded(project: Project, place: &ArchiveLocation, reads: bool) -> Result<Option<Archive>, Stop> {
         let folder = state_folder::readable(&project, place.state_dir.as_deref())?;
         if !folder.join(storage::DATABASE).is_file() {
             return Ok(None);
@@ -85,12 +85,12 @@ impl Archive {
     }
 
     /// The same, when there is no answer without it.
-    pub fn existing(place: &Place) -> Result<Archive, Stop> {
+    pub fn existing(place: &ArchiveLocation) -> Result<Archive, Stop> {
         Archive::open(place)?.ok_or_else(nothing_kept)
     }
 
     /// The same for commands that change nothing.
-    pub fn existing_to_read(place: &Place) -> Result<Archive, Stop> {
+    pub fn existing_to_read(place: &ArchiveLocation) -> Result<Archive, Stop> {
         Archive::open_to_read(place)?.ok_or_else(nothing_kept)
     }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::{SourceId, render};
-use stave_flow::Options;
-use stave_flow::edit::{COMMANDS, Command, EditError, EditRequest, apply, command_schema};
+use stave_flow::CheckOptions;
+use stave_flow::edit::{COMMANDS, EditError, EditRequest, FlowEdit, apply, command_schema};
 use stave_llm::{
     CallOptions, FunctionTool, Message, Part, PartKind, Provider, Request, Role, Secret, Target, Tool,
     ToolChoice, ToolUse, Transport,
@@ -40,8 +40,8 @@ pub fn ask(
     project: &Project,
     text: &str,
     sentence: &str,
-    options: &Options,
-) -> Result<Vec<Command>, Stop> {
+    options: &CheckOptions,
+) -> Result<Vec<FlowEdit>, Stop> {
     let loaded = stave_flow::load(SourceId(0), text, options);
     let secret = loaded.diagnostics.iter().any(|found| found.code == stave_diag::codes::flow::LITERAL_SECRET);
     if secret {
@@ -123,8 +123,8 @@ async fn converse(
     target: &Target,
     text: &str,
     sentence: &str,
-    options: &Options,
-) -> Result<Vec<Command>, Stop> {
+    options: &CheckOptions,
+) -> Result<Vec<FlowEdit>, Stop> {
     let question = format!("The flow:\n\n```yaml\n{text}\n```\n\nThe change: {sentence}");
     let mut request =
         Request::new(target.model.as_str(), vec![Message::system(INSTRUCTIONS), Message::user(question)]);
@@ -172,7 +172,7 @@ async fn converse(
 }
 
 /// The calls as commands that can be applied, or why they cannot.
-fn tried(calls: &[ToolUse], text: &str, options: &Options) -> Result<Vec<Command>, String> {
+fn tried(calls: &[ToolUse], text: &str, options: &CheckOptions) -> Result<Vec<FlowEdit>, String> {
     let mut commands = Vec::with_capacity(calls.len());
     for call in calls {
         let offered = COMMANDS.iter().any(|shape| shape.offered && shape.name == call.name);
@@ -188,7 +188,7 @@ fn tried(calls: &[ToolUse], text: &str, options: &Options) -> Result<Vec<Command
         // Models write `null` for what they leave out.
         fields.retain(|name, value| !value.is_null() || name == "value");
         commands.push(
-            Command::from_value(&Value::Object(fields))
+            FlowEdit::from_value(&Value::Object(fields))
                 .map_err(|reason| format!("`{}`: {reason}", call.name))?,
         );
     }

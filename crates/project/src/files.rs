@@ -35,7 +35,7 @@ pub fn read_text(path: &Path) -> Result<String, Stop> {
 
 /// A text that is checked: what is wrong with its bytes is a finding like any other.
 #[derive(Debug)]
-pub struct SourceText {
+pub struct CheckedText {
     /// Readable throughout; bytes that belong to no character are replaced.
     pub text: String,
     /// Where the first such byte stands.
@@ -43,10 +43,10 @@ pub struct SourceText {
 }
 
 /// The text of a source file, or of stdin for `-`.
-pub fn read_source(path: &Path) -> Result<SourceText, Stop> {
+pub fn read_source(path: &Path) -> Result<CheckedText, Stop> {
     Ok(match String::from_utf8(read_bytes(path)?) {
-        Ok(text) => SourceText { text, broken_at: None },
-        Err(error) => SourceText {
+        Ok(text) => CheckedText { text, broken_at: None },
+        Err(error) => CheckedText {
             broken_at: Some(error.utf8_error().valid_up_to()),
             text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
         },

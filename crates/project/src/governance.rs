@@ -6,7 +6,7 @@ use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
 use stave_flow::yaml;
 use stave_prompt::compile::Templates;
-use stave_prompt::governance::{Mode, PolicySet};
+use stave_prompt::governance::{MatchMode, PolicySet};
 
 use crate::exit::Stop;
 use crate::files;
@@ -78,11 +78,11 @@ pub fn baked(project: &Project) -> Result<Option<Value>, Stop> {
 }
 
 /// A policy set in another mode than the project's, for one command.
-pub fn in_mode(policies: PolicySet, mode: Option<Mode>) -> PolicySet {
+pub fn in_mode(policies: PolicySet, mode: Option<MatchMode>) -> PolicySet {
     match mode {
         None => policies,
         // The built-in sets of the two modes differ in more than the mode.
-        Some(Mode::Specified) if policies == PolicySet::strict() => PolicySet::specified(),
+        Some(MatchMode::Specified) if policies == PolicySet::strict() => PolicySet::specified(),
         Some(mode) => policies.with_mode(mode),
     }
 }

@@ -16,7 +16,7 @@ pub fn plants(_: &Project) -> Option<Arc<dyn Opcua>> {
 pub fn plants(project: &Project) -> Option<Arc<dyn Opcua>> {
     use std::time::Duration;
 
-    use stave_opcua::{Plants, Security, Settings, User};
+    use stave_opcua::{OpcUaSettings, Plants, Security, User};
 
     let opcua = &project.settings.opcua;
     let pki = project.root.join(opcua.pki.as_deref().unwrap_or(".stave/pki"));
@@ -32,5 +32,5 @@ pub fn plants(project: &Project) -> Option<Arc<dyn Opcua>> {
         user,
     });
     let timeout = opcua.timeout_ms.map_or(stave_opcua::TIMEOUT, Duration::from_millis);
-    Some(Arc::new(Plants::new(Settings { allow: opcua.allow.clone(), timeout, security })))
+    Some(Arc::new(Plants::new(OpcUaSettings { allow: opcua.allow.clone(), timeout, security })))
 }

@@ -14,9 +14,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use stave_canon::{Ids, Object, Value};
-use stave_prompt::plugins::{BudgetOptimizer, Change, ContextDigest, Plugin, PluginError};
+use stave_prompt::plugins::{BudgetOptimizer, ContextDigest, Plugin, PluginChange, PluginError};
 use stave_prompt::{PromptIr, from_dict, to_dict};
-use stave_script::{Limits, PoolOptions, PythonPool, TransformJob, WorkerCommand};
+use stave_script::{JobLimits, PoolOptions, PythonPool, TransformJob, WorkerCommand};
 
 use crate::exit::Stop;
 use crate::files;
@@ -45,7 +45,7 @@ struct Host {
 struct Job {
     code: String,
     inputs: Object,
-    limits: Limits,
+    limits: JobLimits,
     answer: SyncSender<Result<Value, String>>,
 }
 
@@ -83,7 +83,7 @@ fn plugin(
 ) -> Result<Arc<dyn Plugin>, Stop> {
     match name {
         "digest" | ContextDigest::NAME => return Ok(Arc::new(ContextDigest::default())),
-        "budget" | BudgetOptimizer::NAME => return Ok(Arc::new(BudgetOptimizer)),
+        "budget" | BudgetOptimizer::NAME => return Ok(Arc::new(BudgetOptimizer::default())),
         _ => {}
     }
     if Path::new(name).extension().is_none_or(|extension| extension != "py") {
@@ -114,8 +114,8 @@ impl Plugin for PythonPlugin {
         &self.name
     }
 
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
-        let limits = Limits { compute: self.limit, wall: self.limit, ..Limits::DEFAULT };
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
+        let limits = JobLimits { compute: self.limit, wall: self.limit, ..JobLimits::DEFAULT };
         let inputs = [("ir".to_owned(), to_dict(ir))].into_iter().collect();
         let answer = self.host.run(self.code.clone(), inputs, limits).map_err(PluginError)?;
         change(ir, answer, &self.name, ids)
@@ -123,7 +123,12 @@ impl Plugin for PythonPlugin {
 }
 
 /// What a plugin's answer makes of a prompt. The answer is untrusted: it must be a prompt again.
-fn change(ir: &PromptIr, answer: Value, name: &str, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+fn change(
+    ir: &PromptIr,
+    answer: Value,
+    name: &str,
+    ids: &dyn Ids,
+) -> Result<Option<PluginChange>, PluginError> {
     if answer.is_null() {
         return Ok(None);
     }
@@ -140,7 +145,7 @@ fn change(ir: &PromptIr, answer: Value, name: &str, ids: &dyn Ids) -> Result<Opt
         return Ok(None);
     }
     let description = description.unwrap_or_else(|| format!("Changed by {name}"));
-    Ok(Some(Change::new(changed, kind.unwrap_or_else(|| "python_plugin".to_owned()), description)))
+    Ok(Some(PluginChange::new(changed, kind.unwrap_or_else(|| "python_plugin".to_owned()), description)))
 }
 
 impl Host {
@@ -153,7 +158,7 @@ impl Host {
         Ok(Host { jobs: Mutex::new(Some(jobs)), thread: Some(thread) })
     }
 
-    fn run(&self, code: String, inputs: Object, limits: Limits) -> Result<Value, String> {
+    fn run(&self, code: String, inputs: Object, limits: JobLimits) -> Result<Value, String> {
         let (answer, answered) = sync_channel(1);
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let gone = || "the plugins' thread has ended".to_owned();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use stave_runtime::journal::Runs;
-use stave_runtime::{Engine, Limits};
-pub use stave_scale::Client;
+use stave_runtime::{Engine, RunLimits};
+pub use stave_scale::RestateClient;
 use stave_scale::{Addresses, ProjectKey, RestateEngine, RestateRuns};
 
 use crate::exit::Stop;
@@ -16,7 +16,7 @@ use crate::services;
 const INGRESS: u16 = 8080;
 
 /// A client of the Restate that keeps the runs of a project; none when the embedded engine does.
-pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<Client>>, Stop> {
+pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<RestateClient>>, Stop> {
     let settings = &project.settings.engine;
     let kind = choice.engine.or(settings.kind);
     let kind = kind.unwrap_or(EngineKind::Embedded);
@@ -32,27 +32,27 @@ pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<Cli
         ingress if ingress.is_empty() => admin.iter().map(|url| ingress_of(url)).collect::<Result<_, _>>()?,
         ingress => ingress,
     };
-    let client = Client::new(Addresses { admin, ingress });
+    let client = RestateClient::new(Addresses { admin, ingress });
     client.map(Arc::new).map(Some).map_err(|error| Stop::invalid(error.to_string()))
 }
 
 /// The runs of a project that Restate keeps.
-pub fn runs(client: &Arc<Client>, project: &Project) -> Arc<dyn Runs> {
+pub fn runs(client: &Arc<RestateClient>, project: &Project) -> Arc<dyn Runs> {
     Arc::new(runs_of(client, project))
 }
 
-fn runs_of(client: &Arc<Client>, project: &Project) -> RestateRuns {
+fn runs_of(client: &Arc<RestateClient>, project: &Project) -> RestateRuns {
     RestateRuns::new(Arc::clone(client), key(project))
 }
 
 /// The engine that hands runs of a project to Restate.
-pub fn engine(client: &Arc<Client>, project: &Project) -> Arc<dyn Engine> {
+pub fn engine(client: &Arc<RestateClient>, project: &Project) -> Arc<dyn Engine> {
     Arc::new(engine_of(client, project))
 }
 
 /// The same as what it is, for runs that are handed over.
-pub fn engine_of(client: &Arc<Client>, project: &Project) -> RestateEngine {
-    let limits: Limits = services::limits(project);
+pub fn engine_of(client: &Arc<RestateClient>, project: &Project) -> RestateEngine {
+    let limits: RunLimits = services::limits(project);
     RestateEngine::new(runs_of(client, project), Arc::new(RandomIds), Arc::new(SystemClock), limits)
 }
 

@@ -11,10 +11,14 @@ use stave_exec::Document;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recorder, Recording, Redactor, Replayer};
 use stave_llm::{Client, ClientOptions, Provider, Secret, Transport};
-use stave_mcp::{McpServers, Server};
+use stave_mcp::{McpEndpoint, McpServers};
+use stave_request::ModelPlanning;
+use stave_request::planning::{CachePlanners, KeptPlanners, PlannersInMemory};
+use stave_runtime::database::Database;
 use stave_runtime::http::{AllowList, HttpClient};
-use stave_runtime::{Limits, ModelHosts, Secrets, Services, add_secret_names};
-use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
+use stave_runtime::{ModelHosts, RunLimits, Secrets, Services, add_secret_names};
+use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
+use stave_stores::SqlitePlannerStore;
 
 use crate::exit::Stop;
 use crate::files;
@@ -87,9 +91,10 @@ pub fn build(
     let services = Services {
         clock,
         ids: Arc::new(RandomIds),
-        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        templates: Arc::new(TemplateRenderer::new(Arc::clone(&python))),
         python,
         models: transport,
+        planning: planning(project, models, storage.database.as_deref())?,
         prices: Arc::new(prices(project)?),
         model_hosts: model_hosts(project, models),
         http: HttpClient::new(allow).map_err(|error| Stop::internal(error.to_string()))?,
@@ -110,6 +115,29 @@ pub fn build(
     Ok((services, recorder))
 }
 
+/// The cache planning of model calls. A recording holds what models say and not what a cache held at the time, so calls
+/// that are recorded or replayed are not planned. What planners learn is kept beside the project's database.
+fn planning(
+    project: &Project,
+    models: &Models,
+    database: Option<&Database>,
+) -> Result<Option<Arc<ModelPlanning>>, Stop> {
+    if project.settings.prompt.cache_planning == Some(false) || !matches!(models, Models::Live) {
+        return Ok(None);
+    }
+    let planners: Arc<dyn CachePlanners> =
+        match database.and_then(Database::folder) {
+            Some(folder) => {
+                let planners = KeptPlanners::start(folder.to_owned(), SqlitePlannerStore::open_boxed);
+                Arc::new(planners.map_err(|error| {
+                    Stop::internal(format!("the cache planners cannot be started: {error}"))
+                })?)
+            }
+            None => Arc::new(PlannersInMemory),
+        };
+    Ok(Some(Arc::new(ModelPlanning::new(planners))))
+}
+
 /// The hosts that the project's own file names, for whatever purpose: its owner knows them.
 fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
     if let Models::Replay(_) = models {
@@ -119,9 +147,9 @@ fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
 }
 
 /// The bounds of a project's runs.
-pub fn limits(project: &Project) -> Limits {
-    let (settings, defaults) = (&project.settings.limits, Limits::default());
-    Limits {
+pub fn limits(project: &Project) -> RunLimits {
+    let (settings, defaults) = (&project.settings.limits, RunLimits::default());
+    RunLimits {
         parallel_steps: settings.parallel_steps.map_or(defaults.parallel_steps, |steps| steps as usize),
         run: settings.run_seconds.map_or(defaults.run, Duration::from_secs),
         tool_rounds: settings.tool_rounds.map_or(defaults.tool_rounds, |rounds| rounds as usize),
@@ -220,7 +248,7 @@ fn tool_servers(project: &Project) -> McpServers {
     let passed_on: Vec<(String, String)> = passed_on.collect();
     let servers = project.settings.mcp.iter().map(|(name, server)| {
         let server = match server.clone() {
-            McpServer::Command { program, arguments, environment } => Server::Command {
+            McpServer::Command { program, arguments, environment } => McpEndpoint::Command {
                 program,
                 arguments,
                 folder: project.root.clone(),
@@ -228,7 +256,7 @@ fn tool_servers(project: &Project) -> McpServers {
             },
             McpServer::Http { url, bearer } => {
                 let bearer = bearer.as_ref().and_then(|name| project.secret(name));
-                Server::Http { url, bearer }
+                McpEndpoint::Http { url, bearer }
             }
         };
         (name.clone(), server)

@@ -6,7 +6,7 @@ use stave_diag::Sources;
 use stave_runtime::state::SqliteStore;
 use tempfile::TempDir;
 
-use crate::archive::Place;
+use crate::archive::ArchiveLocation;
 use crate::exit::Stop;
 use crate::project::{FILE, Project, StateBackend};
 use crate::{restate, state_folder, storage};
@@ -22,7 +22,7 @@ pub struct StateArchive {
 impl StateArchive {
     /// The records of the project that the current folder belongs to; `None` when nothing was ever kept there. Who only
     /// reads can do so where nothing can be written.
-    pub fn open(place: &Place, reads: bool) -> Result<Option<StateArchive>, Stop> {
+    pub fn open(place: &ArchiveLocation, reads: bool) -> Result<Option<StateArchive>, Stop> {
         let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
         let project = Project::of(Path::new(FILE), &mut sources, &mut diagnostics)?;
         if restate::client(&place.engine, &project)?.is_some() {

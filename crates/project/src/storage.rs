@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stave_canon::Ids;
 use stave_exec::Document;
-use stave_exec::dataflow::{NodeData, State};
+use stave_exec::dataflow::{NodeData, StepState};
 use stave_operations::HOPSWORKS_WRITE_FEATURES;
 use stave_runtime::cache::{MemoryCache, ResultCache, SqliteCache};
 use stave_runtime::database::Database;
@@ -204,7 +204,7 @@ fn state(
 }
 
 /// The state of sessions in a document.
-fn sessions(document: &Document) -> impl Iterator<Item = State> {
+fn sessions(document: &Document) -> impl Iterator<Item = StepState> {
     let data = document.graph.nodes.iter().filter_map(|node| NodeData::read(&node.extra).ok().flatten());
     data.filter_map(|data| data.state).filter(|state| state.session)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stave_canon::Value;
 use stave_system::bundle::{Bundle, ir_path};
-use stave_system::{Document, LoadError, strip};
+use stave_system::{LoadError, SystemDocument, strip};
 
 use crate::admission::artefacts as admission;
 use crate::exit::Stop;
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// What a file of the system line holds.
 #[derive(Debug)]
 pub enum Artefact {
-    Document(Document),
+    Document(SystemDocument),
     Bundle(Bundle),
 }
 
@@ -40,13 +40,14 @@ pub fn open(path: &Path) -> Result<Artefact, Stop> {
     if project.settings.signing.required {
         admission::admit(path, &text, &project)?;
     }
-    let document = Document::from_text(&text).map_err(|error| invalid(path, "system document", &error))?;
+    let document =
+        SystemDocument::from_text(&text).map_err(|error| invalid(path, "system document", &error))?;
     own(path, &document, &project)?;
     Ok(Artefact::Document(document))
 }
 
 /// The document in a file: the one that it holds, or the one that the bundle in it was made from.
-pub fn load(path: &Path) -> Result<Document, Stop> {
+pub fn load(path: &Path) -> Result<SystemDocument, Stop> {
     match open(path)? {
         Artefact::Document(document) => Ok(document),
         Artefact::Bundle(bundle) => {
@@ -63,17 +64,17 @@ pub fn load(path: &Path) -> Result<Document, Stop> {
 }
 
 /// The document of a bundle: the one it refers to when that lies where it should, else the inline one.
-pub fn document_of(bundle: &Bundle, file: &Path) -> Result<Document, Stop> {
+pub fn document_of(bundle: &Bundle, file: &Path) -> Result<SystemDocument, Stop> {
     let run_id = plain_run_id(bundle)?;
     let beside = root_of(file).map(|root| root.join(ir_path(run_id))).filter(|path| path.is_file());
     if let Some(path) = beside {
-        let document =
-            Document::from_text(&read(&path)?).map_err(|error| invalid(&path, "system document", &error))?;
+        let document = SystemDocument::from_text(&read(&path)?)
+            .map_err(|error| invalid(&path, "system document", &error))?;
         own(&path, &document, &admission::project_of(file)?)?;
         return Ok(document);
     }
     if let Some(inline) = bundle.value().get("system_ir").filter(|inline| !inline.is_null()) {
-        return Document::from_value(inline)
+        return SystemDocument::from_value(inline)
             .map_err(|error| Stop::invalid(format!("the inline document is invalid:\n{error}")));
     }
     let stop = Stop::invalid(format!("the document of {} is neither inline nor beside it", file.display()));
@@ -119,7 +120,7 @@ impl stave_canon::Items for Passing {
 
 /// A document of another tenant is not this project's. Without a project file there is no tenant to hold it
 /// against.
-fn own(path: &Path, document: &Document, project: &Project) -> Result<(), Stop> {
+fn own(path: &Path, document: &SystemDocument, project: &Project) -> Result<(), Stop> {
     let (found, own) = (strip(&document.tenant_id), project.tenant());
     if project.has_file && found != own {
         let message =

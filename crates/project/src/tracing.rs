@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stave_gateway::trace::RequestTracer;
 use stave_runtime::trace::Tracer;
-use stave_telemetry::{Options, Telemetry};
+use stave_telemetry::{Telemetry, TelemetryOptions};
 use tokio::runtime::Handle;
 
 use crate::ports::SystemClock;
@@ -75,7 +75,7 @@ impl Tracing {
 fn options(
     settings: &TelemetrySettings,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<Options>, String> {
+) -> Result<Option<TelemetryOptions>, String> {
     let is_true = |value: &str| value.trim().eq_ignore_ascii_case("true");
     if variable("OTEL_SDK_DISABLED").is_some_and(|value| is_true(&value)) {
         return Ok(None);
@@ -87,7 +87,7 @@ fn options(
             return None;
         }
         let own = variable(&format!("OTEL_EXPORTER_OTLP_{upper}_ENDPOINT"));
-        own.or_else(|| base.as_deref().map(|base| Options::below(base, signal)))
+        own.or_else(|| base.as_deref().map(|base| TelemetryOptions::below(base, signal)))
     };
     let (traces, metrics) = (address("traces"), address("metrics"));
     if traces.is_none() && metrics.is_none() {
@@ -103,7 +103,7 @@ fn options(
         let value = value.trim().to_ascii_lowercase();
         matches!(value.as_str(), "true" | "span_only" | "span_and_event")
     });
-    Ok(Some(Options {
+    Ok(Some(TelemetryOptions {
         traces,
         metrics,
         service: variable("OTEL_SERVICE_NAME")
@@ -118,7 +118,10 @@ fn options(
 mod tests {
     use super::*;
 
-    fn of(settings: &TelemetrySettings, variables: &[(&str, &str)]) -> Result<Option<Options>, String> {
+    fn of(
+        settings: &TelemetrySettings,
+        variables: &[(&str, &str)],
+    ) -> Result<Option<TelemetryOptions>, String> {
         options(settings, |name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stave_diag::{Diagnostic, SourceId, Sources};
+use stave_diag::{Diagnostic, SourceId, Sources, Span};
 use stave_exec::Document;
 use stave_exec::wdl::{self, Dialect};
 use stave_flow::Scopes;
@@ -14,8 +14,10 @@ use crate::source_kind;
 
 /// What a workflow came to, and everything that is wrong with it. Without errors there is a document.
 #[derive(Debug, Default)]
-pub struct Workflow {
+pub struct CompiledWorkflow {
     pub document: Option<Document>,
+    /// The name that it is served under, with its place.
+    pub name: Option<(String, Span)>,
     pub diagnostics: Vec<Diagnostic>,
     /// What is wrong with the policy itself.
     pub of_policy: Vec<Diagnostic>,
@@ -29,9 +31,9 @@ pub fn read(
     generated_at: &str,
     scopes: &Scopes,
     sources: &mut Sources,
-) -> Result<Workflow, Stop> {
+) -> Result<CompiledWorkflow, Stop> {
     let checked = wdl::check_workflow(source, text, Dialect::Extended);
-    let mut read = Workflow { diagnostics: checked.diagnostics, ..Workflow::default() };
+    let mut read = CompiledWorkflow { diagnostics: checked.diagnostics, ..CompiledWorkflow::default() };
     let Some(workflow) = checked.value.filter(|_| !read.diagnostics.iter().any(Diagnostic::is_error)) else {
         return Ok(read);
     };
@@ -50,7 +52,7 @@ pub fn read(
         }
         None => None,
     };
-    let settings = wdl::Settings {
+    let settings = wdl::LoweringOptions {
         policy: policy.as_ref().map(|(policy, name, source_file)| wdl::PairedPolicy {
             policy,
             name,
@@ -62,6 +64,9 @@ pub fn read(
     };
     let (document, found) = wdl::lower(&workflow, &settings);
     read.diagnostics.extend(found);
+    let place = workflow.name.place;
+    let name_span = Span::new(source, place.start, place.end);
+    read.name = document.as_ref().map(|document| (document.flow.name.clone(), name_span));
     let leaks = document.as_ref().map(|document| workflow_leaks(document, source, text, scopes));
     let leaks = leaks.unwrap_or_default();
     read.document = document.filter(|_| leaks.is_empty());

@@ -12,7 +12,7 @@ pub const DEFAULT_TOKEN_BUDGET: u64 = 3000;
 
 /// A value that a builder was given and that the specification does not allow.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum BuildError {
+pub enum PromptBuildError {
     #[error("priority {0} is not between 1 and 10")]
     Priority(i64),
     #[error("temperature {0} is not a finite number of at least 0")]
@@ -24,7 +24,7 @@ pub enum BuildError {
 #[derive(Debug, Clone)]
 pub struct PromptIrBuilder {
     ir: PromptIr,
-    error: Option<BuildError>,
+    error: Option<PromptBuildError>,
 }
 
 impl PromptIrBuilder {
@@ -85,7 +85,7 @@ impl PromptIrBuilder {
     pub fn set_priority(mut self, priority: i64) -> Self {
         match Priority::new(priority) {
             Some(priority) => self.ir.priority = priority,
-            None => self.error = self.error.or(Some(BuildError::Priority(priority))),
+            None => self.error = self.error.or(Some(PromptBuildError::Priority(priority))),
         }
         self
     }
@@ -100,7 +100,7 @@ impl PromptIrBuilder {
     pub fn set_temperature_hint(mut self, temperature: f64) -> Self {
         match Temperature::new(Number::Float(temperature)) {
             Some(temperature) => self.ir.temperature_hint = temperature,
-            None => self.error = self.error.or(Some(BuildError::Temperature(temperature))),
+            None => self.error = self.error.or(Some(PromptBuildError::Temperature(temperature))),
         }
         self
     }
@@ -118,7 +118,7 @@ impl PromptIrBuilder {
     }
 
     /// The finished prompt with a fresh id, created now. The error is the first value out of range.
-    pub fn build(self, ids: &dyn Ids, clock: &dyn Clock) -> Result<PromptIr, BuildError> {
+    pub fn build(self, ids: &dyn Ids, clock: &dyn Clock) -> Result<PromptIr, PromptBuildError> {
         match self.error {
             Some(error) => Err(error),
             None => Ok(PromptIr {

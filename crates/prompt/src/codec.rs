@@ -16,14 +16,14 @@ use crate::{CreatedAt, IR_VERSION, PromptIr};
 
 /// One thing wrong with a dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct PromptFault {
     /// Where: the faulty value, or the object that lacks a field.
     pub pointer: Pointer,
-    pub kind: FaultKind,
+    pub kind: PromptFaultKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum PromptFaultKind {
     MissingField(&'static str),
     UnknownField(String),
     WrongType {
@@ -43,7 +43,7 @@ pub enum FaultKind {
 /// A dictionary that is not a Prompt IR, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct InvalidPrompt {
-    pub faults: Vec<Fault>,
+    pub faults: Vec<PromptFault>,
 }
 
 /// The form of `ir_version`.
@@ -65,7 +65,7 @@ pub fn from_dict(value: &Value, ids: &dyn Ids, clock: &dyn Clock) -> Result<Prom
     let ir = PromptIr::read(value, &Place::root(), &mut reader);
     let faults = reader.finish();
     let Some(mut ir) = ir.filter(|_| faults.is_empty()) else {
-        return Err(InvalidPrompt { faults: faults.into_iter().map(Fault::from).collect() });
+        return Err(InvalidPrompt { faults: faults.into_iter().map(PromptFault::from).collect() });
     };
     if ir.ir_id.is_empty() {
         ir.ir_id = ids.short();
@@ -93,29 +93,31 @@ pub fn schema() -> Value {
     schema
 }
 
-impl From<stave_shape::Fault> for Fault {
+impl From<stave_shape::Fault> for PromptFault {
     fn from(fault: stave_shape::Fault) -> Self {
         use stave_shape::FaultKind as Shaped;
         let field = fault.pointer.as_str().trim_start_matches('/');
         let kind = match fault.kind {
-            Shaped::MissingKey(key) => FaultKind::MissingField(key),
-            Shaped::UnknownKey { key, .. } => FaultKind::UnknownField(key),
+            Shaped::MissingKey(key) => PromptFaultKind::MissingField(key),
+            Shaped::UnknownKey { key, .. } => PromptFaultKind::UnknownField(key),
             Shaped::WrongType { wanted, found } => {
                 let expected = match (field, wanted) {
                     ("ir_id" | "model_hint" | "created_at", "a string") => "string or null",
                     ("context_refs" | "constraints", "an array") => "array of strings",
                     _ => without_article(wanted),
                 };
-                FaultKind::WrongType { expected, found: without_article(found) }
+                PromptFaultKind::WrongType { expected, found: without_article(found) }
             }
-            Shaped::OutOfRange { wanted, found } => FaultKind::OutOfRange { expected: wanted, found },
-            Shaped::UnknownWord { found, .. } => FaultKind::UnknownPhase(found),
-            Shaped::WrongForm { found, .. } if field == "ir_version" => FaultKind::UnsupportedVersion(found),
-            Shaped::WrongForm { found, .. } => FaultKind::BadTimestamp(found),
+            Shaped::OutOfRange { wanted, found } => PromptFaultKind::OutOfRange { expected: wanted, found },
+            Shaped::UnknownWord { found, .. } => PromptFaultKind::UnknownPhase(found),
+            Shaped::WrongForm { found, .. } if field == "ir_version" => {
+                PromptFaultKind::UnsupportedVersion(found)
+            }
+            Shaped::WrongForm { found, .. } => PromptFaultKind::BadTimestamp(found),
             // No field of a prompt asks for more.
-            other => FaultKind::OutOfRange { expected: other.to_string(), found: field.to_owned() },
+            other => PromptFaultKind::OutOfRange { expected: other.to_string(), found: field.to_owned() },
         };
-        Fault { pointer: fault.pointer, kind }
+        PromptFault { pointer: fault.pointer, kind }
     }
 }
 
@@ -124,25 +126,27 @@ pub(crate) fn without_article(words: &'static str) -> &'static str {
     words.strip_prefix("an ").or_else(|| words.strip_prefix("a ")).unwrap_or(words)
 }
 
-impl fmt::Display for FaultKind {
+impl fmt::Display for PromptFaultKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FaultKind::MissingField(field) => write!(out, "the field `{field}` is missing"),
-            FaultKind::UnknownField(field) => {
+            PromptFaultKind::MissingField(field) => write!(out, "the field `{field}` is missing"),
+            PromptFaultKind::UnknownField(field) => {
                 write!(out, "version {IR_VERSION} has no field `{field}`")
             }
-            FaultKind::WrongType { expected, found } => write!(out, "expected {expected}, found {found}"),
-            FaultKind::OutOfRange { expected, found } => write!(out, "{found} is not {expected}"),
-            FaultKind::UnknownPhase(word) => write!(out, "{word:?} is not a phase"),
-            FaultKind::BadTimestamp(text) => write!(out, "{text:?} is not an ISO 8601 date and time"),
-            FaultKind::UnsupportedVersion(version) => {
+            PromptFaultKind::WrongType { expected, found } => {
+                write!(out, "expected {expected}, found {found}")
+            }
+            PromptFaultKind::OutOfRange { expected, found } => write!(out, "{found} is not {expected}"),
+            PromptFaultKind::UnknownPhase(word) => write!(out, "{word:?} is not a phase"),
+            PromptFaultKind::BadTimestamp(text) => write!(out, "{text:?} is not an ISO 8601 date and time"),
+            PromptFaultKind::UnsupportedVersion(version) => {
                 write!(out, "version {version:?} is not a 1.x version")
             }
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PromptFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pointer.as_str().is_empty() {
             write!(out, "{}", self.kind)

@@ -11,7 +11,7 @@ use std::fmt;
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use stave_canon::{Timestamp, Value};
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 use thiserror::Error;
 
 const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
@@ -92,7 +92,7 @@ impl CreatedAt {
 }
 
 impl Shape for CreatedAt {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = String::read(node, at, reader)?;
         match CreatedAt::parse(&text) {
             Ok(time) => Some(time),

@@ -4,8 +4,8 @@ use stave_canon::{Clock, Ids, Pointer, locate};
 use stave_diag::codes::prompt as codes;
 use stave_diag::{Code, Diagnostic, SourceId, Span};
 
-use crate::governance::{Action, Verdict, Violation};
-use crate::{Fault, FaultKind, IR_VERSION, PhaseType, PromptIr, from_dict};
+use crate::governance::{PolicyAction, Verdict, Violation};
+use crate::{IR_VERSION, PhaseType, PromptFault, PromptFaultKind, PromptIr, from_dict};
 
 /// Reads a Prompt IR from its JSON text.
 pub fn parse(
@@ -24,7 +24,7 @@ pub fn parse(
 
 /// The faults of a dictionary as diagnostics, in the order of the text it was read from.
 #[must_use]
-pub fn diagnose(source: SourceId, text: &str, faults: &[Fault]) -> Vec<Diagnostic> {
+pub fn diagnose(source: SourceId, text: &str, faults: &[PromptFault]) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> =
         faults.iter().map(|fault| diagnose_fault(source, text, fault)).collect();
     stave_diag::sort(&mut diagnostics);
@@ -41,8 +41,10 @@ pub fn diagnose_verdict(source: SourceId, text: &str, verdict: &Verdict) -> Vec<
         .map(|violation| {
             let span = place_of_match(source, text, violation);
             let (code, help) = match violation.action {
-                Action::Deny => (codes::PROMPT_DENIED, "remove the forbidden text, or change the policy"),
-                Action::Flag => (codes::PROMPT_FLAGGED, "make sure that this is meant, or reword it"),
+                PolicyAction::Deny => {
+                    (codes::PROMPT_DENIED, "remove the forbidden text, or change the policy")
+                }
+                PolicyAction::Flag => (codes::PROMPT_FLAGGED, "make sure that this is meant, or reword it"),
             };
             let message = format!(
                 "policy `{}` forbids `{}` in {}",
@@ -55,34 +57,36 @@ pub fn diagnose_verdict(source: SourceId, text: &str, verdict: &Verdict) -> Vec<
     diagnostics
 }
 
-fn diagnose_fault(source: SourceId, text: &str, fault: &Fault) -> Diagnostic {
+fn diagnose_fault(source: SourceId, text: &str, fault: &PromptFault) -> Diagnostic {
     let (code, help): (Code, String) = match &fault.kind {
-        FaultKind::MissingField(field) => {
+        PromptFaultKind::MissingField(field) => {
             (codes::PROMPT_MISSING_FIELD, format!("add `{field}` to the prompt"))
         }
-        FaultKind::UnknownField(field) => (
+        PromptFaultKind::UnknownField(field) => (
             codes::PROMPT_UNKNOWN_FIELD,
             format!(
                 "remove `{field}`, or move it under `metadata`; fields beyond version {IR_VERSION} need their own `ir_version`"
             ),
         ),
-        FaultKind::WrongType { expected, .. } => {
+        PromptFaultKind::WrongType { expected, .. } => {
             (codes::PROMPT_WRONG_TYPE, format!("write a value of type {expected}"))
         }
-        FaultKind::OutOfRange { expected, .. } => {
+        PromptFaultKind::OutOfRange { expected, .. } => {
             (codes::PROMPT_OUT_OF_RANGE, format!("write a value that is {expected}"))
         }
-        FaultKind::UnknownPhase(word) => (codes::PROMPT_UNKNOWN_PHASE, phase_help(word)),
-        FaultKind::BadTimestamp(_) => {
+        PromptFaultKind::UnknownPhase(word) => (codes::PROMPT_UNKNOWN_PHASE, phase_help(word)),
+        PromptFaultKind::BadTimestamp(_) => {
             (codes::PROMPT_BAD_TIMESTAMP, "write a time like `2026-02-18T12:00:00+00:00`".to_owned())
         }
-        FaultKind::UnsupportedVersion(_) => {
+        PromptFaultKind::UnsupportedVersion(_) => {
             (codes::PROMPT_UNSUPPORTED_VERSION, format!("convert the prompt to version {IR_VERSION}"))
         }
     };
     let field = fault.pointer.as_str().trim_start_matches('/').replace('/', ".");
     let message = match (&fault.kind, field.as_str()) {
-        (FaultKind::WrongType { .. } | FaultKind::OutOfRange { .. }, field) if !field.is_empty() => {
+        (PromptFaultKind::WrongType { .. } | PromptFaultKind::OutOfRange { .. }, field)
+            if !field.is_empty() =>
+        {
             format!("`{field}`: {}", fault.kind)
         }
         _ => fault.kind.to_string(),

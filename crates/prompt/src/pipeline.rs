@@ -3,7 +3,7 @@
 //! A plugin that fails is skipped and noted. A plugin whose result violates a denying policy stops the
 //! run, because a prompt that was approved must not be changed into one that would not have been.
 //!
-//! Invariant: an approved [`Outcome`] carries a prompt that the policies approve, and a denied one
+//! Invariant: an approved [`PipelineResult`] carries a prompt that the policies approve, and a denied one
 //! carries the prompt as it came in. The log never grows past its capacity, and denied runs are in it.
 
 use std::collections::{HashSet, VecDeque};
@@ -16,8 +16,8 @@ use stave_canon::{Clock, Ids, Timestamp, Value};
 use crate::compile::CompiledPrompt;
 use crate::governance::{CheckEntry, PolicySet, RECENT_CHECKS, Report, Verdict, Violation};
 use crate::hash::Hasher;
-use crate::plugins::{Change, IrTransformation, Plugin, PluginError};
-use crate::resolve::{ContextSource, Resolution, resolve};
+use crate::plugins::{IrTransformation, Plugin, PluginChange, PluginError};
+use crate::resolve::{ReferenceSource, Resolution, resolve};
 use crate::{CreatedAt, PromptIr};
 
 /// How many runs the log keeps unless told otherwise.
@@ -45,7 +45,7 @@ struct Registered {
 
 /// What came of one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct PipelineResult {
     /// The transformed prompt, or the prompt as it came in when it was denied.
     pub ir: Arc<PromptIr>,
     pub approved: bool,
@@ -190,12 +190,12 @@ impl Pipeline {
     }
 
     /// Takes one prompt through governance and the plugins.
-    pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+    pub fn process(&self, ir: &PromptIr, ids: &dyn Ids, clock: &dyn Clock) -> PipelineResult {
         self.process_shared(&Arc::new(ir.clone()), ids, clock)
     }
 
     /// The same for a prompt that the caller gives away or shares, which saves a copy.
-    pub fn process_shared(&self, ir: &Arc<PromptIr>, ids: &dyn Ids, clock: &dyn Clock) -> Outcome {
+    pub fn process_shared(&self, ir: &Arc<PromptIr>, ids: &dyn Ids, clock: &dyn Clock) -> PipelineResult {
         let mut clock = RunClock::start(clock);
         let outcome = self.run(Arc::clone(ir), ids, &mut clock);
         self.record(ir, &outcome, clock.now());
@@ -205,7 +205,7 @@ impl Pipeline {
     /// Resolves the references of a processed prompt and judges what they came to. The verdict is approval
     /// without governance.
     #[must_use]
-    pub fn resolve(&self, ir: &PromptIr, source: &dyn ContextSource) -> (Resolution, Verdict) {
+    pub fn resolve(&self, ir: &PromptIr, source: &dyn ReferenceSource) -> (Resolution, Verdict) {
         let resolution = resolve(ir, source);
         let verdict = match &self.governance {
             Some(policies) => policies.check_content(&resolution.contents()),
@@ -249,7 +249,7 @@ impl Pipeline {
         Report::new(log.approved, log.denied, recent)
     }
 
-    fn run(&self, original: Arc<PromptIr>, ids: &dyn Ids, clock: &mut RunClock<'_>) -> Outcome {
+    fn run(&self, original: Arc<PromptIr>, ids: &dyn Ids, clock: &mut RunClock<'_>) -> PipelineResult {
         let mut run = Run::new(Arc::clone(&original));
         if let Some(policies) = &self.governance {
             let verdict = policies.check(&run.ir);
@@ -294,7 +294,7 @@ impl Pipeline {
         ir: &PromptIr,
         ids: &dyn Ids,
         clock: &mut RunClock<'_>,
-    ) -> Result<Option<Change>, PluginError> {
+    ) -> Result<Option<PluginChange>, PluginError> {
         let result = catch_unwind(AssertUnwindSafe(|| plugin.transform(ir, ids)));
         // What governance takes between two plugins is little beside what a plugin may take.
         let took = clock.lap();
@@ -308,7 +308,7 @@ impl Pipeline {
         result.unwrap_or_else(|_| Err(PluginError("it panicked".to_owned())))
     }
 
-    fn record(&self, before: &PromptIr, outcome: &Outcome, timestamp: CreatedAt) {
+    fn record(&self, before: &PromptIr, outcome: &PipelineResult, timestamp: CreatedAt) {
         let mut log = self.locked();
         *(if outcome.approved { &mut log.approved } else { &mut log.denied }) += 1;
         log.transformations += outcome.transformations.len() as u64;
@@ -366,8 +366,8 @@ impl Run {
     }
 
     /// Takes a change over and records it. Gives the prompt before it.
-    fn record(&mut self, change: Change, applied_by: Arc<str>, timestamp: CreatedAt) -> Arc<PromptIr> {
-        let Change { ir, transformation_type, description } = change;
+    fn record(&mut self, change: PluginChange, applied_by: Arc<str>, timestamp: CreatedAt) -> Arc<PromptIr> {
+        let PluginChange { ir, transformation_type, description } = change;
         let before_hash = match self.transformations.last() {
             Some(last) => last.after_hash,
             None => self.hasher.first(&self.ir),
@@ -397,8 +397,8 @@ impl Run {
         self.violations.extend(found);
     }
 
-    fn ended(self, ir: Arc<PromptIr>, denied_at: Option<Stage>) -> Outcome {
-        Outcome {
+    fn ended(self, ir: Arc<PromptIr>, denied_at: Option<Stage>) -> PipelineResult {
+        PipelineResult {
             ir,
             approved: denied_at.is_none(),
             violations: shared(self.violations),
@@ -440,17 +440,17 @@ impl From<&Entry> for CheckEntry {
     }
 }
 
-impl Outcome {
+impl PipelineResult {
     /// Takes over what a later stage was judged: its violations are added, and a denial gives the prompt
     /// back as it came in.
     #[must_use]
-    pub fn judged(self, verdict: Verdict, stage: Stage, original: &Arc<PromptIr>) -> Outcome {
+    pub fn judged(self, verdict: Verdict, stage: Stage, original: &Arc<PromptIr>) -> PipelineResult {
         let approved = verdict.approved();
         let violations = self.violations.iter().cloned().chain(verdict.violations).collect();
         if approved {
-            return Outcome { violations, ..self };
+            return PipelineResult { violations, ..self };
         }
-        Outcome { ir: Arc::clone(original), approved, violations, denied_at: Some(stage), ..self }
+        PipelineResult { ir: Arc::clone(original), approved, violations, denied_at: Some(stage), ..self }
     }
 
     /// The violations as the specification's sentences.

@@ -4,7 +4,7 @@
 //! written, since `1` and `1.0` hash differently.
 
 use stave_canon::{Number, Value};
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape, integer_schema};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode, integer_schema};
 
 /// How important a prompt is: 1 (lowest) to 10 (highest).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ impl Default for Temperature {
 }
 
 /// Reads a bounded number, or reports that it is not one or out of range.
-fn read<N: Node, T>(
+fn read<N: ValueNode, T>(
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,
@@ -112,7 +112,7 @@ fn read<N: Node, T>(
 }
 
 impl Shape for Priority {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let bound = |number: Number| number.as_i64().and_then(Priority::new);
         read(node, at, reader, ("an integer", "between 1 and 10"), bound)
     }
@@ -127,7 +127,7 @@ impl Shape for Priority {
 }
 
 impl Shape for TokenBudget {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         read(node, at, reader, ("an integer", "at least 0"), TokenBudget::new)
     }
 
@@ -141,7 +141,7 @@ impl Shape for TokenBudget {
 }
 
 impl Shape for Temperature {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         read(node, at, reader, ("a number", "a finite number of at least 0"), Temperature::new)
     }
 

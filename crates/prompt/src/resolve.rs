@@ -1,6 +1,6 @@
 //! Resolving context references: what they stand for, and a record of what was taken.
 //!
-//! Where text comes from is a port, [`ContextSource`]: this crate reads no file and starts no program.
+//! Where text comes from is a port, [`ReferenceSource`]: this crate reads no file and starts no program.
 //!
 //! Invariant: every reference that names something outside the prompt ends up in
 //! [`Resolution::included`] or in [`Resolution::unavailable`], never in neither.
@@ -10,7 +10,7 @@ use std::fmt;
 use stave_canon::{Value, sha256_hex};
 use thiserror::Error;
 
-use crate::compile::{Part, Provenance};
+use crate::compile::{PromptPart, Provenance};
 use crate::governance::Content;
 use crate::{ContextRef, FileSelection, PromptIr};
 
@@ -18,18 +18,18 @@ use crate::{ContextRef, FileSelection, PromptIr};
 pub const FILE_CHARACTERS: usize = 10_000;
 
 /// Where the text of references comes from.
-pub trait ContextSource: fmt::Debug + Send + Sync {
+pub trait ReferenceSource: fmt::Debug + Send + Sync {
     /// The files that a path of a `file:` reference names: one, or all that a wildcard matches, in a
     /// stable order.
-    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable>;
+    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<ReferenceText>, Unavailable>;
 
     /// The text of a `diff:` reference.
-    fn diff(&self, reference: &str) -> Result<SourceText, Unavailable>;
+    fn diff(&self, reference: &str) -> Result<ReferenceText, Unavailable>;
 }
 
 /// A text that a source gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceText {
+pub struct ReferenceText {
     /// What it is called in the prompt: a path below the project's root, or a diff's name.
     pub name: String,
     /// Every file whose content is in the text, where it really lies, links followed.
@@ -78,7 +78,7 @@ pub struct Included {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resolution {
     /// For [`crate::compile::Parts::references`].
-    pub parts: Vec<Part>,
+    pub parts: Vec<PromptPart>,
     pub included: Vec<Included>,
     pub unavailable: Vec<(String, Unavailable)>,
     /// The files in each part, in the order of `parts`.
@@ -89,12 +89,12 @@ pub struct Resolution {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSource;
 
-impl ContextSource for NoSource {
-    fn files(&self, _: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable> {
+impl ReferenceSource for NoSource {
+    fn files(&self, _: &FileSelection<'_>) -> Result<Vec<ReferenceText>, Unavailable> {
         Err(Unavailable::NoSource)
     }
 
-    fn diff(&self, _: &str) -> Result<SourceText, Unavailable> {
+    fn diff(&self, _: &str) -> Result<ReferenceText, Unavailable> {
         Err(Unavailable::NoSource)
     }
 }
@@ -118,7 +118,7 @@ impl Unavailable {
 
 /// Resolves the `file:` and `diff:` references of a prompt; the others need no source.
 #[must_use]
-pub fn resolve(ir: &PromptIr, source: &dyn ContextSource) -> Resolution {
+pub fn resolve(ir: &PromptIr, source: &dyn ReferenceSource) -> Resolution {
     let mut out = Resolution::default();
     let mut seen = std::collections::HashSet::new();
     for reference in ir.context_refs.iter().filter(|reference| seen.insert(reference.as_str())) {
@@ -140,8 +140,8 @@ pub fn resolve(ir: &PromptIr, source: &dyn ContextSource) -> Resolution {
 }
 
 impl Resolution {
-    fn include(&mut self, reference: &str, source: SourceText, lines: Option<(usize, usize)>) {
-        let SourceText { name, real_paths, text, is_cut } = source;
+    fn include(&mut self, reference: &str, source: ReferenceText, lines: Option<(usize, usize)>) {
+        let ReferenceText { name, real_paths, text, is_cut } = source;
         let selected = match lines {
             None => text,
             Some((first, last)) => {
@@ -158,7 +158,7 @@ impl Resolution {
             sha256: sha256_hex(&taken),
             is_cut: is_cut || end.is_some(),
         });
-        self.parts.push(Part::new(name, taken, Provenance::Retrieval).part_of(reference));
+        self.parts.push(PromptPart::new(name, taken, Provenance::Retrieval).part_of(reference));
         self.real_paths.push(real_paths);
     }
 

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use stave_canon::{CountingIds, FixedClock, Ids, Timestamp, Value};
 use stave_prompt::governance::{Content, Policy, PolicySet, Verdict};
-use stave_prompt::plugins::{Change, Plugin, PluginError};
+use stave_prompt::plugins::{Plugin, PluginChange, PluginError};
 use stave_prompt::{Pipeline, PromptIr, PromptIrBuilder, Stage};
 
 const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
 const HOSTILE: &str = include_str!("bypass/hostile.jsonl");
 const HARMLESS: &str = include_str!("bypass/harmless.jsonl");
+const ORDINARY: &str = include_str!("bypass/ordinary.txt");
 
 struct Row {
     field: String,
@@ -65,7 +66,7 @@ impl Plugin for Adds {
         "Adds"
     }
 
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         let mut changed = ir.clone_with_id(ids);
         let text = self.text.clone();
         match self.field.as_str() {
@@ -76,7 +77,7 @@ impl Plugin for Adds {
             }
             other => panic!("no field {other}"),
         }
-        Ok(Some(Change::new(changed, "addition", "Added a text")))
+        Ok(Some(PluginChange::new(changed, "addition", "Added a text")))
     }
 }
 
@@ -132,6 +133,51 @@ fn every_harmless_look_alike_passes() {
         .map(|(row, violation)| format!("{}: {:?}: {violation}", row.kind, row.text))
         .collect();
     assert!(denied.is_empty(), "{} denied or flagged:\n{}", denied.len(), denied.join("\n"));
+}
+
+/// What people ask and what they let a model read: each text on its own, and all of a file as one text.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads the pages of the documentation")]
+fn ordinary_conversations_are_not_denied() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    let mut texts: Vec<(String, String)> =
+        ORDINARY.lines().map(|line| (line.to_owned(), line.to_owned())).collect();
+    let pages = std::fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
+    let pages: Vec<_> = pages.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
+    assert!(pages.len() > 20, "{} pages", pages.len());
+    texts.extend(
+        pages.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())),
+    );
+    let denied: Vec<String> = texts
+        .iter()
+        .flat_map(|(name, text)| {
+            let contents = [Content { reference: "messages[0]", path: None, text }];
+            let verdict = PolicySet::strict().check_conversation_until(&contents, &|| false).unwrap();
+            let texts = if verdict.approved() { Vec::new() } else { verdict.texts() };
+            texts.into_iter().map(move |said| format!("{name}: {said}"))
+        })
+        .collect();
+    assert!(denied.is_empty(), "{}", denied.join("\n"));
+}
+
+#[test]
+fn rm_is_flagged_whatever_the_order_of_its_flags() {
+    for command in [
+        "rm -rf build",
+        "rm -fr build",
+        "rm -r -f build",
+        "rm -f -r build",
+        "rm -Rf build",
+        "rm -rvf build",
+        "rm -v -f --one-file-system -R build",
+        "rm --recursive --force build",
+        "rm --force -r build",
+        "rm -f --no-preserve-root --recursive /",
+    ] {
+        let ir = built(PromptIrBuilder::new("architect", format!("Run {command} first")));
+        let verdict = PolicySet::strict().check(&ir);
+        assert!(verdict.approved() && !verdict.violations.is_empty(), "{command}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Object, Timestamp, Value};
 use stave_prompt::compile::{
-    Adapter, CompiledPrompt, CutReason, Part, Parts, Provenance, SectionKind, Sensitivity, TokenCounter,
-    compile,
+    Adapter, CompiledPrompt, CutReason, Parts, PromptPart, Provenance, SectionKind, Sensitivity,
+    TokenCounter, compile,
 };
 use stave_prompt::{PromptIr, PromptIrBuilder};
 
@@ -43,12 +43,12 @@ fn sections_come_in_order_with_their_origin() {
             .add_metadata("previous", "We chose tokens."),
     );
     let parts = Parts {
-        instructions: vec![Part::new("system", "You are an architect.", Provenance::Developer)],
-        references: vec![Part::new("file:src/auth.py", "def login(): ...", Provenance::Retrieval)],
-        documents: vec![Part::new("wiki", "Use ``` fences.", Provenance::Retrieval)],
-        history: vec![Part::new("turn 1", "Earlier we spoke.", Provenance::Memory)],
-        tool_results: vec![Part::new("search", "3 hits", Provenance::Tool)],
-        inputs: vec![Part::new("question", "How?", Provenance::User).sensitivity(Sensitivity::Private)],
+        instructions: vec![PromptPart::new("system", "You are an architect.", Provenance::Developer)],
+        references: vec![PromptPart::new("file:src/auth.py", "def login(): ...", Provenance::Retrieval)],
+        documents: vec![PromptPart::new("wiki", "Use ``` fences.", Provenance::Retrieval)],
+        history: vec![PromptPart::new("turn 1", "Earlier we spoke.", Provenance::Memory)],
+        tool_results: vec![PromptPart::new("search", "3 hits", Provenance::Tool)],
+        inputs: vec![PromptPart::new("question", "How?", Provenance::User).sensitivity(Sensitivity::Private)],
         ..Parts::default()
     };
     let compiled = compile(&ir, &parts, &TokenCounter::new(&count)).unwrap();
@@ -68,7 +68,7 @@ fn sections_come_in_order_with_their_origin() {
 #[test]
 fn the_intent_is_not_said_twice() {
     let ir = built(PromptIrBuilder::new("helper", "Answer briefly."));
-    let instructions = vec![Part::new("system", "Answer briefly.\n", Provenance::Developer)];
+    let instructions = vec![PromptPart::new("system", "Answer briefly.\n", Provenance::Developer)];
     let compiled =
         compile(&ir, &Parts { instructions, ..Parts::default() }, &TokenCounter::new(&count)).unwrap();
     assert_eq!(names(&compiled), ["system"]);
@@ -77,11 +77,11 @@ fn the_intent_is_not_said_twice() {
 #[test]
 fn the_least_important_goes_first_and_every_cut_is_told() {
     let line = "one two three four five six seven eight nine ten\n";
-    let document = |name: &str| Part::new(name, line.repeat(20), Provenance::Retrieval);
+    let document = |name: &str| PromptPart::new(name, line.repeat(20), Provenance::Retrieval);
     let ir = built(
         PromptIrBuilder::new("architect", "Design").set_output_requirements(schema()).set_token_budget(350),
     );
-    let turn = |name: &str| Part::new(name, line.repeat(2), Provenance::Memory);
+    let turn = |name: &str| PromptPart::new(name, line.repeat(2), Provenance::Memory);
     let parts = Parts {
         documents: vec![document("a"), document("b").priority(9), document("c")],
         history: vec![turn("old"), turn("recent")],
@@ -117,7 +117,7 @@ fn a_budget_below_what_must_be_said_is_an_error() {
 #[test]
 fn a_file_is_capped_and_the_cap_is_told() {
     let ir = built(PromptIrBuilder::new("a", "b").add_context_ref("file:x").set_token_budget(100_000));
-    let references = vec![Part::new("file:x", "é".repeat(12_000), Provenance::Retrieval)];
+    let references = vec![PromptPart::new("file:x", "é".repeat(12_000), Provenance::Retrieval)];
     let counter = |text: &str| text.chars().count() as u64;
     let compiled =
         compile(&ir, &Parts { references, ..Parts::default() }, &TokenCounter::new(&counter)).unwrap();
@@ -156,7 +156,7 @@ proptest! {
         let ir = built(
             PromptIrBuilder::new("a", "Do it").set_output_requirements(schema()).set_token_budget(budget),
         );
-        let part = |provenance| move |text: String| Part::new("part", text, provenance);
+        let part = |provenance| move |text: String| PromptPart::new("part", text, provenance);
         let parts = Parts {
             documents: documents.into_iter().map(part(Provenance::Retrieval)).collect(),
             history: history.into_iter().map(part(Provenance::Memory)).collect(),

@@ -6,7 +6,7 @@ use stave_canon::{CountingIds, FixedClock, Timestamp, parse, pretty_insertion_as
 use stave_diag::Sources;
 use stave_prompt::governance::PolicySet;
 use stave_prompt::plugins::{BudgetOptimizer, Plugin};
-use stave_prompt::{BuildError, PhaseType, PromptIrBuilder, from_dict, short_hash, to_dict};
+use stave_prompt::{PhaseType, PromptBuildError, PromptIrBuilder, from_dict, short_hash, to_dict};
 
 fn noon() -> FixedClock {
     FixedClock("2026-02-18T12:00:00Z".parse::<Timestamp>().unwrap())
@@ -49,9 +49,9 @@ fn the_builder_example_keeps_every_part() {
 #[test]
 fn the_builder_refuses_what_is_out_of_range() {
     let build = |builder: PromptIrBuilder| builder.build(&CountingIds::new(), &noon()).unwrap_err();
-    assert_eq!(build(PromptIrBuilder::new("a", "b").set_priority(11)), BuildError::Priority(11));
+    assert_eq!(build(PromptIrBuilder::new("a", "b").set_priority(11)), PromptBuildError::Priority(11));
     let cold = PromptIrBuilder::new("a", "b").set_temperature_hint(-0.5).set_priority(0);
-    assert_eq!(build(cold), BuildError::Temperature(-0.5));
+    assert_eq!(build(cold), PromptBuildError::Temperature(-0.5));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_example_budgets_come_out_as_printed() {
     ] {
         let ir = PromptIrBuilder::new("a", "b").phase(phase).set_priority(priority);
         let ir = ir.build(&CountingIds::new(), &noon()).unwrap();
-        let change = BudgetOptimizer.transform(&ir, &CountingIds::new()).unwrap().unwrap();
+        let change = BudgetOptimizer::default().transform(&ir, &CountingIds::new()).unwrap().unwrap();
         assert_eq!(change.ir.token_budget.tokens(), adjusted, "{phase}");
         assert_eq!(change.ir.metadata["original_budget"], 3000.into());
         assert_eq!(change.ir.metadata["budget_multiplier"], phase.budget_multiplier().into());

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a page that lacks a part fails the test")]
 
 use stave_canon::{CountingIds, FixedClock, Timestamp};
-use stave_diag::page::{Example, Kind, examples};
+use stave_diag::page::{Example, ExampleKind, examples};
 use stave_diag::{CODES, Line, Sources};
 use stave_prompt::governance::PolicySet;
 use stave_prompt::{diagnose_verdict, parse};
@@ -25,7 +25,11 @@ fn codes_of(text: &str) -> Vec<&'static str> {
 
 /// The first document of each side.
 fn first(examples: &[Example]) -> &str {
-    examples.iter().find(|example| example.kind == Kind::Prompt).map(|example| example.text.as_str()).unwrap()
+    examples
+        .iter()
+        .find(|example| example.kind == ExampleKind::Prompt)
+        .map(|example| example.text.as_str())
+        .unwrap()
 }
 
 #[test]

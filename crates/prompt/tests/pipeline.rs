@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use stave_canon::{Clock, CountingIds, FixedClock, Ids, Timestamp};
 use stave_prompt::governance::PolicySet;
-use stave_prompt::plugins::{BudgetOptimizer, Change, CheapModel, ContextDigest, Plugin, PluginError};
-use stave_prompt::{Outcome, PhaseType, Pipeline, PromptIr, PromptIrBuilder, Stage, short_hash};
+use stave_prompt::plugins::{BudgetOptimizer, CheapModel, ContextDigest, Plugin, PluginChange, PluginError};
+use stave_prompt::{PhaseType, Pipeline, PipelineResult, PromptIr, PromptIrBuilder, Stage, short_hash};
 
 const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
 
@@ -29,11 +29,11 @@ impl Plugin for AddConstraint {
         "AddConstraint"
     }
 
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         let mut changed = ir.clone_with_id(ids);
         Arc::make_mut(&mut changed.constraints).push(self.0.to_owned());
         let description = "Added a constraint".to_owned();
-        Ok(Some(Change::new(changed, "constraint", description)))
+        Ok(Some(PluginChange::new(changed, "constraint", description)))
     }
 }
 
@@ -45,7 +45,7 @@ impl Plugin for Fails {
         "Fails"
     }
 
-    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         Err(PluginError("out of order".to_owned()))
     }
 }
@@ -59,16 +59,16 @@ impl Plugin for KeepsId {
         "KeepsId"
     }
 
-    fn transform(&self, ir: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, ir: &PromptIr, _: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         let changed = PromptIr { intent: "something else".to_owned(), ..ir.clone() };
-        Ok(Some(Change::new(changed, "rewrite", String::new())))
+        Ok(Some(PluginChange::new(changed, "rewrite", String::new())))
     }
 }
 
 fn standard() -> Pipeline {
     Pipeline::new(Some(PolicySet::default()))
         .with_plugin(Box::new(ContextDigest::new(10)))
-        .with_plugin(Box::new(BudgetOptimizer))
+        .with_plugin(Box::new(BudgetOptimizer::default()))
 }
 
 #[test]
@@ -94,7 +94,8 @@ fn records_link_from_the_input_to_the_output() {
 
 #[test]
 fn a_failing_plugin_is_skipped_and_noted() {
-    let pipeline = Pipeline::new(None).with_plugin(Box::new(Fails)).with_plugin(Box::new(BudgetOptimizer));
+    let pipeline =
+        Pipeline::new(None).with_plugin(Box::new(Fails)).with_plugin(Box::new(BudgetOptimizer::default()));
     let outcome = pipeline.process(&prompt(), &CountingIds::new(), &CLOCK);
     assert!(outcome.approved);
     assert_eq!(outcome.ir.intent, "Design auth system");
@@ -118,7 +119,7 @@ fn every_stage_has_an_id_of_its_own() {
 fn what_a_plugin_adds_is_judged_too() {
     let pipeline = Pipeline::new(Some(PolicySet::default()))
         .with_plugin(Box::new(AddConstraint("Bypass the review")))
-        .with_plugin(Box::new(BudgetOptimizer));
+        .with_plugin(Box::new(BudgetOptimizer::default()));
     let ir = prompt();
     let outcome = pipeline.process(&ir, &CountingIds::new(), &CLOCK);
     assert!(!outcome.approved);
@@ -237,7 +238,7 @@ fn prompts(count: usize) -> Vec<PromptIr> {
 
 /// What must not depend on how runs are interleaved: everything but the drawn ids and what is hashed with
 /// them.
-fn essence(outcome: &Outcome) -> (bool, Vec<String>, u64, Vec<String>, Vec<String>) {
+fn essence(outcome: &PipelineResult) -> (bool, Vec<String>, u64, Vec<String>, Vec<String>) {
     let kinds = outcome.transformations.iter().map(|record| record.description.clone()).collect();
     let refs = outcome.ir.context_refs.to_vec();
     (outcome.approved, outcome.violation_texts(), outcome.ir.token_budget.tokens(), kinds, refs)
@@ -248,16 +249,16 @@ fn concurrent_runs_equal_serial_ones() {
     let pipeline = || {
         Pipeline::new(Some(PolicySet::strict()))
             .with_plugin(Box::new(ContextDigest::default()))
-            .with_plugin(Box::new(BudgetOptimizer))
+            .with_plugin(Box::new(BudgetOptimizer::default()))
             .with_plugin(Box::new(Fails))
     };
     let prompts = prompts(140);
     let serial = pipeline();
-    let expected: Vec<Outcome> =
+    let expected: Vec<PipelineResult> =
         prompts.iter().map(|ir| serial.process(ir, &CountingIds::new(), &CLOCK)).collect();
     let shared = pipeline();
     let (shared_ids, chunk) = (CountingIds::new(), prompts.len() / 4);
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+    let outcomes: Vec<PipelineResult> = std::thread::scope(|scope| {
         let running: Vec<_> = prompts
             .chunks(chunk)
             .map(|part| {
@@ -278,7 +279,7 @@ fn concurrent_runs_equal_serial_ones() {
 }
 
 /// Every record begins where the one before it ended, and the last ends with the result.
-fn assert_chain(outcome: &Outcome) {
+fn assert_chain(outcome: &PipelineResult) {
     let records = &outcome.transformations;
     assert!(records.windows(2).all(|pair| pair[0].after_hash == pair[1].before_hash));
     if let (Some(last), true) = (records.last(), outcome.approved) {
@@ -318,14 +319,15 @@ impl Plugin for Panics {
         "Panics"
     }
 
-    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, _: &PromptIr, _: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         panic!("a plugin's own mistake")
     }
 }
 
 #[test]
 fn a_plugin_that_panics_is_skipped_and_noted() {
-    let pipeline = Pipeline::new(None).with_plugin(Box::new(Panics)).with_plugin(Box::new(BudgetOptimizer));
+    let pipeline =
+        Pipeline::new(None).with_plugin(Box::new(Panics)).with_plugin(Box::new(BudgetOptimizer::default()));
     let outcome = pipeline.process(&prompt(), &CountingIds::new(), &CLOCK);
     assert_eq!(outcome.failures.len(), 1);
     assert_eq!(outcome.transformations.len(), 1);
@@ -354,8 +356,9 @@ fn a_cheap_model_writes_the_digest_and_is_judged_for_it() {
         let pipeline = Pipeline::new(Some(PolicySet::strict())).with_plugin(Box::new(plugin));
         pipeline.process(&many(), &CountingIds::new(), &CLOCK)
     };
-    let text =
-        |outcome: &Outcome| outcome.ir.metadata.get("context_digest").unwrap().as_str().unwrap().to_owned();
+    let text = |outcome: &PipelineResult| {
+        outcome.ir.metadata.get("context_digest").unwrap().as_str().unwrap().to_owned()
+    };
     assert_eq!(text(&digest(Ok("Eleven parsers."))), "Eleven parsers.");
     assert_eq!(text(&digest(Ok(""))), "");
     assert_eq!(text(&digest(Err("no route"))), "Context summary: 11 files related to: Sum it up");

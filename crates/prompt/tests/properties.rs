@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Number, Object, Timestamp, Value, parse, python_spaced};
-use stave_prompt::governance::{Action, Content, Matching, Mode, Policy, PolicySet, PolicyType};
+use stave_prompt::governance::{Content, MatchMode, Matching, Policy, PolicyAction, PolicySet, PolicyType};
 use stave_prompt::output::repair;
 use stave_prompt::{
     CreatedAt, PhaseType, Priority, PromptIr, Temperature, TokenBudget, from_dict, sha256, to_dict,
@@ -142,7 +142,7 @@ proptest! {
         ir in prompt(), forbidden in prop::collection::vec(".{0,3}", 0..4)
     ) {
         let policies = [PolicyType::Intent, PolicyType::Constraint, PolicyType::ContextRef]
-            .map(|policy_type| Policy::new("generated", policy_type, forbidden.clone(), Action::Deny));
+            .map(|policy_type| Policy::new("generated", policy_type, forbidden.clone(), PolicyAction::Deny));
         let policies = PolicySet::new(policies.to_vec());
         let verdict = policies.check(&ir);
         prop_assert_eq!(&verdict, &policies.check(&ir));
@@ -173,9 +173,9 @@ proptest! {
     #[test]
     fn what_strict_mode_reads_it_writes(forbidden in prop::collection::vec("\\PC{0,6}", 0..4)) {
         let policies = [Matching::Substring, Matching::Word].map(|matching| {
-            Policy::new("a", PolicyType::Constraint, forbidden.clone(), Action::Deny).matching(matching).unwrap()
+            Policy::new("a", PolicyType::Constraint, forbidden.clone(), PolicyAction::Deny).matching(matching).unwrap()
         });
-        let set = PolicySet::new(policies.to_vec()).with_mode(Mode::Strict).with_allow(forbidden);
+        let set = PolicySet::new(policies.to_vec()).with_mode(MatchMode::Strict).with_allow(forbidden);
         prop_assert_eq!(PolicySet::from_value(&set.to_value()).unwrap(), set);
     }
 
@@ -200,8 +200,8 @@ proptest! {
     #[test]
     fn policies_read_back_as_they_were_written(forbidden in prop::collection::vec(".{0,6}", 0..4)) {
         let policies = PolicySet::new(vec![
-            Policy::new("a", PolicyType::Intent, forbidden.clone(), Action::Flag),
-            Policy::new("b", PolicyType::ContextRef, forbidden, Action::Deny),
+            Policy::new("a", PolicyType::Intent, forbidden.clone(), PolicyAction::Flag),
+            Policy::new("b", PolicyType::ContextRef, forbidden, PolicyAction::Deny),
         ]);
         prop_assert_eq!(PolicySet::from_value(&policies.to_value()).unwrap(), policies);
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use stave_canon::{CountingIds, FixedClock, Timestamp, Value, parse};
 use stave_prompt::compile::Templates;
 use stave_prompt::governance::PolicySet;
-use stave_prompt::{FaultKind, from_dict};
+use stave_prompt::{PromptFaultKind, from_dict};
 
 use crate::changed::changed;
 
@@ -29,12 +29,12 @@ fn validator(schema: &Value) -> Validator {
 }
 
 /// What only a reader can tell: JSON Schema knows neither `3000.0` from `3000` nor which texts are times.
-fn is_beyond_a_schema(kind: &FaultKind, value: &Value) -> bool {
+fn is_beyond_a_schema(kind: &PromptFaultKind, value: &Value) -> bool {
     let float =
         |key: &str| value.get(key).and_then(Value::as_number).is_some_and(|number| !number.is_integer());
     match kind {
-        FaultKind::BadTimestamp(_) => true,
-        FaultKind::WrongType { expected: "integer", .. } => float("token_budget") || float("priority"),
+        PromptFaultKind::BadTimestamp(_) => true,
+        PromptFaultKind::WrongType { expected: "integer", .. } => float("token_budget") || float("priority"),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use monty_types::MontyObject;
 use stave_canon::{Number, Object, Value};
 use stave_script::Limit;
-use stave_script::protocol::{Bounds, Failure};
+use stave_script::protocol::{JobFailure, WorkerLimits};
 
 /// Bits of the largest integer that leaves the sandbox: 4,300 decimal digits, as in Python itself.
 const MAX_INTEGER_BITS: u64 = 14_284;
@@ -29,7 +29,7 @@ pub(crate) fn pairs(object: Object) -> Vec<(MontyObject, MontyObject)> {
 }
 
 /// A Python value as JSON. `place` says in a message what the value is, such as "the result".
-pub(crate) fn to_json(object: MontyObject, place: &str, bounds: &Bounds) -> Result<Value, Failure> {
+pub(crate) fn to_json(object: MontyObject, place: &str, bounds: &WorkerLimits) -> Result<Value, JobFailure> {
     let mut writer =
         Writer { bytes_left: bounds.output_bytes, depth_left: bounds.depth, place: place.to_owned() };
     writer.value(object)
@@ -43,7 +43,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn value(&mut self, object: MontyObject) -> Result<Value, Failure> {
+    fn value(&mut self, object: MontyObject) -> Result<Value, JobFailure> {
         let size = match &object {
             MontyObject::String(text) => text.len() + 2,
             _ => 4,
@@ -101,7 +101,7 @@ impl Writer {
         }
     }
 
-    fn array(&mut self, items: Vec<MontyObject>) -> Result<Value, Failure> {
+    fn array(&mut self, items: Vec<MontyObject>) -> Result<Value, JobFailure> {
         self.enter()?;
         let mut array = Vec::with_capacity(items.len());
         let outer = self.place.len();
@@ -114,7 +114,7 @@ impl Writer {
         Ok(Value::Array(array))
     }
 
-    fn enter(&mut self) -> Result<(), Failure> {
+    fn enter(&mut self) -> Result<(), JobFailure> {
         self.depth_left = self
             .depth_left
             .checked_sub(1)
@@ -122,11 +122,11 @@ impl Writer {
         Ok(())
     }
 
-    fn not_json(&self, type_name: &str) -> Failure {
-        Failure::NotJson { type_name: type_name.to_owned(), place: self.place.clone() }
+    fn not_json(&self, type_name: &str) -> JobFailure {
+        JobFailure::NotJson { type_name: type_name.to_owned(), place: self.place.clone() }
     }
 }
 
-fn limit(limit: Limit, detail: String) -> Failure {
-    Failure::LimitExceeded { limit, detail, range: None }
+fn limit(limit: Limit, detail: String) -> JobFailure {
+    JobFailure::LimitExceeded { limit, detail, range: None }
 }

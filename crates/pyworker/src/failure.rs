@@ -1,7 +1,7 @@
 //! An exception of the interpreter as the pool hears of it.
 
 use monty_types::{CodeLoc, ExcType, MontyException};
-use stave_script::protocol::Failure;
+use stave_script::protocol::JobFailure;
 use stave_script::{CodePlace, CodeRange, Limit};
 
 /// Messages longer than this are cut: they may quote a whole value.
@@ -27,7 +27,7 @@ impl Frame {
     }
 }
 
-pub(crate) fn of(exception: &MontyException, frame: Frame) -> Failure {
+pub(crate) fn of(exception: &MontyException, frame: Frame) -> JobFailure {
     // The innermost place that is the author's own.
     let range = exception
         .traceback()
@@ -37,8 +37,8 @@ pub(crate) fn of(exception: &MontyException, frame: Frame) -> Failure {
         .map(|place| CodeRange { start: frame.place(place.start), end: frame.place(place.end) });
     let message = cut(exception.message().unwrap_or_default());
     match limit(exception) {
-        Some(limit) => Failure::LimitExceeded { limit, detail: message, range },
-        None => Failure::Raised { kind: exception.exc_type().to_string(), message, range },
+        Some(limit) => JobFailure::LimitExceeded { limit, detail: message, range },
+        None => JobFailure::Raised { kind: exception.exc_type().to_string(), message, range },
     }
 }
 

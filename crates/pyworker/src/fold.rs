@@ -3,7 +3,7 @@
 use monty::{MontyRun, RunProgress};
 use monty_types::{ExtFunctionResult, MontyException, MontyObject, NameLookupResult, PrintWriter};
 use stave_canon::{Object, Value};
-use stave_script::protocol::{Bounds, Failure, Json, Reply};
+use stave_script::protocol::{JobFailure, Json, WorkerLimits, WorkerReply};
 
 use crate::compiled::Compiled;
 use crate::convert;
@@ -18,9 +18,9 @@ const CONTEXT: &str = "context";
 pub(crate) fn evaluate(
     expression: &str,
     scopes: Vec<Json>,
-    bounds: &Bounds,
+    bounds: &WorkerLimits,
     compiled: &mut Compiled,
-) -> Result<Reply, Stop> {
+) -> Result<WorkerReply, Stop> {
     let mut outcomes = Vec::with_capacity(scopes.len());
     let mut program = Program::new(expression, compiled);
     for scope in scopes {
@@ -32,11 +32,11 @@ pub(crate) fn evaluate(
             .evaluate(scope.into_iter().map(|(name, value)| (name, Bound::Json(value))).collect(), bounds)
             .and_then(|object| convert::to_json(object, "the result", bounds));
         match outcome {
-            Err(failure @ Failure::LimitExceeded { .. }) => return Err(failure.into()),
+            Err(failure @ JobFailure::LimitExceeded { .. }) => return Err(failure.into()),
             outcome => outcomes.push(outcome.map(Json)),
         }
     }
-    Ok(Reply::Values(outcomes))
+    Ok(WorkerReply::Values(outcomes))
 }
 
 /// Folds from the left with `acc`, `item` and `index`.
@@ -44,9 +44,9 @@ pub(crate) fn fold(
     expression: &str,
     initial: Value,
     items: Vec<Json>,
-    bounds: &Bounds,
+    bounds: &WorkerLimits,
     compiled: &mut Compiled,
-) -> Result<Reply, Stop> {
+) -> Result<WorkerReply, Stop> {
     let mut program = Program::new(expression, compiled);
     let mut accumulated = convert::to_python(initial);
     for (index, item) in items.into_iter().enumerate() {
@@ -58,7 +58,7 @@ pub(crate) fn fold(
         accumulated = program.evaluate(scope, bounds)?;
     }
     let value = convert::to_json(accumulated, "the result", bounds)?;
-    Ok(Reply::Value { value: Json(value), printed: String::new() })
+    Ok(WorkerReply::Value { value: Json(value), printed: String::new() })
 }
 
 /// A value of a scope, on either side of the conversion.
@@ -79,7 +79,11 @@ impl<'c> Program<'c> {
         Program { expression, used: stave_script::expression::free_names(expression), compiled }
     }
 
-    fn evaluate(&mut self, scope: Vec<(String, Bound)>, bounds: &Bounds) -> Result<MontyObject, Failure> {
+    fn evaluate(
+        &mut self,
+        scope: Vec<(String, Bound)>,
+        bounds: &WorkerLimits,
+    ) -> Result<MontyObject, JobFailure> {
         let text = self.expression.trim();
         let frame = Frame::of(text, 1);
         let mut fields = Object::new();
@@ -112,7 +116,7 @@ fn complete(
     program: MontyRun,
     values: Vec<MontyObject>,
     fields: &Object,
-    bounds: &Bounds,
+    bounds: &WorkerLimits,
 ) -> Result<MontyObject, MontyException> {
     let mut progress = program.start(values, tracker(bounds), PrintWriter::Disabled)?;
     loop {

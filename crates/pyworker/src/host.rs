@@ -8,7 +8,7 @@ use monty_types::{
     MontyException, MontyObject, MontyTimeZone, MontyUuid, OsFunctionCall,
 };
 use stave_canon::{Object, Timestamp, Value};
-use stave_script::protocol::{Bounds, Failure, HostAnswer, HostCall, Json};
+use stave_script::protocol::{HostAnswer, HostCall, JobFailure, Json, WorkerLimits};
 
 use crate::convert;
 
@@ -80,14 +80,14 @@ pub(crate) enum Refused {
     /// Raised in the code.
     Raise(MontyException),
     /// Ends the run.
-    End(Failure),
+    End(JobFailure),
 }
 
 pub(crate) fn state_method(
     method: &str,
     args: Vec<MontyObject>,
     kwargs: Vec<(MontyObject, MontyObject)>,
-    bounds: &Bounds,
+    bounds: &WorkerLimits,
 ) -> Result<Pending, Refused> {
     match method {
         "get" => {

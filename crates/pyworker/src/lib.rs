@@ -20,7 +20,7 @@ mod run;
 
 use std::io::{self, Read, Write};
 
-use stave_script::protocol::{self, Bounds, Failure, Reply, Request};
+use stave_script::protocol::{self, JobFailure, WorkerLimits, WorkerReply, WorkerRequest};
 use thiserror::Error;
 
 pub use monty_alloc::LimitedAllocator;
@@ -34,7 +34,7 @@ const _: () = assert!(monty_types::OOM_EXIT_CODE == protocol::OUT_OF_MEMORY_EXIT
 
 /// Why a worker ended other than by its stdin closing.
 #[derive(Debug, Error)]
-pub enum Error {
+pub enum WorkerError {
     #[error("the memory limit cannot be kept: {0}")]
     Allocator(&'static str),
     #[error("the worker lost its host: {0}")]
@@ -44,18 +44,18 @@ pub enum Error {
 }
 
 /// Serves jobs until `input` ends.
-pub fn main_loop(input: impl Read + Send, output: impl Write + Send) -> Result<(), Error> {
-    monty_alloc::set_limit(None, false).map_err(Error::Allocator)?;
+pub fn main_loop(input: impl Read + Send, output: impl Write + Send) -> Result<(), WorkerError> {
+    monty_alloc::set_limit(None, false).map_err(WorkerError::Allocator)?;
     std::thread::scope(|scope| {
         let interpreter = std::thread::Builder::new()
             .name("python".to_owned())
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, || serve(input, output))?;
-        interpreter.join().unwrap_or(Err(Error::Interpreter))
+        interpreter.join().unwrap_or(Err(WorkerError::Interpreter))
     })
 }
 
-fn serve(input: impl Read, output: impl Write) -> Result<(), Error> {
+fn serve(input: impl Read, output: impl Write) -> Result<(), WorkerError> {
     let mut pipe = Pipe { input, output };
     let mut compiled = Compiled::default();
     while let Some(request) = protocol::read(&mut pipe.input)? {
@@ -74,46 +74,50 @@ struct Pipe<R, W> {
 impl<R: Read, W: Write> host::Exchange for Pipe<R, W> {
     fn exchange(&mut self, calls: Vec<protocol::HostCall>) -> io::Result<Vec<protocol::HostAnswer>> {
         let count = calls.len();
-        protocol::send(&mut self.output, &Reply::Host(calls))?;
+        protocol::send(&mut self.output, &WorkerReply::Host(calls))?;
         match protocol::read(&mut self.input)? {
-            Some(Request::Answers(answers)) if answers.len() == count => Ok(answers),
+            Some(WorkerRequest::Answers(answers)) if answers.len() == count => Ok(answers),
             Some(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "the host answered out of turn")),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 }
 
-fn job(request: Request, compiled: &mut Compiled, exchange: &mut dyn host::Exchange) -> Result<Reply, Error> {
+fn job(
+    request: WorkerRequest,
+    compiled: &mut Compiled,
+    exchange: &mut dyn host::Exchange,
+) -> Result<WorkerReply, WorkerError> {
     let outcome = match request {
-        Request::Transform { code, inputs, context, has_state, bounds } => {
+        WorkerRequest::Transform { code, inputs, context, has_state, bounds } => {
             arm(&bounds)?;
             run::transform(&code, inputs.0, context.0, has_state, &bounds, compiled, exchange)
         }
-        Request::Evaluate { expression, scopes, bounds } => {
+        WorkerRequest::Evaluate { expression, scopes, bounds } => {
             arm(&bounds)?;
             fold::evaluate(&expression, scopes, &bounds, compiled)
         }
-        Request::Fold { expression, initial, items, bounds } => {
+        WorkerRequest::Fold { expression, initial, items, bounds } => {
             arm(&bounds)?;
             fold::fold(&expression, initial.0, items, &bounds, compiled)
         }
-        Request::Render { template, context, bounds } => {
+        WorkerRequest::Render { template, context, bounds } => {
             arm(&bounds)?;
             Ok(render::render(&template, context.0, &bounds))
         }
-        Request::Answers(_) => {
-            return Ok(Reply::Failed(Failure::Protocol("an answer without a question".to_owned())));
+        WorkerRequest::Answers(_) => {
+            return Ok(WorkerReply::Failed(JobFailure::Protocol("an answer without a question".to_owned())));
         }
     };
     // The bound belongs to the job alone: the next request is read without it.
-    monty_alloc::set_limit(None, false).map_err(Error::Allocator)?;
+    monty_alloc::set_limit(None, false).map_err(WorkerError::Allocator)?;
     match outcome {
         Ok(reply) => Ok(reply),
-        Err(run::Stop::Failed(failure)) => Ok(Reply::Failed(failure)),
-        Err(run::Stop::Pipe(error)) => Err(Error::Pipe(error)),
+        Err(run::Stop::Failed(failure)) => Ok(WorkerReply::Failed(failure)),
+        Err(run::Stop::Pipe(error)) => Err(WorkerError::Pipe(error)),
     }
 }
 
-fn arm(bounds: &Bounds) -> Result<(), Error> {
-    monty_alloc::set_limit(Some(bounds.memory_bytes), false).map_err(Error::Allocator)
+fn arm(bounds: &WorkerLimits) -> Result<(), WorkerError> {
+    monty_alloc::set_limit(Some(bounds.memory_bytes), false).map_err(WorkerError::Allocator)
 }

@@ -6,11 +6,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stave_canon::{Object, Value};
-use stave_script::protocol::{Bounds, Failure, Reply};
+use stave_script::protocol::{JobFailure, WorkerLimits, WorkerReply};
 use stave_script::{Limit, RenderLimits, Renderer};
 
 /// Renders a template over the fields of `context`.
-pub(crate) fn render(template: &str, context: Value, bounds: &Bounds) -> Reply {
+pub(crate) fn render(template: &str, context: Value, bounds: &WorkerLimits) -> WorkerReply {
     let fields = match context {
         Value::Object(fields) => fields,
         _ => Object::new(),
@@ -19,10 +19,10 @@ pub(crate) fn render(template: &str, context: Value, bounds: &Bounds) -> Reply {
     // The engine panics when the size of a text it is asked for is no size at all: `indent(2**62)`.
     let rendered = catch_unwind(AssertUnwindSafe(|| Renderer::new(limits).render_pieces(template, &fields)));
     match rendered {
-        Ok(outcome) => Reply::Rendered(outcome),
+        Ok(outcome) => WorkerReply::Rendered(outcome),
         Err(_) => {
             let detail = "the template engine cannot make a value of this size".to_owned();
-            Reply::Failed(Failure::LimitExceeded { limit: Limit::Memory, detail, range: None })
+            WorkerReply::Failed(JobFailure::LimitExceeded { limit: Limit::Memory, detail, range: None })
         }
     }
 }

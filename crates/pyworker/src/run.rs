@@ -10,7 +10,7 @@ use monty_types::{
 };
 use stave_canon::{Object, Value};
 use stave_script::Limit;
-use stave_script::protocol::{Bounds, Failure, HostAnswer, HostCall, Json, Reply};
+use stave_script::protocol::{HostAnswer, HostCall, JobFailure, Json, WorkerLimits, WorkerReply};
 
 use crate::compiled::Compiled;
 use crate::convert;
@@ -20,12 +20,12 @@ use crate::host::{self, Exchange, Pending, Refused};
 /// Why a job ends without its value.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    Failed(Failure),
+    Failed(JobFailure),
     Pipe(io::Error),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<JobFailure> for Stop {
+    fn from(failure: JobFailure) -> Self {
         Stop::Failed(failure)
     }
 }
@@ -39,10 +39,10 @@ pub(crate) fn transform(
     inputs: Value,
     context: Value,
     has_state: bool,
-    bounds: &Bounds,
+    bounds: &WorkerLimits,
     compiled: &mut Compiled,
     exchange: &mut dyn Exchange,
-) -> Result<Reply, Stop> {
+) -> Result<WorkerReply, Stop> {
     let frame = Frame::of(code, 0);
     let raised = |exception: &MontyException| Stop::Failed(failure::of(exception, frame));
     let names = ARGUMENTS.map(str::to_owned).to_vec();
@@ -66,7 +66,7 @@ pub(crate) fn transform(
     };
     let value = convert::to_json(value, "the result", bounds)?;
     run.settle()?;
-    Ok(Reply::Value { value: Json(value), printed })
+    Ok(WorkerReply::Value { value: Json(value), printed })
 }
 
 /// The code followed by the call of its `transform`, whose value becomes the program's.
@@ -75,7 +75,7 @@ fn with_call(code: &str) -> String {
     format!("{code}\n{wait}transform({})\n", ARGUMENTS.join(", "))
 }
 
-pub(crate) fn tracker(bounds: &Bounds) -> ResourceTracker {
+pub(crate) fn tracker(bounds: &WorkerLimits) -> ResourceTracker {
     ResourceTracker::new(
         ResourceLimits::default()
             .max_duration(bounds.compute)
@@ -85,14 +85,14 @@ pub(crate) fn tracker(bounds: &Bounds) -> ResourceTracker {
     )
 }
 
-fn collect<'p>(printed: &'p mut String, bounds: &Bounds) -> PrintWriter<'p> {
+fn collect<'p>(printed: &'p mut String, bounds: &WorkerLimits) -> PrintWriter<'p> {
     PrintWriter::CollectString(printed, Some(bounds.output_bytes))
 }
 
 struct Run<'r> {
     fields: &'r Object,
     has_state: bool,
-    bounds: &'r Bounds,
+    bounds: &'r WorkerLimits,
     exchange: &'r mut dyn Exchange,
     /// State calls that were made and not yet awaited, by their number.
     pending: BTreeMap<u32, Pending>,
@@ -165,7 +165,9 @@ impl Run<'_> {
             }
         }
         if calls.is_empty() {
-            return Err(Failure::Protocol("the code waits for something that never comes".to_owned()).into());
+            return Err(
+                JobFailure::Protocol("the code waits for something that never comes".to_owned()).into()
+            );
         }
         let answers = self.exchange.exchange(calls).map_err(Stop::Pipe)?;
         let mut results = Vec::with_capacity(ids.len());
@@ -174,7 +176,7 @@ impl Run<'_> {
                 HostAnswer::Done => MontyObject::None,
                 HostAnswer::Found(value) => convert::to_python(value.0),
                 HostAnswer::Absent => default,
-                HostAnswer::Failed => return Err(Failure::Host.into()),
+                HostAnswer::Failed => return Err(JobFailure::Host.into()),
             };
             results.push((id, value.into()));
         }
@@ -196,7 +198,7 @@ impl Run<'_> {
         self.calls += 1;
         if self.calls > self.bounds.host_calls {
             let detail = format!("more than {} calls of the host", self.bounds.host_calls);
-            return Err(Failure::LimitExceeded { limit: Limit::HostCalls, detail, range: None }.into());
+            return Err(JobFailure::LimitExceeded { limit: Limit::HostCalls, detail, range: None }.into());
         }
         Ok(())
     }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_engine::{AttemptAction, AttemptEvent, AttemptRules, Attempts, Failure, Kind};
+use stave_engine::{AttemptAction, AttemptEvent, AttemptRules, Attempts, Failure, FailureKind};
 use stave_llm::{Jitter, RetryPolicy};
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::port::{self, Side};
 use crate::run::{Call, Execution, Run};
 use crate::state::{Commit, StateBuffer};
@@ -19,7 +19,7 @@ use crate::steps::{self, StepOutput};
 use crate::trace::{End, Work};
 use crate::{labels, volume};
 
-impl Node {
+impl PlannedNode {
     /// When and how often the node's work is tried again.
     pub(crate) fn attempt_rules(&self) -> AttemptRules<'_> {
         let policy = RetryPolicy {
@@ -159,7 +159,7 @@ impl Run<'_> {
 
     /// Lays what a step produced onto the node's output ports and checks it there, so that a wrong
     /// output is blamed on the node that made it.
-    fn lay_out(&self, index: usize, node: &Node, produced: StepOutput) -> Result<Object, Failure> {
+    fn lay_out(&self, index: usize, node: &PlannedNode, produced: StepOutput) -> Result<Object, Failure> {
         match &produced {
             StepOutput::Ports(ports) => ports.values().try_for_each(port::check_depth)?,
             StepOutput::Whole(whole) => port::check_depth(whole)?,
@@ -178,7 +178,7 @@ impl Run<'_> {
             (StepOutput::Whole(_), []) => Object::new(),
             (StepOutput::Whole(other), _) => {
                 let message = format!("the node has several outputs, and its result is {}", other.kind());
-                return Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message));
+                return Err(Failure::new(codes::INVALID_OUTPUT, FailureKind::Value, message));
             }
         };
         // The pseudo-nodes have the request's and the response's fields, which no port lists.
@@ -195,7 +195,7 @@ impl Run<'_> {
                 None if port.port.optional => {}
                 None => {
                     let message = format!("output `{}` is missing from the node's result", port.name());
-                    return Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message));
+                    return Err(Failure::new(codes::INVALID_OUTPUT, FailureKind::Value, message));
                 }
             }
         }
@@ -215,5 +215,5 @@ pub(crate) fn seed(key: &str) -> u64 {
 
 pub(crate) fn timeout(limit_ms: u32) -> Failure {
     let message = format!("no result within {limit_ms} ms");
-    Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, message).retryable()
+    Failure::new(codes::STEP_TIMEOUT, FailureKind::Timeout, message).retryable()
 }

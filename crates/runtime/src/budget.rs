@@ -19,7 +19,7 @@ use crate::volume::Volume;
 
 /// Bounds on a whole run; what is absent is not bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Budget {
+pub struct RunBudget {
     /// Tokens of all model calls, in and out.
     pub tokens: Option<u64>,
     pub cost: Option<Cost>,
@@ -72,6 +72,8 @@ pub(crate) struct Planned<'p> {
     pub(crate) longest: u64,
     /// `None` for a model without a price.
     pub(crate) price: Option<&'p Price>,
+    /// Whether the call may write to the provider's cache, which can cost more than plain input.
+    pub(crate) writes_cache: bool,
     /// Whether nothing is charged for the call, as for one to a host.
     pub(crate) is_free: bool,
 }
@@ -90,7 +92,7 @@ pub(crate) struct Reserved<'s> {
     pub(crate) cost: Option<Cost>,
 }
 
-impl Budget {
+impl RunBudget {
     /// Whether anything is bounded that steps use up together.
     pub(crate) fn is_shared(&self) -> bool {
         self.tokens.is_some() || self.cost.is_some() || self.calls.is_some() || self.steps.is_some()
@@ -107,7 +109,7 @@ impl Budget {
     }
 
     /// Reads a budget from a document.
-    pub(crate) fn read(value: &Value) -> Result<Budget, String> {
+    pub(crate) fn read(value: &Value) -> Result<RunBudget, String> {
         let object = value.as_object().ok_or("`limits.budget` is not an object")?;
         let count = |key: &str| match object.get(key) {
             None => Ok(None),
@@ -123,7 +125,7 @@ impl Budget {
                 Some(dollars.ok_or("`limits.budget.cost_usd` is not an amount")?)
             }
         };
-        Ok(Budget {
+        Ok(RunBudget {
             tokens: count("tokens")?,
             cost: cost.map(|dollars| Cost::from_picodollars((dollars * 1e12) as u128)),
             calls: count("calls")?,
@@ -134,12 +136,12 @@ impl Budget {
 }
 
 impl Spending {
-    pub(crate) fn new(budget: Budget, started: Duration) -> Self {
+    pub(crate) fn new(budget: RunBudget, started: Duration) -> Self {
         Spending::going_on(budget, started, Duration::ZERO, Spent::default())
     }
 
     /// Of a run that has used something up elsewhere and has gone on for a while.
-    pub(crate) fn going_on(budget: Budget, started: Duration, before: Duration, spent: Spent) -> Self {
+    pub(crate) fn going_on(budget: RunBudget, started: Duration, before: Duration, spent: Spent) -> Self {
         let ledger = Ledger::new(budget.allowance(), spent.amounts());
         let account = Mutex::new(Account { ledger, volume: spent.volume });
         Spending { started, before, account, settled: Notify::new() }
@@ -221,7 +223,7 @@ impl Spending {
 impl Planned<'static> {
     /// A call to a host: no tokens, and no cost that the price table knows.
     pub(crate) fn free() -> Self {
-        Planned { input: 0, output: None, longest: 0, price: None, is_free: true }
+        Planned { input: 0, output: None, longest: 0, price: None, writes_cache: false, is_free: true }
     }
 }
 
@@ -231,7 +233,10 @@ impl Planned<'_> {
             return PlannedCall::Host;
         }
         // Millionths of a dollar per million tokens are picodollars per token.
-        let price = self.price.map(|price| TokenPrice { input: price.input, output: price.output });
+        let price = self.price.map(|price| {
+            let written = if self.writes_cache { price.cache_write.max(price.cache_write_1h) } else { 0 };
+            TokenPrice { input: price.input.max(written), output: price.output }
+        });
         PlannedCall::Model { input: self.input, output: self.output, longest: self.longest, price }
     }
 }

@@ -17,7 +17,7 @@ use stave_canon::{Object, Timestamp, Value};
 use crate::Failure;
 use crate::database::{Database, DatabaseError};
 use crate::labels;
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::run::Run;
 
 /// Where cached results live. A cache that fails is a cache that has nothing: it never fails a run.
@@ -97,7 +97,7 @@ impl ResultCache for SqliteCache {
 
 impl Run<'_> {
     /// The key of a node's cached result; `None` when its results are not cached.
-    pub(crate) fn cache_key(&self, node: &Node, inputs: &Object) -> Result<Option<String>, Failure> {
+    pub(crate) fn cache_key(&self, node: &PlannedNode, inputs: &Object) -> Result<Option<String>, Failure> {
         let Some(cache) = &node.cache else { return Ok(None) };
         let flow = self.plan.document.flow.name.as_str();
         let mut parts = vec![Value::from(flow), Value::from(node.fingerprint.as_str())];

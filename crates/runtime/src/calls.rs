@@ -13,7 +13,7 @@ use crate::journal::{CallRecord, JournalError, Question};
 use crate::run::{Call, Run};
 use crate::state::Commit;
 use crate::task;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 
 /// The answers that the journal has.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl Call<'_> {
         let text = question.text.as_ref().map_or_else(String::new, |text| format!(": {text}"));
         let message = format!("`{}` waits for a decision{text}", question.address());
         self.run.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question.path.clone(), question);
-        Failure::new(codes::RUN_STOPPED, Kind::Waiting, message)
+        Failure::new(codes::RUN_STOPPED, FailureKind::Waiting, message)
     }
 }
 
@@ -105,7 +105,7 @@ impl Run<'_> {
 
     /// A step whose answer cannot be written down fails, and its run stops.
     pub(crate) fn stop_unwritten(&self, error: JournalError) -> Failure {
-        let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, error.to_string());
+        let failure = Failure::new(codes::STATE_FAILED, FailureKind::Configuration, error.to_string());
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         failure
     }

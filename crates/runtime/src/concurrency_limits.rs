@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::state::RecordKey;
 
 /// The semaphore of every node that has a limit, by flow, node and limit. Permits are given first come, first
@@ -20,7 +20,7 @@ pub struct ConcurrencyLimits {
 
 impl ConcurrencyLimits {
     /// Waits for a permit of the node, which is held until it is dropped; a node without a limit needs none.
-    pub(crate) async fn acquire(&self, flow: &str, node: &Node) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn acquire(&self, flow: &str, node: &PlannedNode) -> Option<OwnedSemaphorePermit> {
         let limit = node.concurrency?;
         let semaphore = {
             let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,11 +10,11 @@ use stave_canon::Object;
 use stave_diag::Code;
 use stave_diag::codes::run as codes;
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::port::Side;
-use stave_engine::{Failure, Kind, contract_exceeded};
+use stave_engine::{Failure, FailureKind, contract_exceeded};
 
-impl Node {
+impl PlannedNode {
     /// The time that all attempts together may take.
     pub(crate) fn longest(&self) -> Option<Duration> {
         self.contract.as_ref()?.max_seconds.map(Duration::from_secs)
@@ -36,7 +36,7 @@ impl Node {
         let what = format!("no result within {} s", limit.as_secs());
         match &self.contract {
             Some(contract) => contract_exceeded(contract, &what),
-            None => Failure::new(codes::BUDGET_EXCEEDED, Kind::Budget, what),
+            None => Failure::new(codes::BUDGET_EXCEEDED, FailureKind::Budget, what),
         }
     }
 
@@ -52,6 +52,6 @@ impl Node {
         let message =
             format!("{word} `{stranger}` is not among those of contract `{id}`: {}", keys.join(", "));
         // Not a mishap of the step: what follows from it must not be handled away.
-        Err(Failure::new(code, Kind::Refused, message))
+        Err(Failure::new(code, FailureKind::Refused, message))
     }
 }

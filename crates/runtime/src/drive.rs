@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use stave_canon::Value;
-use stave_engine::{Action, Event, Machine, RunEnd, RunFailure, Stopped};
+use stave_engine::{Machine, MachineAction, MachineEvent, RunEnd, RunFailure, Stopped};
 
 use crate::journal::{JournalError, Question, StepRecord};
 use crate::report::Status;
@@ -36,7 +36,7 @@ impl Run<'_> {
         let (mut machine, mut tasks) = self.machine(known, parallel);
         self.restore_spending();
         self.restore_volume();
-        tasks.extend(self.perform(machine.apply(Event::Started)));
+        tasks.extend(self.perform(machine.apply(MachineEvent::Started)));
         let mut cancellation = tokio::time::interval(CANCELLATION_CHECKS);
         cancellation.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         cancellation.reset();
@@ -57,11 +57,11 @@ impl Run<'_> {
                     _ = cancellation.tick(), if self.services.journal.is_durable() && is_stoppable => {
                         // A journal that cannot be read says nothing; the next look may.
                         if self.services.journal.is_cancelled(&self.id).await.unwrap_or_default() {
-                            break Event::Stopped { node: None, why: Stopped::Cancelled };
+                            break MachineEvent::Stopped { node: None, why: Stopped::Cancelled };
                         }
                     }
                     () = stopped(&mut stopping), if is_stoppable => {
-                        break Event::Stopped { node: None, why: Stopped::Interrupted };
+                        break MachineEvent::Stopped { node: None, why: Stopped::Interrupted };
                     }
                     // A machine that has not ended has a step at work.
                     else => return Ok(Err(run_lifecycle::interrupted())),
@@ -80,7 +80,7 @@ impl Run<'_> {
             self.take_reports(record.reports);
             Some((index, record.result))
         });
-        let known = Event::Restored(known.collect());
+        let known = MachineEvent::Restored(known.collect());
         let tasks = self.perform(machine.apply(known));
         self.reports.read_all(|reports| self.spending.add_all(reports));
         (machine, tasks)
@@ -96,26 +96,26 @@ impl Run<'_> {
     }
 
     /// Performs what concerns reports and halting, and gives what is left.
-    pub(crate) fn perform(&self, actions: Vec<Action>) -> Vec<Task> {
+    pub(crate) fn perform(&self, actions: Vec<MachineAction>) -> Vec<Task> {
         let mut tasks = Vec::with_capacity(actions.len());
         for action in actions {
             match action {
-                Action::Start(start) => tasks.push(Task::Start(start)),
-                Action::Rest { waiting } => tasks.push(Task::Rest(waiting)),
-                Action::End(ending) => tasks.push(Task::End(ending)),
-                Action::Halt => self.halt(),
-                Action::Skip { node, reason } => {
+                MachineAction::Start(start) => tasks.push(Task::Start(start)),
+                MachineAction::Rest { waiting } => tasks.push(Task::Rest(waiting)),
+                MachineAction::End(ending) => tasks.push(Task::End(ending)),
+                MachineAction::Halt => self.halt(),
+                MachineAction::Skip { node, reason } => {
                     self.report(node, |report| {
                         report.status = Status::Skipped;
                         report.reason = Some(reason);
                     });
                     self.notify(node);
                 }
-                Action::Cancel { node, reason } => self.report(node, |report| {
+                MachineAction::Cancel { node, reason } => self.report(node, |report| {
                     report.status = Status::Cancelled;
                     report.reason = Some(reason);
                 }),
-                Action::Fail { node, failure } => self.report(node, |report| {
+                MachineAction::Fail { node, failure } => self.report(node, |report| {
                     report.status = Status::Error;
                     report.failure = Some(failure);
                 }),

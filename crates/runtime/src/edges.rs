@@ -5,11 +5,11 @@ use stave_diag::codes::run as codes;
 use stave_engine::{Signal, value_bytes};
 
 use crate::conditions::Names;
-use crate::plan::{Edge, Node};
+use crate::plan::{EngineEdge, PlannedNode};
 use crate::run::Run;
 use crate::script_calls::script_failure;
 use crate::volume::Volume;
-use crate::{Failure, failure::Kind, port};
+use crate::{Failure, failure::FailureKind, port};
 
 impl Run<'_> {
     /// What an edge carries once its condition, its transform and its cast are evaluated on the value that its source
@@ -18,7 +18,7 @@ impl Run<'_> {
     pub(crate) async fn evaluate_edge(
         &self,
         index: usize,
-        source: &Node,
+        source: &PlannedNode,
         value: Value,
         outputs: Option<&Object>,
     ) -> Result<Signal, Failure> {
@@ -64,7 +64,7 @@ impl Run<'_> {
 
     async fn evaluate(
         &self,
-        edge: &Edge,
+        edge: &EngineEdge,
         expression: &str,
         port: &str,
         value: &Value,
@@ -75,7 +75,7 @@ impl Run<'_> {
         scope.insert("value".to_owned(), value.clone());
         scope.insert("outputs".to_owned(), outputs.clone().into());
         scope.insert("context".to_owned(), self.request.context.clone().into());
-        let limits = stave_script::Limits::DEFAULT;
+        let limits = stave_script::JobLimits::DEFAULT;
         let results = self.services.python.evaluate(expression, vec![scope], &limits).await;
         let place = |error| {
             let mut failure = script_failure(&error, codes::EDGE_FAILED, edge.origin);
@@ -85,7 +85,7 @@ impl Run<'_> {
         };
         let first = results.map_err(place)?.into_iter().next();
         let result = first.ok_or_else(|| {
-            Failure::new(codes::CODE_FAILED, Kind::Configuration, "the sandbox gave no result")
+            Failure::new(codes::CODE_FAILED, FailureKind::Configuration, "the sandbox gave no result")
         })?;
         result.map_err(place)
     }

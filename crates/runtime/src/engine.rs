@@ -15,7 +15,7 @@ use crate::calls::Calls;
 use crate::concurrency_limits::ConcurrencyLimits;
 use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun, Times};
 use crate::node_reports::NodeReports;
-use crate::observer::Event;
+use crate::observer::RunEvent;
 use crate::plan::Plan;
 use crate::report::RunReport;
 use crate::request;
@@ -26,7 +26,7 @@ use crate::run_lifecycle::{
 };
 use crate::services::Services;
 use crate::steps::{Step, StepKinds};
-use crate::trace::{End, RunWork, TraceParent, Traced};
+use crate::trace::{End, OptionalSpan, RunWork, TraceParent};
 use crate::{Failure, labels};
 
 /// How many plans an engine keeps.
@@ -233,7 +233,7 @@ impl EmbeddedEngine {
             let made = known.decisions.made.values();
             let decisions: Vec<String> = made.filter_map(|decision| decision.digest.clone()).collect();
             let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
-            let span = Traced::new(self.services.tracer.begin(&work, self.parent.as_ref()));
+            let span = OptionalSpan::new(self.services.tracer.begin(&work, self.parent.as_ref()));
             let report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
             let failed = report.result.as_ref().err().map(|failed| failed.node.as_deref());
             let hides = failed.is_some_and(|node| match node {
@@ -259,11 +259,11 @@ impl EmbeddedEngine {
                         Err(JournalError::Busy(_) | JournalError::Ended { .. }) => {}
                         Err(error) => return Err(error),
                     }
-                    self.services.observer.on(&Event::RunEnded { report: &report });
+                    self.services.observer.on(&RunEvent::RunEnded { report: &report });
                     return Ok(report);
                 }
             }
-            self.services.observer.on(&Event::RunEnded { report: &report });
+            self.services.observer.on(&RunEvent::RunEnded { report: &report });
             if let Some(ending) = report.ending() {
                 journal.end(run_id, &ending, &report.idle(), now).await?;
                 driver.settle();
@@ -280,7 +280,7 @@ impl EmbeddedEngine {
         request: &Value,
         times: Times,
         known: Known,
-        span: &Traced,
+        span: &OptionalSpan,
     ) -> Result<RunReport, JournalError> {
         let services = &self.services;
         let started = services.clock.elapsed();
@@ -296,7 +296,7 @@ impl EmbeddedEngine {
                 return Ok(refused(run_id, &document, failure, nodes));
             }
         };
-        services.observer.on(&Event::RunStarted { run_id, flow: &document.flow.name, nodes: &waiting });
+        services.observer.on(&RunEvent::RunStarted { run_id, flow: &document.flow.name, nodes: &waiting });
         let run = Run {
             id: run_id.to_owned(),
             plan: &plan,

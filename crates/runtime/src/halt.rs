@@ -6,7 +6,7 @@
 use stave_diag::codes::run as codes;
 
 use crate::run::Run;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 
 impl Run<'_> {
     /// Lets nothing further begin.
@@ -33,5 +33,9 @@ impl Run<'_> {
 }
 
 fn interrupted() -> Failure {
-    Failure::new(codes::RUN_STOPPED, Kind::Interrupted, "the run was asked to stop before this step was done")
+    Failure::new(
+        codes::RUN_STOPPED,
+        FailureKind::Interrupted,
+        "the run was asked to stop before this step was done",
+    )
 }

@@ -18,7 +18,7 @@ const WAITING: Waiting = Waiting::Each(usize::MAX);
 
 /// The large jobs of all projects of a process.
 #[derive(Debug, Clone)]
-pub struct HeavyPool(Arc<stave_listen::HeavyWork<Arc<str>>>);
+pub struct HeavyPool(Arc<stave_listen::HeavyWorkQueue<Arc<str>>>);
 
 /// The large jobs of one project.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl HeavyPool {
     /// A pool that leaves half of the threads to everything else.
     #[must_use]
     pub fn beside_others() -> HeavyPool {
-        HeavyPool(Arc::new(stave_listen::HeavyWork::beside_others(AT_ONCE, WAITING)))
+        HeavyPool(Arc::new(stave_listen::HeavyWorkQueue::beside_others(AT_ONCE, WAITING)))
     }
 
     /// The share of a project.
@@ -43,7 +43,7 @@ impl HeavyPool {
 
 impl Default for HeavyWork {
     fn default() -> Self {
-        HeavyPool(Arc::new(stave_listen::HeavyWork::new(AT_ONCE, AT_ONCE, WAITING))).of("")
+        HeavyPool(Arc::new(stave_listen::HeavyWorkQueue::new(AT_ONCE, AT_ONCE, WAITING))).of("")
     }
 }
 

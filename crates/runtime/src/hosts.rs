@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 use stave_llm::SecretSearch;
 use url::Url;
 
@@ -16,15 +16,15 @@ use crate::redirects::{self, MayHave};
 /// Someone who answers in the place of hosts, or listens to what they answer.
 pub trait Hosts: Send + Sync + std::fmt::Debug {
     /// The reply to a request; `None` lets the request go out.
-    fn answer(&self, asked: &Asked) -> Option<HostReply>;
+    fn answer(&self, asked: &HostRequest) -> Option<HostReply>;
 
     /// Told after a host has answered.
-    fn heard(&self, asked: &Asked, reply: &HostReply);
+    fn heard(&self, asked: &HostRequest, reply: &HostReply);
 }
 
 /// What a host is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct HostRequest {
     pub method: String,
     pub url: Url,
     pub body: Vec<u8>,
@@ -73,7 +73,7 @@ impl HttpClient {
         let Some(hosts) = self.hosts() else {
             return within(timeout, self.reply(request, limit, secrets, may_have)).await;
         };
-        let asked = Asked {
+        let asked = HostRequest {
             method: request.method().as_str().to_owned(),
             url: request.url().clone(),
             body: request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec(),
@@ -120,7 +120,7 @@ async fn read(response: Response, limit: usize) -> Result<HostReply, Failure> {
         let chunk = chunk.map_err(|error| transport_failure(&error))?;
         if body.len() + chunk.len() > limit {
             let message = format!("the reply is larger than {limit} bytes");
-            return Err(Failure::new(codes::HTTP_FAILED, Kind::Upstream, message));
+            return Err(Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, message));
         }
         body.extend_from_slice(&chunk);
     }
@@ -137,9 +137,9 @@ pub(crate) fn transport_failure(error: &reqwest::Error) -> Failure {
         cause = deeper;
     }
     let message = format!("the request failed: {cause}");
-    Failure::new(codes::HTTP_FAILED, Kind::Upstream, message).retryable()
+    Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, message).retryable()
 }
 
 fn no_answer() -> Failure {
-    Failure::new(codes::STEP_TIMEOUT, Kind::Timeout, "the host did not answer in time").retryable()
+    Failure::new(codes::STEP_TIMEOUT, FailureKind::Timeout, "the host did not answer in time").retryable()
 }

@@ -6,9 +6,9 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
-use stave_script::url_template::{self, AddressError};
+use stave_script::url_template::{self, UrlTemplateError};
 
-use stave_engine::{Kind, value_bytes};
+use stave_engine::{FailureKind, value_bytes};
 
 use crate::secrets::Secrets;
 use crate::{Failure, port};
@@ -18,7 +18,7 @@ const MOST_FILLED: u64 = 16 * 1024 * 1024;
 
 /// The values that paths of one step can name.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'s> {
+pub struct PathScope<'s> {
     pub inputs: &'s Object,
     pub context: &'s Object,
     /// The model's result, in a node that has both a prompt and a transform.
@@ -27,11 +27,11 @@ pub struct Scope<'s> {
     pub secrets: Option<&'s Secrets>,
 }
 
-impl<'s> Scope<'s> {
+impl<'s> PathScope<'s> {
     /// The same scope in a place where secrets may go.
     #[must_use]
     pub fn with_secrets(self, secrets: &'s Secrets) -> Self {
-        Scope { secrets: Some(secrets), ..self }
+        PathScope { secrets: Some(secrets), ..self }
     }
 
     /// Fills every placeholder in a value. `None` when the whole value is an absent optional one.
@@ -141,7 +141,7 @@ impl<'s> Scope<'s> {
         let secrets = self.secrets.ok_or_else(|| {
             Failure::new(
                 codes::SECRET_MISPLACED,
-                Kind::Refused,
+                FailureKind::Refused,
                 format!("`{path}` stands where a secret may not go; use it in headers or the address"),
             )
         })?;
@@ -149,11 +149,11 @@ impl<'s> Scope<'s> {
             return Err(fail("a secret is named `${secrets.NAME}`".to_owned()));
         };
         if let Some(unlisted) = secrets.unlisted(name) {
-            return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, unlisted.to_string()));
+            return Err(Failure::new(UNLISTED_SECRET, FailureKind::Refused, unlisted.to_string()));
         }
         let secret = secrets.listed(name).ok_or_else(|| {
             let message = format!("secret `{name}` is not set");
-            Failure::new(codes::SECRET_MISSING, Kind::Configuration, message)
+            Failure::new(codes::SECRET_MISSING, FailureKind::Configuration, message)
         })?;
         Ok(secret.expose().into())
     }
@@ -185,15 +185,15 @@ impl Room {
 /// Why an address is not filled.
 struct Unfilled(Failure);
 
-impl From<AddressError> for Unfilled {
-    fn from(error: AddressError) -> Unfilled {
+impl From<UrlTemplateError> for Unfilled {
+    fn from(error: UrlTemplateError) -> Unfilled {
         Unfilled(bad_address(&error))
     }
 }
 
 /// The failure of an argument that is no usable address.
-pub(crate) fn bad_address(error: &AddressError) -> Failure {
-    Failure::new(codes::BAD_ARGUMENT, Kind::Value, format!("the address {error}"))
+pub(crate) fn bad_address(error: &UrlTemplateError) -> Failure {
+    Failure::new(codes::BAD_ARGUMENT, FailureKind::Value, format!("the address {error}"))
 }
 
 /// Adds the names of `${secrets.NAME}` in a value.
@@ -215,7 +215,7 @@ pub fn add_secret_names(value: &Value, names: &mut BTreeSet<String>) {
 }
 
 fn fail(message: String) -> Failure {
-    Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message)
+    Failure::new(codes::INTERPOLATION_FAILED, FailureKind::Value, message)
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
     fn a_value_that_is_named_many_times_is_filled_within_a_bound() {
         let inputs: Object = [("x".to_owned(), Value::from("x".repeat(1 << 20)))].into_iter().collect();
         let context = Object::new();
-        let scope = Scope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };
+        let scope = PathScope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };
         let few = Value::from("${x}".repeat(3));
         assert_eq!(scope.fill(&few).unwrap().unwrap().as_str().map(str::len), Some(3 << 20));
         let in_one_text = Value::from("${x}".repeat(100));

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use stave_canon::{Object, Timestamp, Value};
-use stave_engine::{Event, Failure, Machine, RunFailure, StepStart, Stopped};
+use stave_engine::{Failure, Machine, MachineEvent, RunFailure, StepStart, Stopped};
 use stave_exec::Document;
 
 use crate::budget::{Spending, Spent};
@@ -21,14 +21,14 @@ use crate::journal::{CallRecord, Decision, JournalError, Question, StepRecord, T
 use crate::node_reports::NodeReports;
 use crate::plan::{INPUT, Plan};
 use crate::report::{NodeReport, RunReport};
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::run::{Decisions, Run};
 use crate::run_lifecycle;
 use crate::services::Services;
 use crate::state::Commit;
 use crate::steps::StepKinds;
 use crate::task::{self, Settled, Stop};
-use crate::trace::Traced;
+use crate::trace::OptionalSpan;
 
 pub use crate::task::STATE_CONFLICTS;
 
@@ -37,12 +37,12 @@ pub use crate::task::STATE_CONFLICTS;
 pub struct Interpreter {
     run_id: String,
     plan: Arc<Plan>,
-    request: Request,
+    request: RunRequest,
     started_at: Timestamp,
     services: Services,
     concurrency: Arc<ConcurrencyLimits>,
     /// Steps that are done apart are not parts of one trace.
-    span: Traced,
+    span: OptionalSpan,
 }
 
 /// A run whose steps are done elsewhere: events go in, commands come out.
@@ -54,7 +54,7 @@ pub struct Drive<'i> {
 
 /// What an executor has to do.
 #[derive(Debug)]
-pub enum Command {
+pub enum ExecutorCommand {
     /// Do a step.
     Step(Box<StepCall>),
     /// Nothing can be done until somebody decides; the failure says at which nodes.
@@ -99,7 +99,7 @@ impl Interpreter {
     ) -> Result<Interpreter, Box<RunReport>> {
         match run_lifecycle::request_of(&plan, request, run_id, times.arrived_at) {
             Ok(request) => {
-                let (run_id, span) = (run_id.to_owned(), Traced::default());
+                let (run_id, span) = (run_id.to_owned(), OptionalSpan::default());
                 let started_at = times.started_at;
                 Ok(Interpreter { run_id, plan, request, started_at, services, concurrency, span })
             }
@@ -251,15 +251,15 @@ impl StepCall {
 
 impl Drive<'_> {
     /// Steps may start.
-    pub fn start(&mut self) -> Vec<Command> {
-        self.apply(Event::Started)
+    pub fn start(&mut self) -> Vec<ExecutorCommand> {
+        self.apply(MachineEvent::Started)
     }
 
     /// Takes up the recorded result of a step.
-    pub fn step_finished(&mut self, record: StepRecord) -> Vec<Command> {
+    pub fn step_finished(&mut self, record: StepRecord) -> Vec<ExecutorCommand> {
         let Some(node) = self.run.plan.index(&record.node) else { return Vec::new() };
         self.run.take_reports(record.reports);
-        self.apply(Event::StepFinished { node, result: Box::new(record.result) })
+        self.apply(MachineEvent::StepFinished { node, result: Box::new(record.result) })
     }
 
     /// A step waits for people, as the reports of the node and of those it runs say.
@@ -268,27 +268,27 @@ impl Drive<'_> {
         node: &str,
         reports: Vec<NodeReport>,
         questions: Vec<Question>,
-    ) -> Vec<Command> {
+    ) -> Vec<ExecutorCommand> {
         let Some(node) = self.run.plan.index(node) else { return Vec::new() };
         self.run.take_reports(reports);
         let asked = questions.into_iter().map(|question| (question.path.clone(), question));
         self.run.asked.lock().unwrap_or_else(PoisonError::into_inner).extend(asked);
-        self.apply(Event::StepWaits { node })
+        self.apply(MachineEvent::StepWaits { node })
     }
 
     /// What a step asked is decided, and the step starts again.
-    pub fn decided(&mut self, node: &str) -> Vec<Command> {
+    pub fn decided(&mut self, node: &str) -> Vec<ExecutorCommand> {
         let below = format!("{node}/");
         let mut asked = self.run.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.retain(|path, _| path != node && !path.starts_with(&below));
         drop(asked);
         let Some(node) = self.run.plan.index(node) else { return Vec::new() };
-        self.apply(Event::Decided { node })
+        self.apply(MachineEvent::Decided { node })
     }
 
     /// Someone cancelled the run.
-    pub fn cancel(&mut self) -> Vec<Command> {
-        self.apply(Event::Stopped { node: None, why: Stopped::Cancelled })
+    pub fn cancel(&mut self) -> Vec<ExecutorCommand> {
+        self.apply(MachineEvent::Stopped { node: None, why: Stopped::Cancelled })
     }
 
     /// The run as a report, as far as it has come.
@@ -298,16 +298,16 @@ impl Drive<'_> {
         run_lifecycle::report_of(&self.run, nodes, result, duration)
     }
 
-    fn apply(&mut self, event: Event) -> Vec<Command> {
+    fn apply(&mut self, event: MachineEvent) -> Vec<ExecutorCommand> {
         let tasks = self.run.perform(self.machine.apply(event));
         tasks.into_iter().filter_map(|task| self.command(task)).collect()
     }
 
-    fn command(&self, task: Task) -> Option<Command> {
+    fn command(&self, task: Task) -> Option<ExecutorCommand> {
         Some(match task {
-            Task::Start(start) => Command::Step(Box::new(self.step_call(start)?)),
-            Task::Rest(nodes) => Command::Rest(self.run.waits_at(&nodes)),
-            Task::End(end) => Command::End(self.run.ended(end)),
+            Task::Start(start) => ExecutorCommand::Step(Box::new(self.step_call(start)?)),
+            Task::Rest(nodes) => ExecutorCommand::Rest(self.run.waits_at(&nodes)),
+            Task::End(end) => ExecutorCommand::End(self.run.ended(end)),
         })
     }
 

@@ -16,10 +16,10 @@ use stave_exec::Document;
 use stave_script::address::HostPort;
 use stave_script::{Read, reads};
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::run::{Call, Run};
 use crate::state::StateBuffer;
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// Someone outside the run.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +65,7 @@ pub(crate) fn admit(call: &Call<'_>, receiver: Receiver<'_>) -> Result<(), Failu
 }
 
 fn refusal(message: String) -> Failure {
-    Failure::new(SENSITIVE_DATA_LEAK, Kind::Refused, message)
+    Failure::new(SENSITIVE_DATA_LEAK, FailureKind::Refused, message)
 }
 
 /// What the project says about a receiver.
@@ -101,7 +101,7 @@ pub(crate) fn of_state(document: &Document, node: &str) -> Result<Sensitivity, F
 
 /// Refuses a step that asked for a record beyond what its flow is checked for, whatever it made of the answer, and one
 /// that wrote more than the record's store takes.
-pub(crate) fn hold_state(run: &Run<'_>, node: &Node, state: &StateBuffer<'_>) -> Result<(), Failure> {
+pub(crate) fn hold_state(run: &Run<'_>, node: &PlannedNode, state: &StateBuffer<'_>) -> Result<(), Failure> {
     let document = &run.plan.document;
     let label = of_state(document, &node.id)?;
     if let Some(holds) = state.beyond_check() {
@@ -247,5 +247,5 @@ pub(crate) fn read(level: &Value) -> Result<Sensitivity, Failure> {
 
 pub(crate) fn bad(reason: &str) -> Failure {
     let message = format!("the baked policy's `sensitivity`: {reason}");
-    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, message)
+    Failure::new(codes::BAD_DOCUMENT, FailureKind::Configuration, message)
 }

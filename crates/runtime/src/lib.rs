@@ -56,20 +56,20 @@ mod volume;
 
 use stave_engine::failure;
 
-pub use budget::{Budget, Spent};
+pub use budget::{RunBudget, Spent};
 pub use concurrency_limits::ConcurrencyLimits;
 pub use engine::{Begun, EmbeddedEngine, Engine};
 pub use heavy_work::{HeavyPool, HeavyWork};
 pub use interpolate::add_secret_names;
 pub use model_hosts::ModelHosts;
-pub use observer::{Event, Observer};
+pub use observer::{RunEvent, RunObserver};
 pub use report::{NodeReport, RunReport, Status};
-pub use request::{Request, check_request, without_auth};
+pub use request::{RunRequest, check_request, without_auth};
 pub use run::Call;
 pub use run_identity::RunIdentity;
 pub use secrets::Secrets;
-pub use services::{Limits, Services};
-pub use stave_engine::{Failure, Kind, RunFailure, Signal, StepResult};
+pub use services::{RunLimits, Services};
+pub use stave_engine::{Failure, FailureKind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
 pub use stave_script::address::{HostPort, host_of};

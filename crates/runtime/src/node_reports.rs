@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::report::{NodeReport, Status};
 
 /// By node, in document order.
@@ -37,19 +37,19 @@ impl NodeReports {
     }
 
     /// The report of a node, and those of the nodes it has called.
-    pub(crate) fn with_called(&self, index: usize, node: &Node) -> Vec<NodeReport> {
+    pub(crate) fn with_called(&self, index: usize, node: &PlannedNode) -> Vec<NodeReport> {
         self.with_tools(index, node, |tool| tool.status != Status::Waiting)
     }
 
     /// The report of a node that waits for a person, and those of the nodes it has called, which may wait too.
-    pub(crate) fn of_waiting(&self, index: usize, node: &Node) -> Vec<NodeReport> {
+    pub(crate) fn of_waiting(&self, index: usize, node: &PlannedNode) -> Vec<NodeReport> {
         self.with_tools(index, node, |tool| tool.status != Status::Waiting || tool.reason.is_some())
     }
 
     fn with_tools(
         &self,
         index: usize,
-        node: &Node,
+        node: &PlannedNode,
         is_called: impl Fn(&NodeReport) -> bool,
     ) -> Vec<NodeReport> {
         let reports = self.lock();

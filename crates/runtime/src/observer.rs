@@ -5,8 +5,8 @@ use stave_canon::{Object, Value};
 use crate::report::{NodeReport, RunReport};
 
 /// Someone who watches runs. It is told in the order in which things happen, and must not block.
-pub trait Observer: Send + Sync + std::fmt::Debug {
-    fn on(&self, event: &Event<'_>);
+pub trait RunObserver: Send + Sync + std::fmt::Debug {
+    fn on(&self, event: &RunEvent<'_>);
 
     /// Whether anyone looks; nothing is told to someone who does not.
     fn is_watching(&self) -> bool {
@@ -16,7 +16,7 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
 
 /// Something that happened.
 #[derive(Debug, Clone, Copy)]
-pub enum Event<'e> {
+pub enum RunEvent<'e> {
     RunStarted {
         run_id: &'e str,
         flow: &'e str,
@@ -38,40 +38,40 @@ pub enum Event<'e> {
 }
 
 /// Nobody watches.
-impl Observer for () {
-    fn on(&self, _: &Event<'_>) {}
+impl RunObserver for () {
+    fn on(&self, _: &RunEvent<'_>) {}
 
     fn is_watching(&self) -> bool {
         false
     }
 }
 
-impl Event<'_> {
+impl RunEvent<'_> {
     /// The event as one JSON object; the last one holds the whole report.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut object = Object::new();
         let mut insert = |key: &str, value: Value| object.insert(key.to_owned(), value);
         match self {
-            Event::RunStarted { run_id, flow, nodes } => {
+            RunEvent::RunStarted { run_id, flow, nodes } => {
                 insert("event", "run_started".into());
                 insert("run_id", (*run_id).into());
                 insert("flow", (*flow).into());
                 let ids = nodes.iter().filter(|node| !node.id.starts_with('_'));
                 insert("nodes", ids.map(|node| node.id.as_str()).collect::<Vec<_>>().into());
             }
-            Event::NodeStarted { run_id, node } => {
+            RunEvent::NodeStarted { run_id, node } => {
                 insert("event", "node_started".into());
                 insert("run_id", (*run_id).into());
                 insert("node", (*node).into());
             }
-            Event::NodeEnded { run_id, node } => {
+            RunEvent::NodeEnded { run_id, node } => {
                 insert("event", "node_ended".into());
                 insert("run_id", (*run_id).into());
                 insert("node", node.id.as_str().into());
                 insert("report", node.to_value());
             }
-            Event::RunEnded { report } => {
+            RunEvent::RunEnded { report } => {
                 insert("event", "run_ended".into());
                 insert("run_id", report.run_id.as_str().into());
                 insert("report", report.to_value());

@@ -11,40 +11,40 @@ use stave_diag::codes::run as codes;
 use stave_engine::Graph;
 use stave_engine::graph::bad_document;
 use stave_exec::contract::StepContract;
-use stave_exec::dataflow::{Cache, Origin, Port, State};
+use stave_exec::dataflow::{Origin, StepCache, StepPort, StepState};
 use stave_exec::{Document, Retry};
 
 use crate::conditions::Condition;
 use crate::port::CheckedPort;
 use crate::steps::{Step, StepKinds};
-use crate::{Failure, policy::Policy};
-use stave_engine::Kind;
+use crate::{Failure, policy::ModelCallPolicy};
+use stave_engine::FailureKind;
 
-pub use stave_engine::graph::{Edge, INPUT, OUTPUT};
+pub use stave_engine::graph::{EngineEdge, INPUT, OUTPUT};
 
 #[derive(Debug)]
 pub struct Plan {
     pub document: Arc<Document>,
     pub graph: Arc<Graph>,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PlannedNode>,
     /// By edge: its condition, when it can be decided without the sandbox.
     conditions: Vec<Option<Condition>>,
-    pub policy: Policy,
+    pub policy: ModelCallPolicy,
 }
 
 /// A node of the graph with what its execution needs. It stands for the graph's node everywhere, so it dereferences
 /// to it.
 #[derive(Debug)]
-pub struct Node {
-    graph: Arc<stave_engine::Node>,
+pub struct PlannedNode {
+    graph: Arc<stave_engine::EngineNode>,
     pub step: Arc<dyn Step>,
     pub timeout_ms: u32,
     pub retry: Retry,
     pub inputs: Vec<CheckedPort>,
     pub outputs: Vec<CheckedPort>,
-    pub state: Option<State>,
+    pub state: Option<StepState>,
     pub requires_context: Vec<String>,
-    pub cache: Option<Cache>,
+    pub cache: Option<StepCache>,
     /// What the system line promises of it.
     pub contract: Option<StepContract>,
     /// Of everything that its result follows from beside what reaches it; empty unless results are cached.
@@ -54,10 +54,10 @@ pub struct Node {
     pub text_origins: HashMap<String, Origin>,
 }
 
-impl Deref for Node {
-    type Target = stave_engine::Node;
+impl Deref for PlannedNode {
+    type Target = stave_engine::EngineNode;
 
-    fn deref(&self) -> &stave_engine::Node {
+    fn deref(&self) -> &stave_engine::EngineNode {
         &self.graph
     }
 }
@@ -66,7 +66,7 @@ impl Plan {
     /// Prepares a document. A step kind that this runtime does not have and a cycle are refused before
     /// anything runs.
     pub fn new(document: Arc<Document>, kinds: &StepKinds) -> Result<Plan, Failure> {
-        let policy = Policy::read(&document.constants)?;
+        let policy = ModelCallPolicy::read(&document.constants)?;
         let graph = Graph::new(&document)?;
         let written = document.graph.nodes.iter().zip(&graph.nodes);
         let nodes = written.map(|(written, node)| bind(written, node, kinds)).collect::<Result<_, _>>()?;
@@ -88,10 +88,10 @@ impl Plan {
 
 /// Binds what a node of the document needs to run.
 fn bind(
-    written: &stave_exec::Node,
-    node: &Arc<stave_engine::Node>,
+    written: &stave_exec::DocumentNode,
+    node: &Arc<stave_engine::EngineNode>,
     kinds: &StepKinds,
-) -> Result<Node, Failure> {
+) -> Result<PlannedNode, Failure> {
     let data = &node.data;
     let contract = StepContract::read(&written.extra)
         .map_err(|error| bad_document(format!("node `{}`: {error}", node.id)))?;
@@ -102,10 +102,11 @@ fn bind(
             node.kind,
             StepKinds::advice(&node.kind)
         );
-        Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Refused, message).at(data.origin)
+        Failure::new(codes::UNKNOWN_STEP_KIND, FailureKind::Refused, message).at(data.origin)
     })?;
-    let compile = |ports: &[Port]| ports.iter().cloned().map(CheckedPort::new).collect::<Result<Vec<_>, _>>();
-    Ok(Node {
+    let compile =
+        |ports: &[StepPort]| ports.iter().cloned().map(CheckedPort::new).collect::<Result<Vec<_>, _>>();
+    Ok(PlannedNode {
         step,
         timeout_ms: written.timeout_ms,
         retry: written.retry,
@@ -123,7 +124,7 @@ fn bind(
 }
 
 /// The kind, the arguments and the ports of a node; not its place in the file, its id or its times.
-fn fingerprint(node: &stave_exec::Node) -> String {
+fn fingerprint(node: &stave_exec::DocumentNode) -> String {
     let port = |key: &str| node.extra.get(key).cloned().unwrap_or_default();
     let parts =
         vec![node.kind.as_str().into(), Value::Object(node.with.clone()), port("inputs"), port("outputs")];

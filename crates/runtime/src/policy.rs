@@ -3,14 +3,14 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::Constants;
-use stave_prompt::governance::{Mode, PolicySet};
+use stave_prompt::governance::{MatchMode, PolicySet};
 
-use crate::budget::Budget;
-use crate::{Failure, failure::Kind};
+use crate::budget::RunBudget;
+use crate::{Failure, failure::FailureKind};
 
 /// What `constants.policy` says about model calls.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct ModelCallPolicy {
     /// The name the document gives it.
     pub name: String,
     /// What every prompt is judged by: the specification's policies in strict mode, unless the document
@@ -21,18 +21,18 @@ pub struct Policy {
     /// The most tokens a prompt may have, when a node sets none.
     pub prompt_tokens: Option<u64>,
     /// What a run may use up.
-    pub budget: Budget,
+    pub budget: RunBudget,
 }
 
-impl Policy {
+impl ModelCallPolicy {
     /// Reads the baked policy. Anything that cannot be understood stops the run: a rule that is not
     /// enforced is worse than a run that does not start.
-    pub fn read(constants: &Constants) -> Result<Policy, Failure> {
+    pub fn read(constants: &Constants) -> Result<ModelCallPolicy, Failure> {
         let policy = &constants.policy;
         let read = |value: &Value| PolicySet::from_value(value).map_err(|error| bad(&error.to_string()));
         let governance = match policy.get("governance") {
             None => PolicySet::strict(),
-            Some(list @ Value::Array(_)) => read(list)?.with_mode(Mode::Strict),
+            Some(list @ Value::Array(_)) => read(list)?.with_mode(MatchMode::Strict),
             Some(set @ Value::Object(_)) => read(set)?,
             Some(_) => return Err(bad("`governance` is neither a list nor an object")),
         };
@@ -56,12 +56,18 @@ impl Policy {
                 Some(tokens.ok_or_else(|| bad("`limits.prompt_tokens` is not a whole number"))?)
             }
         };
-        let budget = limits.get("budget").map(Budget::read).transpose().map_err(|reason| bad(&reason))?;
+        let budget = limits.get("budget").map(RunBudget::read).transpose().map_err(|reason| bad(&reason))?;
         let budget = budget.unwrap_or_default();
-        Ok(Policy { name: constants.policy_ref.clone(), governance, constraints, prompt_tokens, budget })
+        Ok(ModelCallPolicy {
+            name: constants.policy_ref.clone(),
+            governance,
+            constraints,
+            prompt_tokens,
+            budget,
+        })
     }
 }
 
 fn bad(message: &str) -> Failure {
-    Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("the baked policy: {message}"))
+    Failure::new(codes::BAD_DOCUMENT, FailureKind::Configuration, format!("the baked policy: {message}"))
 }

@@ -5,16 +5,16 @@
 
 use stave_canon::{Number, Object, Value, js_float};
 use stave_diag::codes::run as codes;
-use stave_exec::dataflow::{Cast, Port, PortType};
+use stave_exec::dataflow::{Cast, PortType, StepPort};
 use stave_schema::SchemaValidator;
 
 use crate::steps::StepOutput;
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// A port with its schema compiled.
 #[derive(Debug)]
 pub struct CheckedPort {
-    pub port: Port,
+    pub port: StepPort,
     validator: Option<SchemaValidator>,
 }
 
@@ -27,7 +27,7 @@ pub enum Side {
 
 impl CheckedPort {
     /// Admits and compiles the port's schema.
-    pub fn new(port: Port) -> Result<CheckedPort, Failure> {
+    pub fn new(port: StepPort) -> Result<CheckedPort, Failure> {
         let validator = port.schema.as_ref().map(compile_schema).transpose()?;
         Ok(CheckedPort { port, validator })
     }
@@ -56,7 +56,7 @@ impl CheckedPort {
         };
         if let Err(reason) = fits(self.port.port_type, value) {
             let message = format!("{word} `{}` {reason}", self.port.name);
-            return Err(Failure::new(code, Kind::Value, message));
+            return Err(Failure::new(code, FailureKind::Value, message));
         }
         let Some(validator) = &self.validator else { return Ok(()) };
         let violations = validator.violations(value);
@@ -64,7 +64,7 @@ impl CheckedPort {
             return Ok(());
         }
         let message = format!("{word} `{}` violates its schema: {}", self.port.name, violations.join("; "));
-        Err(Failure::new(code, Kind::Value, message))
+        Err(Failure::new(code, FailureKind::Value, message))
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn check_depth(value: &Value) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("the result nests deeper than {DEEPEST_VALUE} levels");
-    Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message))
+    Err(Failure::new(codes::INVALID_OUTPUT, FailureKind::Value, message))
 }
 
 /// Whether a value has more levels than these. It looks no deeper than that.
@@ -123,7 +123,11 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 /// have been checked.
 pub(crate) fn compile_schema(schema: &Value) -> Result<SchemaValidator, Failure> {
     SchemaValidator::new(schema).map_err(|fault| {
-        Failure::new(codes::BAD_DOCUMENT, Kind::Configuration, format!("a schema cannot be used: {fault}"))
+        Failure::new(
+            codes::BAD_DOCUMENT,
+            FailureKind::Configuration,
+            format!("a schema cannot be used: {fault}"),
+        )
     })
 }
 
@@ -183,7 +187,7 @@ pub(crate) fn cast(cast: Cast, value: Value) -> Result<Value, Failure> {
             Value::Array(mut rows) if rows.len() == 1 => Ok(rows.remove(0)),
             Value::Array(rows) => {
                 let message = format!("a table of {} rows cannot become one object", rows.len());
-                Err(Failure::new(codes::NOT_SINGLE_ROW, Kind::Value, message))
+                Err(Failure::new(codes::NOT_SINGLE_ROW, FailureKind::Value, message))
             }
             other => Ok(other),
         },
@@ -200,7 +204,7 @@ pub(crate) fn text(value: &Value) -> Result<String, Failure> {
         Value::Number(Number::Float(float)) if float.is_finite() => Ok(js_float(*float)),
         other => {
             let message = format!("{} cannot become text", article(other.kind()));
-            Err(Failure::new(codes::INTERPOLATION_FAILED, Kind::Value, message))
+            Err(Failure::new(codes::INTERPOLATION_FAILED, FailureKind::Value, message))
         }
     }
 }

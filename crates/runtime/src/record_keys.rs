@@ -2,10 +2,10 @@
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 use stave_script::state_key;
 
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::port;
 use crate::run::Run;
 use crate::state::RecordKey;
@@ -17,7 +17,7 @@ const PROJECTS_OWN: &str = "memory";
 const KEY_BYTES: usize = 64 * 1024;
 
 impl Run<'_> {
-    pub(crate) fn record_key(&self, node: &Node, inputs: &Object) -> Result<RecordKey, Failure> {
+    pub(crate) fn record_key(&self, node: &PlannedNode, inputs: &Object) -> Result<RecordKey, Failure> {
         let Some(state) = &node.state else {
             return Err(state_failure("the node has no state".to_owned()));
         };
@@ -38,7 +38,7 @@ impl Run<'_> {
     /// A key template with its placeholders filled.
     pub(crate) fn fill_key(
         &self,
-        node: &Node,
+        node: &PlannedNode,
         inputs: &Object,
         template: &str,
         what: &str,
@@ -68,7 +68,7 @@ impl Run<'_> {
     }
 
     /// A bare name is an input first, then a field of the context.
-    fn key_value(&self, node: &Node, inputs: &Object, names: &[String]) -> Option<Value> {
+    fn key_value(&self, node: &PlannedNode, inputs: &Object, names: &[String]) -> Option<Value> {
         let mut names = names.iter().map(String::as_str);
         let mut here = match (names.next()?, names.clone().next()) {
             ("node", Some("id")) => return Some(node.id.as_str().into()),
@@ -84,5 +84,5 @@ impl Run<'_> {
 }
 
 fn state_failure(message: String) -> Failure {
-    Failure::new(codes::STATE_FAILED, Kind::Upstream, message)
+    Failure::new(codes::STATE_FAILED, FailureKind::Upstream, message)
 }

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::hosts::transport_failure;
 use crate::http::HttpClient;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 
 const MOST: usize = 5;
 
@@ -43,7 +43,7 @@ pub(crate) async fn send(
         }
     }
     let message = format!("the host redirects more than {MOST} times");
-    Err(Failure::new(codes::HTTP_FAILED, Kind::Upstream, message))
+    Err(Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, message))
 }
 
 /// The request that a reply asks for, when it may be made.

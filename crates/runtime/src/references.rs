@@ -4,14 +4,14 @@ use stave_canon::{Object, Value};
 use stave_engine::references::Reference;
 
 use crate::Failure;
-use crate::interpolate::{Room, Scope};
+use crate::interpolate::{PathScope, Room};
 
 /// Fills the author's own texts. Where a reference stands, its value is taken from `resolved`, the same
 /// argument with its references replaced, and left as it is.
 pub(crate) fn fill(
     written: &Value,
     resolved: Option<&Value>,
-    scope: &Scope<'_>,
+    scope: &PathScope<'_>,
 ) -> Result<Option<Value>, Failure> {
     fill_within(written, resolved, scope, &mut Room::default())
 }
@@ -19,7 +19,7 @@ pub(crate) fn fill(
 fn fill_within(
     written: &Value,
     resolved: Option<&Value>,
-    scope: &Scope<'_>,
+    scope: &PathScope<'_>,
     room: &mut Room,
 ) -> Result<Option<Value>, Failure> {
     match (written, resolved) {
@@ -61,7 +61,7 @@ mod tests {
         let typed = Value::Object(typed(with.as_object().unwrap()));
         let resolved = resolve(&typed, &lookup);
         let (inputs, context) = (Object::new(), Object::new());
-        let scope = Scope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };
+        let scope = PathScope { inputs: &inputs, context: &context, prompt_output: None, secrets: None };
         let filled = fill(&typed, Some(&resolved), &scope).unwrap().unwrap();
         assert_eq!(filled.get("a").and_then(Value::as_str), Some("${secrets.KEY} $input.other 5"));
     }

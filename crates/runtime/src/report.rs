@@ -11,7 +11,7 @@ use stave_shape::Shape;
 use crate::Failure;
 use crate::evidence::AskedPrompt;
 use crate::volume::Volume;
-use stave_engine::{Kind, RunFailure};
+use stave_engine::{FailureKind, RunFailure};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunReport {
@@ -223,7 +223,7 @@ impl RunReport {
     /// Whether governance or a capability rule refused the run.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        matches!(&self.result, Err(failed) if failed.failure.kind == Kind::Refused)
+        matches!(&self.result, Err(failed) if failed.failure.kind == FailureKind::Refused)
     }
 }
 

@@ -5,7 +5,7 @@ use stave_diag::codes::run as codes;
 use stave_engine::graph::reads_references;
 use stave_exec::Document;
 
-use crate::{Failure, failure::Kind, port};
+use crate::{Failure, failure::FailureKind, port};
 
 /// Fields that the engine provides whether or not they are declared.
 const EVENT_TIME: &str = "event_time";
@@ -16,7 +16,7 @@ const AUTH: &str = "auth";
 /// The request body after it was checked against the flow's declared fields: one object, seen by steps
 /// as `_input` fields and as `context`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct RunRequest {
     /// The declared fields that the request has.
     pub fields: Object,
     /// Those fields and the built-in ones.
@@ -24,7 +24,7 @@ pub struct Request {
     pub event_time: Timestamp,
 }
 
-impl Request {
+impl RunRequest {
     /// Checks a request. All missing required fields are named at once, then all fields of another type than the
     /// flow publishes; undeclared fields are ignored.
     pub fn new(
@@ -32,7 +32,7 @@ impl Request {
         inputs_schema: &Object,
         run_id: &str,
         arrived_at: Timestamp,
-    ) -> Result<Request, Failure> {
+    ) -> Result<RunRequest, Failure> {
         let body = object(body)?;
         let names = |key: &str| match (key, inputs_schema.get(key)) {
             ("properties", Some(Value::Object(properties))) => properties.keys().cloned().collect(),
@@ -46,7 +46,7 @@ impl Request {
         if !missing.is_empty() {
             let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let message = format!("the request lacks {list}");
-            return Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing));
+            return Err(Failure::new(codes::MISSING_CONTEXT, FailureKind::Request, message).details(missing));
         }
         check_types(body, inputs_schema)?;
         let event_time = match body.get(EVENT_TIME) {
@@ -59,7 +59,7 @@ impl Request {
             .filter_map(|name| body.get(name).map(|value| (name.clone(), value.clone())))
             .collect();
         let context = context(&fields, body, event_time, run_id);
-        Ok(Request { fields, context, event_time })
+        Ok(RunRequest { fields, context, event_time })
     }
 
     /// The request of a workflow: every field counts. A JSON Schema is enforced; the names and type texts of
@@ -69,20 +69,20 @@ impl Request {
         inputs_schema: &Object,
         run_id: &str,
         arrived_at: Timestamp,
-    ) -> Result<Request, Failure> {
+    ) -> Result<RunRequest, Failure> {
         let fields = object(body)?.clone();
         if inputs_schema.get("type").is_some_and(|word| word.as_str().is_some()) {
             let validator = port::compile_schema(&Value::Object(inputs_schema.clone()))?;
             let violations = validator.violations(body);
             if !violations.is_empty() {
                 let message = format!("the request violates the inputs schema: {}", violations.join("; "));
-                return Err(Failure::new(codes::INVALID_INPUT, Kind::Request, message));
+                return Err(Failure::new(codes::INVALID_INPUT, FailureKind::Request, message));
             }
         }
         let event_time = fields.get(EVENT_TIME).and_then(|value| parse_event_time(value).ok());
         let event_time = event_time.unwrap_or(arrived_at);
         let context = context(&fields, &fields, event_time, run_id);
-        Ok(Request { fields, context, event_time })
+        Ok(RunRequest { fields, context, event_time })
     }
 
     /// The session that session state belongs to.
@@ -95,7 +95,7 @@ impl Request {
 /// Whether a run of this document could begin with this request: what a run would refuse before its first step.
 pub fn check_request(document: &Document, body: &Value, now: Timestamp) -> Result<(), Failure> {
     let schema = &document.inputs_schema;
-    let read = if reads_references(document)? { Request::of_workflow } else { Request::new };
+    let read = if reads_references(document)? { RunRequest::of_workflow } else { RunRequest::new };
     read(body, schema, "", now).map(drop)
 }
 
@@ -115,13 +115,13 @@ fn check_types(body: &Object, inputs_schema: &Object) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("in the request, {}", wrong.join("; "));
-    Err(Failure::new(codes::INVALID_INPUT, Kind::Request, message))
+    Err(Failure::new(codes::INVALID_INPUT, FailureKind::Request, message))
 }
 
 fn object(body: &Value) -> Result<&Object, Failure> {
     body.as_object().ok_or_else(|| {
         let message = format!("the request is {}, not an object", body.kind());
-        Failure::new(codes::MISSING_CONTEXT, Kind::Request, message)
+        Failure::new(codes::MISSING_CONTEXT, FailureKind::Request, message)
     })
 }
 
@@ -172,6 +172,6 @@ fn parse_event_time(value: &Value) -> Result<Timestamp, Failure> {
     let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     parsed.ok_or_else(|| {
         let message = format!("`event_time` is {value}, not an RFC 3339 timestamp");
-        Failure::new(codes::MISSING_CONTEXT, Kind::Request, message)
+        Failure::new(codes::MISSING_CONTEXT, FailureKind::Request, message)
     })
 }

@@ -12,26 +12,26 @@ use stave_diag::codes::run as codes;
 use crate::budget::Spending;
 use crate::calls::Calls;
 use crate::concurrency_limits::ConcurrencyLimits;
-use crate::interpolate::Scope;
+use crate::interpolate::PathScope;
 use crate::journal::{Decision, JournalError, Question};
 use crate::node_reports::NodeReports;
-use crate::observer::Event;
-use crate::plan::{INPUT, Node, OUTPUT, Plan};
+use crate::observer::RunEvent;
+use crate::plan::{INPUT, OUTPUT, Plan, PlannedNode};
 use crate::port::Side;
 use crate::report::{NodeReport, Status};
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::services::Services;
 use crate::state::{Commit, StateBuffer};
-use crate::trace::{End, Traced, Work};
+use crate::trace::{End, OptionalSpan, Work};
 use crate::{Failure, labels, port, volume};
-use stave_engine::Kind;
+use stave_engine::FailureKind;
 
 /// Everything that the nodes of one run share.
 #[derive(Debug)]
 pub struct Run<'r> {
     pub id: String,
     pub plan: &'r Plan,
-    pub request: Request,
+    pub request: RunRequest,
     /// When the run first began.
     pub started_at: Timestamp,
     pub services: &'r Services,
@@ -42,7 +42,7 @@ pub struct Run<'r> {
     /// What this process has asked people, by the path of the execution that asks.
     pub(crate) asked: Mutex<BTreeMap<String, Question>>,
     pub(crate) spending: Spending,
-    pub span: &'r Traced,
+    pub span: &'r OptionalSpan,
     pub concurrency: &'r ConcurrencyLimits,
     /// Whether the process is to end.
     pub(crate) stopping: tokio::sync::watch::Receiver<bool>,
@@ -74,7 +74,7 @@ impl Decisions {
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'c> {
     pub run: &'c Run<'c>,
-    pub node: &'c Node,
+    pub node: &'c PlannedNode,
     pub index: usize,
     /// Which execution this is: the node's id, or the calls that led to a tool.
     pub path: &'c str,
@@ -85,7 +85,7 @@ pub struct Call<'c> {
     /// The arguments: the node's own, or those of the transform that follows its prompt.
     pub with: &'c Object,
     pub inputs: &'c Object,
-    pub request: &'c Request,
+    pub request: &'c RunRequest,
     pub services: &'c Services,
     pub state: Option<&'c StateBuffer<'c>>,
     pub prompt_output: Option<&'c Value>,
@@ -94,18 +94,18 @@ pub struct Call<'c> {
     /// The inputs that edges bring to the nodes this one may call as tools.
     pub tool_inputs: &'c [(usize, Object)],
     /// Where this attempt is in the run's trace.
-    pub span: &'c Traced,
+    pub span: &'c OptionalSpan,
 }
 
 /// Which node is executed on what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Execution<'e> {
     pub(crate) index: usize,
-    pub(crate) node: &'e Node,
+    pub(crate) node: &'e PlannedNode,
     pub(crate) inputs: &'e Object,
     pub(crate) tool_inputs: &'e [(usize, Object)],
     pub(crate) path: &'e str,
-    pub(crate) span: &'e Traced,
+    pub(crate) span: &'e OptionalSpan,
 }
 
 /// A step after its last attempt.
@@ -123,17 +123,17 @@ impl Run<'_> {
     pub fn execute<'c>(
         &'c self,
         index: usize,
-        node: &'c Node,
+        node: &'c PlannedNode,
         inputs: &'c Object,
         tool_inputs: &'c [(usize, Object)],
         path: &'c str,
-        parent: &'c Traced,
+        parent: &'c OptionalSpan,
     ) -> BoxFuture<'c, Executed> {
         // Boxed, because a node may call another one as a tool.
         Box::pin(async move {
             // Waiting for a turn counts for the run's time, not for the step's.
             let _permit = self.concurrency.acquire(&self.plan.document.flow.name, node).await;
-            self.services.observer.on(&Event::NodeStarted { run_id: &self.id, node: &node.id });
+            self.services.observer.on(&RunEvent::NodeStarted { run_id: &self.id, node: &node.id });
             let hides = parent.is_watched() && labels::is_hidden_from_traces(&self.plan.document, &node.id);
             let span = parent.child(&Work::Step { node: &node.id, kind: &node.kind }).hiding(hides);
             let started = self.services.clock.elapsed();
@@ -191,7 +191,7 @@ impl Run<'_> {
             return;
         }
         if let Some(node) = &self.reports.read(index, NodeReport::clone) {
-            self.services.observer.on(&Event::NodeEnded { run_id: &self.id, node });
+            self.services.observer.on(&RunEvent::NodeEnded { run_id: &self.id, node });
         }
     }
 
@@ -227,7 +227,7 @@ impl Run<'_> {
     }
 
     /// The context fields that a node requires are there.
-    fn check_context(&self, node: &Node) -> Result<(), Failure> {
+    fn check_context(&self, node: &PlannedNode) -> Result<(), Failure> {
         let absent = |name: &&String| !self.request.context.contains_key(name.as_str());
         let missing: Vec<String> = node.requires_context.iter().filter(absent).cloned().collect();
         if missing.is_empty() {
@@ -235,11 +235,11 @@ impl Run<'_> {
         }
         let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let message = format!("node `{}` requires {list}, which the request lacks", node.id);
-        Err(Failure::new(codes::MISSING_CONTEXT, Kind::Request, message).details(missing))
+        Err(Failure::new(codes::MISSING_CONTEXT, FailureKind::Request, message).details(missing))
     }
 
     /// Counts the step, and checks what its contract says before it begins.
-    fn hold_to_contract(&self, node: &Node, inputs: &Object) -> Result<(), Failure> {
+    fn hold_to_contract(&self, node: &PlannedNode, inputs: &Object) -> Result<(), Failure> {
         if node.id == INPUT || node.id == OUTPUT {
             return Ok(());
         }
@@ -258,8 +258,8 @@ impl Run<'_> {
 impl<'c> Call<'c> {
     /// The values that the node's `${…}` can name.
     #[must_use]
-    pub fn scope(&self) -> Scope<'c> {
-        Scope {
+    pub fn scope(&self) -> PathScope<'c> {
+        PathScope {
             inputs: self.inputs,
             context: &self.request.context,
             prompt_output: self.prompt_output,

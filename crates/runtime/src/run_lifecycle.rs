@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, Kind, RunFailure};
+use stave_engine::{Failure, FailureKind, RunFailure};
 use stave_exec::Document;
 use stave_operations::{HUMAN_APPROVE, TRANSFORM_EACH};
 
 use crate::journal::{CallRecord, Ending, JournalError, RunStatus, StepRecord, StoredRun, items};
-use crate::plan::{Node, Plan};
+use crate::plan::{Plan, PlannedNode};
 use crate::report::{NodeReport, RunReport, Status};
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::run::Run;
-use crate::services::Limits;
+use crate::services::RunLimits;
 
 /// The nodes as they stand before anything has happened.
 pub(crate) fn waiting(plan: &Plan) -> Vec<NodeReport> {
@@ -26,17 +26,17 @@ pub(crate) fn request_of(
     request: &Value,
     run_id: &str,
     arrived_at: Timestamp,
-) -> Result<Request, Failure> {
+) -> Result<RunRequest, Failure> {
     let schema = &plan.document.inputs_schema;
     if plan.graph.reads_references() {
-        Request::of_workflow(request, schema, run_id, arrived_at)
+        RunRequest::of_workflow(request, schema, run_id, arrived_at)
     } else {
-        Request::new(request, schema, run_id, arrived_at)
+        RunRequest::new(request, schema, run_id, arrived_at)
     }
 }
 
 /// The longest that a run may take.
-pub(crate) fn time_limit(document: &Document, limits: &Limits) -> Duration {
+pub(crate) fn time_limit(document: &Document, limits: &RunLimits) -> Duration {
     match document.flow.timeout_ms {
         0 => limits.run,
         limit => limits.run.min(Duration::from_millis(limit.into())),
@@ -76,10 +76,16 @@ pub(crate) fn kept_items(plan: &Plan, stored: &StoredRun, from: Option<&str>) ->
     if from.is_some() {
         return Vec::new();
     }
+    // What follows from a decision is done again, so the decision is made again, for every item. Items that also changed
+    // something are finished work, and a replay that would repeat what follows from them is refused.
+    let only_asks = |node: &PlannedNode| {
+        let called = called_by(plan, node);
+        called.iter().any(|node| asks(node)) && !called.iter().any(|node| acts(node))
+    };
     // An item of a list that has changed since is not taken for this one: its inputs are a part of the record.
     let is_known = |item: &&CallRecord| {
         let node = plan.index(&item.node).and_then(|index| plan.nodes.get(index));
-        node.is_some_and(|node| node.kind == TRANSFORM_EACH.name)
+        node.is_some_and(|node| node.kind == TRANSFORM_EACH.name && !only_asks(node))
     };
     stored.items.iter().filter(is_known).cloned().map(items::reused).collect()
 }
@@ -90,13 +96,43 @@ fn reused(step: StepRecord) -> StepRecord {
     StepRecord { reports, ..step }
 }
 
-/// Marks nodes and everything that edges lead to from them.
+fn asks(node: &PlannedNode) -> bool {
+    node.kind == HUMAN_APPROVE.name
+}
+
+/// Whether a node changes something outside by itself. A step that calls others acts as they do.
+fn acts(node: &PlannedNode) -> bool {
+    node.effects && !asks(node)
+}
+
+/// The nodes that a node runs itself, and those that they run, at any depth.
+fn called_by<'p>(plan: &'p Plan, node: &'p PlannedNode) -> Vec<&'p PlannedNode> {
+    let mut seen = vec![false; plan.nodes.len()];
+    let mut waiting = node.tools.clone();
+    let mut called = Vec::new();
+    while let Some(index) = waiting.pop() {
+        let Some(next) = seen.get_mut(index).filter(|seen| !**seen).and_then(|seen| {
+            *seen = true;
+            plan.nodes.get(index)
+        }) else {
+            continue;
+        };
+        waiting.extend(&next.tools);
+        called.push(next);
+    }
+    called
+}
+
+/// Marks nodes, everything that edges lead to from them, and the steps that run a marked node: its inputs are a part of
+/// their work.
 fn mark_with_followers(plan: &Plan, marked: &mut [bool], waiting: &mut Vec<usize>) {
     while let Some(node) = waiting.pop() {
         if let Some(mark) = marked.get_mut(node).filter(|mark| !**mark) {
             *mark = true;
             let outgoing = plan.nodes.get(node).map(|node| node.outgoing.as_slice()).unwrap_or_default();
             waiting.extend(outgoing.iter().filter_map(|edge| Some(plan.graph.edges.get(*edge)?.to)));
+            let callers = plan.nodes.iter().enumerate().filter(|(_, caller)| caller.tools.contains(&node));
+            waiting.extend(callers.map(|(index, _)| index));
         }
     }
 }
@@ -105,15 +141,14 @@ fn mark_with_followers(plan: &Plan, marked: &mut [bool], waiting: &mut Vec<usize
 /// decision before it is asked for again; when that would repeat effects that nobody wanted repeated, the replay is
 /// refused.
 fn ask_again(plan: &Plan, run: &str, records: &[StepRecord], again: &mut [bool]) -> Result<(), JournalError> {
-    let asks = |node: &Node| node.kind == HUMAN_APPROVE.name;
-    let acts = |node: &Node| node.effects && !asks(node);
+    let asks_somewhere = |node: &PlannedNode| asks(node) || called_by(plan, node).into_iter().any(asks);
+    let acts_somewhere = |node: &PlannedNode| acts(node) || called_by(plan, node).into_iter().any(acts);
     let at = |index: &usize| plan.nodes.get(*index);
     let kept = |again: &[bool], index: usize| again.get(index) == Some(&false);
     let recorded: Vec<usize> = records.iter().filter_map(|step| plan.index(&step.node)).collect();
     for asker in &recorded {
         let Some(node) = at(asker) else { continue };
-        let has_asked = asks(node) || node.tools.iter().filter_map(at).any(asks);
-        if !has_asked || !kept(again, *asker) {
+        if !asks_somewhere(node) || !kept(again, *asker) {
             continue;
         }
         let mut after = vec![false; plan.nodes.len()];
@@ -123,11 +158,11 @@ fn ask_again(plan: &Plan, run: &str, records: &[StepRecord], again: &mut [bool])
             .nodes
             .iter()
             .enumerate()
-            .find(|(index, node)| is_after(*index) && !kept(again, *index) && acts(node));
+            .find(|(index, node)| is_after(*index) && !kept(again, *index) && acts_somewhere(node));
         let Some((_, acting)) = acting else { continue };
         let repeated = recorded
             .iter()
-            .any(|index| is_after(*index) && kept(again, *index) && at(index).is_some_and(acts));
+            .any(|index| is_after(*index) && kept(again, *index) && at(index).is_some_and(acts_somewhere));
         if repeated {
             let (run, acting, from) = (run.to_owned(), acting.id.clone(), node.id.clone());
             return Err(JournalError::DecisionUsed { run, node: acting, from });
@@ -162,7 +197,7 @@ pub(crate) fn report_of(
     result: Result<Value, RunFailure>,
     duration: Duration,
 ) -> RunReport {
-    let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == Kind::Waiting);
+    let is_waiting = matches!(&result, Err(failed) if failed.failure.kind == FailureKind::Waiting);
     for (node, report) in run.plan.nodes.iter().zip(&mut nodes) {
         if node.is_tool() && report.status == Status::Waiting && report.reason.is_none() {
             report.status = Status::Skipped;
@@ -185,27 +220,27 @@ pub(crate) fn finish(mut nodes: Vec<NodeReport>, reason: &str) -> Vec<NodeReport
 
 /// Someone wanted the run to end.
 pub(crate) fn cancelled() -> RunFailure {
-    unfinished(Kind::Cancelled, "the run was cancelled".to_owned())
+    unfinished(FailureKind::Cancelled, "the run was cancelled".to_owned())
 }
 
 pub(crate) fn timed_out(limit: Duration) -> RunFailure {
     let message = format!("the run took longer than {} ms", limit.as_millis());
-    RunFailure::of_run(Failure::new(codes::RUN_TIMEOUT, Kind::Timeout, message))
+    RunFailure::of_run(Failure::new(codes::RUN_TIMEOUT, FailureKind::Timeout, message))
 }
 
 /// These nodes wait for a person.
 pub(crate) fn waits_at(nodes: Vec<String>) -> RunFailure {
     let names: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
     let message = format!("the run waits for a decision at {}", names.join(", "));
-    RunFailure { node: nodes.into_iter().next(), ..unfinished(Kind::Waiting, message) }
+    RunFailure { node: nodes.into_iter().next(), ..unfinished(FailureKind::Waiting, message) }
 }
 
 /// The process is to end, and the run can continue in another.
 pub(crate) fn interrupted() -> RunFailure {
-    unfinished(Kind::Interrupted, "the process was asked to end".to_owned())
+    unfinished(FailureKind::Interrupted, "the process was asked to end".to_owned())
 }
 
-fn unfinished(kind: Kind, message: String) -> RunFailure {
+fn unfinished(kind: FailureKind, message: String) -> RunFailure {
     RunFailure::of_run(Failure::new(codes::RUN_STOPPED, kind, message))
 }
 
@@ -216,8 +251,8 @@ impl RunReport {
         match &self.result {
             Ok(output) => Some(Ending::Ok(output.clone())),
             Err(failed) => match failed.failure.kind {
-                Kind::Waiting | Kind::Interrupted => None,
-                Kind::Cancelled => Some(Ending::Cancelled),
+                FailureKind::Waiting | FailureKind::Interrupted => None,
+                FailureKind::Cancelled => Some(Ending::Cancelled),
                 _ => Some(Ending::Failed(failed.clone())),
             },
         }
@@ -229,9 +264,9 @@ impl RunReport {
         match &self.result {
             Ok(_) => RunStatus::Ok,
             Err(failed) => match failed.failure.kind {
-                Kind::Waiting => RunStatus::Waiting,
-                Kind::Interrupted => RunStatus::Interrupted,
-                Kind::Cancelled => RunStatus::Cancelled,
+                FailureKind::Waiting => RunStatus::Waiting,
+                FailureKind::Interrupted => RunStatus::Interrupted,
+                FailureKind::Cancelled => RunStatus::Cancelled,
                 _ => RunStatus::Error,
             },
         }
@@ -240,7 +275,7 @@ impl RunReport {
     /// Whether the run waits for a person.
     #[must_use]
     pub fn waits(&self) -> bool {
-        matches!(&self.result, Err(failed) if failed.failure.kind == Kind::Waiting)
+        matches!(&self.result, Err(failed) if failed.failure.kind == FailureKind::Waiting)
     }
 
     /// The nodes that have no result, and why.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 use stave_exec::dataflow::Origin;
 use stave_script::ScriptError;
 
@@ -13,8 +13,8 @@ use crate::run::Call;
 impl Call<'_> {
     /// The sandbox's limits with the node's time.
     #[must_use]
-    pub fn script_limits(&self) -> stave_script::Limits {
-        let mut limits = stave_script::Limits::DEFAULT;
+    pub fn script_limits(&self) -> stave_script::JobLimits {
+        let mut limits = stave_script::JobLimits::DEFAULT;
         if self.node.timeout_ms > 0 {
             let node = Duration::from_millis(self.node.timeout_ms.into());
             limits.wall = node;
@@ -56,10 +56,10 @@ impl Call<'_> {
 pub(crate) fn script_failure(error: &ScriptError, code: stave_diag::Code, origin: Option<Origin>) -> Failure {
     use stave_script::Limit;
     let (code, kind) = match error {
-        ScriptError::LimitExceeded { limit: Limit::Time, .. } => (codes::STEP_TIMEOUT, Kind::Timeout),
-        ScriptError::State(_) => (codes::STATE_FAILED, Kind::Upstream),
-        ScriptError::Worker(_) | ScriptError::Closed => (codes::CODE_FAILED, Kind::Configuration),
-        _ => (code, Kind::Code),
+        ScriptError::LimitExceeded { limit: Limit::Time, .. } => (codes::STEP_TIMEOUT, FailureKind::Timeout),
+        ScriptError::State(_) => (codes::STATE_FAILED, FailureKind::Upstream),
+        ScriptError::Worker(_) | ScriptError::Closed => (codes::CODE_FAILED, FailureKind::Configuration),
+        _ => (code, FailureKind::Code),
     };
     let mut failure = Failure::new(code, kind, error.to_string());
     failure.retryable = match error {

@@ -7,7 +7,8 @@ use stave_canon::{Clock, Ids, Object};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
 use stave_prompt::plugins::Plugin;
-use stave_script::{PythonPool, Templates};
+use stave_request::ModelPlanning;
+use stave_script::{PythonPool, TemplateRenderer};
 
 use crate::cache::ResultCache;
 use crate::features::FeatureStore;
@@ -15,7 +16,7 @@ use crate::heavy_work::HeavyWork;
 use crate::http::HttpClient;
 use crate::journal::Journal;
 use crate::model_hosts::ModelHosts;
-use crate::observer::Observer;
+use crate::observer::RunObserver;
 use crate::opcua::Opcua;
 use crate::secrets::Secrets;
 use crate::state::StateStore;
@@ -28,8 +29,10 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
     pub python: Arc<PythonPool>,
-    pub templates: Arc<Templates>,
+    pub templates: Arc<TemplateRenderer>,
     pub models: Arc<dyn Transport>,
+    /// Plans what providers' caches keep of model calls; without it calls are sent as they are.
+    pub planning: Option<Arc<ModelPlanning>>,
     pub prices: Arc<Prices>,
     pub http: HttpClient,
     /// Where models may be asked besides at their providers' own addresses.
@@ -37,7 +40,7 @@ pub struct Services {
     pub state: Arc<dyn StateStore>,
     pub journal: Arc<dyn Journal>,
     pub cache: Arc<dyn ResultCache>,
-    pub observer: Arc<dyn Observer>,
+    pub observer: Arc<dyn RunObserver>,
     pub tracer: Arc<dyn Tracer>,
     pub features: Arc<dyn FeatureStore>,
     pub tool_servers: Arc<dyn ToolServers>,
@@ -48,7 +51,7 @@ pub struct Services {
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,
     /// What takes long on large values; the flows of a tenant share it.
     pub heavy_work: Arc<HeavyWork>,
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// The policy that the project bakes into documents now. A run that goes on is held to it as far as it is stricter
     /// than the policy that the run began under; without one, a run keeps its own.
     pub policy: Option<Arc<Object>>,
@@ -56,7 +59,7 @@ pub struct Services {
 
 /// Bounds on one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// How many steps work at the same time.
     pub parallel_steps: usize,
     /// The longest a run may take, whatever its document says.
@@ -77,9 +80,9 @@ pub struct Limits {
     pub output_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
-        Limits {
+        RunLimits {
             parallel_steps: 16,
             run: Duration::from_secs(3600),
             tool_rounds: 8,

@@ -6,15 +6,15 @@ use std::sync::PoisonError;
 
 use stave_canon::Object;
 use stave_diag::codes::run as codes;
-use stave_engine::{Event, Routes, Signal, StepResult, StepStart, Stopped};
+use stave_engine::{MachineEvent, Routes, Signal, StepResult, StepStart, Stopped};
 
 use crate::concurrency_limits::RecordLock;
 use crate::journal::{Going, JournalError, StepRecord};
-use crate::plan::{INPUT, Node};
+use crate::plan::{INPUT, PlannedNode};
 use crate::report::Status;
 use crate::run::{Executed, Run};
 use crate::state::{Commit, StateError};
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 
 /// How often a step is done again because another run changed its record in the meantime.
 pub const STATE_CONFLICTS: u32 = 64;
@@ -46,12 +46,12 @@ pub(crate) enum Settled {
 
 impl Run<'_> {
     /// Does a step, records its result and says what happened.
-    pub(crate) async fn task(&self, start: StepStart) -> Result<Event, JournalError> {
+    pub(crate) async fn task(&self, start: StepStart) -> Result<MachineEvent, JournalError> {
         let index = start.node;
         match self.recorded(start).await {
-            Ok(Some(result)) => Ok(Event::StepFinished { node: index, result: Box::new(result) }),
-            Ok(None) => Ok(Event::StepWaits { node: index }),
-            Err(Stop::Run(why)) => Ok(Event::Stopped { node: Some(index), why }),
+            Ok(Some(result)) => Ok(MachineEvent::StepFinished { node: index, result: Box::new(result) }),
+            Ok(None) => Ok(MachineEvent::StepWaits { node: index }),
+            Err(Stop::Run(why)) => Ok(MachineEvent::Stopped { node: Some(index), why }),
             Err(Stop::Journal(error)) => Err(error),
         }
     }
@@ -82,7 +82,7 @@ impl Run<'_> {
 
     /// Locks the node's state record until the result is recorded. The nodes that a step calls as tools lock nothing of
     /// their own, so that a step never waits for itself.
-    async fn lock_record(&self, node: &Node, inputs: &Object) -> Option<RecordLock<'_>> {
+    async fn lock_record(&self, node: &PlannedNode, inputs: &Object) -> Option<RecordLock<'_>> {
         node.state.as_ref()?;
         // A key that cannot be filled fails the step when it is attempted.
         let key = self.record_key(node, inputs).ok()?;
@@ -94,7 +94,7 @@ impl Run<'_> {
     pub(crate) async fn work(
         &self,
         index: usize,
-        node: &Node,
+        node: &PlannedNode,
         inputs: &Object,
         tool_inputs: &[(usize, Object)],
     ) -> Result<Settled, Stop> {
@@ -103,8 +103,8 @@ impl Run<'_> {
             return Err(Stop::Journal(error));
         }
         match &executed.outputs {
-            Err(failure) if failure.kind == Kind::Waiting => return Ok(Settled::Waits),
-            Err(failure) if failure.kind == Kind::Interrupted => {
+            Err(failure) if failure.kind == FailureKind::Waiting => return Ok(Settled::Waits),
+            Err(failure) if failure.kind == FailureKind::Interrupted => {
                 return Err(Stop::Run(Stopped::Interrupted));
             }
             _ => {}
@@ -114,7 +114,7 @@ impl Run<'_> {
     }
 
     /// The record of a node whose own work was done and that fails after all.
-    pub(crate) async fn failed(&self, index: usize, node: &Node, failure: Failure) -> StepRecord {
+    pub(crate) async fn failed(&self, index: usize, node: &PlannedNode, failure: Failure) -> StepRecord {
         let failure = failure.at(node.origin());
         self.report(index, |report| {
             report.status = Status::Error;
@@ -124,7 +124,7 @@ impl Run<'_> {
         self.settle(index, node, Executed { outputs: Err(failure), attempts, commit: None }).await
     }
 
-    async fn fail(&self, index: usize, node: &Node, failure: Failure) -> Result<StepResult, Stop> {
+    async fn fail(&self, index: usize, node: &PlannedNode, failure: Failure) -> Result<StepResult, Stop> {
         let record = self.failed(index, node, failure).await;
         self.write(node, record, None).await.map_err(|unwritten| match unwritten {
             Unwritten::Stop(stop) => stop,
@@ -135,7 +135,7 @@ impl Run<'_> {
     }
 
     /// The record of an executed step: its result, and the reports of the node and of those it called.
-    async fn settle(&self, index: usize, node: &Node, executed: Executed) -> StepRecord {
+    async fn settle(&self, index: usize, node: &PlannedNode, executed: Executed) -> StepRecord {
         let Executed { outputs, attempts, .. } = executed;
         let Routes { signals: carried, mut unhandled } = self.plan.graph.routes(node, &outputs, attempts);
         if let (Ok(_), Some(failure)) = (&outputs, &unhandled) {
@@ -155,7 +155,7 @@ impl Run<'_> {
     async fn evaluated(
         &self,
         index: usize,
-        node: &Node,
+        node: &PlannedNode,
         edge: usize,
         signal: Signal,
         outputs: &Result<Object, Failure>,
@@ -185,14 +185,14 @@ impl Run<'_> {
 
     /// Whether the journal keeps what a node comes to. The request is written down with the run's beginning,
     /// and its fields follow from it.
-    fn keeps(&self, node: &Node) -> bool {
+    fn keeps(&self, node: &PlannedNode) -> bool {
         node.id != INPUT && self.services.journal.is_durable()
     }
 
     /// Records a result, with the state that belongs to it.
     async fn write(
         &self,
-        node: &Node,
+        node: &PlannedNode,
         record: StepRecord,
         commit: Option<Commit>,
     ) -> Result<StepResult, Unwritten> {
@@ -235,9 +235,9 @@ pub(crate) fn too_many_conflicts() -> Failure {
 
 /// A step whose result is more than may be kept.
 pub(crate) fn too_large(error: &JournalError) -> Failure {
-    Failure::new(codes::RESULT_TOO_LARGE, Kind::Value, error.to_string())
+    Failure::new(codes::RESULT_TOO_LARGE, FailureKind::Value, error.to_string())
 }
 
 pub(crate) fn state_failure(message: String) -> Failure {
-    Failure::new(codes::STATE_FAILED, Kind::Upstream, message)
+    Failure::new(codes::STATE_FAILED, FailureKind::Upstream, message)
 }

@@ -18,13 +18,13 @@ use crate::report::{NodeReport, RunReport};
 /// Someone who traces runs. It must not block.
 pub trait Tracer: Send + Sync + fmt::Debug {
     /// Begins the span of a run, below the caller's when there is one. `None` when nobody looks.
-    fn begin(&self, run: &RunWork<'_>, parent: Option<&TraceParent>) -> Option<Box<dyn Span>>;
+    fn begin(&self, run: &RunWork<'_>, parent: Option<&TraceParent>) -> Option<Box<dyn TraceSpan>>;
 }
 
 /// Something that takes time and is under way.
-pub trait Span: Send + Sync + fmt::Debug {
+pub trait TraceSpan: Send + Sync + fmt::Debug {
     /// Begins something that is part of this.
-    fn child(&self, work: &Work<'_>) -> Box<dyn Span>;
+    fn child(&self, work: &Work<'_>) -> Box<dyn TraceSpan>;
 
     /// A try failed and another follows.
     fn retried(&self, error: &str, wait: Option<Duration>);
@@ -102,30 +102,30 @@ pub enum End<'e> {
 
 /// Nobody traces.
 impl Tracer for () {
-    fn begin(&self, _: &RunWork<'_>, _: Option<&TraceParent>) -> Option<Box<dyn Span>> {
+    fn begin(&self, _: &RunWork<'_>, _: Option<&TraceParent>) -> Option<Box<dyn TraceSpan>> {
         None
     }
 }
 
 /// A span, or nothing where nobody traces.
 #[derive(Debug, Default)]
-pub struct Traced {
-    span: Option<Box<dyn Span>>,
+pub struct OptionalSpan {
+    span: Option<Box<dyn TraceSpan>>,
     /// Whether what was said, and the words of failures, must not be traced.
     hides: bool,
 }
 
-impl Traced {
-    pub(crate) fn new(span: Option<Box<dyn Span>>) -> Traced {
-        Traced { span, hides: false }
+impl OptionalSpan {
+    pub(crate) fn new(span: Option<Box<dyn TraceSpan>>) -> OptionalSpan {
+        OptionalSpan { span, hides: false }
     }
 
-    pub(crate) fn child(&self, work: &Work<'_>) -> Traced {
-        Traced { span: self.span.as_ref().map(|span| span.child(work)), hides: self.hides }
+    pub(crate) fn child(&self, work: &Work<'_>) -> OptionalSpan {
+        OptionalSpan { span: self.span.as_ref().map(|span| span.child(work)), hides: self.hides }
     }
 
     /// The same, for work on data that the collector may not have. What is part of it hides the same.
-    pub(crate) fn hiding(mut self, hides: bool) -> Traced {
+    pub(crate) fn hiding(mut self, hides: bool) -> OptionalSpan {
         self.hides |= hides;
         self
     }

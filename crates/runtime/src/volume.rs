@@ -6,12 +6,12 @@
 
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, Kind, RunFailure, object_bytes, value_bytes};
+use stave_engine::{Failure, FailureKind, RunFailure, object_bytes, value_bytes};
 
 use crate::budget::Spending;
 use crate::journal::CallRecord;
 use crate::run::Run;
-use crate::services::Limits;
+use crate::services::RunLimits;
 use crate::state::{Commit, Write};
 
 /// The member of an item's or a tool's answer that says how many bytes of state were written with it.
@@ -47,7 +47,7 @@ impl Volume {
     }
 
     /// The bound that is exceeded: its setting and its value.
-    fn over(&self, limits: &Limits) -> Option<(&'static str, u64)> {
+    fn over(&self, limits: &RunLimits) -> Option<(&'static str, u64)> {
         [
             ("state_bytes", self.state, limits.state_bytes),
             ("result_bytes", self.results, limits.result_bytes),
@@ -60,7 +60,7 @@ impl Volume {
 
 impl Spending {
     /// Counts bytes that are about to be kept, unless the run would have more than it may.
-    pub(crate) fn keep(&self, limits: &Limits, more: Volume) -> Result<(), Failure> {
+    pub(crate) fn keep(&self, limits: &RunLimits, more: Volume) -> Result<(), Failure> {
         let mut account = self.lock();
         let volume = account.volume.plus(more);
         if let Some((name, limit)) = volume.over(limits) {
@@ -127,7 +127,7 @@ pub(crate) fn with_state_bytes(mut answer: Value, bytes: u64) -> Value {
 
 pub(crate) fn run_too_large(name: &str, limit: u64) -> Failure {
     let message = format!("the run writes more than `{name}` allows: {limit} bytes");
-    Failure::new(codes::RUN_TOO_LARGE, Kind::Budget, message)
+    Failure::new(codes::RUN_TOO_LARGE, FailureKind::Budget, message)
 }
 
 /// The bytes of a commit's writes.
@@ -160,16 +160,16 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::budget::Budget;
+    use crate::budget::RunBudget;
 
     #[test]
     fn the_sum_of_a_run_is_bounded_and_a_refusal_is_not_counted() {
-        let limits = Limits { state_bytes: 10, result_bytes: 20, log_bytes: 5, ..Limits::default() };
-        let spending = Spending::new(Budget::default(), Duration::ZERO);
+        let limits = RunLimits { state_bytes: 10, result_bytes: 20, log_bytes: 5, ..RunLimits::default() };
+        let spending = Spending::new(RunBudget::default(), Duration::ZERO);
         let state = |bytes| Volume { state: bytes, ..Volume::default() };
         spending.keep(&limits, state(6)).unwrap();
         let failure = spending.keep(&limits, state(5)).unwrap_err();
-        assert_eq!((failure.code, failure.kind), (codes::RUN_TOO_LARGE, Kind::Budget));
+        assert_eq!((failure.code, failure.kind), (codes::RUN_TOO_LARGE, FailureKind::Budget));
         spending.keep(&limits, state(4)).unwrap();
         assert!(spending.keep(&limits, Volume { logs: 6, ..Volume::default() }).is_err());
         assert!(spending.keep(&limits, Volume { results: 21, ..Volume::default() }).is_err());
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn failures_are_cut() {
-        let failure = Failure::new(codes::CODE_FAILED, Kind::Code, "é".repeat(MESSAGE_BYTES));
+        let failure = Failure::new(codes::CODE_FAILED, FailureKind::Code, "é".repeat(MESSAGE_BYTES));
         let cut = bounded(failure.details("x".repeat(DETAILS_BYTES + 1)));
         assert!(cut.message.len() <= MESSAGE_BYTES + 3 && cut.details.is_null());
     }

@@ -44,7 +44,7 @@ pub(crate) struct Sent {
 
 /// Calls Restate.
 #[derive(Debug)]
-pub struct Client {
+pub struct RestateClient {
     http: reqwest::Client,
     addresses: Addresses,
     /// The node that answered last, of each kind.
@@ -71,8 +71,8 @@ struct Asked<'a> {
     may_be_absent: bool,
 }
 
-impl Client {
-    pub fn new(addresses: Addresses) -> Result<Client, ScaleError> {
+impl RestateClient {
+    pub fn new(addresses: Addresses) -> Result<RestateClient, ScaleError> {
         for address in addresses.admin.iter().chain(&addresses.ingress) {
             let is_address = reqwest::Url::parse(address).is_ok_and(|url| url.has_host());
             if !is_address {
@@ -87,7 +87,7 @@ impl Client {
         })
         .map_err(|error| ScaleError::Setup(error.to_string()))?;
         let (admin, ingress) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Ok(Client { http: http.client, addresses, admin, ingress })
+        Ok(RestateClient { http: http.client, addresses, admin, ingress })
     }
 
     /// Calls a handler of an object or a workflow and gives its answer.

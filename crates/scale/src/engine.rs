@@ -11,9 +11,9 @@ use stave_operations::HUMAN_APPROVE;
 use stave_runtime::interpreter::kept_steps;
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StepRecord, StoredRun, Times, codec};
 use stave_runtime::state::StateStore;
-use stave_runtime::{Begun, Engine, Limits, RunIdentity, RunReport, without_auth};
+use stave_runtime::{Begun, Engine, RunIdentity, RunLimits, RunReport, without_auth};
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::error::ScaleError;
 use crate::keys::{CALLS, RUN, SESSION};
 use crate::messages::{Start, records_text, report_of};
@@ -27,7 +27,7 @@ pub struct RestateEngine {
     runs: RestateRuns,
     ids: Arc<dyn Ids>,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    limits: RunLimits,
     decided: HashMap<String, Decision>,
 }
 
@@ -44,7 +44,12 @@ struct Beginning {
 
 impl RestateEngine {
     #[must_use]
-    pub fn new(runs: RestateRuns, ids: Arc<dyn Ids>, clock: Arc<dyn Clock>, limits: Limits) -> RestateEngine {
+    pub fn new(
+        runs: RestateRuns,
+        ids: Arc<dyn Ids>,
+        clock: Arc<dyn Clock>,
+        limits: RunLimits,
+    ) -> RestateEngine {
         RestateEngine { runs, ids, clock, limits, decided: HashMap::new() }
     }
 
@@ -143,7 +148,7 @@ impl RestateEngine {
         Ok(report_of(&text)?)
     }
 
-    fn client(&self) -> &Client {
+    fn client(&self) -> &RestateClient {
         &self.runs.client
     }
 

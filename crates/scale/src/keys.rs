@@ -2,6 +2,7 @@
 //!
 //! A key is a JSON list, so that no name can be made up to look like two.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_canon::Value;
 use stave_runtime::state::RecordKey;
 
@@ -97,16 +98,12 @@ fn parts(text: &str) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|part| part.as_str().map(str::to_owned)).collect()
 }
 
+/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A key as a part of a path.
 pub(crate) fn in_path(key: &str) -> String {
-    let mut path = String::with_capacity(key.len() * 2);
-    for byte in key.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => path.push(byte.into()),
-            _ => path.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    path
+    utf8_percent_encode(key, RESERVED).to_string()
 }
 
 /// A text inside quotes of a query.

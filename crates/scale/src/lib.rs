@@ -21,7 +21,7 @@ mod step_journal;
 mod store;
 mod worker;
 
-pub use client::{Addresses, Client};
+pub use client::{Addresses, RestateClient};
 pub use engine::RestateEngine;
 pub use error::ScaleError;
 pub use keys::ProjectKey;

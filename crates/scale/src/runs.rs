@@ -12,7 +12,7 @@ use stave_runtime::journal::{
     Decision, Ending, JournalError, RunFilter, RunStatus, RunSummary, Runs, StoredRun, codec, questions,
 };
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::error::ScaleError;
 use crate::keys::{ProjectKey, RUN, in_query};
 use crate::messages::{self, Start, record_of, report_of};
@@ -25,14 +25,14 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone)]
 pub struct RestateRuns {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<RestateClient>,
     pub(crate) store: Arc<Store>,
     pub(crate) project: ProjectKey,
 }
 
 impl RestateRuns {
     #[must_use]
-    pub fn new(client: Arc<Client>, project: ProjectKey) -> RestateRuns {
+    pub fn new(client: Arc<RestateClient>, project: ProjectKey) -> RestateRuns {
         RestateRuns { store: Arc::new(Store::new(Arc::clone(&client))), client, project }
     }
 

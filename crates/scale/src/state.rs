@@ -7,7 +7,7 @@ use stave_canon::{Object, Timestamp, Value};
 use stave_runtime::journal::codec;
 use stave_runtime::state::{Commit, Record, RecordKey, StateError, StateStore};
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::keys::{ProjectKey, STATE};
 
 /// What a commit came to, as the object says it.
@@ -16,7 +16,7 @@ pub(crate) const CONFLICT: &str = "conflict";
 /// The records of a project: one object for each session of a flow, and one for each run.
 #[derive(Debug, Clone)]
 pub(crate) struct RestateState {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<RestateClient>,
     pub(crate) project: ProjectKey,
 }
 

@@ -13,20 +13,20 @@ use stave_runtime::journal::{
 };
 use stave_runtime::state::Commit;
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::error::ScaleError;
 use crate::keys::{CALLS, ProjectKey};
 
 #[derive(Debug)]
 pub(crate) struct StepJournal {
-    client: Arc<Client>,
+    client: Arc<RestateClient>,
     project: ProjectKey,
     /// The steps that have written an answer, by run and node.
     written: Mutex<HashSet<(String, String)>>,
 }
 
 impl StepJournal {
-    pub(crate) fn new(client: Arc<Client>, project: ProjectKey) -> StepJournal {
+    pub(crate) fn new(client: Arc<RestateClient>, project: ProjectKey) -> StepJournal {
         StepJournal { client, project, written: Mutex::default() }
     }
 

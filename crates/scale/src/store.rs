@@ -8,7 +8,7 @@ use bytes::Bytes;
 use stave_canon::Value;
 use stave_exec::{Acceptance, Document};
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::error::ScaleError;
 use crate::keys::{ProjectKey, STORE};
 
@@ -27,7 +27,7 @@ pub(crate) enum Packed {
 /// What this process knows of the texts that Restate keeps.
 #[derive(Debug)]
 pub(crate) struct Store {
-    client: Arc<Client>,
+    client: Arc<RestateClient>,
     known: Mutex<Known>,
 }
 
@@ -62,7 +62,7 @@ impl Packed {
 }
 
 impl Store {
-    pub(crate) fn new(client: Arc<Client>) -> Store {
+    pub(crate) fn new(client: Arc<RestateClient>) -> Store {
         Store { client, known: Mutex::default() }
     }
 

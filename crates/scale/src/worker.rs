@@ -21,7 +21,7 @@ use stave_runtime::{ConcurrencyLimits, Failure, RunReport, Services, StepKinds};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::client::Client;
+use crate::client::RestateClient;
 use crate::error::ScaleError;
 use crate::keys::ProjectKey;
 use crate::services::{CallsObject, RunWorkflow, SessionObject, StateObject, StepService, StoreObject};
@@ -73,7 +73,7 @@ pub struct Worker(Arc<Shared>);
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<RestateClient>,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention: Duration,
@@ -97,7 +97,7 @@ pub(crate) struct Prepared {
 impl Worker {
     #[must_use]
     pub fn new(
-        client: Arc<Client>,
+        client: Arc<RestateClient>,
         projects: Arc<dyn Projects>,
         clock: Arc<dyn Clock>,
         options: WorkerOptions,

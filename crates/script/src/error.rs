@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stave_diag::{Embedded, LineColumn, Span};
 use thiserror::Error;
 
-use crate::StateError;
+use crate::StateHostError;
 
 /// A place in the code that was run, both from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub enum ScriptError {
     LimitExceeded { limit: Limit, detail: String, range: Option<CodeRange> },
     /// The state store failed while the code waited for it.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] StateHostError),
     /// The worker process could not be started, died, or answered out of turn.
     #[error("the Python worker failed: {0}")]
     Worker(String),

@@ -36,11 +36,11 @@ pub use jinja::{
     InProcess, RenderError, RenderLimits, RenderedPiece, Renderer, TemplateCheck, check_template,
     check_template_in_open_scope, render,
 };
-pub use limits::Limits;
+pub use limits::JobLimits;
 pub use pool::{
-    PoolOptions, PythonPool, StateError, StateHost, TransformJob, TransformOutput, WorkerCommand,
+    PoolOptions, PythonPool, StateHost, StateHostError, TransformJob, TransformOutput, WorkerCommand,
 };
 pub use python::{TransformCheck, TransformFacts, check_transform};
 pub use reads::Read;
-pub use templates::Templates;
+pub use templates::TemplateRenderer;
 pub use used::{Used, UsedPath};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What one job may use. Every bound ends the job with a typed error, never the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct JobLimits {
     /// Live bytes in the worker beyond what it needs when idle.
     pub memory_bytes: usize,
     /// Time the interpreter may compute, without the time it waits for the host.
@@ -21,9 +21,9 @@ pub struct Limits {
     pub host_calls: usize,
 }
 
-impl Limits {
+impl JobLimits {
     /// The bounds used when a project sets none.
-    pub const DEFAULT: Limits = Limits {
+    pub const DEFAULT: JobLimits = JobLimits {
         memory_bytes: 64 * 1024 * 1024,
         compute: Duration::from_secs(5),
         wall: Duration::from_secs(30),
@@ -34,8 +34,8 @@ impl Limits {
     };
 }
 
-impl Default for Limits {
+impl Default for JobLimits {
     fn default() -> Self {
-        Limits::DEFAULT
+        JobLimits::DEFAULT
     }
 }

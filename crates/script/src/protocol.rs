@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use stave_canon::{Layout, Value};
 
-use crate::{CodeRange, Limit, Limits, RenderError, RenderedPiece};
+use crate::{CodeRange, JobLimits, Limit, RenderError, RenderedPiece};
 
 /// The largest frame either side reads.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;
@@ -39,52 +39,52 @@ impl<'de> Deserialize<'de> for Json {
 
 /// From the pool to a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Request {
+pub enum WorkerRequest {
     Transform {
         code: String,
         inputs: Json,
         context: Json,
         has_state: bool,
-        bounds: Bounds,
+        bounds: WorkerLimits,
     },
     /// One expression over many scopes, each an object.
     Evaluate {
         expression: String,
         scopes: Vec<Json>,
-        bounds: Bounds,
+        bounds: WorkerLimits,
     },
     /// One expression over `acc`, `item` and `index`.
     Fold {
         expression: String,
         initial: Json,
         items: Vec<Json>,
-        bounds: Bounds,
+        bounds: WorkerLimits,
     },
     /// A prompt template over the names of `context`.
     Render {
         template: String,
         context: Json,
-        bounds: Bounds,
+        bounds: WorkerLimits,
     },
-    /// The answers to [`Reply::Host`], in the same order.
+    /// The answers to [`WorkerReply::Host`], in the same order.
     Answers(Vec<HostAnswer>),
 }
 
 /// From a worker to the pool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Reply {
+pub enum WorkerReply {
     Host(Vec<HostCall>),
     Value { value: Json, printed: String },
-    Values(Vec<Result<Json, Failure>>),
+    Values(Vec<Result<Json, JobFailure>>),
     Rendered(Result<Vec<RenderedPiece>, RenderError>),
-    Failed(Failure),
+    Failed(JobFailure),
 }
 
-impl Reply {
+impl WorkerReply {
     /// Whether the job ended at its memory bound.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
-        matches!(self, Reply::Failed(Failure::LimitExceeded { limit: Limit::Memory, .. }))
+        matches!(self, WorkerReply::Failed(JobFailure::LimitExceeded { limit: Limit::Memory, .. }))
     }
 }
 
@@ -107,7 +107,7 @@ pub enum HostAnswer {
 
 /// The bounds a worker keeps by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct WorkerLimits {
     pub memory_bytes: usize,
     pub compute: Duration,
     pub recursion: usize,
@@ -116,9 +116,9 @@ pub struct Bounds {
     pub host_calls: usize,
 }
 
-impl From<&Limits> for Bounds {
-    fn from(limits: &Limits) -> Self {
-        Bounds {
+impl From<&JobLimits> for WorkerLimits {
+    fn from(limits: &JobLimits) -> Self {
+        WorkerLimits {
             memory_bytes: limits.memory_bytes,
             compute: limits.compute,
             recursion: limits.recursion,
@@ -131,7 +131,7 @@ impl From<&Limits> for Bounds {
 
 /// Why a job failed, as the worker tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Failure {
+pub enum JobFailure {
     Raised {
         kind: String,
         message: String,

@@ -17,13 +17,13 @@ pub enum KeySegment {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct KeyError {
+pub struct StateKeyError {
     pub range: Range<usize>,
     pub message: String,
 }
 
 /// Cuts a key template into segments. Every fault is reported.
-pub fn parse(text: &str) -> Result<Vec<KeySegment>, Vec<KeyError>> {
+pub fn parse(text: &str) -> Result<Vec<KeySegment>, Vec<StateKeyError>> {
     let mut segments = Vec::new();
     let mut errors = Vec::new();
     let mut literal = String::new();
@@ -35,7 +35,10 @@ pub fn parse(text: &str) -> Result<Vec<KeySegment>, Vec<KeyError>> {
             literal.push_str(&rest[..1]);
             at = found + 2;
         } else if rest.starts_with('}') {
-            errors.push(KeyError { range: found..found + 1, message: "`}` has no `{` before it".to_owned() });
+            errors.push(StateKeyError {
+                range: found..found + 1,
+                message: "`}` has no `{` before it".to_owned(),
+            });
             at = found + 1;
         } else if let Some(end) = rest.find('}').map(|offset| found + offset) {
             let names: Vec<String> = text[found + 1..end].split('.').map(str::to_owned).collect();
@@ -46,11 +49,12 @@ pub fn parse(text: &str) -> Result<Vec<KeySegment>, Vec<KeyError>> {
                 segments.push(KeySegment::Path { names, range: found..end + 1 });
             } else {
                 let message = "a placeholder is `{name}` or `{name.name}`".to_owned();
-                errors.push(KeyError { range: found..end + 1, message });
+                errors.push(StateKeyError { range: found..end + 1, message });
             }
             at = end + 1;
         } else {
-            errors.push(KeyError { range: found..text.len(), message: "`{` is never closed".to_owned() });
+            errors
+                .push(StateKeyError { range: found..text.len(), message: "`{` is never closed".to_owned() });
             at = text.len();
         }
     }

@@ -11,27 +11,27 @@ use std::sync::Arc;
 use stave_canon::Object;
 
 use crate::jinja::InProcess;
-use crate::{Limits, PythonPool, RenderError, RenderLimits, RenderedPiece, ScriptError};
+use crate::{JobLimits, PythonPool, RenderError, RenderLimits, RenderedPiece, ScriptError};
 
 /// Renders the templates of flows.
 #[derive(Debug)]
-pub struct Templates {
+pub struct TemplateRenderer {
     in_process: InProcess,
     workers: Arc<PythonPool>,
-    limits: Limits,
+    limits: JobLimits,
 }
 
-impl Templates {
+impl TemplateRenderer {
     #[must_use]
     pub fn new(workers: Arc<PythonPool>) -> Self {
-        Templates::within(workers, Limits::DEFAULT)
+        TemplateRenderer::within(workers, JobLimits::DEFAULT)
     }
 
     /// Renders within other bounds than the usual ones.
     #[must_use]
-    pub fn within(workers: Arc<PythonPool>, limits: Limits) -> Self {
+    pub fn within(workers: Arc<PythonPool>, limits: JobLimits) -> Self {
         let render = RenderLimits { output_bytes: limits.output_bytes, ..RenderLimits::default() };
-        Templates { in_process: InProcess::new(render), workers, limits }
+        TemplateRenderer { in_process: InProcess::new(render), workers, limits }
     }
 
     /// Renders in pieces, so that what the author wrote can be told from what was filled in.

@@ -4,14 +4,14 @@
 //! component; it can name a scheme, a host or a port only where it stands alone in that place. The author's own text
 //! decides where each part begins and ends. Checker and clients read addresses here, so both mean the same host.
 
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::interpolation::{self, Placeholder, Segment};
 
 /// Why an address cannot be made. No message quotes a value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct AddressError(pub String);
+pub struct UrlTemplateError(pub String);
 
 /// A piece of an address: a character of the author's, or a value that is filled in.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ struct Parts<'t> {
 }
 
 /// Whether the written parts of a text make an address, whatever is filled in.
-pub fn check(address: &str) -> Result<(), AddressError> {
+pub fn check(address: &str) -> Result<(), UrlTemplateError> {
     let parsed = interpolation::parse(address).map_err(|_| fail("has a placeholder that is not a path"))?;
     if parsed.sole().is_some() {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn check(address: &str) -> Result<(), AddressError> {
 }
 
 /// Fills an address. `value` gives the text of a placeholder, or `None` for an absent optional one.
-pub fn fill<E: From<AddressError>>(
+pub fn fill<E: From<UrlTemplateError>>(
     address: &str,
     mut value: impl FnMut(&Placeholder) -> Result<Option<String>, E>,
 ) -> Result<Option<String>, E> {
@@ -81,7 +81,7 @@ pub fn fill<E: From<AddressError>>(
 }
 
 /// Checks an address that is used as it came: a scheme, `://` and a host, without anything that parsers read leniently.
-pub fn plain(address: &str) -> Result<(), AddressError> {
+pub fn plain(address: &str) -> Result<(), UrlTemplateError> {
     if address.starts_with(char::is_whitespace) || address.contains(|next: char| next.is_control()) {
         return Err(fail("has white space or a control character that it cannot have"));
     }
@@ -95,7 +95,7 @@ pub fn plain(address: &str) -> Result<(), AddressError> {
 }
 
 impl<'t> Parts<'t> {
-    fn read(segments: &'t [Segment]) -> Result<Parts<'t>, AddressError> {
+    fn read(segments: &'t [Segment]) -> Result<Parts<'t>, UrlTemplateError> {
         let mut pieces: Vec<Piece<'t>> = Vec::new();
         for segment in segments {
             match segment {
@@ -142,7 +142,7 @@ impl<'t> Parts<'t> {
 }
 
 /// The places between `://` and the path.
-fn authority_places(pieces: &[Piece<'_>]) -> Result<Vec<Place>, AddressError> {
+fn authority_places(pieces: &[Piece<'_>]) -> Result<Vec<Place>, UrlTemplateError> {
     let is =
         |at: usize, wanted: char| matches!(pieces.get(at), Some(Piece::Written(next)) if *next == wanted);
     if pieces.iter().any(|piece| matches!(piece, Piece::Written(next) if next.is_whitespace())) {
@@ -186,7 +186,7 @@ struct Filled {
 }
 
 impl Filled {
-    fn written(&mut self, character: char, place: Place) -> Result<(), AddressError> {
+    fn written(&mut self, character: char, place: Place) -> Result<(), UrlTemplateError> {
         let ends_segment = place == Place::Path && matches!(character, '/' | '\\');
         let ends_path = place == Place::Component && matches!(character, '?' | '#');
         if ends_segment || ends_path {
@@ -205,9 +205,9 @@ impl Filled {
         place: Place,
         placeholder: &Placeholder,
         next: Option<Piece<'_>>,
-    ) -> Result<(), AddressError> {
+    ) -> Result<(), UrlTemplateError> {
         let path = &placeholder.path;
-        let refuse = |what: &str| Err(AddressError(format!("has `{path}` {what}")));
+        let refuse = |what: &str| Err(UrlTemplateError(format!("has `{path}` {what}")));
         match place {
             Place::Scheme if matches!(value.to_ascii_lowercase().as_str(), "http" | "https") => {
                 self.text.push_str(value);
@@ -259,7 +259,7 @@ impl Filled {
     }
 
     /// Parsers take away segments of one or two dots, so a value must not make one.
-    fn end_segment(&mut self) -> Result<(), AddressError> {
+    fn end_segment(&mut self) -> Result<(), UrlTemplateError> {
         let segment = self.text.get(self.segment..).unwrap_or_default();
         let dots = segment.to_ascii_lowercase().replace("%2e", ".");
         let has_value = std::mem::take(&mut self.has_value);
@@ -272,16 +272,12 @@ impl Filled {
     }
 }
 
+/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Encodes everything but letters, digits, `-`, `.`, `_` and `~`.
 fn encode(value: &str, into: &mut String) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            into.push(char::from(byte));
-        } else {
-            // Writing to a text cannot fail.
-            let _ = write!(into, "%{byte:02X}");
-        }
-    }
+    into.extend(utf8_percent_encode(value, RESERVED));
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -292,12 +288,12 @@ fn is_scheme_character(next: char) -> bool {
     next.is_ascii_alphanumeric() || matches!(next, '+' | '-' | '.')
 }
 
-fn no_scheme() -> AddressError {
+fn no_scheme() -> UrlTemplateError {
     fail("must begin with a scheme, `://` and a host")
 }
 
-fn fail(message: &str) -> AddressError {
-    AddressError(message.to_owned())
+fn fail(message: &str) -> UrlTemplateError {
+    UrlTemplateError(message.to_owned())
 }
 
 #[cfg(test)]
@@ -308,9 +304,10 @@ mod tests {
     use super::*;
     use crate::address::{host_of, written_host};
 
-    fn filled(address: &str, values: &[&str]) -> Result<String, AddressError> {
+    fn filled(address: &str, values: &[&str]) -> Result<String, UrlTemplateError> {
         let mut values = values.iter();
-        let fill = fill(address, |_| Ok::<_, AddressError>(values.next().map(|value| (*value).to_owned())));
+        let fill =
+            fill(address, |_| Ok::<_, UrlTemplateError>(values.next().map(|value| (*value).to_owned())));
         fill.map(Option::unwrap_or_default)
     }
 

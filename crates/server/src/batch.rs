@@ -9,9 +9,9 @@ use hyper::StatusCode;
 use stave_canon::Value;
 use stave_runtime::run_identity::StartName;
 use stave_runtime::trace::TraceParent;
-use stave_runtime::{Kind, RunReport};
+use stave_runtime::{FailureKind, RunReport};
 
-use crate::catalog::Model;
+use crate::catalog::ServedFlow;
 use crate::problem::Problem;
 use crate::server::Shared;
 use crate::start::{Once, once_each};
@@ -23,7 +23,7 @@ impl Shared {
     /// One request from its beginning to its end.
     pub(crate) async fn run(
         self: &Arc<Self>,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         request: Value,
         parent: Option<TraceParent>,
         once: Option<Once>,
@@ -35,7 +35,7 @@ impl Shared {
     /// Each request of a batch on its own: one that fails leaves the others as they are.
     pub(crate) async fn run_all(
         self: &Arc<Self>,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         requests: Vec<Value>,
         parent: Option<TraceParent>,
         name: Option<&StartName>,
@@ -71,7 +71,7 @@ pub(crate) fn output(report: &RunReport) -> Result<&Value, Problem> {
 /// Whether a run waits for a person, and at which node.
 pub(crate) fn waits_at(report: &RunReport) -> Option<&str> {
     match &report.result {
-        Err(failed) if failed.failure.kind == Kind::Waiting => {
+        Err(failed) if failed.failure.kind == FailureKind::Waiting => {
             Some(failed.node.as_deref().unwrap_or_default())
         }
         _ => None,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::keys::Keys;
-use crate::server::Limits;
+use crate::server::ServerLimits;
 
 /// How many bytes one place holds.
 const PLACE: usize = 1024;
@@ -29,14 +29,14 @@ struct Rooms {
 }
 
 impl Bodies {
-    pub(crate) fn new(keys: &Keys, limits: &Limits) -> Bodies {
+    pub(crate) fn new(keys: &Keys, limits: &ServerLimits) -> Bodies {
         let bodies = Bodies { all: limits.held_body_bytes, rooms: Mutex::default() };
         bodies.share(keys, limits);
         bodies
     }
 
     /// Divides the room among the tenants of these keys. Bodies that are there keep the room that they were given.
-    pub(crate) fn share(&self, keys: &Keys, limits: &Limits) {
+    pub(crate) fn share(&self, keys: &Keys, limits: &ServerLimits) {
         let weights = keys.weights();
         let sum: usize = weights.values().map(|weight| *weight as usize).sum();
         let share = |weight: u32| limits.held_body_bytes / sum.max(1) * weight as usize;
@@ -73,7 +73,7 @@ mod tests {
     #[tokio::test]
     async fn a_tenant_that_fills_its_room_leaves_the_others_theirs() {
         let keys = Keys::parse("a 0123456789abcdef\nb fedcba9876543210\nb weight=3\n").unwrap();
-        let limits = Limits { body_bytes: 1024, held_body_bytes: 8 * 1024, ..Limits::default() };
+        let limits = ServerLimits { body_bytes: 1024, held_body_bytes: 8 * 1024, ..ServerLimits::default() };
         let bodies = Bodies::new(&keys, &limits);
         let first = bodies.hold(Some("a"), 1024).await.unwrap();
         let second = bodies.hold(Some("a"), 1024).await.unwrap();

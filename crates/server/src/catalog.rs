@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::access::Principal;
 use crate::api::{MistakePlace, UnservedFile};
-use crate::context::ContextSource;
+use crate::context::ContextFieldSource;
 use crate::events::Hub;
 use crate::kept_auth::KeptAuth;
 use crate::observed::Watched;
@@ -30,7 +30,7 @@ pub trait Engines: Send + Sync + fmt::Debug {
 
 /// Where the runs of one project of a tenant are kept.
 #[derive(Debug)]
-pub struct Archive {
+pub struct TenantRuns {
     pub(crate) tenant: String,
     pub(crate) runs: Arc<dyn Runs>,
     pub(crate) hub: Arc<Hub>,
@@ -40,7 +40,7 @@ pub struct Archive {
 
 /// A flow that is served.
 #[derive(Debug)]
-pub struct Model {
+pub struct ServedFlow {
     pub(crate) name: String,
     /// Another name that it is asked for by: that of its service.
     pub(crate) alias: Option<String>,
@@ -48,9 +48,9 @@ pub struct Model {
     pub(crate) about: Option<String>,
     pub(crate) version: String,
     pub(crate) document: Arc<Document>,
-    pub(crate) archive: Arc<Archive>,
+    pub(crate) archive: Arc<TenantRuns>,
     pub(crate) engine: Arc<dyn Engine>,
-    pub(crate) context: Vec<(String, ContextSource)>,
+    pub(crate) context: Vec<(String, ContextFieldSource)>,
     /// Why it cannot run here, when that is known.
     pub(crate) unready: Option<String>,
     /// Why no run of it begins: a code, and the reason in words.
@@ -83,8 +83,8 @@ pub struct FaultPlace {
 /// The flows of all tenants.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    models: BTreeMap<(String, String), Arc<Model>>,
-    archives: Vec<Arc<Archive>>,
+    models: BTreeMap<(String, String), Arc<ServedFlow>>,
+    archives: Vec<Arc<TenantRuns>>,
     unserved: Vec<Unserved>,
 }
 
@@ -111,10 +111,10 @@ impl FaultPlace {
     }
 }
 
-impl Archive {
+impl TenantRuns {
     #[must_use]
-    pub fn new(tenant: impl Into<String>, runs: Arc<dyn Runs>, engines: Arc<dyn Engines>) -> Arc<Archive> {
-        Arc::new(Archive {
+    pub fn new(tenant: impl Into<String>, runs: Arc<dyn Runs>, engines: Arc<dyn Engines>) -> Arc<TenantRuns> {
+        Arc::new(TenantRuns {
             tenant: tenant.into(),
             runs,
             hub: Arc::default(),
@@ -129,17 +129,17 @@ impl Archive {
     }
 }
 
-impl Model {
+impl ServedFlow {
     /// A flow under the name that clients ask for it by.
     pub fn new(
         name: impl Into<String>,
         document: Document,
-        archive: &Arc<Archive>,
-        context: Vec<(String, ContextSource)>,
-    ) -> Result<Model, String> {
+        archive: &Arc<TenantRuns>,
+        context: Vec<(String, ContextFieldSource)>,
+    ) -> Result<ServedFlow, String> {
         let mut version = document.fingerprint();
         version.truncate(VERSION_DIGITS);
-        Ok(Model {
+        Ok(ServedFlow {
             name: name.into(),
             alias: None,
             about: None,
@@ -155,26 +155,26 @@ impl Model {
 
     /// With another name to be asked for by.
     #[must_use]
-    pub fn alias(self, alias: impl Into<String>) -> Model {
-        Model { alias: Some(alias.into()), ..self }
+    pub fn alias(self, alias: impl Into<String>) -> ServedFlow {
+        ServedFlow { alias: Some(alias.into()), ..self }
     }
 
     /// With why it cannot run here.
     #[must_use]
-    pub fn unready(self, unready: Option<String>) -> Model {
-        Model { unready, ..self }
+    pub fn unready(self, unready: Option<String>) -> ServedFlow {
+        ServedFlow { unready, ..self }
     }
 
     /// With a reason why no run of it begins, when there is one: a code, and the reason in words.
     #[must_use]
-    pub fn refused(self, refused: Option<(&'static str, String)>) -> Model {
-        Model { refused, ..self }
+    pub fn refused(self, refused: Option<(&'static str, String)>) -> ServedFlow {
+        ServedFlow { refused, ..self }
     }
 
     /// With what its author says that it is for.
     #[must_use]
-    pub fn about(self, about: Option<String>) -> Model {
-        Model { about, ..self }
+    pub fn about(self, about: Option<String>) -> ServedFlow {
+        ServedFlow { about, ..self }
     }
 
     #[must_use]
@@ -197,7 +197,7 @@ impl Model {
 
 impl Catalog {
     #[must_use]
-    pub fn new(archives: Vec<Arc<Archive>>) -> Catalog {
+    pub fn new(archives: Vec<Arc<TenantRuns>>) -> Catalog {
         Catalog { models: BTreeMap::new(), archives, unserved: Vec::new() }
     }
 
@@ -208,7 +208,7 @@ impl Catalog {
     }
 
     /// Adds a flow. One whose name another has is not served, and the other stays.
-    pub fn add(&mut self, model: Arc<Model>) -> Result<(), SharedName> {
+    pub fn add(&mut self, model: Arc<ServedFlow>) -> Result<(), SharedName> {
         match self.models.entry((model.archive.tenant.clone(), model.name.clone())) {
             Entry::Vacant(place) => {
                 place.insert(model);
@@ -232,18 +232,18 @@ impl Catalog {
 
     /// The model of this name of this tenant.
     #[must_use]
-    pub fn get(&self, tenant: &str, name: &str) -> Option<&Arc<Model>> {
+    pub fn get(&self, tenant: &str, name: &str) -> Option<&Arc<ServedFlow>> {
         self.models.get(&(tenant.to_owned(), name.to_owned()))
     }
 
     /// The flows that a principal sees, in the order of their names.
-    pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Model>> {
+    pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<ServedFlow>> {
         self.models.values().filter(|model| principal.sees(&model.archive.tenant, &model.name))
     }
 
     /// The flow that a principal means by a name. That another tenant has one of this name does not show.
-    pub(crate) fn find(&self, principal: &Principal, name: &str) -> Result<Arc<Model>, Problem> {
-        let sole = |is_meant: &dyn Fn(&Model) -> bool| {
+    pub(crate) fn find(&self, principal: &Principal, name: &str) -> Result<Arc<ServedFlow>, Problem> {
+        let sole = |is_meant: &dyn Fn(&ServedFlow) -> bool| {
             let mut found = self.seen(principal).filter(|model| is_meant(model));
             found.next().filter(|_| found.next().is_none()).map(Arc::clone)
         };
@@ -252,7 +252,10 @@ impl Catalog {
             .ok_or_else(|| Problem::not_found("flow", name))
     }
 
-    pub(crate) fn archives<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<Archive>> {
+    pub(crate) fn archives<'c>(
+        &'c self,
+        principal: &'c Principal,
+    ) -> impl Iterator<Item = &'c Arc<TenantRuns>> {
         self.archives.iter().filter(|archive| principal.may_see(&archive.tenant))
     }
 }

@@ -6,7 +6,7 @@ use stave_runtime::trace::TraceParent;
 
 /// Where the value of a context field comes from. The command line reads the environment.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ContextSource {
+pub enum ContextFieldSource {
     Value(Value),
     /// The header of this name, when the request has it.
     Header(String),
@@ -16,15 +16,19 @@ pub enum ContextSource {
 
 /// The request with the fields that the deployment fills. What the deployment says stands over what the
 /// client says: a client must not name a user that a header in front of the server has named.
-pub(crate) fn fill(mut request: Value, sources: &[(String, ContextSource)], headers: &HeaderMap) -> Value {
+pub(crate) fn fill(
+    mut request: Value,
+    sources: &[(String, ContextFieldSource)],
+    headers: &HeaderMap,
+) -> Value {
     let Some(fields) = request.as_object_mut() else { return request };
     for (field, source) in sources {
         match source {
-            ContextSource::Value(value) => {
+            ContextFieldSource::Value(value) => {
                 fields.insert(field.clone(), value.clone());
             }
-            ContextSource::Header(name) => put(fields, field, headers.get(name)),
-            ContextSource::Nothing => put(fields, field, None),
+            ContextFieldSource::Header(name) => put(fields, field, headers.get(name)),
+            ContextFieldSource::Nothing => put(fields, field, None),
         }
     }
     request
@@ -53,9 +57,9 @@ mod tests {
     #[test]
     fn a_client_does_not_name_what_the_deployment_names() {
         let sources = [
-            ("user".to_owned(), ContextSource::Header("x-user".to_owned())),
-            ("region".to_owned(), ContextSource::Value("eu".into())),
-            ("role".to_owned(), ContextSource::Nothing),
+            ("user".to_owned(), ContextFieldSource::Header("x-user".to_owned())),
+            ("region".to_owned(), ContextFieldSource::Value("eu".into())),
+            ("role".to_owned(), ContextFieldSource::Nothing),
         ];
         let request =
             stave_canon::parse(r#"{"user": "root", "region": "us", "role": "owner", "query": "q"}"#).unwrap();

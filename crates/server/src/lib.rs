@@ -38,12 +38,12 @@ mod studio;
 mod tensor;
 mod typescript;
 
-pub use catalog::{Archive, Catalog, Engines, FaultPlace, Model, SharedName, Unserved};
-pub use context::ContextSource;
+pub use catalog::{Catalog, Engines, FaultPlace, ServedFlow, SharedName, TenantRuns, Unserved};
+pub use context::ContextFieldSource;
 pub use keys::{BadKeys, KeyRing, Keys};
 pub use log::{RunOf, ServerEvent, ServerLog};
 pub use observed::Watched;
 pub use openapi::openapi;
-pub use server::{Limits, Server, ServerOptions};
+pub use server::{Server, ServerLimits, ServerOptions};
 pub use studio::{CompiledLines, Studio, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
 pub use typescript::typescript;

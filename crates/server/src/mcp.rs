@@ -20,10 +20,10 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use stave_canon::Value;
-use stave_runtime::{Kind, RunReport};
+use stave_runtime::{FailureKind, RunReport};
 
 use crate::access::Principal;
-use crate::catalog::Model;
+use crate::catalog::ServedFlow;
 use crate::connection::drain;
 use crate::context::{fill, trace_parent};
 use crate::events::grown;
@@ -138,8 +138,8 @@ impl ServerHandler for Tools {
 impl Tools {
     /// The flows with the names that their tools have: what a tool's name may not hold is replaced, and names
     /// that are then the same are numbered.
-    fn named(&self) -> Vec<(String, Arc<Model>)> {
-        let mut named: Vec<(String, Arc<Model>)> = Vec::new();
+    fn named(&self) -> Vec<(String, Arc<ServedFlow>)> {
+        let mut named: Vec<(String, Arc<ServedFlow>)> = Vec::new();
         for model in self.shared.catalog().seen(&self.principal) {
             let plain = tool_name(&model.name);
             let mut name = plain.clone();
@@ -156,7 +156,7 @@ impl Tools {
     /// Runs a flow, and tells whoever wants to know how far it is. A call that is taken back is cancelled.
     async fn run(
         &self,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         input: Value,
         context: &RequestContext<RoleServer>,
     ) -> Result<RunReport, Problem> {
@@ -203,7 +203,7 @@ impl Tools {
     }
 }
 
-fn tool(name: String, model: &Model) -> Tool {
+fn tool(name: String, model: &ServedFlow) -> Tool {
     let schema = match Value::Object(model.document.inputs_schema.clone()).to_serde() {
         serde_json::Value::Object(schema) => schema,
         _ => JsonObject::new(),
@@ -225,7 +225,7 @@ fn outcome(report: &RunReport) -> CallToolResult {
         Ok(output @ Value::Object(_)) => CallToolResult::structured(output.to_serde()),
         Ok(Value::String(text)) => CallToolResult::success(vec![ContentBlock::text(text.as_str())]),
         Ok(output) => CallToolResult::success(vec![ContentBlock::text(output.to_string())]),
-        Err(failed) if failed.failure.kind == Kind::Waiting => {
+        Err(failed) if failed.failure.kind == FailureKind::Waiting => {
             let waits = Value::from_iter([
                 ("status", Value::from("waiting")),
                 ("run_id", report.run_id.as_str().into()),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_canon::{Object, Value};
 use stave_exec::Document;
 use stave_shape::{Definitions, Shape};
@@ -244,17 +245,12 @@ fn parameter(name: &str, place: &str, is_required: bool, schema: Value) -> Value
     ])
 }
 
+/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A name as it stands in a path.
 fn encoded(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
+    utf8_percent_encode(name, RESERVED).to_string()
 }
 
 #[cfg(test)]

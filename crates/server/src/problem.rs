@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use stave_canon::{Object, Value};
 use stave_runtime::journal::JournalError;
-use stave_runtime::{Failure, Kind, RunFailure};
+use stave_runtime::{Failure, FailureKind, RunFailure};
 
 use crate::api::ProblemDocument;
 use crate::message::{Reply, reply};
@@ -164,34 +164,38 @@ impl Problem {
     }
 }
 
-fn status_of(kind: Kind, code: &str) -> StatusCode {
+fn status_of(kind: FailureKind, code: &str) -> StatusCode {
     match kind {
-        Kind::Request if code == "missing-context" => StatusCode::BAD_REQUEST,
-        Kind::Request | Kind::Value if code != "invalid-output" => StatusCode::UNPROCESSABLE_ENTITY,
-        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::Upstream | Kind::Validation => StatusCode::BAD_GATEWAY,
-        Kind::Refused | Kind::Budget | Kind::Denied => StatusCode::FORBIDDEN,
-        Kind::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::Cancelled | Kind::Waiting => StatusCode::CONFLICT,
-        Kind::Request | Kind::Value | Kind::Code | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
+        FailureKind::Request if code == "missing-context" => StatusCode::BAD_REQUEST,
+        FailureKind::Request | FailureKind::Value if code != "invalid-output" => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        FailureKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        FailureKind::Upstream | FailureKind::Validation => StatusCode::BAD_GATEWAY,
+        FailureKind::Refused | FailureKind::Budget | FailureKind::Denied => StatusCode::FORBIDDEN,
+        FailureKind::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
+        FailureKind::Cancelled | FailureKind::Waiting => StatusCode::CONFLICT,
+        FailureKind::Request | FailureKind::Value | FailureKind::Code | FailureKind::Configuration => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 
-fn title_of(kind: Kind) -> &'static str {
+fn title_of(kind: FailureKind) -> &'static str {
     match kind {
-        Kind::Request => "The request does not fit the flow",
-        Kind::Value => "A value does not fit its port",
-        Kind::Timeout => "The run took too long",
-        Kind::Upstream => "A model or a host failed",
-        Kind::Validation => "The model's reply does not fit its schema",
-        Kind::Refused => "The run was refused",
-        Kind::Budget => "The run has used up its budget",
-        Kind::Interrupted => "The run was interrupted and can be resumed",
-        Kind::Cancelled => "The run was cancelled",
-        Kind::Waiting => "The run waits for a person",
-        Kind::Denied => "A person denied it",
-        Kind::Code => "The flow's code failed",
-        Kind::Configuration => "The flow is not set up to run here",
+        FailureKind::Request => "The request does not fit the flow",
+        FailureKind::Value => "A value does not fit its port",
+        FailureKind::Timeout => "The run took too long",
+        FailureKind::Upstream => "A model or a host failed",
+        FailureKind::Validation => "The model's reply does not fit its schema",
+        FailureKind::Refused => "The run was refused",
+        FailureKind::Budget => "The run has used up its budget",
+        FailureKind::Interrupted => "The run was interrupted and can be resumed",
+        FailureKind::Cancelled => "The run was cancelled",
+        FailureKind::Waiting => "The run waits for a person",
+        FailureKind::Denied => "A person denied it",
+        FailureKind::Code => "The flow's code failed",
+        FailureKind::Configuration => "The flow is not set up to run here",
     }
 }
 
@@ -202,19 +206,19 @@ mod tests {
     #[test]
     fn each_kind_of_failure_has_the_status_that_clients_act_on() {
         let cases = [
-            (Kind::Request, "missing-context", 400),
-            (Kind::Request, "invalid-input", 422),
-            (Kind::Value, "invalid-input", 422),
-            (Kind::Value, "invalid-output", 500),
-            (Kind::Timeout, "step-timeout", 504),
-            (Kind::Upstream, "model-failed", 502),
-            (Kind::Validation, "model-reply-invalid", 502),
-            (Kind::Code, "code-failed", 500),
-            (Kind::Refused, "prompt-refused", 403),
-            (Kind::Budget, "budget-exceeded", 403),
-            (Kind::Interrupted, "run-stopped", 503),
-            (Kind::Configuration, "secret-missing", 500),
-            (Kind::Cancelled, "run-stopped", 409),
+            (FailureKind::Request, "missing-context", 400),
+            (FailureKind::Request, "invalid-input", 422),
+            (FailureKind::Value, "invalid-input", 422),
+            (FailureKind::Value, "invalid-output", 500),
+            (FailureKind::Timeout, "step-timeout", 504),
+            (FailureKind::Upstream, "model-failed", 502),
+            (FailureKind::Validation, "model-reply-invalid", 502),
+            (FailureKind::Code, "code-failed", 500),
+            (FailureKind::Refused, "prompt-refused", 403),
+            (FailureKind::Budget, "budget-exceeded", 403),
+            (FailureKind::Interrupted, "run-stopped", 503),
+            (FailureKind::Configuration, "secret-missing", 500),
+            (FailureKind::Cancelled, "run-stopped", 409),
         ];
         for (kind, code, status) in cases {
             assert_eq!(status_of(kind, code).as_u16(), status, "{code}");

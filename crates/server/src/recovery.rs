@@ -15,7 +15,7 @@ use std::time::Duration;
 use stave_runtime::journal::{RunFilter, RunStatus, RunSummary};
 
 use crate::access::Principal;
-use crate::catalog::Archive;
+use crate::catalog::TenantRuns;
 use crate::log::{RunOf, ServerEvent};
 use crate::server::{Phase, Shared, reach};
 
@@ -45,7 +45,7 @@ impl Shared {
             let catalog = self.catalog();
             let mut quarantined = 0;
             let anyone = Principal::anyone();
-            let archives: Vec<&Arc<Archive>> = catalog.archives(&anyone).collect();
+            let archives: Vec<&Arc<TenantRuns>> = catalog.archives(&anyone).collect();
             let resumed = archives.iter().map(|archive| async {
                 // What cannot be written cannot be claimed either.
                 if archive.runs.fault().is_none() && archive.runs.recover().await.is_ok() {
@@ -72,7 +72,12 @@ impl Shared {
     }
 
     /// Says once that a run is quarantined, and again when it was resumed and crashed further.
-    fn report_quarantine(&self, archive: &Archive, run: &RunSummary, reported: &mut HashSet<(String, u32)>) {
+    fn report_quarantine(
+        &self,
+        archive: &TenantRuns,
+        run: &RunSummary,
+        reported: &mut HashSet<(String, u32)>,
+    ) {
         if reported.insert((run.id.clone(), run.crashes)) {
             let of = RunOf { id: &run.id, flow: &run.flow, tenant: &archive.tenant };
             self.options.log.event(&ServerEvent::RunQuarantined { run: of, crashes: run.crashes });
@@ -83,7 +88,7 @@ impl Shared {
     /// here.
     async fn resume_all(
         self: &Arc<Self>,
-        archive: &Arc<Archive>,
+        archive: &Arc<TenantRuns>,
         refused: &HashSet<(String, String)>,
     ) -> Vec<(String, String)> {
         let (mut suspects, mut left) = (Vec::new(), Vec::new());
@@ -135,7 +140,7 @@ impl Shared {
     /// Takes a place for one run at once, and resumes it when its turn has come; `false` when it cannot be resumed here.
     fn resume_one<'r>(
         self: &'r Arc<Self>,
-        archive: &'r Arc<Archive>,
+        archive: &'r Arc<TenantRuns>,
         run: &'r RunSummary,
     ) -> impl Future<Output = bool> + 'r {
         let asked = self.turns.ask_begun(archive.tenant.clone());
@@ -156,7 +161,7 @@ impl Shared {
     }
 
     /// Waits until a suspect has ended, waits or has finished a step, or for a while.
-    async fn watch_suspect(&self, archive: &Archive, run: &RunSummary) {
+    async fn watch_suspect(&self, archive: &TenantRuns, run: &RunSummary) {
         let mut phase = self.phase();
         let watching = async {
             while let Ok(now) = archive.runs.show(&run.id).await {

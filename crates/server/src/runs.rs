@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError};
 
 use hyper::StatusCode;
 use stave_canon::Value;
-use stave_listen::{Asked, Turn};
+use stave_listen::{QueueAdmission, Turn};
 use stave_runtime::journal::{JournalError, RunStatus, StoredRun};
 use stave_runtime::trace::TraceParent;
 use stave_runtime::{Begun, Engine, RunIdentity, RunReport};
 use tokio::sync::{oneshot, watch};
 
-use crate::catalog::{Archive, Model};
+use crate::catalog::{ServedFlow, TenantRuns};
 use crate::log::{RunOf, ServerEvent};
 use crate::problem::Problem;
 use crate::server::{Phase, Shared, reach};
@@ -18,10 +18,10 @@ use crate::start::Once;
 
 /// What goes with a run until it ends.
 struct Task {
-    archive: Arc<Archive>,
+    archive: Arc<TenantRuns>,
     flow: String,
     /// A turn, or the place of a run that is written down and waits for its turn.
-    turn: Asked<String>,
+    turn: QueueAdmission<String>,
 }
 
 /// A run that was begun.
@@ -53,7 +53,7 @@ impl Shared {
     /// so that a queued run survives the end of this process.
     pub(crate) async fn start(
         self: &Arc<Self>,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         request: Value,
         parent: Option<TraceParent>,
     ) -> Result<Started, Problem> {
@@ -63,7 +63,7 @@ impl Shared {
     /// The same for a start that has a name; an error when there is a run of that name.
     pub(crate) async fn begin(
         self: &Arc<Self>,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         request: Value,
         parent: Option<TraceParent>,
         once: Option<Once>,
@@ -80,7 +80,7 @@ impl Shared {
         let engine = traced.unwrap_or_else(|| Arc::clone(&model.engine));
         let document = Arc::clone(&model.document);
         let id = run_id.clone();
-        let is_queued = matches!(turn, Asked::Place(_));
+        let is_queued = matches!(turn, QueueAdmission::Place(_));
         let archive = Arc::clone(&model.archive);
         let begin = async move {
             let run = match &once {
@@ -104,7 +104,7 @@ impl Shared {
     /// Goes on with a run that was interrupted or waited. Without an `auth` it is the one that this process keeps.
     pub(crate) async fn resume(
         self: &Arc<Self>,
-        archive: &Arc<Archive>,
+        archive: &Arc<TenantRuns>,
         flow: &str,
         engine: Arc<dyn Engine>,
         run_id: &str,
@@ -118,7 +118,7 @@ impl Shared {
     pub(crate) async fn resume_with(
         self: &Arc<Self>,
         turn: Turn<String>,
-        archive: &Arc<Archive>,
+        archive: &Arc<TenantRuns>,
         flow: &str,
         engine: Arc<dyn Engine>,
         run_id: &str,
@@ -133,14 +133,15 @@ impl Shared {
             }
             Ok(begun)
         };
-        let task = Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn: Asked::Turn(turn) };
+        let task =
+            Task { archive: Arc::clone(archive), flow: flow.to_owned(), turn: QueueAdmission::Turn(turn) };
         self.spawn(task, run_id.to_owned(), engine, begin).await
     }
 
     /// Runs the document of an earlier run again, taking over what it already came to.
     pub(crate) async fn replay(
         self: &Arc<Self>,
-        archive: &Arc<Archive>,
+        archive: &Arc<TenantRuns>,
         engine: Arc<dyn Engine>,
         stored: StoredRun,
         from: Option<String>,
@@ -150,12 +151,12 @@ impl Shared {
         let run_id = engine.new_run_id();
         let (id, driving, flow) = (run_id.clone(), Arc::clone(&engine), stored.summary.flow.clone());
         let begin = async move { driving.again(&id, stored, from.as_deref(), auth).await };
-        let task = Task { archive: Arc::clone(archive), flow, turn: Asked::Turn(turn) };
+        let task = Task { archive: Arc::clone(archive), flow, turn: QueueAdmission::Turn(turn) };
         self.spawn(task, run_id, engine, begin).await
     }
 
     /// A turn to run from the tenant's share, or a place in the tenant's queue; an error when the queue is full.
-    fn turn_or_place(&self, tenant: &str) -> Result<Asked<String>, Problem> {
+    fn turn_or_place(&self, tenant: &str) -> Result<QueueAdmission<String>, Problem> {
         self.takes_runs()?;
         self.turns.ask(tenant.to_owned()).map_err(|_| self.too_many())
     }
@@ -192,8 +193,8 @@ impl Shared {
         let (sender, done) = oneshot::channel();
         let (shared, id) = (Arc::clone(self), run_id.clone());
         let status = match &task.turn {
-            Asked::Turn(_) => RunStatus::Running,
-            Asked::Place(_) => RunStatus::Queued,
+            QueueAdmission::Turn(_) => RunStatus::Running,
+            QueueAdmission::Place(_) => RunStatus::Queued,
         };
         let mut phase = self.phase();
         let running = async move {
@@ -261,10 +262,14 @@ impl Shared {
     }
 
     /// The turn of a run, once it has come; `None` when the server shuts down first.
-    async fn turn_of(&self, turn: Asked<String>, phase: &mut watch::Receiver<Phase>) -> Option<Turn<String>> {
+    async fn turn_of(
+        &self,
+        turn: QueueAdmission<String>,
+        phase: &mut watch::Receiver<Phase>,
+    ) -> Option<Turn<String>> {
         match turn {
-            Asked::Turn(turn) => Some(turn),
-            Asked::Place(place) => tokio::select! {
+            QueueAdmission::Turn(turn) => Some(turn),
+            QueueAdmission::Place(place) => tokio::select! {
                 turn = place.turn() => turn,
                 () = reach(phase, Phase::Draining) => None,
             },
@@ -273,7 +278,7 @@ impl Shared {
 
     /// The report of a run, or why it did not come in time. A run that nobody waits for any more is asked
     /// to end.
-    pub(crate) async fn wait(&self, archive: &Archive, started: Started) -> Result<RunReport, Problem> {
+    pub(crate) async fn wait(&self, archive: &TenantRuns, started: Started) -> Result<RunReport, Problem> {
         let limit = self.limits().request;
         let done = match started.done {
             Done::Here(done) => done,

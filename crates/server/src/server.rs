@@ -22,7 +22,7 @@ use crate::studio::Studio;
 
 /// Bounds on what clients can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The largest body of a request.
     pub body_bytes: usize,
     /// The most that the bodies of all requests in progress may take together.
@@ -45,9 +45,9 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
-        Limits {
+        ServerLimits {
             body_bytes: 8 * 1024 * 1024,
             held_body_bytes: 256 * 1024 * 1024,
             request: Duration::from_secs(300),
@@ -65,7 +65,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct ServerOptions {
     pub keys: KeyRing,
-    pub limits: Limits,
+    pub limits: ServerLimits,
     pub clock: Arc<dyn Clock>,
     /// Where what happens is written down for the operator.
     pub log: Arc<dyn ServerLog>,
@@ -180,7 +180,7 @@ impl Shared {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ServerLimits {
         &self.options.limits
     }
 

@@ -15,7 +15,7 @@ use stave_runtime::trace::TraceParent;
 use stave_runtime::{RunIdentity, RunReport};
 
 use crate::access::Principal;
-use crate::catalog::{Archive, Model};
+use crate::catalog::{ServedFlow, TenantRuns};
 use crate::message::RUN_ID;
 use crate::problem::Problem;
 use crate::runs::{Done, Started};
@@ -70,7 +70,7 @@ pub(crate) fn start_name(
 /// The identities of the starts of a batch, in its order.
 pub(crate) fn once_each(
     name: Option<&StartName>,
-    model: &Model,
+    model: &ServedFlow,
     requests: &[Value],
 ) -> Result<Vec<Option<Once>>, Problem> {
     let Some(name) = name else { return Ok(vec![None; requests.len()]) };
@@ -105,7 +105,7 @@ impl Shared {
     /// Begins a run, or finds the one that the same request began before.
     pub(crate) async fn start_once(
         self: &Arc<Self>,
-        model: &Arc<Model>,
+        model: &Arc<ServedFlow>,
         request: Value,
         parent: Option<TraceParent>,
         once: Option<Once>,
@@ -126,7 +126,7 @@ impl Shared {
     /// The run that the same request began before; `None` when there is none, an error when another request did.
     async fn known(
         self: &Arc<Self>,
-        model: &Model,
+        model: &ServedFlow,
         request: &Value,
         once: &Once,
     ) -> Result<Option<Started>, Problem> {
@@ -161,7 +161,11 @@ impl Shared {
     }
 
     /// The report of a run that another request, process or recovery drives. It goes on when nobody waits for it.
-    pub(crate) async fn wait_elsewhere(&self, archive: &Archive, run_id: &str) -> Result<RunReport, Problem> {
+    pub(crate) async fn wait_elsewhere(
+        &self,
+        archive: &TenantRuns,
+        run_id: &str,
+    ) -> Result<RunReport, Problem> {
         let limit = self.limits().request;
         let looking = async {
             let mut pause = FIRST_LOOK;

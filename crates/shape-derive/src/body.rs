@@ -89,7 +89,7 @@ impl Body {
             quote!(reader.mark(node, slots[#index], #key, at, &::stave_shape::Value::from(#value));)
         });
         let tag_arm = tag.map(|tag| quote!(#tag => {}));
-        let keep = quote!(drop(rest.insert(other.to_owned(), ::stave_shape::Node::to_value(member))));
+        let keep = quote!(drop(rest.insert(other.to_owned(), ::stave_shape::ValueNode::to_value(member))));
         let report = quote!(reader.unknown_key(at, other, key.span, KEYS));
         let unknown = match &self.rest {
             None if self.open => quote!(_ => {}),
@@ -105,13 +105,13 @@ impl Body {
         let skipped = &self.skipped;
         quote! {{
             const KEYS: &[&str] = &[#(#keys),*];
-            if ::stave_shape::Node::kind(node) != ::stave_shape::Kind::Object {
+            if ::stave_shape::ValueNode::kind(node) != ::stave_shape::ValueKind::Object {
                 reader.wrong_type(node, at, "an object");
                 return ::core::option::Option::None;
             }
             let mut slots: [::core::option::Option<N>; #count] = [::core::option::Option::None; #count];
             #rest
-            ::stave_shape::Node::members(node, |key, member| match key.text {
+            ::stave_shape::ValueNode::members(node, |key, member| match key.text {
                 #(#arms)*
                 #tag_arm
                 #unknown
@@ -318,7 +318,7 @@ fn limits(attributes: &FieldAttributes) -> TokenStream {
     let (max_length, pattern) = (some(&attributes.max_length), some(&attributes.pattern));
     let FieldAttributes { filled, not_empty, not_blank, .. } = attributes;
     quote! {
-        ::stave_shape::Limits {
+        ::stave_shape::FieldLimits {
             min: #min,
             max: #max,
             filled: #filled,

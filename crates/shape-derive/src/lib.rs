@@ -57,7 +57,7 @@ fn wrapper(input: &DeriveInput, inner: &syn::Type) -> proc_macro2::TokenStream {
     quote! {
         #[automatically_derived]
         impl ::stave_shape::Shape for #ident {
-            fn read<N: ::stave_shape::Node>(
+            fn read<N: ::stave_shape::ValueNode>(
                 node: N,
                 at: &::stave_shape::Place<'_>,
                 reader: &mut ::stave_shape::Reader,
@@ -88,7 +88,7 @@ fn object(input: &DeriveInput, container: &Container, body: &Body) -> syn::Resul
         None => quote!(::core::option::Option::Some(#read)),
         Some(check) => quote! {
             // The rules of a type hold whether or not all of its fields could be read.
-            fn fields<N: ::stave_shape::Node>(
+            fn fields<N: ::stave_shape::ValueNode>(
                 node: N,
                 at: &::stave_shape::Place<'_>,
                 reader: &mut ::stave_shape::Reader,
@@ -96,7 +96,7 @@ fn object(input: &DeriveInput, container: &Container, body: &Body) -> syn::Resul
                 ::core::option::Option::Some(#read)
             }
             let shape = fields(node, at, reader);
-            if ::stave_shape::Node::kind(node) == ::stave_shape::Kind::Object {
+            if ::stave_shape::ValueNode::kind(node) == ::stave_shape::ValueKind::Object {
                 #check(shape.as_ref(), node, at, reader);
             }
             shape
@@ -105,7 +105,7 @@ fn object(input: &DeriveInput, container: &Container, body: &Body) -> syn::Resul
     Ok(quote! {
         #[automatically_derived]
         impl ::stave_shape::Shape for #ident {
-            fn read<N: ::stave_shape::Node>(
+            fn read<N: ::stave_shape::ValueNode>(
                 node: N,
                 at: &::stave_shape::Place<'_>,
                 reader: &mut ::stave_shape::Reader,

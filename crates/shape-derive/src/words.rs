@@ -60,7 +60,7 @@ pub(crate) fn plain(input: &DeriveInput, container: &Container, data: &DataEnum)
 
         #[automatically_derived]
         impl ::stave_shape::Shape for #ident {
-            fn read<N: ::stave_shape::Node>(
+            fn read<N: ::stave_shape::ValueNode>(
                 node: N,
                 at: &::stave_shape::Place<'_>,
                 reader: &mut ::stave_shape::Reader,
@@ -150,21 +150,21 @@ pub(crate) fn tagged(
     Ok(quote! {
         #[automatically_derived]
         impl ::stave_shape::Shape for #ident {
-            fn read<N: ::stave_shape::Node>(
+            fn read<N: ::stave_shape::ValueNode>(
                 node: N,
                 at: &::stave_shape::Place<'_>,
                 reader: &mut ::stave_shape::Reader,
             ) -> ::core::option::Option<Self> {
                 const WORDS: &[&str] = &[#(#words),*];
-                if ::stave_shape::Node::kind(node) != ::stave_shape::Kind::Object {
+                if ::stave_shape::ValueNode::kind(node) != ::stave_shape::ValueKind::Object {
                     reader.wrong_type(node, at, "an object");
                     return ::core::option::Option::None;
                 }
-                let tag = ::stave_shape::Node::member(node, #tag);
+                let tag = ::stave_shape::ValueNode::member(node, #tag);
                 let read = |node, at: &::stave_shape::Place<'_>, reader: &mut ::stave_shape::Reader| {
                     reader.word(node, at, WORDS)
                 };
-                let word = reader.required(node, tag, #tag, at, &::stave_shape::Limits::NONE, read);
+                let word = reader.required(node, tag, #tag, at, &::stave_shape::FieldLimits::NONE, read);
                 ::core::option::Option::Some(match word {
                     ::core::option::Option::Some(word) => match word {
                         #(#reads)*

@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 
 use crate::limits::nullable;
-use crate::{Limits, Null, Shape};
+use crate::{FieldLimits, Null, Shape};
 
 /// The named types of a schema.
 #[derive(Debug, Default)]
@@ -75,7 +75,14 @@ impl ObjectSchema {
     }
 
     /// Adds a field.
-    pub fn field(&mut self, key: &str, schema: Value, limits: &Limits, null: Null, described: Described) {
+    pub fn field(
+        &mut self,
+        key: &str,
+        schema: Value,
+        limits: &FieldLimits,
+        null: Null,
+        described: Described,
+    ) {
         let schema = limits.describe(schema);
         let schema = if null == Null::IsAbsent { nullable(schema) } else { schema };
         let mut field = Object::new();

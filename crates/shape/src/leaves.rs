@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stave_canon::{Number, Object, Value};
 
-use crate::{Definitions, FaultKind, Kind, Node, Place, Reader, Shape};
+use crate::{Definitions, FaultKind, Place, Reader, Shape, ValueKind, ValueNode};
 
 fn schema_of(kind: &str) -> Value {
     Value::from_iter([("type", kind)])
@@ -13,7 +13,7 @@ fn schema_of(kind: &str) -> Value {
 
 impl Shape for String {
     #[inline]
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = node.text().map(str::to_owned);
         if text.is_none() {
             reader.wrong_type(node, at, "a string");
@@ -31,7 +31,7 @@ impl Shape for String {
 }
 
 impl Shape for bool {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let flag = node.boolean();
         if flag.is_none() {
             reader.wrong_type(node, at, "a boolean");
@@ -49,7 +49,7 @@ impl Shape for bool {
 }
 
 impl Shape for Number {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let number = node.number();
         if number.is_none() {
             reader.wrong_type(node, at, "a number");
@@ -67,7 +67,7 @@ impl Shape for Number {
 }
 
 impl Shape for f64 {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let number = Number::read(node, at, reader)?.as_f64();
         if !number.is_finite() {
             let found = Value::from(number).to_string();
@@ -104,7 +104,7 @@ macro_rules! integers {
     ($($integer:ty),*) => {$(
         impl Shape for $integer {
             #[inline]
-            fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+            fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
                 let number = node.number();
                 let read = match &number {
                     Some(Number::Int(value)) => <$integer>::try_from(*value).ok(),
@@ -137,7 +137,7 @@ integers!(u8, u16, u32, u64, i32, i64);
 
 /// Any value.
 impl Shape for Value {
-    fn read<N: Node>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<Self> {
         Some(node.to_value())
     }
 
@@ -152,8 +152,8 @@ impl Shape for Value {
 
 /// Any object.
 impl Shape for Object {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() != Kind::Object {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() != ValueKind::Object {
             reader.wrong_type(node, at, "an object");
             return None;
         }
@@ -175,7 +175,7 @@ impl Shape for Object {
 macro_rules! pointers {
     ($($pointer:ident),*) => {$(
         impl<T: Shape> Shape for $pointer<T> {
-            fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+            fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
                 T::read(node, at, reader).map($pointer::new)
             }
 
@@ -192,13 +192,13 @@ macro_rules! pointers {
 
 pointers!(Arc, Box);
 
-fn each_item<N: Node, T: Shape>(
+fn each_item<N: ValueNode, T: Shape>(
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,
     mut keep: impl FnMut(T),
 ) -> bool {
-    if node.kind() != Kind::Array {
+    if node.kind() != ValueKind::Array {
         reader.wrong_type(node, at, "an array");
         return false;
     }
@@ -212,13 +212,13 @@ fn each_item<N: Node, T: Shape>(
     true
 }
 
-fn each_member<N: Node, T: Shape>(
+fn each_member<N: ValueNode, T: Shape>(
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,
     mut keep: impl FnMut(&str, T),
 ) -> bool {
-    if node.kind() != Kind::Object {
+    if node.kind() != ValueKind::Object {
         reader.wrong_type(node, at, "an object");
         return false;
     }
@@ -239,7 +239,7 @@ fn map_schema<T: Shape>(definitions: &mut Definitions) -> Value {
 }
 
 impl<T: Shape> Shape for Vec<T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let mut items = Vec::new();
         each_item(node, at, reader, |item| items.push(item)).then_some(items)
     }
@@ -254,7 +254,7 @@ impl<T: Shape> Shape for Vec<T> {
 }
 
 impl<T: Shape + Ord> Shape for BTreeSet<T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let mut items = BTreeSet::new();
         each_item(node, at, reader, |item| {
             items.insert(item);
@@ -272,7 +272,7 @@ impl<T: Shape + Ord> Shape for BTreeSet<T> {
 }
 
 impl<T: Shape> Shape for BTreeMap<String, T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let mut members = BTreeMap::new();
         each_member(node, at, reader, |key, value| drop(members.insert(key.to_owned(), value)))
             .then_some(members)
@@ -298,8 +298,8 @@ impl<T> Default for OneOrMany<T> {
 }
 
 impl<T: Shape> Shape for OneOrMany<T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() == Kind::Array {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() == ValueKind::Array {
             return Vec::read(node, at, reader).map(OneOrMany);
         }
         T::read(node, at, reader).map(|one| OneOrMany(vec![one]))
@@ -326,7 +326,7 @@ impl<T> Default for Ordered<T> {
 }
 
 impl<T: Shape> Shape for Ordered<T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let mut members = Vec::new();
         each_member(node, at, reader, |key, value| members.push((key.to_owned(), value)))
             .then_some(Ordered(members))

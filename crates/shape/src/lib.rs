@@ -1,7 +1,7 @@
 //! Fixed shapes of documents, declared once as Rust types.
 //!
 //! `#[derive(Shape)]` gives a type a reader that reports every fault in one pass, a writer with the keys in the order of
-//! the fields, and a JSON Schema with the doc comments as descriptions. [`read`] takes any [`Node`]: a JSON value with
+//! the fields, and a JSON Schema with the doc comments as descriptions. [`read`] takes any [`ValueNode`]: a JSON value with
 //! exact numbers, a YAML tree or a TOML table with places.
 //!
 //! A field that cannot be read leaves a fault. An optional field or one with a default then has its default, an item of
@@ -27,8 +27,8 @@ pub use definitions::{
 };
 pub use fault::{Fault, FaultKind, Faults};
 pub use leaves::{OneOrMany, Ordered, integer_schema};
-pub use limits::{Limits, Pattern};
-pub use node::{Key, Kind, Node};
+pub use limits::{FieldLimits, Pattern};
+pub use node::{MemberKey, ValueKind, ValueNode};
 pub use nullable::Nullable;
 pub use place::Place;
 pub use reader::{Null, Reader};
@@ -38,7 +38,7 @@ pub use stave_shape_derive::Shape;
 /// A type with a fixed form in documents.
 pub trait Shape: Sized {
     /// Reads a value at a place. `None` when it cannot be read, in which case the reader has a fault.
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self>;
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self>;
 
     /// The value as documents have it.
     fn write(&self) -> Value;
@@ -48,7 +48,7 @@ pub trait Shape: Sized {
 }
 
 /// Reads a value, or returns everything that is wrong with it.
-pub fn read<T: Shape>(node: impl Node) -> Result<T, Faults> {
+pub fn read<T: Shape>(node: impl ValueNode) -> Result<T, Faults> {
     match read_leniently(node) {
         (Some(value), faults) if faults.is_empty() => Ok(value),
         (_, faults) => Err(Faults(faults)),
@@ -57,7 +57,7 @@ pub fn read<T: Shape>(node: impl Node) -> Result<T, Faults> {
 
 /// Reads what can be read of a value, and returns everything that is wrong with it beside that.
 #[must_use]
-pub fn read_leniently<T: Shape>(node: impl Node) -> (Option<T>, Vec<Fault>) {
+pub fn read_leniently<T: Shape>(node: impl ValueNode) -> (Option<T>, Vec<Fault>) {
     let mut reader = Reader::new();
     let value = T::read(node, &Place::root(), &mut reader);
     (value, reader.finish())

@@ -2,7 +2,7 @@
 
 use stave_canon::{Number, Object, Value};
 
-use crate::{FaultKind, Kind, Node, Place, Reader};
+use crate::{FaultKind, Place, Reader, ValueKind, ValueNode};
 
 /// A form that strings must have: as JSON Schema writes it, and as the reader decides it.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Pattern {
 
 /// The limits of a field. Those of strings and numbers hold for the items of an array, too.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
+pub struct FieldLimits {
     pub min: Option<i64>,
     pub max: Option<i64>,
     /// An array has at least one item.
@@ -30,8 +30,8 @@ pub struct Limits {
     pub pattern: Option<Pattern>,
 }
 
-impl Limits {
-    pub const NONE: Limits = Limits {
+impl FieldLimits {
+    pub const NONE: FieldLimits = FieldLimits {
         min: None,
         max: None,
         filled: false,
@@ -44,16 +44,16 @@ impl Limits {
     /// Whether a value is within the limits. Each one that it breaks leaves a fault; a value of another kind breaks none,
     /// because its type is reported.
     #[inline]
-    pub(crate) fn admit<N: Node>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
+    pub(crate) fn admit<N: ValueNode>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
         match node.kind() {
-            Kind::String => self.admit_text(node, at, reader),
-            Kind::Integer | Kind::Number => self.admit_number(node, at, reader),
-            Kind::Array => self.admit_items(node, at, reader),
+            ValueKind::String => self.admit_text(node, at, reader),
+            ValueKind::Integer | ValueKind::Number => self.admit_number(node, at, reader),
+            ValueKind::Array => self.admit_items(node, at, reader),
             _ => true,
         }
     }
 
-    fn admit_text<N: Node>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
+    fn admit_text<N: ValueNode>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
         let Some(text) = node.text() else { return true };
         let kind = if self.not_empty && text.is_empty() {
             FaultKind::Empty("empty")
@@ -71,7 +71,7 @@ impl Limits {
         false
     }
 
-    fn admit_number<N: Node>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
+    fn admit_number<N: ValueNode>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
         if self.min.is_none() && self.max.is_none() {
             return true;
         }
@@ -93,7 +93,7 @@ impl Limits {
         false
     }
 
-    fn admit_items<N: Node>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
+    fn admit_items<N: ValueNode>(&self, node: N, at: &Place<'_>, reader: &mut Reader) -> bool {
         let (mut count, mut fits) = (0, true);
         node.items(|item| {
             fits &= self.admit(item, &at.index(count), reader);
@@ -111,7 +111,7 @@ impl Limits {
     pub fn describe(&self, schema: Value) -> Value {
         let Value::Object(mut schema) = schema else { return schema };
         if let Some(items) = schema.get_mut("items") {
-            *items = Limits { filled: false, ..*self }.describe(items.clone());
+            *items = FieldLimits { filled: false, ..*self }.describe(items.clone());
             if self.filled {
                 schema.insert("minItems".to_owned(), 1.into());
             }

@@ -6,7 +6,7 @@ use stave_canon::{Number, Value};
 
 /// The kind of a value, in the words that faults use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     Null,
     Boolean,
     Integer,
@@ -19,26 +19,26 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl ValueKind {
     /// The word with its article.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Kind::Null => "null",
-            Kind::Boolean => "a boolean",
-            Kind::Integer => "an integer",
-            Kind::Number => "a number",
-            Kind::String => "a string",
-            Kind::Time => "a date or time",
-            Kind::Array => "an array",
-            Kind::Object => "an object",
+            ValueKind::Null => "null",
+            ValueKind::Boolean => "a boolean",
+            ValueKind::Integer => "an integer",
+            ValueKind::Number => "a number",
+            ValueKind::String => "a string",
+            ValueKind::Time => "a date or time",
+            ValueKind::Array => "an array",
+            ValueKind::Object => "an object",
         }
     }
 }
 
 /// The key of a member, and where it is written if the source knows.
 #[derive(Debug, Clone)]
-pub struct Key<'k> {
+pub struct MemberKey<'k> {
     pub text: &'k str,
     pub span: Option<Range<usize>>,
 }
@@ -46,8 +46,8 @@ pub struct Key<'k> {
 /// A value of some document: JSON, YAML or TOML.
 ///
 /// Invariant: an object's keys are unique, and its members come in the order in which they were written.
-pub trait Node: Copy {
-    fn kind(self) -> Kind;
+pub trait ValueNode: Copy {
+    fn kind(self) -> ValueKind;
 
     fn boolean(self) -> Option<bool>;
 
@@ -60,7 +60,7 @@ pub trait Node: Copy {
     fn items(self, visit: impl FnMut(Self));
 
     /// Calls `visit` for each member of an object, and never for another value.
-    fn members(self, visit: impl FnMut(Key<'_>, Self));
+    fn members(self, visit: impl FnMut(MemberKey<'_>, Self));
 
     /// Where the value is written, in bytes of its text. A value without a text has no span.
     fn span(self) -> Option<Range<usize>>;
@@ -80,16 +80,16 @@ pub trait Node: Copy {
     }
 }
 
-impl Node for &Value {
-    fn kind(self) -> Kind {
+impl ValueNode for &Value {
+    fn kind(self) -> ValueKind {
         match self {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Boolean,
-            Value::Number(number) if number.is_integer() => Kind::Integer,
-            Value::Number(_) => Kind::Number,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::Array,
-            Value::Object(_) => Kind::Object,
+            Value::Null => ValueKind::Null,
+            Value::Bool(_) => ValueKind::Boolean,
+            Value::Number(number) if number.is_integer() => ValueKind::Integer,
+            Value::Number(_) => ValueKind::Number,
+            Value::String(_) => ValueKind::String,
+            Value::Array(_) => ValueKind::Array,
+            Value::Object(_) => ValueKind::Object,
         }
     }
 
@@ -109,9 +109,9 @@ impl Node for &Value {
         self.as_array().unwrap_or_default().iter().for_each(visit);
     }
 
-    fn members(self, mut visit: impl FnMut(Key<'_>, Self)) {
+    fn members(self, mut visit: impl FnMut(MemberKey<'_>, Self)) {
         for (text, member) in self.as_object().into_iter().flatten() {
-            visit(Key { text, span: None }, member);
+            visit(MemberKey { text, span: None }, member);
         }
     }
 

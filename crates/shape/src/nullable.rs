@@ -3,7 +3,7 @@
 use stave_canon::Value;
 
 use crate::limits::nullable;
-use crate::{Definitions, Kind, Node, Place, Reader, Shape};
+use crate::{Definitions, Place, Reader, Shape, ValueKind, ValueNode};
 
 /// A value or `null`. A field of this type is required, unlike an `Option`, whose key may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,8 +16,8 @@ impl<T> From<Option<T>> for Nullable<T> {
 }
 
 impl<T: Shape> Shape for Nullable<T> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() == Kind::Null {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() == ValueKind::Null {
             return Some(Nullable(None));
         }
         T::read(node, at, reader).map(|value| Nullable(Some(value)))

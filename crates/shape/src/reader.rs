@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stave_canon::Value;
 
-use crate::{Fault, FaultKind, Limits, Node, Place};
+use crate::{Fault, FaultKind, FieldLimits, Place, ValueNode};
 
 /// What `null` means where a key may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Reader {
 
     /// Reports a value of the wrong type, unless it was not there to begin with.
     #[cold]
-    pub fn wrong_type<N: Node>(&mut self, node: N, at: &Place<'_>, wanted: &'static str) {
+    pub fn wrong_type<N: ValueNode>(&mut self, node: N, at: &Place<'_>, wanted: &'static str) {
         self.fault(at, node.span(), FaultKind::WrongType { wanted, found: node.kind().words() });
     }
 
@@ -76,13 +76,13 @@ impl Reader {
 
     /// A key that must be there.
     #[inline]
-    pub fn required<N: Node, T>(
+    pub fn required<N: ValueNode, T>(
         &mut self,
         owner: N,
         slot: Option<N>,
         key: &'static str,
         at: &Place<'_>,
-        limits: &Limits,
+        limits: &FieldLimits,
         read: impl FnOnce(N, &Place<'_>, &mut Reader) -> Option<T>,
     ) -> Option<T> {
         let Some(node) = slot else {
@@ -95,17 +95,17 @@ impl Reader {
 
     /// A key that may be absent.
     #[inline]
-    pub fn optional<N: Node, T>(
+    pub fn optional<N: ValueNode, T>(
         &mut self,
         slot: Option<N>,
         key: &'static str,
         at: &Place<'_>,
         null: Null,
-        limits: &Limits,
+        limits: &FieldLimits,
         read: impl FnOnce(N, &Place<'_>, &mut Reader) -> Option<T>,
     ) -> Option<T> {
         let node = slot?;
-        if null == Null::IsAbsent && node.kind() == crate::Kind::Null {
+        if null == Null::IsAbsent && node.kind() == crate::ValueKind::Null {
             return None;
         }
         let at = at.key(key);
@@ -113,7 +113,7 @@ impl Reader {
     }
 
     /// A key that must be there with exactly this value.
-    pub fn mark<N: Node>(
+    pub fn mark<N: ValueNode>(
         &mut self,
         owner: N,
         slot: Option<N>,
@@ -121,7 +121,7 @@ impl Reader {
         at: &Place<'_>,
         wanted: &Value,
     ) {
-        self.required(owner, slot, key, at, &Limits::NONE, |node, at, reader| {
+        self.required(owner, slot, key, at, &FieldLimits::NONE, |node, at, reader| {
             let found = node.to_value();
             if found != *wanted {
                 let kind = FaultKind::WrongMark { wanted: wanted.to_string(), found: found.to_string() };
@@ -132,7 +132,7 @@ impl Reader {
     }
 
     /// One of several words.
-    pub fn word<N: Node>(
+    pub fn word<N: ValueNode>(
         &mut self,
         node: N,
         at: &Place<'_>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value, parse};
-use stave_shape::{FaultKind, Node, Pattern, Place, Reader, Shape};
+use stave_shape::{FaultKind, Pattern, Place, Reader, Shape, ValueNode};
 
 const NAME: Pattern = Pattern {
     name: "a name",
@@ -103,11 +103,11 @@ pub(crate) struct Messages {
 pub(crate) const MESSAGES: &str = r#"{"kind": "messages", "version": 1, "id": "a", "messages": [
     {"about": "delivery", "day": 3}, {"about": "delay", "day": 4, "signed": true}, {"about": "payment", "cents": 5}]}"#;
 
-fn paid_orders_have_items<N: Node>(order: Option<&Order>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn paid_orders_have_items<N: ValueNode>(order: Option<&Order>, node: N, at: &Place<'_>, reader: &mut Reader) {
     let Some(order) = order else { return };
     if order.kind == OrderKind::Prepaid && order.items.is_empty() {
         let kind = FaultKind::rule("empty-order", "a prepaid order has items");
-        reader.fault(&at.key("items"), node.member("items").and_then(Node::span), kind);
+        reader.fault(&at.key("items"), node.member("items").and_then(ValueNode::span), kind);
     }
 }
 

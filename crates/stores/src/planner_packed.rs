@@ -2,7 +2,7 @@
 //!
 //! Invariant: bytes of another version, or of another length, are no record and never a wrong one.
 
-use stave_block::{Entry, LayerRecord, NodeRecord, Ttl};
+use stave_block::{CacheEntry, LayerRecord, NodeRecord, Ttl};
 
 const VERSION: u8 = 2;
 
@@ -60,7 +60,7 @@ pub(super) fn unpack_node(prefix: u128, bytes: &[u8]) -> Option<NodeRecord> {
         None => None,
         Some(long) => {
             let ttl = if long == 1 { Ttl::Long } else { Ttl::Short };
-            Some(Entry { ttl, readable: reader.double()?, expires: reader.double()? })
+            Some(CacheEntry { ttl, readable: reader.double()?, expires: reader.double()? })
         }
     };
     let (branched, tail) = (flags & 1 != 0, flags & 2 != 0);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_packed_and_nothing_else_is_one() {
-        let entry = Entry { ttl: Ttl::Long, readable: 3.5, expires: 3603.5 };
+        let entry = CacheEntry { ttl: Ttl::Long, readable: 3.5, expires: 3603.5 };
         for entry in [None, Some(entry)] {
             let node = NodeRecord {
                 prefix: 7,

@@ -10,28 +10,28 @@ use stave_diag::Code;
 use stave_shape::{FaultKind, Place, Reader, Shape};
 
 use crate::model::{OperationalContract, ProvenancePointer};
-use crate::{Document, Fault, LoadError, Node, codes};
+use crate::{LoadError, SystemDocument, SystemFault, SystemNode, codes};
 
 pub(crate) use canonical::canonical;
 pub use document::schema;
 
-impl Document {
+impl SystemDocument {
     /// Reads a document from its file's text. As in the specification's own implementation, `NaN` and the
     /// infinities inside free-form values are kept. An object that names a key twice is refused: two readers could
     /// take two tenants from one document.
-    pub fn from_text(text: &str) -> Result<Document, LoadError> {
+    pub fn from_text(text: &str) -> Result<SystemDocument, LoadError> {
         document::read_text(text)
     }
 
     /// Reads a document from its JSON value.
-    pub fn from_value(value: &Value) -> Result<Document, LoadError> {
+    pub fn from_value(value: &Value) -> Result<SystemDocument, LoadError> {
         document::read(value)
     }
 
     /// The document in canonical form if it keeps every rule that a loaded one keeps, for documents that
     /// were built in memory.
-    pub fn checked(&self) -> Result<Document, LoadError> {
-        Document::from_value(&self.to_value())
+    pub fn checked(&self) -> Result<SystemDocument, LoadError> {
+        SystemDocument::from_value(&self.to_value())
     }
 
     /// The canonical form: nodes in order of their ids, lists in their canonical order, nothing that is
@@ -48,9 +48,9 @@ impl Document {
     }
 }
 
-impl Node {
+impl SystemNode {
     /// Reads a single node, whose tenant is taken for its document's.
-    pub fn from_value(value: &Value) -> Result<Node, LoadError> {
+    pub fn from_value(value: &Value) -> Result<SystemNode, LoadError> {
         read(value)
     }
 }
@@ -64,7 +64,7 @@ impl ProvenancePointer {
 
 /// The canonical form of a node.
 #[must_use]
-pub fn node_value(node: &Node) -> Value {
+pub fn node_value(node: &SystemNode) -> Value {
     node.write()
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn rule(code: Code, message: impl Into<String>) -> FaultKind {
 }
 
 /// The faults of the form as violations of the specification.
-fn violations(reader: Reader) -> Vec<Fault> {
+fn violations(reader: Reader) -> Vec<SystemFault> {
     let violation = |fault: stave_shape::Fault| {
         let (code, message) = match fault.kind {
             FaultKind::MissingKey(_) => (codes::SYSTEM_MISSING_FIELD, fault.kind.to_string()),
@@ -116,7 +116,7 @@ fn violations(reader: Reader) -> Vec<Fault> {
                 (codes::SYSTEM_BAD_VALUE, fault.kind.to_string())
             }
         };
-        Fault { code, pointer: fault.pointer, message }
+        SystemFault { code, pointer: fault.pointer, message }
     };
     reader.finish().into_iter().map(violation).collect()
 }

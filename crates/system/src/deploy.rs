@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use container::container_file;
 pub use kserve::kserve_manifest;
 pub use lambda::{lambda_handler, lambda_package};
-pub use service::{Service, Target, services};
+pub use service::{Service, ServiceTarget, services};
 
 /// What the project adds to its deployments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -6,11 +6,11 @@ use stave_canon::{Pointer, Value};
 use thiserror::Error;
 
 use crate::codec::node_value;
-use crate::{Document, Node, strip};
+use crate::{SystemDocument, SystemNode, strip};
 
 /// Node ids by what happened to them, each list sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Difference {
+pub struct NodeChanges {
     pub added: Vec<String>,
     pub removed: Vec<String>,
     pub changed: Vec<String>,
@@ -26,7 +26,7 @@ pub struct ScopeMismatch {
 }
 
 /// Compares nodes by their fingerprints. The documents' versions do not matter.
-pub fn diff(before: &Document, after: &Document) -> Result<Difference, ScopeMismatch> {
+pub fn diff(before: &SystemDocument, after: &SystemDocument) -> Result<NodeChanges, ScopeMismatch> {
     for (field, left, right) in
         [("tenant_id", &before.tenant_id, &after.tenant_id), ("repo_id", &before.repo_id, &after.repo_id)]
     {
@@ -40,21 +40,21 @@ pub fn diff(before: &Document, after: &Document) -> Result<Difference, ScopeMism
     };
     let changed =
         before.iter().filter(|(id, fingerprint)| after.get(*id).is_some_and(|other| other != *fingerprint));
-    Ok(Difference {
+    Ok(NodeChanges {
         added: without(&after, &before),
         removed: without(&before, &after),
         changed: changed.map(|(id, _)| (*id).to_owned()).collect(),
     })
 }
 
-fn fingerprints(document: &Document) -> BTreeMap<&str, String> {
+fn fingerprints(document: &SystemDocument) -> BTreeMap<&str, String> {
     document.nodes.iter().map(|node| (strip(&node.id), node.fingerprint())).collect()
 }
 
 /// Where the canonical forms of two nodes differ, in the order of the first and then of what the second
 /// adds. Containers of the same kind are compared inside.
 #[must_use]
-pub fn members(before: &Node, after: &Node) -> Vec<Pointer> {
+pub fn members(before: &SystemNode, after: &SystemNode) -> Vec<Pointer> {
     changed_members(&node_value(before), &node_value(after))
 }
 

@@ -10,7 +10,7 @@ use crate::codes;
 
 /// One violation of the specification.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct SystemFault {
     pub code: Code,
     /// The value at fault, or the object that lacks one.
     pub pointer: Pointer,
@@ -24,13 +24,13 @@ pub enum LoadError {
     Syntax(#[from] ParseError),
     /// Every fault of the document, at least one.
     #[error("{}", listed(.0))]
-    Faults(Vec<Fault>),
+    Faults(Vec<SystemFault>),
 }
 
 impl LoadError {
     /// The faults; none when the text was not even JSON.
     #[must_use]
-    pub fn faults(&self) -> &[Fault] {
+    pub fn faults(&self) -> &[SystemFault] {
         match self {
             LoadError::Syntax(_) => &[],
             LoadError::Faults(faults) => faults,
@@ -85,13 +85,13 @@ impl<'t> Places<'t> {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SystemFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer = if self.pointer.as_str().is_empty() { "the document" } else { self.pointer.as_str() };
         write!(out, "{pointer}: {} [{}]", self.message, self.code)
     }
 }
 
-fn listed(faults: &[Fault]) -> String {
-    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+fn listed(faults: &[SystemFault]) -> String {
+    faults.iter().map(SystemFault::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -3,7 +3,7 @@
 use stave_canon::{Layout, Sha256, Value, sha256_of};
 
 use crate::codec::{canonical, node_value};
-use crate::{Document, Node};
+use crate::{SystemDocument, SystemNode};
 
 /// The fingerprint of any JSON value: 64 lowercase hexadecimal digits.
 #[must_use]
@@ -11,7 +11,7 @@ pub fn stable_json_fingerprint(value: &Value) -> String {
     sha256_of(value, &Layout::COMPACT_UTF8)
 }
 
-impl Document {
+impl SystemDocument {
     /// The fingerprint of the document in its canonical form. The version is part of it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
@@ -21,7 +21,7 @@ impl Document {
     }
 }
 
-impl Node {
+impl SystemNode {
     /// The fingerprint of the node in its canonical form.
     #[must_use]
     pub fn fingerprint(&self) -> String {

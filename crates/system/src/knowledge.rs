@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 
 use crate::model::ProvenancePointer;
-use crate::{Node, NodeKind, stable_node_id};
+use crate::{NodeKind, SystemNode, stable_node_id};
 
 /// Where a project keeps what it knows.
 pub const SNAPSHOT_PATH: &str = ".akc/knowledge/snapshot.json";
@@ -36,7 +36,7 @@ impl Assertion {
 
 /// The hub of a plan's knowledge layer; `None` for a blank plan.
 #[must_use]
-pub fn hub(tenant_id: &str, plan_id: &str, depends_on: Option<&str>, hub: &Hub) -> Option<Node> {
+pub fn hub(tenant_id: &str, plan_id: &str, depends_on: Option<&str>, hub: &Hub) -> Option<SystemNode> {
     let id = stable_node_id("knowledge", &format!("layer:{plan_id}")).ok()?;
     let mut properties = Object::new();
     properties.insert("plan_id".into(), plan_id.into());
@@ -49,7 +49,11 @@ pub fn hub(tenant_id: &str, plan_id: &str, depends_on: Option<&str>, hub: &Hub) 
         }
     }
     let depends_on = depends_on.map(str::to_owned).into_iter().collect();
-    Some(Node { properties, depends_on, ..Node::new(id, tenant_id, NodeKind::Knowledge, "knowledge_layer") })
+    Some(SystemNode {
+        properties,
+        depends_on,
+        ..SystemNode::new(id, tenant_id, NodeKind::Knowledge, "knowledge_layer")
+    })
 }
 
 /// The entity of one assertion; `None` for a blank assertion.
@@ -62,7 +66,7 @@ pub fn entity(
     assertion_id: &str,
     members: Object,
     provenance: Vec<ProvenancePointer>,
-) -> Option<Node> {
+) -> Option<SystemNode> {
     let id = stable_node_id("entity", &format!("{}:{assertion_id}", kind.word())).ok()?;
     let mut properties: Object = [
         ("plan_id".to_owned(), Value::from(plan_id)),
@@ -72,10 +76,10 @@ pub fn entity(
     .collect();
     properties.extend(members);
     let name = format!("knowledge_{}:{assertion_id}", kind.word());
-    Some(Node {
+    Some(SystemNode {
         properties,
         depends_on: vec![hub.to_owned()],
         provenance,
-        ..Node::new(id, tenant_id, NodeKind::Entity, name)
+        ..SystemNode::new(id, tenant_id, NodeKind::Entity, name)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Value, pretty_sorted_utf8};
-use stave_shape::{Node, Pattern, Place, Reader, Shape};
+use stave_shape::{Pattern, Place, Reader, Shape, ValueNode};
 
 use crate::codec::leaves::{stripped, text};
 use crate::codec::{read, rule};
@@ -127,7 +127,12 @@ pub fn schema() -> Value {
     stave_shape::document::<RunManifest>("urn:stave:manifest:1", "Run manifest 1")
 }
 
-fn names_its_document<N: Node>(manifest: Option<&RunManifest>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn names_its_document<N: ValueNode>(
+    manifest: Option<&RunManifest>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
     let Some(manifest) = manifest else { return };
     let document = &manifest.ir_document;
     if document.sha256 != manifest.ir_sha256 || document.path.is_empty() {
@@ -141,11 +146,11 @@ mod hashes {
     use std::collections::BTreeMap;
 
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
     use super::HASH;
 
-    pub(super) fn read<N: Node>(
+    pub(super) fn read<N: ValueNode>(
         node: N,
         at: &Place<'_>,
         reader: &mut Reader,

@@ -3,34 +3,34 @@
 
 use stave_canon::Pointer;
 
-use crate::verify::{Finding, verify};
-use crate::{Document, Version, strip};
+use crate::verify::{RuleViolation, verify};
+use crate::{SystemDocument, SystemVersion, strip};
 
 /// What a migration did, and what it could not do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
-    pub document: Document,
+    pub document: SystemDocument,
     pub fingerprint_before: String,
     pub fingerprint_after: String,
     /// Where the document was not in canonical form, or of another version, and what was done.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MigrationChange>,
     /// What people have to cure themselves.
-    pub open: Vec<Finding>,
+    pub open: Vec<RuleViolation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct MigrationChange {
     pub pointer: Pointer,
     pub what: String,
 }
 
 /// Brings a document to the current version.
 #[must_use]
-pub fn migrate(document: &Document) -> Migration {
+pub fn migrate(document: &SystemDocument) -> Migration {
     let root = Pointer::root();
     let mut changes = Vec::new();
-    let mut note = |pointer: Pointer, what: String| changes.push(Change { pointer, what });
-    let current = Version::default();
+    let mut note = |pointer: Pointer, what: String| changes.push(MigrationChange { pointer, what });
+    let current = SystemVersion::default();
     if document.version != current {
         let (from, to) = (document.version, current);
         note(root.key("schema_version"), format!("{} became {}", from.schema_version(), to.schema_version()));
@@ -58,7 +58,7 @@ pub fn migrate(document: &Document) -> Migration {
     if !sorted {
         note(root.key("nodes"), "sorted by id".to_owned());
     }
-    let mut migrated = Document { version: current, ..document.clone() };
+    let mut migrated = SystemDocument { version: current, ..document.clone() };
     // A document that was loaded keeps every rule, so its canonical form does too.
     if let Ok(canonical) = migrated.checked() {
         migrated = canonical;

@@ -21,17 +21,17 @@ pub const SCHEMA_KIND: &str = "akc_ir";
 
 /// A persisted system document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
-    pub version: Version,
+pub struct SystemDocument {
+    pub version: SystemVersion,
     pub tenant_id: String,
     pub repo_id: String,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<SystemNode>,
 }
 
 /// The pair of `schema_version` and `format_version`. There is no difference in what the two may hold, but
 /// the version is part of the fingerprint and is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Version {
+pub enum SystemVersion {
     V1,
     #[default]
     V2,
@@ -39,8 +39,8 @@ pub enum Version {
 
 /// One part of the system.
 #[derive(Debug, Clone, PartialEq, Shape)]
-#[shape(open, check = invariants::node)]
-pub struct Node {
+#[shape(name = "Node", open, check = invariants::node)]
+pub struct SystemNode {
     /// Unique in the document.
     #[shape(stand_in, with = text)]
     pub id: String,
@@ -156,27 +156,27 @@ impl NodeKind {
     }
 }
 
-impl Version {
-    pub const ALL: [Version; 2] = [Version::V1, Version::V2];
+impl SystemVersion {
+    pub const ALL: [SystemVersion; 2] = [SystemVersion::V1, SystemVersion::V2];
 
     #[must_use]
     pub fn schema_version(self) -> i64 {
         match self {
-            Version::V1 => 1,
-            Version::V2 => 2,
+            SystemVersion::V1 => 1,
+            SystemVersion::V2 => 2,
         }
     }
 
     #[must_use]
     pub fn format_version(self) -> &'static str {
         match self {
-            Version::V1 => "1.0",
-            Version::V2 => "2.0",
+            SystemVersion::V1 => "1.0",
+            SystemVersion::V2 => "2.0",
         }
     }
 }
 
-impl Node {
+impl SystemNode {
     /// A node with nothing but what every node has.
     #[must_use]
     pub fn new(
@@ -185,7 +185,7 @@ impl Node {
         kind: NodeKind,
         name: impl Into<String>,
     ) -> Self {
-        Node {
+        SystemNode {
             id: id.into(),
             tenant_id: tenant_id.into(),
             kind,

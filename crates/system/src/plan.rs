@@ -13,7 +13,7 @@ use stave_shape::{Definitions, Place, Reader, Shape};
 
 use crate::codec::leaves::{stripped, text};
 use crate::codec::{finish, note};
-use crate::{Document, LoadError, Version, codes, strip};
+use crate::{LoadError, SystemDocument, SystemVersion, codes, strip};
 
 /// What a plan is made into a document with.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +25,7 @@ pub struct PlanContext<'p> {
 }
 
 /// Makes a plan into a document, or says everything that is wrong with it.
-pub fn plan_to_ir(plan: &Value, context: PlanContext<'_>) -> Result<Document, LoadError> {
+pub fn plan_to_ir(plan: &Value, context: PlanContext<'_>) -> Result<SystemDocument, LoadError> {
     let mut reader = Reader::new();
     let document = build(&mut reader, plan, context);
     finish(reader, document)?.checked()
@@ -72,7 +72,7 @@ struct PlacedStep {
     step: Step,
 }
 
-fn build(reader: &mut Reader, plan: &Value, context: PlanContext<'_>) -> Option<Document> {
+fn build(reader: &mut Reader, plan: &Value, context: PlanContext<'_>) -> Option<SystemDocument> {
     let mut plan = Plan::read(plan, &Place::root(), reader)?;
     // Steps of one index keep the order in which they were written.
     plan.steps.sort_by_key(|placed| placed.step.order_idx);
@@ -97,11 +97,16 @@ fn build(reader: &mut Reader, plan: &Value, context: PlanContext<'_>) -> Option<
         previous = Some(node.id.clone());
         nodes.push(node);
     }
-    Some(Document { version: Version::default(), tenant_id: plan.tenant_id, repo_id: plan.repo_id, nodes })
+    Some(SystemDocument {
+        version: SystemVersion::default(),
+        tenant_id: plan.tenant_id,
+        repo_id: plan.repo_id,
+        nodes,
+    })
 }
 
 impl Shape for PlacedStep {
-    fn read<N: stave_shape::Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: stave_shape::ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         Step::read(node, at, reader).map(|step| PlacedStep { pointer: at.pointer(), step })
     }
 
@@ -127,9 +132,9 @@ impl Plan {
 /// An object that stays the value it is.
 mod part {
     use stave_canon::{Object, Value};
-    use stave_shape::{Definitions, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, Place, Reader, Shape, ValueNode};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Value> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Value> {
         Object::read(node, at, reader).map(Value::Object)
     }
 

@@ -23,7 +23,7 @@ use stave_canon::{
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-pub use self::trust::{CLOCK_TOLERANCE, Minimums, Refusal, Trust, TrustSettings, own_scope, verify};
+pub use self::trust::{CLOCK_TOLERANCE, Minimums, Trust, TrustRefusal, TrustSettings, own_scope, verify};
 use crate::strip;
 
 const SCHEMA_KIND: &str = "stave_signature";
@@ -41,7 +41,7 @@ pub struct PublicKey(VerifyingKey);
 /// What a signature vouches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    pub subject: Subject,
+    pub subject: ArtefactKind,
     pub tenant_id: String,
     pub repo_id: String,
     pub run_id: Option<String>,
@@ -51,7 +51,7 @@ pub struct Claim {
 
 /// The kinds of artefact that are signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum ArtefactKind {
     RuntimeBundle,
     RunManifest,
     SystemIr,
@@ -81,24 +81,25 @@ pub struct Signature {
 #[error("holds no Ed25519 key in PEM form")]
 pub struct BadKey;
 
-impl Subject {
-    const ALL: [Subject; 3] = [Subject::RuntimeBundle, Subject::RunManifest, Subject::SystemIr];
+impl ArtefactKind {
+    const ALL: [ArtefactKind; 3] =
+        [ArtefactKind::RuntimeBundle, ArtefactKind::RunManifest, ArtefactKind::SystemIr];
 
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Subject::RuntimeBundle => "runtime_bundle",
-            Subject::RunManifest => "run_manifest",
-            Subject::SystemIr => "system_ir",
+            ArtefactKind::RuntimeBundle => "runtime_bundle",
+            ArtefactKind::RunManifest => "run_manifest",
+            ArtefactKind::SystemIr => "system_ir",
         }
     }
 
-    fn of(artefact: &Value) -> Option<Subject> {
+    fn of(artefact: &Value) -> Option<ArtefactKind> {
         let text = |key: &str| artefact.get(key).and_then(Value::as_str).unwrap_or_default();
         match (text("schema_kind"), text("schema_id")) {
-            (crate::model::SCHEMA_KIND, _) => Some(Subject::SystemIr),
-            (crate::manifest::SCHEMA_KIND, _) => Some(Subject::RunManifest),
-            (_, id) if id.starts_with("akc:runtime_bundle:v") => Some(Subject::RuntimeBundle),
+            (crate::model::SCHEMA_KIND, _) => Some(ArtefactKind::SystemIr),
+            (crate::manifest::SCHEMA_KIND, _) => Some(ArtefactKind::RunManifest),
+            (_, id) if id.starts_with("akc:runtime_bundle:v") => Some(ArtefactKind::RuntimeBundle),
             _ => None,
         }
     }
@@ -115,7 +116,7 @@ impl Claim {
             Some(text.to_owned()).filter(|text| !text.is_empty())
         };
         Some(Claim {
-            subject: Subject::of(&artefact)?,
+            subject: ArtefactKind::of(&artefact)?,
             tenant_id: member("tenant_id")?,
             repo_id: member("repo_id")?,
             run_id: member("run_id"),
@@ -251,34 +252,35 @@ impl Signature {
         text
     }
 
-    pub fn from_text(text: &str) -> Result<Signature, Refusal> {
+    pub fn from_text(text: &str) -> Result<Signature, TrustRefusal> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, ..ParseOptions::default() };
-        let value = parse_with(text, options).map_err(|_| Refusal::Malformed("it is not JSON"))?;
+        let value = parse_with(text, options).map_err(|_| TrustRefusal::Malformed("it is not JSON"))?;
         let member =
-            |key: &'static str| value.get(key).and_then(Value::as_str).ok_or(Refusal::Malformed(key));
+            |key: &'static str| value.get(key).and_then(Value::as_str).ok_or(TrustRefusal::Malformed(key));
         if member("schema_kind")? != SCHEMA_KIND {
-            return Err(Refusal::Malformed("it is of an unknown kind"));
+            return Err(TrustRefusal::Malformed("it is of an unknown kind"));
         }
         let number = |key: &str| value.get(key).and_then(Value::as_i64).and_then(|it| u64::try_from(it).ok());
         let terms = match number("signature_version") {
             Some(1) => None,
             Some(2) => Some(Terms {
-                counter: number("counter").ok_or(Refusal::Malformed("counter"))?,
-                issued_at: time(&value, "issued_at")?.ok_or(Refusal::Malformed("issued_at"))?,
+                counter: number("counter").ok_or(TrustRefusal::Malformed("counter"))?,
+                issued_at: time(&value, "issued_at")?.ok_or(TrustRefusal::Malformed("issued_at"))?,
                 expires_at: time(&value, "expires_at")?,
             }),
-            _ => return Err(Refusal::Malformed("it is of an unknown version")),
+            _ => return Err(TrustRefusal::Malformed("it is of an unknown version")),
         };
         if member("algorithm")? != ALGORITHM {
-            return Err(Refusal::Malformed("its algorithm is not ed25519"));
+            return Err(TrustRefusal::Malformed("its algorithm is not ed25519"));
         }
         let word = member("subject")?;
-        let subject = Subject::ALL.into_iter().find(|subject| subject.word() == word);
+        let subject = ArtefactKind::ALL.into_iter().find(|subject| subject.word() == word);
         let mut bytes = [0; 64];
-        hex::decode_to_slice(member(SIGNATURE)?, &mut bytes).map_err(|_| Refusal::Malformed(SIGNATURE))?;
+        hex::decode_to_slice(member(SIGNATURE)?, &mut bytes)
+            .map_err(|_| TrustRefusal::Malformed(SIGNATURE))?;
         let signature = Signature {
             claim: Claim {
-                subject: subject.ok_or(Refusal::Malformed("subject"))?,
+                subject: subject.ok_or(TrustRefusal::Malformed("subject"))?,
                 tenant_id: member("tenant_id")?.to_owned(),
                 repo_id: member("repo_id")?.to_owned(),
                 run_id: value.get("run_id").and_then(Value::as_str).map(str::to_owned),
@@ -292,17 +294,17 @@ impl Signature {
         let mut signed = members(&signature.claim, signature.terms.as_ref(), &signature.key_id);
         signed.insert(SIGNATURE.into(), value.get(SIGNATURE).cloned().unwrap_or_default());
         if value != signed.into() {
-            return Err(Refusal::Malformed("it has members that are not signed"));
+            return Err(TrustRefusal::Malformed("it has members that are not signed"));
         }
         Ok(signature)
     }
 }
 
 /// A time of the signature's file; `None` when it is null.
-fn time(value: &Value, key: &'static str) -> Result<Option<Timestamp>, Refusal> {
+fn time(value: &Value, key: &'static str) -> Result<Option<Timestamp>, TrustRefusal> {
     match value.get(key) {
         Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => text.parse().map(Some).map_err(|_| Refusal::Malformed(key)),
-        _ => Err(Refusal::Malformed(key)),
+        Some(Value::String(text)) => text.parse().map(Some).map_err(|_| TrustRefusal::Malformed(key)),
+        _ => Err(TrustRefusal::Malformed(key)),
     }
 }

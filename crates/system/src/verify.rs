@@ -15,11 +15,11 @@ mod system_wrong_contract;
 use stave_canon::Pointer;
 use stave_diag::Code;
 
-use crate::{Document, Node};
+use crate::{SystemDocument, SystemNode};
 
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct RuleViolation {
     pub rule: Rule,
     /// Into the document as it was given to [`verify`].
     pub pointer: Pointer,
@@ -54,7 +54,7 @@ type Check = fn(&mut Findings<'_>);
 
 /// Every finding, in the order of the rules and then of the nodes.
 #[must_use]
-pub fn verify(document: &Document) -> Vec<Finding> {
+pub fn verify(document: &SystemDocument) -> Vec<RuleViolation> {
     let rules: [(Rule, Check); 6] = [
         (Rule::ContractCategory, system_wrong_contract::check),
         (Rule::Dependencies, system_unknown_dependency::check),
@@ -107,18 +107,18 @@ impl Rule {
 #[derive(Debug)]
 struct Findings<'d> {
     rule: Rule,
-    document: &'d Document,
-    findings: &'d mut Vec<Finding>,
+    document: &'d SystemDocument,
+    findings: &'d mut Vec<RuleViolation>,
 }
 
 impl<'d> Findings<'d> {
     /// The nodes with their pointers.
-    fn nodes(&self) -> impl Iterator<Item = (Pointer, &'d Node)> + use<'d> {
+    fn nodes(&self) -> impl Iterator<Item = (Pointer, &'d SystemNode)> + use<'d> {
         let nodes = Pointer::root().key("nodes");
         self.document.nodes.iter().enumerate().map(move |(index, node)| (nodes.index(index), node))
     }
 
     fn add(&mut self, pointer: Pointer, message: impl Into<String>) {
-        self.findings.push(Finding { rule: self.rule, pointer, message: message.into() });
+        self.findings.push(RuleViolation { rule: self.rule, pointer, message: message.into() });
     }
 }

@@ -4,13 +4,13 @@
 
 use proptest::prelude::*;
 use stave_canon::Value;
-use stave_system::Document;
-use stave_system::bundle::check::{Subject, check};
+use stave_system::SystemDocument;
+use stave_system::bundle::check::{BundleComparison, check};
 use stave_system::bundle::{
     Bundle, BundleError, BundleOptions, BundleSource, BundleVersion, Intent, Specifications, specifications,
 };
 use stave_system::policy::Check;
-use stave_system::sign::{Claim, Refusal, SecretKey, Trust};
+use stave_system::sign::{Claim, SecretKey, Trust, TrustRefusal};
 
 use crate::documents::document;
 use crate::signing::{terms, trusting, verify};
@@ -24,7 +24,7 @@ const VERSION_4: [&str; 5] = [
     "coordination_execution_contract",
 ];
 
-fn intent(document: &Document) -> Intent {
+fn intent(document: &SystemDocument) -> Intent {
     let bounds = Value::from_iter([("allow_network", true)]);
     Intent::from_spec(Value::from_iter([
         ("intent_id", Value::from("i")),
@@ -34,7 +34,7 @@ fn intent(document: &Document) -> Intent {
     ]))
 }
 
-fn emit(document: &Document, options: BundleOptions) -> (Bundle, Specifications) {
+fn emit(document: &SystemDocument, options: BundleOptions) -> (Bundle, Specifications) {
     let specifications = specifications("run-1", document);
     let bundle = Bundle::emit(BundleSource {
         run_id: "run-1",
@@ -48,8 +48,8 @@ fn emit(document: &Document, options: BundleOptions) -> (Bundle, Specifications)
     (bundle.unwrap(), specifications)
 }
 
-fn issues(document: &Document, bundle: &Value, specifications: &Specifications) -> Vec<String> {
-    let found = check(Subject {
+fn issues(document: &SystemDocument, bundle: &Value, specifications: &Specifications) -> Vec<String> {
+    let found = check(BundleComparison {
         document,
         bundle,
         orchestration: Some(&specifications.orchestration),
@@ -182,7 +182,7 @@ proptest! {
         bytes[at] = with;
         // A text that is not UTF-8 is refused before its signature is looked at.
         if let Ok(changed) = String::from_utf8(bytes) {
-            prop_assert_eq!(verify(&changed, Some(&signature), trust), Err(Refusal::Tampered));
+            prop_assert_eq!(verify(&changed, Some(&signature), trust), Err(TrustRefusal::Tampered));
         }
     }
 }
@@ -194,7 +194,7 @@ fn a_row_that_drifts_from_its_node_is_misaligned() {
        "effects": {"network": true, "secrets": ["KEY"]}},
       {"id": "db", "tenant_id": "t", "kind": "integration", "name": "db", "properties": {}, "effects": {}},
       {"id": "net", "tenant_id": "t", "kind": "infrastructure", "name": "net", "properties": {}, "effects": {}}]}"#;
-    let document = Document::from_text(text).unwrap();
+    let document = SystemDocument::from_text(text).unwrap();
     let (bundle, specifications) = emit(&document, BundleOptions::default());
     let row = bundle.value().get("deployment_intents").unwrap().as_array().unwrap();
     let index = row.iter().position(|row| row.get("node_id") == Some(&"svc".into())).unwrap();
@@ -210,7 +210,7 @@ fn a_row_that_drifts_from_its_node_is_misaligned() {
     for (key, with) in drifts {
         let mut changed = bundle.value().clone();
         replace(&mut changed, &format!("/deployment_intents/{index}/{key}"), with);
-        let found = check(Subject {
+        let found = check(BundleComparison {
             document: &document,
             bundle: &changed,
             orchestration: Some(&specifications.orchestration),
@@ -228,9 +228,10 @@ fn a_row_that_drifts_from_its_node_is_misaligned() {
 
 #[test]
 fn what_belongs_to_another_tenant_makes_no_bundle() {
-    let document =
-        Document::from_text(r#"{"schema_kind": "akc_ir", "tenant_id": "acme", "repo_id": "r", "nodes": []}"#)
-            .unwrap();
+    let document = SystemDocument::from_text(
+        r#"{"schema_kind": "akc_ir", "tenant_id": "acme", "repo_id": "r", "nodes": []}"#,
+    )
+    .unwrap();
     let own = specifications("run-1", &document);
     let foreign = Value::from_iter([("tenant_id", "other")]);
     for (orchestration, coordination, plan) in [
@@ -253,9 +254,10 @@ fn what_belongs_to_another_tenant_makes_no_bundle() {
 
 #[test]
 fn a_run_id_can_not_leave_its_folder() {
-    let document =
-        Document::from_text(r#"{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "nodes": []}"#)
-            .unwrap();
+    let document = SystemDocument::from_text(
+        r#"{"schema_kind": "akc_ir", "tenant_id": "t", "repo_id": "r", "nodes": []}"#,
+    )
+    .unwrap();
     for run_id in ["", " ", "../x", "a/b", "a\\b", ".hidden"] {
         let emitted = Bundle::emit(BundleSource {
             run_id,

@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
 use stave_canon::Value;
-use stave_system::Document;
+use stave_system::SystemDocument;
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
 use stave_system::deploy::{
-    DeployError, DeployOptions, Service, Target, container_file, kserve_manifest, lambda_handler,
+    DeployError, DeployOptions, Service, ServiceTarget, container_file, kserve_manifest, lambda_handler,
     lambda_package, services,
 };
 
@@ -19,7 +19,7 @@ fn service(properties: &str) -> Service {
            "contract": {{"contract_id": "c", "contract_category": "runtime", "triggers": [{{"trigger_id": "t", "source": "s"}}],
                         "io_contract": {{"input_keys": ["a"], "output_keys": ["b"]}}, "runtime_budget": {{"max_seconds": 45}}}}}}]}}"#
     );
-    let document = Document::from_text(&text).unwrap();
+    let document = SystemDocument::from_text(&text).unwrap();
     let specifications = specifications("run_1", &document);
     let bundle = Bundle::emit(BundleSource {
         run_id: "run_1",
@@ -100,7 +100,7 @@ fn the_container_file_copies_what_was_compiled() {
 #[test]
 fn a_lambda_package_is_a_handler_and_a_list() {
     let service = service(r#"{"flow": "support", "target": "lambda", "service_name": "support"}"#);
-    assert_eq!(service.target, Target::Lambda);
+    assert_eq!(service.target, ServiceTarget::Lambda);
     insta::assert_snapshot!(lambda_package(&service, "support"));
     let handler = lambda_handler("support");
     assert!(handler.starts_with("#!/bin/sh\n") && handler.contains("flows/support.ir.json"), "{handler}");

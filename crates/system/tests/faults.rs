@@ -4,10 +4,10 @@
 
 use stave_canon::{Value, locate, parse};
 use stave_system::verify::verify;
-use stave_system::{Document, LoadError};
+use stave_system::{LoadError, SystemDocument};
 
 fn faults(text: &str) -> String {
-    Document::from_text(text).unwrap_err().to_string()
+    SystemDocument::from_text(text).unwrap_err().to_string()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_document_full_of_faults_is_told_all_of_them() {
           "acceptance": null}}
       ]}"#;
     insta::assert_snapshot!(faults(text));
-    let LoadError::Faults(faults) = Document::from_text(text).unwrap_err() else { unreachable!() };
+    let LoadError::Faults(faults) = SystemDocument::from_text(text).unwrap_err() else { unreachable!() };
     for fault in faults {
         assert!(locate(text, fault.pointer.as_str()).is_some(), "{fault} has no place");
     }
@@ -54,7 +54,7 @@ fn findings_name_the_rule_the_place_and_the_circle() {
       {"id": "k2", "tenant_id": "t", "kind": "knowledge", "name": "n", "properties": {}},
       {"id": "p", "tenant_id": "t", "kind": "policy", "name": "n",
        "properties": {"metadata": {"note": 1, "runtime_allow_actions": [2]}, "deny_runtime_actions": "all"}}]}"#;
-    let findings = verify(&Document::from_text(text).unwrap());
+    let findings = verify(&SystemDocument::from_text(text).unwrap());
     let lines =
         findings.iter().map(|found| format!("{} {}: {}", found.rule.name(), found.pointer, found.message));
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
@@ -78,7 +78,7 @@ fn chains_of_dependencies_may_be_long() {
         ("repo_id", "r".into()),
         ("nodes", Value::Array((0..20_000).rev().map(node).collect())),
     ]);
-    assert_eq!(verify(&Document::from_value(&document).unwrap()), []);
+    assert_eq!(verify(&SystemDocument::from_value(&document).unwrap()), []);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_document_or_bundle_that_names_a_key_twice_is_refused() {
         r#"{"tenant_id": "a", "tenant_id": "b", "nodes": []}"#,
         r#"{"nodes": [{"id": "x", "type": "intent", "type": "policy"}]}"#,
     ] {
-        let document = Document::from_text(text);
+        let document = SystemDocument::from_text(text);
         assert!(
             matches!(&document, Err(LoadError::Syntax(error)) if error.message.contains("duplicate key")),
             "{document:?}"

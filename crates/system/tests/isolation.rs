@@ -5,10 +5,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stave_canon::{Value, compact_utf8};
-use stave_system::bundle::check::{Subject, check};
+use stave_system::bundle::check::{BundleComparison, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
-use stave_system::sign::{Claim, Refusal, SecretKey, Trust};
-use stave_system::{Document, LoadError, PlanContext, codes, diff, plan_to_ir};
+use stave_system::sign::{Claim, SecretKey, Trust, TrustRefusal};
+use stave_system::{LoadError, PlanContext, SystemDocument, codes, diff, plan_to_ir};
 
 use crate::signing::{terms, trusting, verify};
 
@@ -18,7 +18,7 @@ use crate::documents::document;
 const LEAK: &str = "leaked-from-beta";
 
 /// Everything that can be made from a document in its tenant's name, as one text.
-fn everything(document: &Document) -> String {
+fn everything(document: &SystemDocument) -> String {
     let specifications = specifications("run-1", document);
     let bundle = Bundle::emit(BundleSource {
         run_id: "run-1",
@@ -34,7 +34,7 @@ fn everything(document: &Document) -> String {
 }
 
 /// A document of tenant `t` in which some nodes and provenance rows are the other tenant's.
-fn mixed() -> impl Strategy<Value = (Document, Document)> {
+fn mixed() -> impl Strategy<Value = (SystemDocument, SystemDocument)> {
     let marks = vec((any::<bool>(), any::<bool>()), 8);
     (document(), marks).prop_map(|(own, marks)| {
         let mut mixed = own.clone();
@@ -61,7 +61,7 @@ proptest! {
     fn a_mixed_document_is_refused_and_every_foreign_row_is_named((own, mixed) in mixed()) {
         let value = mixed.to_value();
         let foreign = mixed != own;
-        match Document::from_value(&value) {
+        match SystemDocument::from_value(&value) {
             Ok(loaded) => {
                 prop_assert!(!foreign);
                 prop_assert_eq!(everything(&loaded), everything(&own.checked().unwrap()));
@@ -107,7 +107,7 @@ proptest! {
         };
         prop_assert!(emit(&own, &Value::Null).is_err(), "another tenant's orchestration was taken");
         let foreign = emit(&other, &Value::Null).unwrap();
-        let issues = check(Subject {
+        let issues = check(BundleComparison {
             document: &own,
             bundle: foreign.value(),
             orchestration: None,
@@ -122,7 +122,7 @@ proptest! {
         let settings = trusting(&[key.public()]);
         let trust = Trust { settings: &settings, tenant_id: "t", repo_id: "r", name: None };
         let refusal = verify(&text, Some(&signature), trust);
-        let is_foreign = matches!(refusal, Err(Refusal::ForeignScope { field: "tenant", .. }));
+        let is_foreign = matches!(refusal, Err(TrustRefusal::ForeignScope { field: "tenant", .. }));
         prop_assert!(is_foreign);
     }
 

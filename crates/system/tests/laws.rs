@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use stave_canon::{Object, Value};
 use stave_system::verify::verify;
-use stave_system::{Document, diff, workflow_order};
+use stave_system::{SystemDocument, diff, workflow_order};
 
 use crate::documents::document;
 
 /// The same document with everything that is a set in the opposite order.
-fn reversed(document: &Document) -> Document {
+fn reversed(document: &SystemDocument) -> SystemDocument {
     let mut document = document.clone();
     document.nodes.reverse();
     for node in &mut document.nodes {
@@ -54,7 +54,7 @@ fn damaged(value: &Value, place: Index, with: &Value) -> Value {
 proptest! {
     #[test]
     fn a_saved_document_loads_again_with_the_same_fingerprint(document in document()) {
-        let loaded = Document::from_text(&document.to_file_text()).unwrap();
+        let loaded = SystemDocument::from_text(&document.to_file_text()).unwrap();
         prop_assert_eq!(loaded.fingerprint(), document.fingerprint());
         prop_assert_eq!(loaded.to_file_text(), document.to_file_text());
         prop_assert_eq!(document.checked().unwrap(), loaded);
@@ -65,11 +65,11 @@ proptest! {
         let other = reversed(&document);
         prop_assert_eq!(other.to_file_text(), document.to_file_text());
         prop_assert_eq!(other.fingerprint(), document.fingerprint());
-        let order = |document: &Document| -> Vec<String> {
+        let order = |document: &SystemDocument| -> Vec<String> {
             workflow_order(document).into_iter().map(|node| node.id.clone()).collect()
         };
         prop_assert_eq!(order(&other), order(&document));
-        prop_assert_eq!(diff(&document, &other).unwrap(), stave_system::Difference::default());
+        prop_assert_eq!(diff(&document, &other).unwrap(), stave_system::NodeChanges::default());
     }
 
     #[test]
@@ -90,7 +90,7 @@ proptest! {
         ],
     ) {
         let value = damaged(&document.to_value(), place, &with);
-        match Document::from_value(&value) {
+        match SystemDocument::from_value(&value) {
             Ok(document) => {
                 for finding in verify(&document) {
                     prop_assert!(value.pointer(finding.pointer.as_str()).is_some(), "{:?}", finding);
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn loading_any_text_never_panics(text in any::<String>()) {
-        if let Ok(document) = Document::from_text(&text) {
+        if let Ok(document) = SystemDocument::from_text(&text) {
             prop_assert_eq!(document.checked().unwrap().fingerprint(), document.fingerprint());
         }
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use stave_canon::{Value, parse, pretty_sorted_utf8};
 use stave_system::bundle::Bundle;
 use stave_system::manifest::RunManifest;
-use stave_system::{Document, Fault, LoadError, bundle, codes, manifest};
+use stave_system::{LoadError, SystemDocument, SystemFault, bundle, codes, manifest};
 
 use crate::changed::changed;
 use crate::documents::document;
@@ -23,7 +23,7 @@ fn validator(schema: &Value) -> Validator {
 }
 
 /// A rule that relates several values is beyond a schema.
-fn is_beyond(fault: &Fault, document: &Value) -> bool {
+fn is_beyond(fault: &SystemFault, document: &Value) -> bool {
     let known = |key: &str, versions: &[&str]| {
         document.get(key).is_none_or(|version| versions.contains(&version.to_string().as_str()))
     };
@@ -56,7 +56,7 @@ proptest! {
         changed in document().prop_flat_map(|document| changed(vec![document.to_value()]))
     ) {
         static SCHEMA: LazyLock<Validator> = LazyLock::new(|| validator(&stave_system::schema()));
-        agree(&SCHEMA, &changed, Document::from_value(&changed)).map_err(TestCaseError::fail)?;
+        agree(&SCHEMA, &changed, SystemDocument::from_value(&changed)).map_err(TestCaseError::fail)?;
     }
 
     #[test]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use stave_canon::Timestamp;
 use stave_system::sign::{
-    Claim, Minimums, PublicKey, Refusal, SecretKey, Signature, Subject, Terms, Trust, TrustSettings,
+    ArtefactKind, Claim, Minimums, PublicKey, SecretKey, Signature, Terms, Trust, TrustRefusal, TrustSettings,
 };
 
 const MANIFEST: &str =
@@ -34,7 +34,11 @@ pub(crate) fn terms() -> Terms {
     Terms { counter: 7, issued_at: at("2026-06-30T12:00:00Z"), expires_at: Some(at("2026-08-01T00:00:00Z")) }
 }
 
-pub(crate) fn verify(text: &str, signature: Option<&Signature>, trust: Trust<'_>) -> Result<(), Refusal> {
+pub(crate) fn verify(
+    text: &str,
+    signature: Option<&Signature>,
+    trust: Trust<'_>,
+) -> Result<(), TrustRefusal> {
     stave_system::sign::verify(text, signature, trust, at(NOW))
 }
 
@@ -82,21 +86,21 @@ fn every_refusal_has_its_own_reason() {
     let keys = trusting(&[mine.public()]);
     let signature = mine.sign(Claim::of(MANIFEST).unwrap(), terms());
     assert_eq!(verify(MANIFEST, Some(&signature), trust(&keys)), Ok(()));
-    assert_eq!(verify(MANIFEST, None, trust(&keys)), Err(Refusal::Unsigned));
+    assert_eq!(verify(MANIFEST, None, trust(&keys)), Err(TrustRefusal::Unsigned));
     let foreign_key = other.sign(Claim::of(MANIFEST).unwrap(), terms());
-    let untrusted = Refusal::UntrustedKey(other.public().id());
+    let untrusted = TrustRefusal::UntrustedKey(other.public().id());
     assert_eq!(verify(MANIFEST, Some(&foreign_key), trust(&keys)), Err(untrusted));
     let changed = MANIFEST.replace("run-1", "run-2");
-    assert_eq!(verify(&changed, Some(&signature), trust(&keys)), Err(Refusal::Tampered));
+    assert_eq!(verify(&changed, Some(&signature), trust(&keys)), Err(TrustRefusal::Tampered));
     let elsewhere = Trust { tenant_id: "beta", ..trust(&keys) };
-    assert!(matches!(verify(MANIFEST, Some(&signature), elsewhere), Err(Refusal::ForeignScope { .. })));
+    assert!(matches!(verify(MANIFEST, Some(&signature), elsewhere), Err(TrustRefusal::ForeignScope { .. })));
     // A claim that was rewritten to fit other bytes no longer fits the signature.
     let text = signature.to_file_text();
     let hash = &signature.claim.sha256;
     let forged = Claim::of(&changed).unwrap();
     let rewritten = text.replace(hash, &forged.sha256).replace("run-1", "run-2");
     let rewritten = Signature::from_text(&rewritten).unwrap();
-    assert_eq!(verify(&changed, Some(&rewritten), trust(&keys)), Err(Refusal::BadSignature));
+    assert_eq!(verify(&changed, Some(&rewritten), trust(&keys)), Err(TrustRefusal::BadSignature));
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn a_signature_reads_back_and_nothing_else_does() {
     ] {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
-        assert!(matches!(Signature::from_text(&changed), Err(Refusal::Malformed(_))), "{from}");
+        assert!(matches!(Signature::from_text(&changed), Err(TrustRefusal::Malformed(_))), "{from}");
     }
 }
 
@@ -168,7 +172,10 @@ fn terms_hold_at_a_time_and_for_a_build() {
     assert_eq!(judged(&flow, &fresh), Ok(()));
     let for_flow = |name| verify(MANIFEST, Some(&fresh), Trust { name: Some(name), ..trust(&flow) });
     assert_eq!(for_flow("other"), Ok(()));
-    assert_eq!(for_flow("echo"), Err(Refusal::RolledBack { found: 7, minimum: 8, name: "echo".to_owned() }));
+    assert_eq!(
+        for_flow("echo"),
+        Err(TrustRefusal::RolledBack { found: 7, minimum: 8, name: "echo".to_owned() })
+    );
 
     let revoked = TrustSettings { revoked: vec![key.public().id()], ..settings.clone() };
     assert_eq!(judged(&revoked, &fresh), Err("signature-revoked-key"));
@@ -180,12 +187,12 @@ fn a_signature_without_terms_counts_only_where_the_project_says_so() {
     let old = key.sign_version_1(Claim::of(MANIFEST).unwrap());
     let judged = |settings: &TrustSettings| verify(MANIFEST, Some(&old), trust(settings));
     let settings = trusting(&[key.public()]);
-    assert_eq!(judged(&settings), Err(Refusal::Unversioned));
+    assert_eq!(judged(&settings), Err(TrustRefusal::Unversioned));
     let mut lenient = TrustSettings { unversioned: true, ..settings };
     assert_eq!(judged(&lenient), Ok(()));
     // With a minimum, a signature without a counter is older than everything.
     lenient.minimum.project = 1;
-    assert!(matches!(judged(&lenient), Err(Refusal::RolledBack { found: 0, .. })));
+    assert!(matches!(judged(&lenient), Err(TrustRefusal::RolledBack { found: 0, .. })));
 }
 
 /// Each term is under the signature: changed in the file, the signature no longer fits, also as the other version.
@@ -203,7 +210,11 @@ fn terms_cannot_be_changed_or_taken_away() {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         let changed = Signature::from_text(&changed).unwrap();
-        assert_eq!(verify(MANIFEST, Some(&changed), trust(&settings)), Err(Refusal::BadSignature), "{from}");
+        assert_eq!(
+            verify(MANIFEST, Some(&changed), trust(&settings)),
+            Err(TrustRefusal::BadSignature),
+            "{from}"
+        );
     }
     let stripped: String = text
         .lines()
@@ -211,12 +222,13 @@ fn terms_cannot_be_changed_or_taken_away() {
         .collect();
     let stripped = stripped.replace("\"signature_version\": 2", "\"signature_version\": 1");
     let stripped = Signature::from_text(&stripped).unwrap();
-    assert_eq!(verify(MANIFEST, Some(&stripped), trust(&settings)), Err(Refusal::BadSignature));
+    assert_eq!(verify(MANIFEST, Some(&stripped), trust(&settings)), Err(TrustRefusal::BadSignature));
 }
 
 /// A claim about anything, as far as a claim can be written.
 fn claims() -> impl Strategy<Value = Claim> {
-    let subject = select(vec![Subject::RuntimeBundle, Subject::RunManifest, Subject::SystemIr]);
+    let subject =
+        select(vec![ArtefactKind::RuntimeBundle, ArtefactKind::RunManifest, ArtefactKind::SystemIr]);
     (subject, any::<String>(), any::<String>(), proptest::option::of(any::<String>()), "[0-9a-f]{64}")
         .prop_map(|(subject, tenant_id, repo_id, run_id, sha256)| Claim {
             subject,
@@ -250,7 +262,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_reading_a_signature_panic(text in any::<String>()) {
-        prop_assert!(matches!(Signature::from_text(&text), Err(Refusal::Malformed(_))), "{}", text);
+        prop_assert!(matches!(Signature::from_text(&text), Err(TrustRefusal::Malformed(_))), "{}", text);
     }
 
     /// A damaged signature is malformed, or one that its key does not stand by.
@@ -268,7 +280,7 @@ proptest! {
         let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
         let keys = trusting(&[key.public()]);
         match Signature::from_text(&text) {
-            Err(refusal) => prop_assert!(matches!(refusal, Refusal::Malformed(_))),
+            Err(refusal) => prop_assert!(matches!(refusal, TrustRefusal::Malformed(_))),
             // White space outside the values, or upper case in the digits, says the same.
             Ok(read) if read == signature => prop_assert_eq!(verify(MANIFEST, Some(&read), trust(&keys)), Ok(())),
             Ok(read) => prop_assert!(verify(MANIFEST, Some(&read), trust(&keys)).is_err()),

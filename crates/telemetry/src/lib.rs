@@ -12,5 +12,5 @@ mod request;
 mod span;
 mod telemetry;
 
-pub use options::Options;
+pub use options::TelemetryOptions;
 pub use telemetry::{SetupError, Telemetry};

@@ -3,7 +3,7 @@
 /// What the project and the environment decided. Sampling, headers, time limits, queue sizes, intervals and
 /// further attributes of the resource are read by the SDK itself from the variables that its standard names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct TelemetryOptions {
     /// Where traces are sent, path included; none are made when absent.
     pub traces: Option<String>,
     /// Where metrics are sent, path included; none are kept when absent.
@@ -15,7 +15,7 @@ pub struct Options {
     pub captures_content: bool,
 }
 
-impl Options {
+impl TelemetryOptions {
     /// The address of a signal below a collector's base address.
     #[must_use]
     pub fn below(base: &str, signal: &str) -> String {
@@ -30,8 +30,8 @@ mod tests {
     #[test]
     fn a_signal_has_its_path_below_the_base() {
         for base in ["http://collector:4318", "http://collector:4318/"] {
-            assert_eq!(Options::below(base, "traces"), "http://collector:4318/v1/traces");
+            assert_eq!(TelemetryOptions::below(base, "traces"), "http://collector:4318/v1/traces");
         }
-        assert_eq!(Options::below("https://c/otlp/", "metrics"), "https://c/otlp/v1/metrics");
+        assert_eq!(TelemetryOptions::below("https://c/otlp/", "metrics"), "https://c/otlp/v1/metrics");
     }
 }

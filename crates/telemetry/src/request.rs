@@ -7,7 +7,7 @@ use std::time::Duration;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Span as _, SpanBuilder, SpanKind, Status, Tracer as _};
 use opentelemetry_sdk::trace::Span as SdkSpan;
-use stave_gateway::records::{Outcome, RequestRecord};
+use stave_gateway::records::{RequestOutcome, RequestRecord};
 use stave_gateway::trace::{AttemptEnd, AttemptSpan, AttemptWork, RequestSpan, RequestTracer, RequestWork};
 
 use crate::attributes::{self, ERROR, OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, count, text};
@@ -141,13 +141,13 @@ impl RequestSpan for Request {
         self.open.lock().set_attributes(facts);
         let status = record.status.to_string();
         let error = match record.outcome {
-            Outcome::Cancelled => Some("cancelled"),
+            RequestOutcome::Cancelled => Some("cancelled"),
             _ if record.status >= 400 => Some(status.as_str()),
-            Outcome::Failed => Some("broken_off"),
-            Outcome::Answered | Outcome::Refused => None,
+            RequestOutcome::Failed => Some("broken_off"),
+            RequestOutcome::Answered | RequestOutcome::Refused => None,
         };
         // What a client brought about is no failure of the server's, as the conventions have it.
-        if record.outcome == Outcome::Failed || record.status >= 500 {
+        if record.outcome == RequestOutcome::Failed || record.status >= 500 {
             self.open.failed(error.unwrap_or_default());
         } else {
             self.open.lock().set_attributes(error.map(|error| text(ERROR, error)));

@@ -11,8 +11,8 @@ use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::Span as SdkSpan;
 use stave_llm::Response;
 use stave_llm::prices::Cost;
-use stave_runtime::trace::{End, ModelWork, RunWork, Span, TraceParent, Tracer, Work};
-use stave_runtime::{Failure, Kind, NodeReport, RunReport};
+use stave_runtime::trace::{End, ModelWork, RunWork, TraceParent, TraceSpan, Tracer, Work};
+use stave_runtime::{Failure, FailureKind, NodeReport, RunReport};
 
 use crate::attributes::{self, ERROR, KIND, NODE, OPERATION, RUN, STATUS, TOOL, WORKFLOW, count, text};
 use crate::messages;
@@ -20,7 +20,7 @@ use crate::metrics::dollars;
 use crate::telemetry::{Shared, Telemetry};
 
 impl Tracer for Telemetry {
-    fn begin(&self, run: &RunWork<'_>, parent: Option<&TraceParent>) -> Option<Box<dyn Span>> {
+    fn begin(&self, run: &RunWork<'_>, parent: Option<&TraceParent>) -> Option<Box<dyn TraceSpan>> {
         let context = continued(parent);
         let kind = if parent.is_some() { SpanKind::Server } else { SpanKind::Internal };
         let attributes = vec![
@@ -67,7 +67,7 @@ impl RunSpan {
         name: String,
         attributes: Vec<KeyValue>,
         of: Of,
-    ) -> Box<dyn Span> {
+    ) -> Box<dyn TraceSpan> {
         let builder = SpanBuilder::from_name(name).with_kind(kind).with_attributes(attributes);
         let span = shared.tracer.build_with_context(builder, parent);
         Box::new(RunSpan {
@@ -104,9 +104,9 @@ impl RunSpan {
     fn end_run(&self, report: &RunReport) {
         let status = match report.result.as_ref().map_err(|failed| failed.failure.kind) {
             Ok(_) => "ok",
-            Err(Kind::Waiting) => "waiting",
-            Err(Kind::Cancelled) => "cancelled",
-            Err(Kind::Interrupted) => "interrupted",
+            Err(FailureKind::Waiting) => "waiting",
+            Err(FailureKind::Cancelled) => "cancelled",
+            Err(FailureKind::Interrupted) => "interrupted",
             Err(_) => "error",
         };
         self.lock().set_attribute(KeyValue::new(STATUS, status));
@@ -182,8 +182,8 @@ impl RunSpan {
     }
 }
 
-impl Span for RunSpan {
-    fn child(&self, work: &Work<'_>) -> Box<dyn Span> {
+impl TraceSpan for RunSpan {
+    fn child(&self, work: &Work<'_>) -> Box<dyn TraceSpan> {
         let (name, kind, attributes, of) = described(work);
         let parent = below(&self.lock());
         RunSpan::start(&self.shared, Arc::clone(&self.flow), &parent, kind, name, attributes, of)

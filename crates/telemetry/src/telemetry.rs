@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::collector::Collector;
 use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::options::TelemetryOptions;
 
 /// The version of the conventions whose names are used.
 const CONVENTIONS: &str = "https://opentelemetry.io/schemas/1.41.0";
@@ -52,7 +52,11 @@ pub enum SetupError {
 
 impl Telemetry {
     /// Starts tracing and measuring. Requests to the collector are made on `runtime`.
-    pub fn start(options: &Options, clock: Arc<dyn Clock>, runtime: Handle) -> Result<Telemetry, SetupError> {
+    pub fn start(
+        options: &TelemetryOptions,
+        clock: Arc<dyn Clock>,
+        runtime: Handle,
+    ) -> Result<Telemetry, SetupError> {
         let collector = Collector::new(runtime)?;
         let resource = Resource::builder()
             .with_service_name(options.service.clone())

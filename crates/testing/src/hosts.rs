@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stave_canon::{Object, Value};
 use stave_llm::recording::Redactor;
-use stave_runtime::hosts::{Asked, HostReply, Hosts};
+use stave_runtime::hosts::{HostReply, HostRequest, Hosts};
 use url::Url;
 
 /// How many replies a message lists.
@@ -77,7 +77,7 @@ impl Scripted {
 }
 
 impl Hosts for Scripted {
-    fn answer(&self, asked: &Asked) -> Option<HostReply> {
+    fn answer(&self, asked: &HostRequest) -> Option<HostReply> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.calls += 1;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl Hosts for Scripted {
         Some(HostReply::new(404, "text/plain", b"the test has no reply for this request".to_vec()))
     }
 
-    fn heard(&self, _: &Asked, _: &HostReply) {}
+    fn heard(&self, _: &HostRequest, _: &HostReply) {}
 }
 
 fn read(reply: &Value) -> Result<Scripted1, String> {
@@ -171,11 +171,11 @@ impl Listening {
 }
 
 impl Hosts for Listening {
-    fn answer(&self, _: &Asked) -> Option<HostReply> {
+    fn answer(&self, _: &HostRequest) -> Option<HostReply> {
         None
     }
 
-    fn heard(&self, asked: &Asked, reply: &HostReply) {
+    fn heard(&self, asked: &HostRequest, reply: &HostReply) {
         let mut object = Object::new();
         object.insert("method".into(), asked.method.as_str().into());
         object.insert("url".into(), self.redactor.text(asked.url.as_str()).into());

@@ -38,7 +38,7 @@ pub struct Tested {
 
 /// Which tests are run, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'o> {
+pub struct TestOptions<'o> {
     /// Only tests whose name holds this text.
     pub filter: Option<&'o str>,
     /// Whether models and hosts are asked, and their replies kept in the files that `recording` names.
@@ -126,7 +126,7 @@ impl Tested {
     /// Runs the tests one after the other. `told` hears of each when it is done.
     pub async fn run(
         &self,
-        options: Options<'_>,
+        options: TestOptions<'_>,
         sources: &Sources,
         told: &mut dyn FnMut(&TestResult),
     ) -> Result<Suite, Stop> {

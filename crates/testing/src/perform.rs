@@ -8,7 +8,7 @@ use std::time::Duration;
 use stave_canon::{Clock, Value};
 use stave_flow::model::{FlowTest, Text};
 use stave_flow::yaml::Tree;
-use stave_llm::recording::{Answer, Exchange, Recording, Redactor, Replayer, When};
+use stave_llm::recording::{Answer, Exchange, ExchangeMatch, Recording, Redactor, Replayer};
 use stave_project::exit::Stop;
 use stave_project::ports::SystemClock;
 use stave_project::services::{self, Models, Recorded};
@@ -148,6 +148,7 @@ fn build(
         }
         let answers = Arc::new(Replayer::new(all));
         services.models = Arc::clone(&answers) as _;
+        services.planning = None;
         replayer = Some(answers);
         services.model_hosts = ModelHosts::everywhere();
         let mut entries = test.http.as_ref().map(Tree::to_value).and_then(list).unwrap_or_default();
@@ -255,8 +256,8 @@ impl World {
         let models = unused.into_iter().filter_map(|index| {
             let exchange = self.own_replies.get(index).filter(|exchange| exchange.times != Some(0))?;
             let rule = match &exchange.when {
-                When::Pattern(pattern) => format!("match {}", pattern.to_value()),
-                When::Request(request) => format!("request to {}", request.model),
+                ExchangeMatch::Pattern(pattern) => format!("match {}", pattern.to_value()),
+                ExchangeMatch::Request(request) => format!("request to {}", request.model),
             };
             Some(format!("models reply {} was never taken: {rule}", index + 1))
         });

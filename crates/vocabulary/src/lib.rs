@@ -3,10 +3,12 @@
 //! Invariant: a word that means the same in two documents is one type here, with one spelling. A line that needs
 //! another order or another word for it has another notion, and a type of its own.
 
+mod phase;
 mod port_type;
 mod provenance;
 mod sensitivity;
 
+pub use phase::PhaseType;
 pub use port_type::PortType;
 pub use provenance::Provenance;
 pub use sensitivity::Sensitivity;

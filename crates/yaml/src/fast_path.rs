@@ -11,7 +11,7 @@ use granit_parser::{ScalarStyle, StructureStyle};
 use stave_diag::SourceId;
 
 use crate::mapping::Mapping;
-use crate::read::{Comment, Content, Document, Finished, MAX_DEPTH, MAX_NODES, Reader};
+use crate::read::{Comment, Content, Finished, MAX_DEPTH, MAX_NODES, Reader, YamlDocument};
 use crate::{Tree, TreeValue};
 use scalars::Scalar;
 
@@ -19,7 +19,7 @@ use scalars::Scalar;
 const LONGEST_KEY: usize = 1000;
 
 /// The document, or `None` when the text has something in it that only the full parser knows.
-pub(crate) fn read(source: SourceId, text: &str) -> Option<Document> {
+pub(crate) fn read(source: SourceId, text: &str) -> Option<YamlDocument> {
     if !is_ordinary(text.as_bytes()) {
         return None;
     }

@@ -16,7 +16,7 @@ mod scalars;
 mod spanned;
 mod tree;
 
-pub use read::{Comment, Document, MAX_BYTES, MAX_DEPTH, MAX_NODES, read, read_up_to};
+pub use read::{Comment, MAX_BYTES, MAX_DEPTH, MAX_NODES, YamlDocument, read, read_up_to};
 pub use scalars::block_header_start;
 pub use spanned::{Spanned, Text};
-pub use tree::{Entry, Tree, TreeValue};
+pub use tree::{Tree, TreeValue, YamlEntry};

@@ -7,11 +7,11 @@ use stave_diag::{Diagnostic, Span};
 
 use crate::Spanned;
 use crate::read::{Content, Frame, Reader};
-use crate::{Entry, Tree, TreeValue};
+use crate::{Tree, TreeValue, YamlEntry};
 
 #[derive(Default)]
 pub(crate) struct Mapping {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<YamlEntry>,
     /// The names of a long mapping; a short one is searched.
     names: HashSet<String>,
     pub(crate) pending: Option<Key>,
@@ -83,7 +83,7 @@ impl Reader<'_> {
 
     /// The entries of a mapping with its merge keys expanded: what the mapping says itself wins, then
     /// what is merged first.
-    pub(crate) fn merge(&mut self, mapping: Mapping) -> Vec<Entry> {
+    pub(crate) fn merge(&mut self, mapping: Mapping) -> Vec<YamlEntry> {
         let Mapping { entries, merges, .. } = mapping;
         if merges.is_empty() {
             return entries;

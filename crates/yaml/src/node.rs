@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stave_canon::{Number, Value};
 use stave_diag::Span;
-use stave_shape::{Key, Kind, Node};
+use stave_shape::{MemberKey, ValueKind, ValueNode};
 
 use crate::{Tree, TreeValue};
 
@@ -12,16 +12,16 @@ fn range(span: Span) -> Option<Range<usize>> {
     Some(span.start as usize..span.end as usize)
 }
 
-impl Node for &Tree {
-    fn kind(self) -> Kind {
+impl ValueNode for &Tree {
+    fn kind(self) -> ValueKind {
         match &self.value {
-            TreeValue::Null => Kind::Null,
-            TreeValue::Bool(_) => Kind::Boolean,
-            TreeValue::Number(number) if number.is_integer() => Kind::Integer,
-            TreeValue::Number(_) => Kind::Number,
-            TreeValue::String(_) => Kind::String,
-            TreeValue::Sequence(_) => Kind::Array,
-            TreeValue::Mapping(_) => Kind::Object,
+            TreeValue::Null => ValueKind::Null,
+            TreeValue::Bool(_) => ValueKind::Boolean,
+            TreeValue::Number(number) if number.is_integer() => ValueKind::Integer,
+            TreeValue::Number(_) => ValueKind::Number,
+            TreeValue::String(_) => ValueKind::String,
+            TreeValue::Sequence(_) => ValueKind::Array,
+            TreeValue::Mapping(_) => ValueKind::Object,
         }
     }
 
@@ -41,9 +41,9 @@ impl Node for &Tree {
         Tree::items(self).unwrap_or_default().iter().for_each(visit);
     }
 
-    fn members(self, mut visit: impl FnMut(Key<'_>, Self)) {
+    fn members(self, mut visit: impl FnMut(MemberKey<'_>, Self)) {
         for entry in self.entries().unwrap_or_default() {
-            visit(Key { text: &entry.key.value, span: range(entry.key.span) }, &entry.value);
+            visit(MemberKey { text: &entry.key.value, span: range(entry.key.span) }, &entry.value);
         }
     }
 

@@ -10,7 +10,7 @@ use stave_diag::{Diagnostic, SourceId, Span};
 
 use crate::faults::too_deep;
 use crate::mapping::{Key, Mapping};
-use crate::{Entry, Tree, TreeValue, fast_path};
+use crate::{Tree, TreeValue, YamlEntry, fast_path};
 
 /// A text past this many bytes is refused.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -24,7 +24,7 @@ const BYTES_PER_NODE: usize = 64;
 
 /// What a YAML text holds.
 #[derive(Debug, Clone, Default)]
-pub struct Document {
+pub struct YamlDocument {
     /// Absent when the text is empty or could not be read to its end.
     pub root: Option<Tree>,
     pub comments: Vec<Comment>,
@@ -42,13 +42,13 @@ pub struct Comment {
 /// Reads one YAML document. A syntax error ends the reading; every other fault is reported and the
 /// reading goes on.
 #[must_use]
-pub fn read(source: SourceId, text: &str) -> Document {
+pub fn read(source: SourceId, text: &str) -> YamlDocument {
     read_up_to(MAX_BYTES, source, text)
 }
 
 /// The same for texts that may be as long as this.
 #[must_use]
-pub fn read_up_to(max_bytes: usize, source: SourceId, text: &str) -> Document {
+pub fn read_up_to(max_bytes: usize, source: SourceId, text: &str) -> YamlDocument {
     if text.len() > max_bytes {
         let mut reader = Reader::new(source, text);
         let message = format!("the file has {} bytes, more than the {max_bytes} that are read", text.len());
@@ -59,7 +59,7 @@ pub fn read_up_to(max_bytes: usize, source: SourceId, text: &str) -> Document {
 }
 
 /// Reads one YAML document with the full parser.
-pub(crate) fn read_fully(source: SourceId, text: &str) -> Document {
+pub(crate) fn read_fully(source: SourceId, text: &str) -> YamlDocument {
     let mut reader = Reader::new(source, text);
     reader.run();
     reader.document
@@ -68,7 +68,7 @@ pub(crate) fn read_fully(source: SourceId, text: &str) -> Document {
 pub(crate) struct Reader<'text> {
     pub(crate) source: SourceId,
     pub(crate) text: &'text str,
-    document: Document,
+    document: YamlDocument,
     /// The containers that are open, outermost first.
     pub(crate) frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
@@ -112,7 +112,7 @@ impl<'text> Reader<'text> {
         Reader {
             source,
             text,
-            document: Document::default(),
+            document: YamlDocument::default(),
             frames: Vec::new(),
             anchors: HashMap::new(),
             weight: 0,
@@ -120,8 +120,8 @@ impl<'text> Reader<'text> {
         }
     }
 
-    pub(crate) fn into_document(self) -> Document {
-        Document { root: self.root, ..self.document }
+    pub(crate) fn into_document(self) -> YamlDocument {
+        YamlDocument { root: self.root, ..self.document }
     }
 
     fn run(&mut self) {
@@ -318,7 +318,7 @@ impl<'text> Reader<'text> {
                         mapping.pending = Some(key);
                     }
                 }
-                Some(Key::Name(key)) => mapping.entries.push(Entry { key, value: tree }),
+                Some(Key::Name(key)) => mapping.entries.push(YamlEntry { key, value: tree }),
                 Some(Key::Merge) => mapping.merges.push((mapping.entries.len(), tree)),
                 Some(Key::Broken) => {}
             },

@@ -21,12 +21,12 @@ pub enum TreeValue {
     String(Text),
     Sequence(Vec<Tree>),
     /// In file order, without duplicate keys.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<YamlEntry>),
 }
 
 /// A key of a mapping with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct YamlEntry {
     pub key: Spanned<String>,
     pub value: Tree,
 }
@@ -61,7 +61,7 @@ impl Tree {
     }
 
     #[must_use]
-    pub fn entries(&self) -> Option<&[Entry]> {
+    pub fn entries(&self) -> Option<&[YamlEntry]> {
         if let TreeValue::Mapping(entries) = &self.value { Some(entries) } else { None }
     }
 
@@ -77,7 +77,7 @@ impl Tree {
 
     /// The entry of a mapping with this key.
     #[must_use]
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&YamlEntry> {
         self.entries()?.iter().find(|entry| entry.key.value == key)
     }
 

@@ -188,6 +188,120 @@ async fn a_replay_asks_again_before_an_effect_and_repeats_no_other() {
     }
 }
 
+/// A person agrees to an address, and each item of a list is sent there by a node that the list runs.
+fn sent_by_a_list(port: u16) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: letters}}
+context: {{requires: [items, to]}}
+nodes:
+  agree:
+    type: transform
+    inputs: [{{name: to, type: string}}]
+    outputs: [{{name: to, type: string}}]
+    transform: {{mode: declarative, spec: {{op: human.approve, args: {{message: "Send to ${{to}}?"}}}}}}
+  send:
+    type: transform
+    inputs: [{{name: x, type: string}}, {{name: to, type: string}}]
+    outputs: [{{name: a, type: object}}]
+    transform:
+      mode: declarative
+      spec: {{op: http.post, args: {{url: "http://127.0.0.1:{port}/send", body: {{x: "${{x}}", to: "${{to}}"}}}}}}
+  all:
+    type: transform
+    inputs: [{{name: items, type: array}}]
+    outputs: [{{name: results, type: array}}]
+    transform: {{mode: declarative, spec: {{op: transform.each, args: {{input: "${{items}}", node: send, port: x}}}}}}
+edges:
+  - {{from: _input.to, to: agree.to}}
+  - {{from: agree.to, to: send.to}}
+  - {{from: _input.items, to: all.items}}
+  - {{from: all.results, to: _output}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn a_replay_of_a_list_asks_again_for_what_its_node_is_given() {
+    let script = HostScript::new(&values(r#"[{"method": "POST", "path": "/send", "json": {}, "times": 9}]"#));
+    let server = script.serve().await;
+    let folder = project(&sent_by_a_list(server.port), r#"{"items": ["a", "b"], "to": "bob"}"#);
+    let sent = || script.log.lock().calls.len();
+    let waiting = stave(&folder, RUN).finish().await.exits(1).json();
+    let run = text(&waiting, "run_id").unwrap();
+    stave(&folder, ["runs", "approve", run, "agree"]).finish().await.exits(0);
+    assert_eq!(sent(), 2);
+    let again = stave(&folder, ["runs", "replay", run, "all", "--json"]).finish().await.exits(1).json();
+    assert_eq!(again.pointer("/error/kind").and_then(Value::as_str), Some("waiting"), "{again}");
+    assert_eq!(sent(), 2, "the decision was made for the first two");
+}
+
+/// A list whose model asks a person through a tool, and a request that follows from its answers.
+fn asked_deep_inside(port: u16, model: u16) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: deep}}
+context: {{requires: [items]}}
+nodes:
+  agree:
+    type: transform
+    inputs: [{{name: amount, type: number}}]
+    outputs: [{{name: amount, type: number}}]
+    transform: {{mode: declarative, spec: {{op: human.approve, args: {{message: "Pay ${{amount}}?"}}}}}}
+  agent:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+    outputs: [{{name: a, type: string}}]
+    prompt:
+      template: "{{{{ q }}}}"
+      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{model}/v1"}}
+      tools:
+        - name: agree
+          description: Asks a person.
+          parameters: {{type: object, properties: {{amount: {{type: number}}}}}}
+          maps_to: agree
+  all:
+    type: transform
+    inputs: [{{name: items, type: array}}]
+    outputs: [{{name: results, type: array}}]
+    transform: {{mode: declarative, spec: {{op: transform.each, args: {{input: "${{items}}", node: agent}}}}}}
+  pay:
+    type: transform
+    inputs: [{{name: r, type: array}}]
+    outputs: [{{name: o, type: object}}]
+    transform: {{mode: declarative, spec: {{op: http.post, args: {{url: "http://127.0.0.1:{port}/pay", body: {{r: "${{r}}"}}}}}}}}
+edges:
+  - {{from: _input.items, to: all.items}}
+  - {{from: all.results, to: pay.r}}
+  - {{from: pay.o, to: _output}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn a_replay_does_not_act_on_a_decision_that_a_tool_of_a_listed_model_asked_for() {
+    let script = HostScript::new(&values(r#"[{"method": "POST", "path": "/pay", "json": {}, "times": 9}]"#));
+    let server = script.serve().await;
+    let model = ModelScript::new(&values(
+        r#"[{"tool_calls": [{"name": "agree", "arguments": {"amount": 5}}]}, {"content": "Done."},
+            {"tool_calls": [{"name": "agree", "arguments": {"amount": 5}}]}, {"content": "Done."}]"#,
+    ));
+    let models = model.serve().await;
+    let folder = project(&asked_deep_inside(server.port, models.port), r#"{"items": ["a"]}"#);
+    let paid = || script.log.lock().calls.len();
+    let waiting = stave(&folder, RUN).env("OPENAI_API_KEY", "test").finish().await.exits(1).json();
+    let run = text(&waiting, "run_id").unwrap();
+    let asks = asking(&folder, run).await;
+    let approve = ["runs", "approve", run, &asks[0]];
+    stave(&folder, approve).env("OPENAI_API_KEY", "test").finish().await.exits(0);
+    assert_eq!(paid(), 1);
+    let replay = ["runs", "replay", run, "pay", "--json"];
+    let refused = stave(&folder, replay).env("OPENAI_API_KEY", "test").finish().await;
+    assert_eq!(paid(), 1, "the decision was made for one payment: {refused}");
+    assert!(refused.stdout.contains("replay from `all`"), "{refused}");
+    refused.exits(2);
+}
+
 #[tokio::test]
 async fn a_decision_at_the_command_line_is_that_of_a_user() {
     let flow = r#"version: "1.0"

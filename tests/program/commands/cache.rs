@@ -43,9 +43,15 @@ async fn rewrite_marks_what_pays_and_keeps_every_other_byte() {
 #[tokio::test]
 async fn rewrite_sets_a_cache_key_for_openai() {
     let folder = Folder::new();
-    let line = r#"{"t":1,"body":{"model":"gpt-5","messages":[{"role":"user","content":"hi"}]}}"#;
+    let line = |text: &str| {
+        format!(r#"{{"t":1,"body":{{"model":"gpt-5","messages":[{{"role":"user","content":"{text}"}}]}}}}"#)
+    };
     let arguments = ["cache", "rewrite", "--provider", "openai"];
-    let finished = stave(&folder, arguments).input(line).finish().await.exits(0);
+    // What is too short to be cached is sent as it came, as by the gateway.
+    let short = stave(&folder, arguments).input(&line("hi")).finish().await.exits(0).json();
+    assert_eq!(short.pointer("/body/prompt_cache_key"), None, "{short}");
+    let long = line(&"Where is the parcel? ".repeat(100));
+    let finished = stave(&folder, arguments).input(&long).finish().await.exits(0);
     let value = finished.json();
     assert_eq!(value.get("session"), Some(&Value::Null));
     let key = value.pointer("/body/prompt_cache_key").and_then(Value::as_str).unwrap();

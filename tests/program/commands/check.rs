@@ -360,6 +360,13 @@ async fn two_flows_of_one_name_in_a_project_are_reported() {
     folder.write("flows/b.yaml", DOUBLE.replace("name: doubler", "name: other"));
     let report = stave(&folder, ["check", "--json"]).finish().await.exits(0).json();
     assert!(items(&report, "diagnostics").is_empty(), "{report}");
+    // A workflow is served by its name too.
+    let workflow = "version: dsl/v0\nworkflow: other\ninputs:\n  node: string\nsteps:\n  - read(http.get):\n      url: $input.node\n";
+    folder.write("flows/c.wdl", workflow);
+    let report = stave(&folder, ["check", "--json"]).finish().await.exits(0).json();
+    let found = items(&report, "diagnostics");
+    assert_eq!(text(&found[0], "code"), Some("shared-flow-name"), "{report}");
+    assert_eq!(found[0].pointer("/range/start/line").or(found[0].get("line")), Some(&2.into()), "{report}");
 }
 
 #[tokio::test]

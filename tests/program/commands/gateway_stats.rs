@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stave_canon::{FixedClock, Timestamp, Value};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
-use stave_gateway::records::{Miss, Money, Outcome, RequestRecord};
+use stave_gateway::records::{Miss, Money, RequestOutcome, RequestRecord};
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
@@ -27,7 +27,7 @@ fn recorded() -> Folder {
         record.tenant = Arc::from("acme");
         record.session = Some(format!("session{}", index % 2));
         record.model_asked = "<b>model</b>".to_owned();
-        record.outcome = Outcome::Answered;
+        record.outcome = RequestOutcome::Answered;
         record.status = 200;
         record.usage = Usage { input: 1000, output: 50, cache_read: 500, ..Usage::default() };
         record.money =
@@ -100,11 +100,11 @@ async fn requests_without_a_price_and_refused_ones_are_told_apart() {
     let evidence =
         Evidence::open(&path, Arc::new(FixedClock(now)), settings).expect("the file can be opened");
     for (index, (model, outcome, micros)) in [
-        ("house", Outcome::Answered, None),
-        ("house", Outcome::Answered, None),
-        ("mixed", Outcome::Answered, None),
-        ("mixed", Outcome::Answered, Some(250_000)),
-        ("mixed", Outcome::Refused, None),
+        ("house", RequestOutcome::Answered, None),
+        ("house", RequestOutcome::Answered, None),
+        ("mixed", RequestOutcome::Answered, None),
+        ("mixed", RequestOutcome::Answered, Some(250_000)),
+        ("mixed", RequestOutcome::Refused, None),
     ]
     .into_iter()
     .enumerate()

@@ -3,6 +3,7 @@
 mod admission;
 mod approvals;
 mod cache;
+mod cache_planning;
 mod check;
 mod colour;
 mod contracts;
@@ -32,6 +33,7 @@ mod private_files;
 mod process_survives;
 mod prompt;
 mod prompt_diff;
+mod prompt_fields;
 mod record;
 mod redaction;
 mod rep;

@@ -142,17 +142,50 @@ async fn beyond_this_machine_a_key_is_needed() {
 }
 
 #[tokio::test]
-async fn what_has_mistakes_is_not_served() {
+async fn what_has_mistakes_is_not_served_and_the_other_flows_are() {
     let folder = project();
     folder.write("flows/echo.yaml", echo("").replace("to: say.query", "to: nobody.query"));
+    folder.write("flows/twin.yaml", folder.read("flows/careful.yaml"));
+    // With the studio, in which mistakes can be fixed, and without it.
+    for options in [&[][..], &["--no-studio"]] {
+        let all = ["serve", "--port", "0"].iter().chain(options);
+        let mut process = stave(&folder, all).start();
+        let log = process.wait_for_stderr("on http://").await;
+        assert!(log.contains("dangling-edge") && log.contains("flows/echo.yaml is not served"), "{log}");
+        assert!(log.contains("shared-flow-name") && log.contains("flows/twin.yaml is not served"), "{log}");
+        process.terminate();
+        process.finish().await;
+        let mut served = Served::start(&folder, options).await;
+        let models = served.get("/v1/models").await.is(200).json();
+        assert_eq!(models.get("models").unwrap().to_string(), r#"["careful"]"#, "{models}");
+        let not_served = items(&models, "not_served");
+        let of = |path: &str| {
+            let found = not_served.iter().find(|one| text(one, "file") == Some(path));
+            found.unwrap_or_else(|| panic!("{path}: {models}"))
+        };
+        let broken = of("flows/echo.yaml");
+        assert_eq!(text(broken, "code"), Some("unconnected-input"), "{models}");
+        assert_eq!(text(broken.get("at").unwrap(), "file"), Some("flows/echo.yaml"), "{models}");
+        let twin = of("flows/twin.yaml");
+        assert_eq!(text(twin, "code"), Some("shared-flow-name"), "{models}");
+        assert_eq!(twin.pointer("/at/line"), Some(&2.into()), "{models}");
+        let ready = served.get("/v2/health/ready").await.is(200).json();
+        assert_eq!(ready.get("not_served"), Some(&2.into()), "{ready}");
+        served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.problem(404, "not-found");
+        // A fixed flow is served without a restart.
+        folder.write("flows/echo.yaml", echo(""));
+        served.process.wait_for_stderr("serving `careful`, `echo`\n").await;
+        served.post("/v1/models/echo:predict", r#"{"query": "hi"}"#).await.is(200);
+        served.end().await;
+        folder.write("flows/echo.yaml", echo("").replace("to: say.query", "to: nobody.query"));
+    }
+    // Without any flow that can be served there is no server, except one with a studio in which to fix them.
+    folder.write("flows/careful.yaml", "version: 1");
+    folder.write("flows/twin.yaml", "version: 1");
     let refused = stave(&folder, ["serve", "--port", "0", "--no-studio"]).finish().await.exits(2);
+    assert!(refused.stderr.contains("no flow can be served"), "{refused}");
     assert!(refused.stderr.contains("dangling-edge"), "{refused}");
-    // With the studio, in which it can be cured, what is whole is served.
-    let served = Served::start(&folder, &[]).await;
-    let models = served.get("/v1/models").await.is(200).json();
-    assert_eq!(models.get("models").unwrap().to_string(), r#"["careful"]"#, "{models}");
-    let file = models.pointer("/not_served/0/file").and_then(|file| file.as_str());
-    assert_eq!(file, Some("flows/echo.yaml"), "{models}");
+    Served::start(&folder, &[]).await;
     let nothing = Folder::new();
     stave(&nothing, ["serve", "--port", "0"]).finish().await.exits(2);
 }

@@ -3,6 +3,7 @@
 use super::client::Served;
 use super::sample::{careful, echo, project, slow_project};
 use crate::json::text;
+use crate::process::stave;
 
 #[tokio::test]
 async fn a_changed_flow_is_served_anew_and_its_runs_keep_the_old_one() {
@@ -103,6 +104,50 @@ edges:
     let served = Served::start(&folder, &[]).await;
     let shown = served.get("/v2/models/keyed/ready").await.is(503).json();
     assert!(text(&shown, "reason").unwrap_or_default().contains("`api.example.com`"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_flow_that_sends_a_secret_to_a_host_it_is_not_listed_for_is_not_ready() {
+    let folder = project();
+    let settings = folder.read("stave.toml");
+    let listed = |host: &str| {
+        let allowing = settings.replacen("allow = [", "allow = [\"api.example.com\", ", 1);
+        format!("{allowing}[secrets.API_KEY]\nhosts = [\"{host}\"]\n")
+    };
+    folder.write("stave.toml", listed("other.example.com"));
+    let keyed = r#"version: "1.0"
+metadata: {name: keyed}
+context: {requires: [query]}
+nodes:
+  ask:
+    type: transform
+    inputs: [{name: query, type: string}]
+    outputs: [{name: reply, type: object}]
+    transform:
+      mode: declarative
+      spec: {op: http.get, args: {url: "https://api.example.com/", headers: {x-key: "${secrets.API_KEY}"}}}
+edges:
+  - {from: _input.query, to: ask.query}
+  - {from: ask.reply, to: _output.reply}
+"#;
+    folder.write("flows/keyed.yaml", keyed);
+    let report = stave(&folder, ["check", "--json"]).finish().await.exits(2).json();
+    let found = &crate::json::items(&report, "diagnostics")[0];
+    assert_eq!(
+        (text(found, "code"), text(found, "severity")),
+        (Some("unlisted-secret"), Some("error")),
+        "{report}"
+    );
+    let serve = |folder| stave(folder, ["serve", "--port", "0"]).env("API_KEY", "some-value-of-a-key");
+    let served = Served::of(serve(&folder)).await;
+    let shown = served.get("/v2/models/keyed/ready").await.is(503).json();
+    let reason = text(&shown, "reason").unwrap_or_default();
+    assert_eq!(reason, "`ask`: secret `API_KEY` is not listed for host `api.example.com`");
+    served.end().await;
+    folder.write("stave.toml", listed("api.example.com"));
+    stave(&folder, ["check"]).finish().await.exits(0);
+    let served = Served::of(serve(&folder)).await;
+    served.get("/v2/models/keyed/ready").await.is(200);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stave_canon::{FixedClock, Value};
 use stave_gateway::database::{Evidence, EvidenceSettings};
-use stave_gateway::records::{Outcome, RequestRecord};
+use stave_gateway::records::{RequestOutcome, RequestRecord};
 
 use crate::folder::Folder;
 use crate::serve::{Served, echo, project};
@@ -30,7 +30,7 @@ fn recorded(folder: &Folder, state: &str, tenants: &[&str]) {
     for (number, tenant) in tenants.iter().enumerate() {
         let mut record = RequestRecord::new(now, format!("request-{number}"));
         record.tenant = Arc::from(*tenant);
-        record.outcome = Outcome::Answered;
+        record.outcome = RequestOutcome::Answered;
         record.model_asked = "gpt-4o-mini".to_owned();
         evidence.sink().append(record);
     }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{PrefixHash, Shape};
+use crate::{PrefixHash, RequestTraits};
 
 /// What a position is to its request, which decides how its reuse is guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub(crate) enum Place {
 pub(crate) struct LayerKey {
     pub(crate) profile: u64,
     pub(crate) place: Place,
-    pub(crate) shape: Shape,
+    pub(crate) shape: RequestTraits,
 }
 
 /// A guess that waits for the prefix to be seen again.
@@ -188,7 +188,7 @@ impl Layer {
 }
 
 /// What the shape of a request suggests, before anything is known.
-pub(crate) fn first_guess(place: Place, shape: Shape) -> Chance {
+pub(crate) fn first_guess(place: Place, shape: RequestTraits) -> Chance {
     let tail = if shape.forced {
         0.08
     } else if shape.in_loop {

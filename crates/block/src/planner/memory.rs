@@ -2,7 +2,7 @@
 //!
 //! Invariant: a planner that starts from all records it ever gave out knows the same prefixes and beliefs.
 
-use crate::{Entry, PrefixHash, Shape, Ttl};
+use crate::{CacheEntry, PrefixHash, RequestTraits, Ttl};
 
 use super::belief::{Layer, LayerKey, Place};
 use super::nodes::Node;
@@ -27,7 +27,7 @@ pub struct NodeRecord {
     pub branched: bool,
     pub tail: bool,
     pub lineage: [f32; 2],
-    pub entry: Option<Entry>,
+    pub entry: Option<CacheEntry>,
 }
 
 /// A belief.
@@ -111,7 +111,7 @@ fn layer_record(key: LayerKey, layer: &Layer, now: f64) -> LayerRecord {
 const PLACES: [Place; 4] = [Place::Tools, Place::System, Place::History, Place::Tail];
 
 fn code(key: LayerKey) -> u32 {
-    let Shape { tools, forced, turns, in_loop } = key.shape;
+    let RequestTraits { tools, forced, turns, in_loop } = key.shape;
     let flags = [tools, forced, turns, in_loop];
     let shape = flags.iter().enumerate().map(|(bit, flag)| u32::from(*flag) << bit).sum::<u32>();
     let place = PLACES.iter().position(|place| *place == key.place).unwrap_or(0) as u32;
@@ -121,7 +121,7 @@ fn code(key: LayerKey) -> u32 {
 fn key(profile: u64, code: u32) -> Option<LayerKey> {
     let place = *PLACES.get((code >> 4) as usize)?;
     let bit = |bit: u32| code >> bit & 1 == 1;
-    let shape = Shape { tools: bit(0), forced: bit(1), turns: bit(2), in_loop: bit(3) };
+    let shape = RequestTraits { tools: bit(0), forced: bit(1), turns: bit(2), in_loop: bit(3) };
     Some(LayerKey { profile, place, shape })
 }
 
@@ -134,7 +134,7 @@ impl NodeRecord {
 
     /// The entry from its columns.
     #[must_use]
-    pub fn entry_from(ttl: &str, readable: f64, expires: f64) -> Option<Entry> {
-        Some(Entry { ttl: Ttl::from_word(ttl)?, readable, expires })
+    pub fn entry_from(ttl: &str, readable: f64, expires: f64) -> Option<CacheEntry> {
+        Some(CacheEntry { ttl: Ttl::from_word(ttl)?, readable, expires })
     }
 }

@@ -404,9 +404,9 @@ impl Planner {
 }
 
 /// Scaffolds are shared by requests of many shapes; ends belong to one.
-fn shape_at(place: Place, wire: &WirePrompt) -> crate::Shape {
+fn shape_at(place: Place, wire: &WirePrompt) -> crate::RequestTraits {
     match place {
-        Place::Tools | Place::System => crate::Shape { turns: false, in_loop: false, ..wire.shape },
+        Place::Tools | Place::System => crate::RequestTraits { turns: false, in_loop: false, ..wire.shape },
         Place::History | Place::Tail => wire.shape,
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use crate::{Entries, Entry, PrefixHash};
+use crate::{CacheEntry, Entries, PrefixHash};
 
 use super::belief::Watch;
 
@@ -19,9 +19,9 @@ pub(crate) struct Node {
     pub(crate) last_seen: f64,
     /// Gaps between visits: within the short lifetime, within the long one, beyond both.
     pub(crate) gaps: [f32; 3],
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<CacheEntry>,
     /// The entry that there would be if requests went as their clients marked them.
-    pub(crate) sent: Option<Entry>,
+    pub(crate) sent: Option<CacheEntry>,
     /// The prefix one position longer that was seen last; zero before there was one.
     pub(crate) child: PrefixHash,
     /// Whether different positions have followed.
@@ -133,11 +133,11 @@ pub(crate) struct NodeEntries<'n> {
 }
 
 impl Entries for NodeEntries<'_> {
-    fn entry(&self, prefix: PrefixHash) -> Option<Entry> {
+    fn entry(&self, prefix: PrefixHash) -> Option<CacheEntry> {
         self.nodes.get(prefix).and_then(|node| node.entry)
     }
 
-    fn put(&mut self, prefix: PrefixHash, entry: Entry) {
+    fn put(&mut self, prefix: PrefixHash, entry: CacheEntry) {
         self.nodes.entry(prefix, self.now, || Node::new(self.now)).entry = Some(entry);
     }
 }
@@ -147,11 +147,11 @@ impl Entries for NodeEntries<'_> {
 pub(crate) struct SentEntries<'n>(pub(crate) NodeEntries<'n>);
 
 impl Entries for SentEntries<'_> {
-    fn entry(&self, prefix: PrefixHash) -> Option<Entry> {
+    fn entry(&self, prefix: PrefixHash) -> Option<CacheEntry> {
         self.0.nodes.get(prefix).and_then(|node| node.sent)
     }
 
-    fn put(&mut self, prefix: PrefixHash, entry: Entry) {
+    fn put(&mut self, prefix: PrefixHash, entry: CacheEntry) {
         let now = self.0.now;
         self.0.nodes.entry(prefix, now, || Node::new(now)).sent = Some(entry);
     }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::{AutomaticRules, Served};
 
-use super::Traced;
+use super::TracedRequest;
 
 /// The tokens at the beginning of a prompt that decide where it goes.
 const ROUTING_TOKENS: u64 = 256;
@@ -23,7 +23,7 @@ impl Machines {
     /// Serves a request and gives its cost in tokens at the input price.
     pub(super) fn serve(
         &mut self,
-        traced: &Traced,
+        traced: &TracedRequest,
         cache_key: Option<&str>,
         rules: &AutomaticRules,
     ) -> (Served, f64) {
@@ -40,7 +40,7 @@ impl Machines {
     }
 
     /// Serves a request where all requests go to one machine.
-    pub(super) fn serve_alone(&mut self, traced: &Traced, rules: &AutomaticRules) -> (Served, f64) {
+    pub(super) fn serve_alone(&mut self, traced: &TracedRequest, rules: &AutomaticRules) -> (Served, f64) {
         self.serve_on(0, &steps(traced, rules.step), traced, rules)
     }
 
@@ -48,7 +48,7 @@ impl Machines {
         &mut self,
         machine: u64,
         steps: &[u64],
-        traced: &Traced,
+        traced: &TracedRequest,
         rules: &AutomaticRules,
     ) -> (Served, f64) {
         let family = rules.family(&traced.wire.model);
@@ -93,7 +93,7 @@ impl Machines {
 
 /// The hash of the prompt up to the end of each whole step. Inside a position tokens are spread evenly over
 /// its bytes.
-fn steps(traced: &Traced, step: u64) -> Vec<u64> {
+fn steps(traced: &TracedRequest, step: u64) -> Vec<u64> {
     let mut hashes = Vec::with_capacity((traced.total() / step) as usize);
     let mut hash = DefaultHasher::new();
     traced.wire.model.hash(&mut hash);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::{CacheRules, MarkedRules, PrefixHash};
 
 use super::automatic::Machines;
-use super::{Replay, Traced};
+use super::{Replay, TracedRequest};
 
 /// The uses of one stretch.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Course {
     readable: f64,
 }
 
-pub(super) fn bound(trace: &[Traced]) -> Replay {
+pub(super) fn bound(trace: &[TracedRequest]) -> Replay {
     let mut replay = Replay::default();
     let mut stretches: HashMap<PrefixHash, Stretch> = HashMap::new();
     let mut machines = Machines::default();

@@ -12,16 +12,16 @@ mod validity;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    CachePlan, CacheRules, Entry, MarkedRules, Measured, PlanRequest, Planner, PlannerSettings, PrefixHash,
-    Served, Ttl, WirePrompt, serve,
+    CacheEntry, CachePlan, CacheRules, MarkedRules, Measured, PlanRequest, Planner, PlannerSettings,
+    PrefixHash, Served, Ttl, WirePrompt, serve,
 };
 
 use automatic::Machines;
-pub use validity::{Refusal, refusal};
+pub use validity::{ProviderRefusal, refusal};
 
 /// One request of a trace, in the order of time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Traced {
+pub struct TracedRequest {
     pub time: f64,
     pub session: Option<String>,
     pub body: String,
@@ -50,7 +50,7 @@ pub struct Replay {
     /// that sent it first.
     pub costs: Vec<f64>,
     /// The requests that the provider would have refused, and why.
-    pub refused: Vec<(usize, Refusal)>,
+    pub refused: Vec<(usize, ProviderRefusal)>,
 }
 
 /// Sums over requests.
@@ -73,7 +73,7 @@ pub fn tokens_by_bytes(wire: &WirePrompt, bytes_per_token: f64) -> Vec<u64> {
 
 /// Replays a trace.
 #[must_use]
-pub fn simulate(trace: &[Traced], strategy: Strategy, settings: PlannerSettings) -> Replay {
+pub fn simulate(trace: &[TracedRequest], strategy: Strategy, settings: PlannerSettings) -> Replay {
     match strategy {
         Strategy::AsSent => replay(trace, |traced| CachePlan::as_sent(&traced.wire)),
         Strategy::Planned => {
@@ -93,9 +93,9 @@ pub fn simulate(trace: &[Traced], strategy: Strategy, settings: PlannerSettings)
     }
 }
 
-fn replay(trace: &[Traced], mut plan: impl FnMut(&Traced) -> CachePlan) -> Replay {
+fn replay(trace: &[TracedRequest], mut plan: impl FnMut(&TracedRequest) -> CachePlan) -> Replay {
     let mut replay = Replay::default();
-    let mut entries: HashMap<PrefixHash, Entry> = HashMap::new();
+    let mut entries: HashMap<PrefixHash, CacheEntry> = HashMap::new();
     let mut machines = Machines::default();
     for (index, traced) in trace.iter().enumerate() {
         let plan = plan(traced);
@@ -114,7 +114,7 @@ fn replay(trace: &[Traced], mut plan: impl FnMut(&Traced) -> CachePlan) -> Repla
     replay
 }
 
-impl Traced {
+impl TracedRequest {
     fn measured(&self, rules: &MarkedRules) -> Measured {
         Measured {
             prefixes: self.wire.positions.iter().map(|position| position.prefix).collect(),
@@ -130,7 +130,7 @@ impl Traced {
 }
 
 impl Replay {
-    fn add(&mut self, traced: &Traced, served: Served, cost: f64) {
+    fn add(&mut self, traced: &TracedRequest, served: Served, cost: f64) {
         self.requests.push(served);
         self.costs.push(cost);
         self.total.add(&served, cost);

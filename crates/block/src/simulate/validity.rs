@@ -6,7 +6,7 @@ use crate::{MarkedRules, PositionKind, Ttl, WirePrompt};
 
 /// Why a provider would refuse a request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum ProviderRefusal {
     #[error("{0} marks, more than the provider takes")]
     TooManyMarks(usize),
     #[error("a mark on an empty text, position {0}")]
@@ -19,21 +19,21 @@ pub enum Refusal {
 
 /// What is wrong with marks in wire order, when something is.
 #[must_use]
-pub fn refusal(wire: &WirePrompt, marks: &[(usize, Ttl)], rules: &MarkedRules) -> Option<Refusal> {
+pub fn refusal(wire: &WirePrompt, marks: &[(usize, Ttl)], rules: &MarkedRules) -> Option<ProviderRefusal> {
     if marks.len() > rules.marks {
-        return Some(Refusal::TooManyMarks(marks.len()));
+        return Some(ProviderRefusal::TooManyMarks(marks.len()));
     }
     let mut short = false;
     for (index, ttl) in marks {
         let position = &wire.positions[*index];
         match position.kind {
-            PositionKind::Thinking => return Some(Refusal::Thinking(*index)),
-            PositionKind::Text if !position.markable => return Some(Refusal::EmptyText(*index)),
+            PositionKind::Thinking => return Some(ProviderRefusal::Thinking(*index)),
+            PositionKind::Text if !position.markable => return Some(ProviderRefusal::EmptyText(*index)),
             _ => {}
         }
         match ttl {
             Ttl::Short => short = true,
-            Ttl::Long if short => return Some(Refusal::TtlOrder(*index)),
+            Ttl::Long if short => return Some(ProviderRefusal::TtlOrder(*index)),
             Ttl::Long => {}
         }
     }

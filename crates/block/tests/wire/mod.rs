@@ -1,6 +1,6 @@
 //! Requests to plan for.
 
-use stave_block::{Position, PositionKind, PromptRole, Provenance, Shape, Surface, WirePrompt};
+use stave_block::{Position, PositionKind, PromptRole, Provenance, RequestTraits, Surface, WirePrompt};
 
 /// A request of positions with these prefixes; four kilobytes of text each.
 pub(crate) fn request(prefixes: &[u128]) -> WirePrompt {
@@ -20,7 +20,7 @@ pub(crate) fn request(prefixes: &[u128]) -> WirePrompt {
         surface: Surface::AnthropicMessages,
         model: "claude-opus-5".to_owned(),
         positions: positions.collect(),
-        shape: Shape::default(),
+        shape: RequestTraits::default(),
         automatic_mark: None,
         surplus_marks: Vec::new(),
         cache_key: None,

@@ -21,8 +21,8 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place as the project's library takes it.
-    pub(crate) fn runs(&self) -> archive::Place {
-        archive::Place { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
+    pub(crate) fn runs(&self) -> archive::ArchiveLocation {
+        archive::ArchiveLocation { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
     }
 }
 

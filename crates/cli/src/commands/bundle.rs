@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use stave_canon::{Clock, Pointer, Timestamp, Value, sha256_hex};
-use stave_system::bundle::check::{Issue, Subject, check};
+use stave_system::bundle::check::{BundleComparison, Issue, check};
 use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
 use stave_system::manifest::manifest_path;
 use stave_system::policy::Check;
-use stave_system::sign::{Claim, PublicKey, Refusal, Signature, Terms, Trust, verify};
-use stave_system::{Document, Places, codes};
+use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, TrustRefusal, verify};
+use stave_system::{Places, SystemDocument, codes};
 
 use crate::admission::artefacts::{
     admit, exec_claim, is_exec, project_of, refused, signature_of, signature_path, verify_exec,
@@ -57,7 +57,7 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
     let run_id = plain_run_id(&bundle)?;
     let orchestration = beside(orchestration_path(run_id))?;
     let coordination = beside(coordination_path(run_id))?;
-    let issues = check(Subject {
+    let issues = check(BundleComparison {
         document: &document,
         bundle: bundle.value(),
         orchestration: orchestration.as_ref(),
@@ -81,7 +81,7 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
 }
 
 /// The document to compare with: the one that is named, else the bundle's own.
-fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<Document, Stop> {
+fn document_of(bundle: &Bundle, arguments: &BundleCheck) -> Result<SystemDocument, Stop> {
     match &arguments.ir {
         Some(path) => documents::load(path),
         None => documents::document_of(bundle, &arguments.file),
@@ -149,7 +149,7 @@ fn terms(arguments: &BundleSign) -> Result<Terms, Stop> {
     let expires_at = arguments.expires.map(|period| period.after(issued_at)).transpose()?;
     if let Some(end) = expires_at.filter(|end| *end <= issued_at) {
         return Err(Stop::invalid("a signature that expires at once is never accepted")
-            .code(Refusal::Expired(end).code())
+            .code(TrustRefusal::Expired(end).code())
             .help("give --expires a period such as 12h or 90d, or leave it out"));
     }
     Ok(Terms { counter, issued_at, expires_at })
@@ -161,7 +161,7 @@ fn not_lower(file: &Path, counter: u64) -> Result<(), Stop> {
     let last = signature_of(file).ok().flatten().and_then(|signature| signature.terms);
     let Some(last) = last.map(|terms| terms.counter).filter(|last| counter < *last) else { return Ok(()) };
     let message = format!("{} is signed with the counter {last}, and {counter} is lower", file.display());
-    let code = Refusal::RolledBack { found: counter, minimum: last, name: String::new() }.code();
+    let code = TrustRefusal::RolledBack { found: counter, minimum: last, name: String::new() }.code();
     let help = format!("give --counter {last} or more, or remove the signature to sign an older build");
     Err(Stop::invalid(message).code(code).help(help))
 }

@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run::HOST_NOT_ALLOWED;
-use stave_diag::{Diagnostic, Severity, SourceId, Sources, render, sort};
+use stave_diag::{Diagnostic, Severity, SourceId, Sources, Span, render, sort};
 use stave_exec::Acceptance;
 use stave_exec::wdl::{self, Dialect};
-use stave_flow::Options;
-use stave_flow::model::Text;
+use stave_flow::CheckOptions;
 
 use self::names::Names;
 
@@ -21,7 +20,7 @@ use crate::args::{Check, Format};
 use crate::changes::Changes;
 use crate::default_path::default_path;
 use crate::exit::{Exit, Stop};
-use crate::files::{self, SourceText};
+use crate::files::{self, CheckedText};
 use crate::project::{self, Project, Reported};
 use crate::source_kind::{SourceKind, is_exec_document};
 use crate::terminal::{self, Terminal};
@@ -38,7 +37,7 @@ struct Checked {
     /// Where its bytes stop being text.
     broken_at: Option<usize>,
     from_stdin: bool,
-    options: Options,
+    options: CheckOptions,
     /// The folder of its project file, if there is one.
     project: Option<PathBuf>,
 }
@@ -47,8 +46,8 @@ struct Checked {
 struct Found {
     source: SourceId,
     diagnostics: Vec<Diagnostic>,
-    /// The name of a flow.
-    name: Option<Text>,
+    /// The name of a flow or workflow, with its place.
+    name: Option<(String, Span)>,
 }
 
 pub(crate) fn check(arguments: &Check, terminal: Terminal) -> Result<Exit, Stop> {
@@ -108,7 +107,7 @@ fn read(
         let from_stdin = path.as_os_str() == "-";
         let named = if from_stdin { vec![path.clone()] } else { files::expand(std::slice::from_ref(path))? };
         for file in named {
-            let SourceText { text, broken_at } = files::read_source(&file)?;
+            let CheckedText { text, broken_at } = files::read_source(&file)?;
             let file = match &arguments.stdin_name {
                 Some(name) if from_stdin => name.clone(),
                 _ => file,
@@ -148,13 +147,16 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
         diagnostics = match SourceKind::of(file) {
             // The policy's own mistakes are found when it is checked itself.
             Some(SourceKind::Workflow) => {
-                workflow::read(file, source, text, ANY_TIME, &options.scopes, sources)?.diagnostics
+                let read = workflow::read(file, source, text, ANY_TIME, &options.scopes, sources)?;
+                name = read.name;
+                read.diagnostics
             }
             Some(SourceKind::Policy) => wdl::check_policy(source, text, Dialect::Extended).diagnostics,
             Some(SourceKind::Flow) | None => {
                 let loaded = stave_flow::load(source, text, options);
                 let missing = recordings::missing(&loaded, file);
-                name = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.clone());
+                let written = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.as_ref());
+                name = written.map(|name| (name.as_str().to_owned(), name.span));
                 let mut found: Vec<Diagnostic> = loaded.diagnostics.into_iter().chain(missing).collect();
                 if checked.project.is_some() {
                     certain_refusals(&mut found);

@@ -6,7 +6,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use stave_canon::Value;
-use stave_compile::{Cleaned, Emitters, Job, Outcome};
+use stave_compile::{Cleaned, CompileOutput, Emitters, Job};
 
 use self::report::{Progress, Report, counted};
 use crate::args::{self, Compile};
@@ -41,7 +41,7 @@ fn once(arguments: &Compile, emitters: &Emitters, out: &Path) -> Result<Report, 
         uses_cache: !arguments.no_cache,
         cleaned: cleaned(arguments),
     };
-    let outcome: Outcome = stave_compile::compile(&job, &Progress::new(arguments.json))?;
+    let outcome: CompileOutput = stave_compile::compile(&job, &Progress::new(arguments.json))?;
     Ok(Report::new(out, emitters, outcome))
 }
 

@@ -6,7 +6,7 @@ use stave_canon::Value;
 use stave_diag::{Sources, render};
 use stave_flow::diff::show;
 use stave_flow::edit::chat::{FORMS, Meaning, understand};
-use stave_flow::edit::{Command, EditError, EditRequest, Edited, apply};
+use stave_flow::edit::{EditError, EditRequest, Edited, FlowEdit, apply};
 
 use crate::edit_model;
 use crate::exit::{Exit, Stop};
@@ -112,7 +112,7 @@ fn sentence_request(
     project: &Project,
     text: &str,
     sentence: &str,
-    options: &stave_flow::Options,
+    options: &stave_flow::CheckOptions,
 ) -> Result<Proposal, Stop> {
     let parsed = stave_flow::parse(stave_diag::SourceId(0), text);
     let Some(flow) = parsed.flow else {
@@ -171,7 +171,7 @@ fn refused(error: &EditError, name: &str, terminal: Terminal, json: bool) -> Sto
 fn report(arguments: &Edit, file: &Path, proposal: &Proposal, edited: &Edited, terminal: Terminal) {
     let is_written = !arguments.dry_run;
     if arguments.json {
-        let commands = proposal.request.commands.iter().map(Command::to_value).collect();
+        let commands = proposal.request.commands.iter().map(FlowEdit::to_value).collect();
         let object = Value::from_iter([
             ("status", Value::from("ok")),
             ("written", Value::Bool(is_written)),

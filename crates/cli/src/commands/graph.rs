@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources, render};
-use stave_flow::{Options, picture};
+use stave_flow::{CheckOptions, picture};
 
 use crate::args::{Graph, GraphFormat};
 use crate::exit::{Exit, Stop};
@@ -15,7 +15,7 @@ pub(crate) fn graph(arguments: &Graph, terminal: Terminal) -> Result<Exit, Stop>
     let text = files::read_text(&arguments.flow)?;
     let mut sources = Sources::new();
     let source = sources.add(arguments.flow.display().to_string(), text.as_str());
-    let parsed = stave_flow::load(source, &text, &Options::default());
+    let parsed = stave_flow::load(source, &text, &CheckOptions::default());
     let Some(flow) = parsed.flow else {
         let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         if arguments.json {

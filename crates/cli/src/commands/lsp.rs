@@ -4,8 +4,8 @@ use std::path::Path;
 
 use percent_encoding::percent_decode_str;
 use stave_diag::Sources;
-use stave_flow::Options;
-use stave_lsp::{Settings, serve_stdio};
+use stave_flow::CheckOptions;
+use stave_lsp::{CheckOptionsSource, serve_stdio};
 
 use crate::exit::{Exit, Stop};
 use crate::project::Project;
@@ -33,10 +33,10 @@ struct Projects {
     strict: bool,
 }
 
-impl Settings for Projects {
+impl CheckOptionsSource for Projects {
     /// A document without a file, or with a project file that cannot be read, is judged by the defaults.
-    fn options(&self, uri: &str) -> Options {
-        let default = Options { strict: self.strict, ..Options::default() };
+    fn options(&self, uri: &str) -> CheckOptions {
+        let default = CheckOptions { strict: self.strict, ..CheckOptions::default() };
         let Some(path) = uri.strip_prefix("file://") else { return default };
         let path = percent_decode_str(path).decode_utf8_lossy();
         let project = Project::of(Path::new(&*path), &mut Sources::new(), &mut Vec::new());

@@ -16,7 +16,7 @@ use stave_lower::hold_to_project;
 use stave_runtime::database::Database;
 use stave_runtime::opcua::Opcua;
 use stave_runtime::rep::{self, Host, MAX_LINE_BYTES};
-use stave_runtime::{Limits, Services};
+use stave_runtime::{RunLimits, Services};
 use tokio::sync::mpsc;
 
 use crate::admission::{Entrant, Verified, admit};
@@ -195,7 +195,7 @@ impl Host for ProjectHost {
 
     fn concurrency(&self) -> usize {
         let limit = self.project.settings.limits.parallel_steps;
-        limit.map_or(Limits::default().parallel_steps, |steps| steps as usize)
+        limit.map_or(RunLimits::default().parallel_steps, |steps| steps as usize)
     }
 
     fn opcua(&self) -> Option<Arc<dyn Opcua>> {

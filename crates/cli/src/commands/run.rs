@@ -9,7 +9,7 @@ use stave_canon::{Clock, Value};
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
 use stave_lower::hold_to_contracts;
-use stave_runtime::{EmbeddedEngine, Engine, Kind, RunReport};
+use stave_runtime::{EmbeddedEngine, Engine, FailureKind, RunReport};
 
 use self::once::Once;
 use crate::archive::unwritten;
@@ -157,7 +157,7 @@ async fn run_all(
             print(&report, terminal);
         }
         let is_interrupted =
-            matches!(&report.result, Err(failed) if failed.failure.kind == Kind::Interrupted);
+            matches!(&report.result, Err(failed) if failed.failure.kind == FailureKind::Interrupted);
         reports.push(report);
         if is_interrupted {
             break;

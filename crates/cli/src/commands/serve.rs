@@ -26,7 +26,7 @@ use stave_canon::Value;
 use stave_diag::Sources;
 use stave_diag::render::Colour;
 use stave_runtime::database::Database;
-use stave_server::{Keys, Limits, Server, ServerOptions, Studio};
+use stave_server::{Keys, Server, ServerLimits, ServerOptions, Studio};
 
 use self::flows::Flows;
 use self::log::Log;
@@ -150,17 +150,14 @@ impl Prepared {
     fn new(arguments: &Serve, keys: Keys, log: &Log) -> Result<Prepared, Stop> {
         let paths = paths(arguments)?;
         let tracing = tracing(&paths)?;
-        // At this machine somebody may sit in front of the studio, to cure what is wrong.
+        // Somebody at this machine may open the studio to fix what is wrong, so it starts without any flow too.
         let is_tolerant = !arguments.no_studio && arguments.host.is_loopback() && keys.is_empty();
         let mut flows = Flows::new(arguments, paths.clone(), is_tolerant, tracing.clone(), log.clone())?;
-        // What is wrong with a flow is written before why nothing is served.
+        // The log says what is wrong with a flow before the reason why the server does not start.
         let loaded = flows.load(None).inspect_err(|_| log.flush())?;
-        // The flows of other tenants are served all the same.
-        let serves_others = flows.has_several_tenants() && !loaded.names.is_empty();
-        if !loaded.is_whole && !is_tolerant && !serves_others {
+        if loaded.names.is_empty() && !loaded.is_whole && !is_tolerant {
             log.flush();
-            return Err(Stop::invalid("nothing is served, because a flow has mistakes")
-                .help("`stave check` shows all of them"));
+            return Err(Stop::invalid("no flow can be served").help("`stave check` shows every mistake"));
         }
         warn_about_keys(&keys, &loaded.names);
         let files = flows.files()?;
@@ -172,7 +169,7 @@ impl Prepared {
         let options = ServerOptions {
             keys: keys.into(),
             studio,
-            limits: Limits {
+            limits: ServerLimits {
                 body_bytes: arguments.max_body,
                 held_body_bytes: arguments.max_held_bodies,
                 request: Duration::from_secs(arguments.request_seconds),
@@ -180,7 +177,7 @@ impl Prepared {
                 waiting_runs: arguments.max_waiting as usize,
                 connections: arguments.max_connections as usize,
                 drain: Duration::from_secs(arguments.drain_seconds),
-                ..Limits::default()
+                ..ServerLimits::default()
             },
             clock: Arc::new(SystemClock),
             log: Arc::new(log.clone()),

@@ -7,7 +7,7 @@ use stave_canon::Value;
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, BundleVersion, specifications};
 use stave_system::migrate::migrate;
 use stave_system::verify::{Concern, verify};
-use stave_system::{Document, NodeKind, Places};
+use stave_system::{NodeKind, Places, SystemDocument};
 
 use crate::admission::artefacts as admission;
 use crate::args::{self, SystemAction, SystemBundle, SystemMigrate, SystemValidate};
@@ -42,7 +42,7 @@ fn validate(arguments: &SystemValidate, terminal: Terminal) -> Result<Exit, Stop
             admission::admit(file, &text, &project)?;
         }
         let source = findings.sources.add(files::shown(file).display().to_string(), text.as_str());
-        let document = match Document::from_text(&text) {
+        let document = match SystemDocument::from_text(&text) {
             Ok(document) => document,
             Err(error) => {
                 findings.diagnostics.extend(error.diagnostics(source, &text));

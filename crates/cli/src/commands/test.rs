@@ -5,7 +5,7 @@ mod arguments;
 use stave_canon::Value;
 use stave_diag::render::{Colour, visible};
 use stave_diag::{Diagnostic, Sources, render};
-use stave_testing::{Covered, Options, Suite, TestResult, Tested};
+use stave_testing::{Covered, Suite, TestOptions, TestResult, Tested};
 
 pub(crate) use arguments::Test;
 
@@ -65,7 +65,7 @@ async fn suite(
     sources: &Sources,
     terminal: Terminal,
 ) -> Result<Suite, Stop> {
-    let options = Options { filter: arguments.filter.as_deref(), record: arguments.record };
+    let options = TestOptions { filter: arguments.filter.as_deref(), record: arguments.record };
     let name = tested.name();
     let mut told = |result: &TestResult| {
         if !arguments.json {

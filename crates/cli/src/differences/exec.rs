@@ -1,7 +1,7 @@
 //! `stave exec diff`: what differs between two documents, by node and edge.
 
 use stave_canon::Value;
-use stave_exec::diff::Difference;
+use stave_exec::diff::DocumentDiff;
 
 use crate::args::exec::Diff;
 use crate::exec_document;
@@ -25,7 +25,7 @@ pub(crate) fn diff(arguments: &Diff, terminal: Terminal) -> Result<Exit, Stop> {
     Ok(if difference.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
-fn print(difference: &Difference) {
+fn print(difference: &DocumentDiff) {
     if difference.is_empty() {
         terminal::error("the documents run the same");
     }
@@ -47,7 +47,7 @@ fn print(difference: &Difference) {
     }
 }
 
-fn to_value(difference: &Difference) -> Value {
+fn to_value(difference: &DocumentDiff) -> Value {
     let changed = difference.changed_nodes.iter().map(|node| {
         Value::from_iter([("id", Value::from(node.id.as_str())), ("pointers", node.pointers.clone().into())])
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stave_canon::{Pointer, Value};
 use stave_system::bundle::Bundle;
-use stave_system::{Document, Node, changed_members, strip};
+use stave_system::{SystemDocument, SystemNode, changed_members, strip};
 
 use crate::args::SystemDiff;
 use crate::exit::{Exit, Stop};
@@ -44,16 +44,16 @@ struct Changes {
 }
 
 impl Changes {
-    fn of_documents(before: &Document, after: &Document) -> Result<Changes, Stop> {
+    fn of_documents(before: &SystemDocument, after: &SystemDocument) -> Result<Changes, Stop> {
         let difference =
             stave_system::diff(before, after).map_err(|mismatch| Stop::refused(mismatch.to_string()))?;
         let (before, after) = (by_id(before), by_id(after));
-        let title = |nodes: &BTreeMap<&str, &Node>, id: &str| {
+        let title = |nodes: &BTreeMap<&str, &SystemNode>, id: &str| {
             nodes
                 .get(id)
                 .map_or_else(String::new, |node| format!("{} {}", node.kind.word(), strip(&node.name)))
         };
-        let titled = |ids: Vec<String>, nodes: &BTreeMap<&str, &Node>| -> Vec<(String, String)> {
+        let titled = |ids: Vec<String>, nodes: &BTreeMap<&str, &SystemNode>| -> Vec<(String, String)> {
             ids.into_iter().map(|id| (id.clone(), title(nodes, &id))).collect()
         };
         let changed = difference.changed.into_iter().map(|id| {
@@ -149,7 +149,7 @@ impl Changes {
     }
 }
 
-fn by_id(document: &Document) -> BTreeMap<&str, &Node> {
+fn by_id(document: &SystemDocument) -> BTreeMap<&str, &SystemNode> {
     document.nodes.iter().map(|node| (strip(&node.id), node)).collect()
 }
 

@@ -6,7 +6,7 @@ use super::engines::ProjectEngines;
 use crate::args::Serve;
 use crate::exit::Stop;
 use crate::project::Project;
-use crate::restate::Client;
+use crate::restate::RestateClient;
 
 /// Nothing is one.
 pub(super) enum Working {}
@@ -19,7 +19,7 @@ impl Working {
     pub(super) async fn start(
         _: &Serve,
         _: &Project,
-        client: Arc<Client>,
+        client: Arc<RestateClient>,
         _: Arc<ServedProjects>,
     ) -> Result<Working, Stop> {
         match *client {}

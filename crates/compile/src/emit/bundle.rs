@@ -8,7 +8,7 @@ use stave_project::admission::artefacts as admission;
 use stave_project::exit::Stop;
 use stave_system::bundle::{bundle_path, coordination_path, ir_path, orchestration_path};
 use stave_system::manifest::{HashedFile, ReplayMode, RunManifest, manifest_path};
-use stave_system::sign::{Claim, ENDING, Signature, Subject};
+use stave_system::sign::{ArtefactKind, Claim, ENDING, Signature};
 
 use super::exec;
 use super::projection::{self, Projection};
@@ -45,7 +45,7 @@ impl Emitter for Bundle {
         if path.ends_with(ENDING) {
             return Signature::from_text(text).is_ok();
         }
-        Claim::of(text).is_some_and(|claim| claim.subject != Subject::SystemIr)
+        Claim::of(text).is_some_and(|claim| claim.subject != ArtefactKind::SystemIr)
     }
 
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {

@@ -38,7 +38,8 @@ impl Emitter for Exec {
         };
         if path == MANIFEST {
             let entries = value.as_array().unwrap_or_default();
-            return !entries.is_empty() && entries.iter().all(|entry| manifest::Entry::read(entry).is_some());
+            return !entries.is_empty()
+                && entries.iter().all(|entry| manifest::ManifestEntry::read(entry).is_some());
         }
         let has = |pointer: &str| value.pointer(pointer).is_some();
         path.ends_with(ENDING)
@@ -52,7 +53,7 @@ impl Emitter for Exec {
         for flow in &compilation.flows {
             let path = document_path(&flow.file_name);
             tree.add(path.clone(), text(flow, compilation, before(&path)));
-            entries.push(manifest::Entry { ir_path: path, ..flow.entry.clone() });
+            entries.push(manifest::ManifestEntry { ir_path: path, ..flow.entry.clone() });
         }
         tree.add(MANIFEST, manifest::encode(&entries));
         let triggers: Vec<&Value> = compilation.flows.iter().flat_map(|flow| &flow.triggers).collect();

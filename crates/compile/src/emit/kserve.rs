@@ -5,7 +5,7 @@ use stave_diag::LineColumn;
 use stave_flow::deployment_faults;
 use stave_project::exit::Stop;
 use stave_system::deploy::{
-    Service, Target, container_file, kserve_manifest, lambda_handler, lambda_package, services,
+    Service, ServiceTarget, container_file, kserve_manifest, lambda_handler, lambda_package, services,
 };
 
 use super::projection;
@@ -59,19 +59,19 @@ impl Emitter for Kserve {
     fn emit(&self, compilation: &Compilation, _: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
         for (service, name, options) in of(compilation, tree)? {
             match service.target {
-                Target::Kserve => match kserve_manifest(&service, &options) {
+                ServiceTarget::Kserve => match kserve_manifest(&service, &options) {
                     Ok(manifest) => tree.add(format!("{FOLDER}{name}.yaml"), manifest),
                     Err(error) => {
                         tree.warn(format!("no deployment was written: {error}"));
                         continue;
                     }
                 },
-                Target::Lambda => {
+                ServiceTarget::Lambda => {
                     tree.add(format!("{FOLDER}{name}.lambda/bootstrap"), lambda_handler(&name));
                     tree.add(format!("{FOLDER}{name}.lambda/package.json"), lambda_package(&service, &name));
                     continue;
                 }
-                Target::Local => {}
+                ServiceTarget::Local => {}
             }
             tree.add(format!("{FOLDER}{name}.Containerfile"), container_file(&service, &name));
         }

@@ -19,7 +19,7 @@ use stave_project::{self as project, Project};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, Intent, Specifications, specifications};
 use stave_system::policy::Level;
 use stave_system::verify::{Concern, verify};
-use stave_system::{Document, strip};
+use stave_system::{SystemDocument, strip};
 
 use super::Tree;
 use crate::compilation::{Compilation, CompiledFlow};
@@ -29,7 +29,7 @@ pub(super) struct Projection<'c> {
     pub(super) run_id: String,
     pub(super) project: Arc<Project>,
     pub(super) flows: Vec<&'c CompiledFlow>,
-    pub(super) document: Document,
+    pub(super) document: SystemDocument,
     pub(super) knowledge: Option<Knowledge>,
     /// What the project's policies only warn of.
     pub(super) warnings: Vec<String>,
@@ -79,7 +79,7 @@ fn lower(
     tenant_id: &str,
     repo_id: &str,
     knowledge: Option<&Knowledge>,
-) -> Result<Document, Stop> {
+) -> Result<SystemDocument, Stop> {
     let Some(first) = flows.first() else { return Err(Stop::internal("a scope without flows")) };
     let project = &first.project;
     let policy_ref = project.policy_ref();
@@ -122,7 +122,7 @@ fn lower(
 
 /// Holds a document to the project's policies: what is an error stops the compile, what is a warning is
 /// given back.
-fn hold(document: &Document, project: &Project) -> Result<Vec<String>, Stop> {
+fn hold(document: &SystemDocument, project: &Project) -> Result<Vec<String>, Stop> {
     let policies = project.settings.checks;
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for finding in verify(document) {

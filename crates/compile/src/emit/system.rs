@@ -4,7 +4,7 @@ use stave_canon::pretty_sorted_utf8;
 use stave_project::exit::Stop;
 use stave_system::bundle::ir_path;
 use stave_system::knowledge::SNAPSHOT_PATH;
-use stave_system::sign::{Claim, ENDING, Signature, Subject};
+use stave_system::sign::{ArtefactKind, Claim, ENDING, Signature};
 
 use super::projection;
 use super::{Before, Emitter, Tree};
@@ -32,7 +32,7 @@ impl Emitter for System {
             return std::str::from_utf8(bytes).is_ok_and(|text| Signature::from_text(text).is_ok());
         }
         let claim = std::str::from_utf8(bytes).ok().and_then(Claim::of);
-        claim.is_some_and(|claim| claim.subject == Subject::SystemIr)
+        claim.is_some_and(|claim| claim.subject == ArtefactKind::SystemIr)
     }
 
     fn emit(&self, compilation: &Compilation, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {

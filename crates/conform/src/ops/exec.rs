@@ -76,7 +76,7 @@ fn wdl_compile(input: &Value) -> Outcome {
         let paired = policies.iter().rev().find(|(policy, _)| self::stem(&policy.name) == stem);
         let policy =
             paired.map(|(file, policy)| PairedPolicy { policy, name: stem, source_file: &file.name });
-        let settings = wdl::Settings {
+        let settings = wdl::LoweringOptions {
             policy,
             generated_at: "2024-06-30T18:25:43Z",
             source_file: &file.name,
@@ -96,7 +96,7 @@ fn wdl_compile(input: &Value) -> Outcome {
         if documents.iter().take(index).any(is_taken) {
             return Err(Refusal(format!("two workflows are stored as `{file}`")));
         }
-        entries.push(manifest::Entry::of(document, format!("flows/{file}.ir.json")).to_value());
+        entries.push(manifest::ManifestEntry::of(document, format!("flows/{file}.ir.json")).to_value());
     }
     let manifest = Value::Array(entries);
     match documents.as_slice() {

@@ -1,11 +1,11 @@
 //! Ops of the system line. The header of [`super`] says how one is added.
 
 use stave_canon::{Value, compact_utf8};
-use stave_system::bundle::check::{Subject, check};
+use stave_system::bundle::check::{BundleComparison, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, Intent};
 use stave_system::policy::Check;
 use stave_system::verify::{Concern, verify};
-use stave_system::{Document, Node, PlanContext, strip};
+use stave_system::{PlanContext, SystemDocument, SystemNode, strip};
 
 use super::{Outcome, Refusal, Table, member, output, text};
 
@@ -27,10 +27,10 @@ pub(super) const OPS: Table = &[
 ];
 
 /// The document in `document`, or the one whose file text is in `text`.
-fn document(input: &Value) -> Result<Document, Refusal> {
+fn document(input: &Value) -> Result<SystemDocument, Refusal> {
     match input.get("document") {
-        Some(document) => Ok(Document::from_value(document)?),
-        None => Ok(Document::from_text(text(input, "text")?)?),
+        Some(document) => Ok(SystemDocument::from_value(document)?),
+        None => Ok(SystemDocument::from_text(text(input, "text")?)?),
     }
 }
 
@@ -58,7 +58,7 @@ fn document_fingerprint(input: &Value) -> Outcome {
 }
 
 fn node_fingerprint(input: &Value) -> Outcome {
-    let node = Node::from_value(member(input, "node")?)?;
+    let node = SystemNode::from_value(member(input, "node")?)?;
     Ok(output([
         ("fingerprint", node.fingerprint().into()),
         ("canonical_text", compact_utf8(&stave_system::node_value(&node)).into()),
@@ -92,8 +92,8 @@ fn validate(input: &Value) -> Outcome {
 }
 
 fn diff(input: &Value) -> Outcome {
-    let before = Document::from_value(member(input, "before")?)?;
-    let after = Document::from_value(member(input, "after")?)?;
+    let before = SystemDocument::from_value(member(input, "before")?)?;
+    let after = SystemDocument::from_value(member(input, "after")?)?;
     let difference = stave_system::diff(&before, &after)?;
     Ok(output([
         ("added", difference.added.into()),
@@ -168,7 +168,7 @@ fn consistency(input: &Value) -> Outcome {
     else {
         return Ok(output([("consistent", false.into()), ("aligned", true.into())]));
     };
-    let issues = check(Subject {
+    let issues = check(BundleComparison {
         document: &document,
         bundle: member(input, "bundle")?,
         orchestration: Some(&orchestration),

@@ -27,5 +27,5 @@ codes! { Exec:
     WDL_MISSING_POLICY = "wdl-missing-policy", Error, "A workflow applies a policy, and no policy file has its name.";
     WDL_UNKNOWN_KEY = "wdl-unknown-key", Warning, "A top-level key of a workflow means nothing.";
     PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy cannot be evaluated.";
-    SHARED_FLOW_NAME = "shared-flow-name", Error, "Two sources of one compile have the same output file.";
+    SHARED_FLOW_NAME = "shared-flow-name", Error, "Two flows have the same name, or two sources the same output file.";
 }

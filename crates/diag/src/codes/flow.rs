@@ -11,6 +11,7 @@ codes! { Flow:
     UNKNOWN_WORD = "unknown-word", Error, "A field with a closed list of words has another word.";
     UNSUPPORTED_VERSION = "unsupported-version", Error, "The flow is of a version that is not read.";
     UNKNOWN_MINOR_VERSION = "unknown-minor-version", Warning, "The flow is of a later minor version.";
+    NEEDS_LATER_VERSION = "needs-later-version", Error, "A field needs a later version of the format.";
     UNQUOTED_VERSION = "unquoted-version", Warning, "The version is a number instead of a text.";
     WRONG_TYPE = "wrong-type", Error, "A field holds a value of another kind.";
     BAD_TIMESTAMP = "bad-timestamp", Warning, "A time is not written as RFC 3339 has it.";

@@ -10,7 +10,7 @@ pub struct Examples {
 /// One fenced text of the section `Example` or `Fix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    pub kind: Kind,
+    pub kind: ExampleKind,
     pub text: String,
     /// The request of an example that is run, from the `json request` fence after it.
     pub request: Option<String>,
@@ -20,7 +20,7 @@ pub struct Example {
 
 /// What an example is, and so who checks it. The words after the fence say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExampleKind {
     /// `yaml`: a flow for `stave check`.
     Flow,
     /// `yaml strict`: a flow for `stave check --strict`.
@@ -51,30 +51,30 @@ pub enum Kind {
     Unknown(String),
 }
 
-impl Kind {
+impl ExampleKind {
     fn of(words: &str) -> Self {
         match words {
-            "yaml" => Kind::Flow,
-            "yaml strict" => Kind::StrictFlow,
-            "yaml run" => Kind::Run,
-            "yaml run opcua" => Kind::RunOpcua,
-            "json run" => Kind::RunDocument,
-            "json exec" => Kind::Exec,
-            "json prompt" => Kind::Prompt,
-            "json system" => Kind::System,
-            "json bundle" => Kind::Bundle,
-            "toml project" => Kind::Project,
-            "wdl" => Kind::Workflow,
-            "pdl" => Kind::Policy,
-            "text compile" => Kind::Compile,
-            _ => Kind::Unknown(words.to_owned()),
+            "yaml" => ExampleKind::Flow,
+            "yaml strict" => ExampleKind::StrictFlow,
+            "yaml run" => ExampleKind::Run,
+            "yaml run opcua" => ExampleKind::RunOpcua,
+            "json run" => ExampleKind::RunDocument,
+            "json exec" => ExampleKind::Exec,
+            "json prompt" => ExampleKind::Prompt,
+            "json system" => ExampleKind::System,
+            "json bundle" => ExampleKind::Bundle,
+            "toml project" => ExampleKind::Project,
+            "wdl" => ExampleKind::Workflow,
+            "pdl" => ExampleKind::Policy,
+            "text compile" => ExampleKind::Compile,
+            _ => ExampleKind::Unknown(words.to_owned()),
         }
     }
 
     /// Whether examples of this kind are run, and so have a request.
     #[must_use]
     pub fn is_run(&self) -> bool {
-        matches!(self, Kind::Run | Kind::RunOpcua | Kind::RunDocument)
+        matches!(self, ExampleKind::Run | ExampleKind::RunOpcua | ExampleKind::RunDocument)
     }
 }
 
@@ -111,7 +111,12 @@ pub fn examples(page: &str) -> Examples {
                         *recording = Some(text);
                     }
                     _ => {
-                        list.push(Example { kind: Kind::of(words), text, request: None, recording: None });
+                        list.push(Example {
+                            kind: ExampleKind::of(words),
+                            text,
+                            request: None,
+                            recording: None,
+                        });
                     }
                 }
             }
@@ -146,8 +151,11 @@ mod tests {
         assert_eq!(
             examples(page),
             Examples {
-                bad: vec![example(Kind::Flow, "a: 1\n\nb: 2\n"), example(Kind::StrictFlow, "c: 3\n")],
-                good: vec![example(Kind::Exec, "{\"```\": 1}\n")],
+                bad: vec![
+                    example(ExampleKind::Flow, "a: 1\n\nb: 2\n"),
+                    example(ExampleKind::StrictFlow, "c: 3\n")
+                ],
+                good: vec![example(ExampleKind::Exec, "{\"```\": 1}\n")],
             }
         );
     }
@@ -157,13 +165,13 @@ mod tests {
         let page = "# x\n## Example\n```yaml run\na: 1\n```\n\nwith\n\n```json request\n{}\n```\n## Fix\n```json run\n[]\n```\n```json request\n1\n```\n```json request\n{}\n```\n";
         let read = examples(page);
         assert_eq!(read.bad.len(), 1);
-        assert_eq!(read.bad[0].kind, Kind::Run);
+        assert_eq!(read.bad[0].kind, ExampleKind::Run);
         assert_eq!(read.bad[0].request.as_deref(), Some("{}\n"));
-        assert_eq!(read.good[0].kind, Kind::RunDocument);
+        assert_eq!(read.good[0].kind, ExampleKind::RunDocument);
         assert_eq!(read.good[0].request.as_deref(), Some("1\n"));
         assert_eq!(
             read.good[1].kind,
-            Kind::Unknown("json request".to_owned()),
+            ExampleKind::Unknown("json request".to_owned()),
             "a second request has no run"
         );
     }
@@ -179,7 +187,7 @@ mod tests {
         assert_eq!(read.good[0].recording, None);
         assert_eq!(
             read.good[1].kind,
-            Kind::Unknown("yaml recording".to_owned()),
+            ExampleKind::Unknown("yaml recording".to_owned()),
             "a flow that is only checked asks no model"
         );
     }
@@ -199,9 +207,9 @@ mod tests {
             "toml project",
         ];
         for words in known {
-            assert!(!matches!(Kind::of(words), Kind::Unknown(_)), "{words}");
+            assert!(!matches!(ExampleKind::of(words), ExampleKind::Unknown(_)), "{words}");
         }
-        assert_eq!(Kind::of("python"), Kind::Unknown("python".to_owned()));
+        assert_eq!(ExampleKind::of("python"), ExampleKind::Unknown("python".to_owned()));
     }
 
     #[test]

@@ -9,18 +9,18 @@ use crate::{Diagnostic, Edit, Fix, Label, LineColumn, Sources, Span};
 
 /// The whole answer, for a caller that wants more than the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report<'a> {
-    pub diagnostics: Vec<Finding<'a>>,
+pub struct JsonReport<'a> {
+    pub diagnostics: Vec<JsonDiagnostic<'a>>,
 }
 
 /// One diagnostic with its places resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding<'a> {
+pub struct JsonDiagnostic<'a> {
     pub code: &'a str,
     pub severity: &'static str,
     pub message: &'a str,
     #[serde(flatten)]
-    pub place: Place<'a>,
+    pub place: JsonLocation<'a>,
     /// The place as a JSON Pointer; absent where the file is no document that has them.
     pub pointer: Option<&'a str>,
     /// What to say right at the place.
@@ -32,7 +32,7 @@ pub struct Finding<'a> {
 
 /// A span as people and machines count it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place<'a> {
+pub struct JsonLocation<'a> {
     pub file: &'a str,
     pub line: u32,
     pub column: u32,
@@ -47,7 +47,7 @@ pub struct Place<'a> {
 pub struct PlacedLabel<'a> {
     pub message: &'a str,
     #[serde(flatten)]
-    pub place: Place<'a>,
+    pub place: JsonLocation<'a>,
 }
 
 /// A cure a machine can apply.
@@ -61,7 +61,7 @@ pub struct PlacedFix<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlacedEdit<'a> {
     #[serde(flatten)]
-    pub place: Place<'a>,
+    pub place: JsonLocation<'a>,
     pub replacement: &'a str,
 }
 
@@ -73,14 +73,14 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
 
 /// The findings with their places resolved.
 #[must_use]
-pub fn report<'a>(diagnostics: &'a [Diagnostic], sources: &'a Sources) -> Report<'a> {
-    Report { diagnostics: diagnostics.iter().map(|diagnostic| finding(diagnostic, sources)).collect() }
+pub fn report<'a>(diagnostics: &'a [Diagnostic], sources: &'a Sources) -> JsonReport<'a> {
+    JsonReport { diagnostics: diagnostics.iter().map(|diagnostic| finding(diagnostic, sources)).collect() }
 }
 
 /// One finding with its places resolved.
 #[must_use]
-pub fn finding<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> Finding<'a> {
-    Finding {
+pub fn finding<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> JsonDiagnostic<'a> {
+    JsonDiagnostic {
         code: diagnostic.code.0,
         severity: diagnostic.severity.word(),
         message: &diagnostic.message,
@@ -93,10 +93,10 @@ pub fn finding<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> Finding<
     }
 }
 
-fn place(span: Span, sources: &Sources) -> Place<'_> {
+fn place(span: Span, sources: &Sources) -> JsonLocation<'_> {
     let span = sources.clamp(span);
     let (LineColumn { line, column }, end) = sources.place_or_first(span);
-    Place {
+    JsonLocation {
         file: sources.name(span.source),
         line,
         column,

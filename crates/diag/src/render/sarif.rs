@@ -4,14 +4,18 @@
 //! characters with its end column after the last one, and every URI is percent-encoded.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::Colour;
 use crate::{
     Code, Diagnostic, Edit, Fix, Label, LineColumn, Severity, SourceId, Sources, Span, lookup, page,
 };
+
+/// What is encoded in a path: all but unreserved characters and the slash between its parts.
+const NOT_IN_PATHS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The findings in the order given, as one SARIF log with one run.
 #[must_use]
@@ -288,19 +292,8 @@ fn level(severity: Severity) -> &'static str {
 /// A path with forward slashes as a URI reference: relative ones stay relative, absolute ones get the
 /// `file` scheme.
 fn uri(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    if path.starts_with('/') {
-        out.push_str("file://");
-    }
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", utf8_percent_encode(path, NOT_IN_PATHS))
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use stave_canon::{Pointer, Timestamp, Value};
 use stave_diag::codes::exec as codes;
 
-use crate::Fault;
+use crate::DocumentFault;
 
-pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<DocumentFault>) {
     let text =
         document.get("metadata").and_then(|metadata| metadata.get("generated_at")).and_then(Value::as_str);
     if let Some(text) = text.filter(|text| !text.is_empty() && !is_utc_timestamp(text)) {
-        let fault = Fault::new(
+        let fault = DocumentFault::new(
             codes::EXEC_BAD_TIMESTAMP,
             Pointer::root().key("metadata").key("generated_at"),
             format!("{text:?} is not an RFC 3339 UTC timestamp"),

@@ -6,9 +6,9 @@ use stave_canon::Value;
 use stave_diag::codes::exec as codes;
 
 use super::listed;
-use crate::Fault;
+use crate::DocumentFault;
 
-pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<DocumentFault>) {
     let Some((nodes, at)) = listed(document, "nodes") else { return };
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -19,7 +19,8 @@ pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
             }
             Some(earlier) => {
                 let message = format!("node id {id:?} is taken");
-                let fault = Fault::new(codes::EXEC_DUPLICATE_NODE, at.index(index).key("id"), message);
+                let fault =
+                    DocumentFault::new(codes::EXEC_DUPLICATE_NODE, at.index(index).key("id"), message);
                 faults.push(fault.help(format!("node {earlier} of the graph has it; choose another id")));
             }
         }

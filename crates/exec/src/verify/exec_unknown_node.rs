@@ -6,9 +6,9 @@ use stave_canon::Value;
 use stave_diag::codes::exec as codes;
 
 use super::listed;
-use crate::Fault;
+use crate::DocumentFault;
 
-pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<DocumentFault>) {
     let (Some((nodes, _)), Some((edges, at))) = (listed(document, "nodes"), listed(document, "edges")) else {
         return;
     };
@@ -18,7 +18,7 @@ pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
             let id = edge.get(end).and_then(Value::as_str).filter(|id| super::is_identifier(id));
             if let Some(id) = id.filter(|id| !known.contains(id)) {
                 let message = format!("no node has the id {id:?}");
-                faults.push(Fault::new(codes::EXEC_UNKNOWN_NODE, at.index(index).key(end), message));
+                faults.push(DocumentFault::new(codes::EXEC_UNKNOWN_NODE, at.index(index).key(end), message));
             }
         }
     }

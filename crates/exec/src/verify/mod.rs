@@ -10,10 +10,10 @@ mod exec_unknown_node;
 
 use stave_canon::{Pointer, Value};
 
-use crate::Fault;
+use crate::DocumentFault;
 
 /// Appends every violation of rules 3, 4 and 7.
-pub(crate) fn verify(document: &Value, faults: &mut Vec<Fault>) {
+pub(crate) fn verify(document: &Value, faults: &mut Vec<DocumentFault>) {
     exec_duplicate_node::verify(document, faults);
     exec_unknown_node::verify(document, faults);
     exec_bad_timestamp::verify(document, faults);

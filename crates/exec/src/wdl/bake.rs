@@ -2,12 +2,12 @@
 
 use stave_canon::{Object, Value};
 
-use super::policy::{ChooseOption, Policy, Statement};
-use super::tree::{Node, Place};
+use super::policy::{ChooseOption, Statement, WdlPolicy};
+use super::tree::{WdlLocation, WdlNode};
 
 /// The payload of `constants.policy` for a policy called `id` that was read from `source_file`.
 #[must_use]
-pub fn bake(policy: &Policy, id: &str, source_file: &str) -> Object {
+pub fn bake(policy: &WdlPolicy, id: &str, source_file: &str) -> Object {
     let mut arms = Object::new();
     for arm in &policy.arms {
         let fields = arm.fields.iter().map(|field| (field.name.clone(), raw(&field.value)));
@@ -83,21 +83,21 @@ fn bake_option(option: &ChooseOption, file: &str) -> Value {
     Value::Object(object)
 }
 
-fn add_place(object: &mut Object, place: Place, file: &str) {
+fn add_place(object: &mut Object, place: WdlLocation, file: &str) {
     object.insert("line".into(), place.line.into());
     object.insert("column".into(), place.column.into());
     object.insert("filename".into(), file.into());
 }
 
 /// A tree as JSON: texts stay texts, and of two equal keys the last one wins.
-pub(super) fn raw(node: &Node) -> Value {
+pub(super) fn raw(node: &WdlNode) -> Value {
     match node {
-        Node::Scalar(scalar) => scalar.text.as_str().into(),
-        Node::Mapping(mapping) => {
+        WdlNode::Scalar(scalar) => scalar.text.as_str().into(),
+        WdlNode::Mapping(mapping) => {
             let entries =
                 mapping.entries.iter().filter_map(|entry| Some((entry.key.clone()?, raw(&entry.value))));
             Value::Object(entries.collect())
         }
-        Node::List(list) => Value::Array(list.items.iter().map(raw).collect()),
+        WdlNode::List(list) => Value::Array(list.items.iter().map(raw).collect()),
     }
 }

@@ -8,13 +8,16 @@ use stave_diag::codes::exec as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
 
 use super::bake::{bake, raw};
-use super::policy::Policy;
-use super::tree::Place;
-use super::workflow::{Argument, Call, Step, When, Workflow, calls};
+use super::policy::WdlPolicy;
+use super::tree::WdlLocation;
+use super::workflow::{WdlArgument, WdlCall, WdlStep, WdlWhen, Workflow, calls};
 use super::{Dialect, condition};
 use crate::dataflow::Origin;
 use crate::verify::is_identifier;
-use crate::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry, VERSION, manifest};
+use crate::{
+    Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
+    VERSION, manifest,
+};
 
 /// The case of a `switch` that is taken when no other is.
 pub(crate) const DEFAULT_CASE: &str = "_DEFAULT";
@@ -25,14 +28,14 @@ pub const NO_POLICY: &str = "none";
 /// A policy and the name it is known by.
 #[derive(Debug, Clone, Copy)]
 pub struct PairedPolicy<'p> {
-    pub policy: &'p Policy,
+    pub policy: &'p WdlPolicy,
     pub name: &'p str,
     pub source_file: &'p str,
 }
 
 /// What an invocation adds to a workflow.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings<'s> {
+pub struct LoweringOptions<'s> {
     pub policy: Option<PairedPolicy<'s>>,
     /// RFC 3339, UTC.
     pub generated_at: &'s str,
@@ -42,7 +45,7 @@ pub struct Settings<'s> {
 
 /// Lowers a workflow that has no errors. What cannot be said in a document is a diagnostic.
 #[must_use]
-pub fn lower(workflow: &Workflow, settings: &Settings<'_>) -> (Option<Document>, Vec<Diagnostic>) {
+pub fn lower(workflow: &Workflow, settings: &LoweringOptions<'_>) -> (Option<Document>, Vec<Diagnostic>) {
     let mut lowering = Lowering {
         dialect: settings.dialect,
         nodes: Vec::new(),
@@ -79,8 +82,8 @@ pub fn lower(workflow: &Workflow, settings: &Settings<'_>) -> (Option<Document>,
         },
         constants,
         inputs_schema: inputs_schema(workflow),
-        graph: Graph { nodes, edges },
-        metadata: Metadata {
+        graph: DocumentGraph { nodes, edges },
+        metadata: DocumentMetadata {
             generated_at: settings.generated_at.to_owned(),
             source_file: settings.source_file.to_owned(),
             extra: Object::new(),
@@ -106,8 +109,8 @@ struct Segment {
 
 struct Lowering {
     dialect: Dialect,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
+    nodes: Vec<DocumentNode>,
+    edges: Vec<DocumentEdge>,
     taken: HashSet<String>,
     /// One counter for every id that is made up.
     counter: u32,
@@ -116,12 +119,12 @@ struct Lowering {
 }
 
 impl Lowering {
-    fn sequence(&mut self, steps: &[Step]) -> Segment {
+    fn sequence(&mut self, steps: &[WdlStep]) -> Segment {
         let mut whole = Segment::default();
         for step in steps {
             let segment = match step {
-                Step::Call(call) => self.call(call),
-                Step::When(when) => self.when(when),
+                WdlStep::Call(call) => self.call(call),
+                WdlStep::When(when) => self.when(when),
             };
             let Some(entry) = segment.entry else { continue };
             if whole.entry.is_none() {
@@ -134,7 +137,7 @@ impl Lowering {
         whole
     }
 
-    fn call(&mut self, call: &Call) -> Segment {
+    fn call(&mut self, call: &WdlCall) -> Segment {
         let mut node = plain_node(&call.id, &call.target, arguments(&call.arguments));
         node.timeout_ms = call.timeout_ms;
         node.retry = call.retry;
@@ -150,7 +153,7 @@ impl Lowering {
         Segment { entry: Some(call.id.clone()), exits: vec![Exit { from: call.id.clone(), case: None }] }
     }
 
-    fn when(&mut self, when: &When) -> Segment {
+    fn when(&mut self, when: &WdlWhen) -> Segment {
         let condition = match condition::read(&when.condition) {
             Ok(condition) => condition,
             Err(message) => {
@@ -197,10 +200,10 @@ impl Lowering {
                 cases.entry(case.to_owned()).or_insert_with(|| to.into());
             }
         }
-        self.edges.push(Edge { from: from.to_owned(), to: to.to_owned(), on: On::Success, extra });
+        self.edges.push(DocumentEdge { from: from.to_owned(), to: to.to_owned(), on: On::Success, extra });
     }
 
-    fn add(&mut self, mut node: Node, place: Place) {
+    fn add(&mut self, mut node: DocumentNode, place: WdlLocation) {
         if self.dialect == Dialect::Extended {
             let origin = Origin { line: place.line, column: place.column };
             node.extra.insert("origin".into(), origin.write());
@@ -209,7 +212,7 @@ impl Lowering {
         self.nodes.push(node);
     }
 
-    fn span(&self, place: Place) -> Span {
+    fn span(&self, place: WdlLocation) -> Span {
         Span::new(self.source, place.start, place.end)
     }
 
@@ -254,8 +257,8 @@ impl Lowering {
     }
 }
 
-fn plain_node(id: &str, kind: &str, with: Object) -> Node {
-    Node {
+fn plain_node(id: &str, kind: &str, with: Object) -> DocumentNode {
+    DocumentNode {
         id: id.to_owned(),
         kind: kind.to_owned(),
         with,
@@ -265,7 +268,7 @@ fn plain_node(id: &str, kind: &str, with: Object) -> Node {
     }
 }
 
-fn arguments(arguments: &[Argument]) -> Object {
+fn arguments(arguments: &[WdlArgument]) -> Object {
     arguments.iter().map(|argument| (argument.name.clone(), raw(&argument.value))).collect()
 }
 

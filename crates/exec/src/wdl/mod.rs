@@ -28,12 +28,12 @@ pub use bake::bake;
 pub use file_kind::{FileKind, stem};
 pub use format::format;
 pub use lines::line_number;
-pub use lower::{NO_POLICY, PairedPolicy, Settings, lower};
-pub use policy::Policy;
+pub use lower::{LoweringOptions, NO_POLICY, PairedPolicy, lower};
+pub use policy::WdlPolicy;
 pub use triggers::{check_triggers, triggers, triggers_text};
 pub use workflow::Workflow;
 
-use tree::Place;
+use tree::WdlLocation;
 
 /// Which language is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn check_workflow(source: SourceId, text: &str, dialect: Dialect) -> Checked
 
 /// Reads and checks a policy.
 #[must_use]
-pub fn check_policy(source: SourceId, text: &str, dialect: Dialect) -> Checked<Policy> {
+pub fn check_policy(source: SourceId, text: &str, dialect: Dialect) -> Checked<WdlPolicy> {
     let mut faults = Faults { source, diagnostics: Vec::new() };
     let root = match tree::parse(source, text) {
         Ok(root) => root,
@@ -89,7 +89,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn span(&self, place: Place) -> Span {
+    pub(crate) fn span(&self, place: WdlLocation) -> Span {
         Span::new(self.source, place.start, place.end)
     }
 
@@ -98,7 +98,7 @@ impl Faults {
     }
 
     /// A text that does not have the form its place asks for.
-    pub(crate) fn malformed(&mut self, place: Place, message: impl Into<String>) {
+    pub(crate) fn malformed(&mut self, place: WdlLocation, message: impl Into<String>) {
         let span = self.span(place);
         self.push(Diagnostic::new(codes::WDL_PARSE_ERROR, span, message));
     }

@@ -1,29 +1,29 @@
 //! A PDL policy: the model and its reader.
 
 use super::Faults;
-use super::tree::{Entry, Mapping, Node, Place, Scalar};
+use super::tree::{Mapping, Scalar, WdlEntry, WdlLocation, WdlNode};
 use super::workflow::{find, key_of, mapping, required_text, top_level};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct WdlPolicy {
     pub version: String,
     pub arms: Vec<Arm>,
     pub epsilon: Option<Scalar>,
     pub evaluate: Vec<Statement>,
-    pub emit: Vec<Field>,
+    pub emit: Vec<WdlField>,
 }
 
 /// A named set of values, one of which is active.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
     pub name: String,
-    pub fields: Vec<Field>,
+    pub fields: Vec<WdlField>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Field {
+pub struct WdlField {
     pub name: String,
-    pub value: Node,
+    pub value: WdlNode,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub struct Assignment {
     pub operator: &'static str,
     pub expression: Scalar,
     pub label: Option<String>,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -48,13 +48,13 @@ pub struct If {
     pub condition: Scalar,
     pub then: Vec<Statement>,
     pub otherwise: Vec<Statement>,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choose {
     pub options: Vec<ChooseOption>,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,14 +62,14 @@ pub struct ChooseOption {
     pub name: String,
     pub expression: Scalar,
     pub probability: Option<Scalar>,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 /// What separates an option from its probability.
 const WITH_PROBABILITY: &str = " with p=";
 
 /// Gives a tree its meaning. Faults come in the reference's order: version, arms, epsilon, evaluate, emit.
-pub(crate) fn read(root: &Mapping, faults: &mut Faults) -> Option<Policy> {
+pub(crate) fn read(root: &Mapping, faults: &mut Faults) -> Option<WdlPolicy> {
     let before = faults.diagnostics.len();
     let top = top_level(root, faults);
     let version = required_text(&top, "version", root.place, faults);
@@ -77,11 +77,16 @@ pub(crate) fn read(root: &Mapping, faults: &mut Faults) -> Option<Policy> {
     let epsilon = epsilon(&top, faults);
     let evaluate = section(&top, "evaluate", root.place, faults).map(|entries| statements(entries, faults));
     let emit = section(&top, "emit", root.place, faults).map(|entries| fields(entries, "a result", faults));
-    let policy = Policy { version: version?.text, arms: arms?, epsilon, evaluate: evaluate?, emit: emit? };
+    let policy = WdlPolicy { version: version?.text, arms: arms?, epsilon, evaluate: evaluate?, emit: emit? };
     (faults.diagnostics.len() == before).then_some(policy)
 }
 
-fn section<'r>(top: &[&'r Entry], key: &str, at: Place, faults: &mut Faults) -> Option<&'r [Entry]> {
+fn section<'r>(
+    top: &[&'r WdlEntry],
+    key: &str,
+    at: WdlLocation,
+    faults: &mut Faults,
+) -> Option<&'r [WdlEntry]> {
     let Some(entry) = find(top, key) else {
         faults.malformed(at, format!("`{key}` is missing"));
         return None;
@@ -89,7 +94,7 @@ fn section<'r>(top: &[&'r Entry], key: &str, at: Place, faults: &mut Faults) -> 
     mapping(&entry.value, &format!("`{key}`"), faults)
 }
 
-fn arms(entries: &[Entry], faults: &mut Faults) -> Vec<Arm> {
+fn arms(entries: &[WdlEntry], faults: &mut Faults) -> Vec<Arm> {
     let mut arms = Vec::new();
     for entry in entries {
         let Some(name) = key_of(entry, "an arm", faults) else { continue };
@@ -101,19 +106,19 @@ fn arms(entries: &[Entry], faults: &mut Faults) -> Vec<Arm> {
     arms
 }
 
-fn fields(entries: &[Entry], what: &str, faults: &mut Faults) -> Vec<Field> {
+fn fields(entries: &[WdlEntry], what: &str, faults: &mut Faults) -> Vec<WdlField> {
     let mut fields = Vec::new();
     for entry in entries {
         if let Some(name) = key_of(entry, what, faults) {
-            fields.push(Field { name, value: entry.value.clone() });
+            fields.push(WdlField { name, value: entry.value.clone() });
         }
     }
     fields
 }
 
-fn epsilon(top: &[&Entry], faults: &mut Faults) -> Option<Scalar> {
+fn epsilon(top: &[&WdlEntry], faults: &mut Faults) -> Option<Scalar> {
     match &find(top, "epsilon")?.value {
-        Node::Scalar(scalar) => Some(part(scalar, 0, &scalar.text)),
+        WdlNode::Scalar(scalar) => Some(part(scalar, 0, &scalar.text)),
         other => {
             faults.malformed(other.place(), format!("`epsilon` is {}, not a text", other.word()));
             None
@@ -121,7 +126,7 @@ fn epsilon(top: &[&Entry], faults: &mut Faults) -> Option<Scalar> {
     }
 }
 
-fn statements(entries: &[Entry], faults: &mut Faults) -> Vec<Statement> {
+fn statements(entries: &[WdlEntry], faults: &mut Faults) -> Vec<Statement> {
     let mut statements = Vec::new();
     let mut entries = entries.iter().peekable();
     while let Some(entry) = entries.next() {
@@ -145,32 +150,37 @@ fn statements(entries: &[Entry], faults: &mut Faults) -> Vec<Statement> {
     statements
 }
 
-fn block(node: &Node, faults: &mut Faults) -> Vec<Statement> {
+fn block(node: &WdlNode, faults: &mut Faults) -> Vec<Statement> {
     match node {
-        Node::Mapping(mapping) => statements(&mapping.entries, faults),
-        Node::List(list) => {
+        WdlNode::Mapping(mapping) => statements(&mapping.entries, faults),
+        WdlNode::List(list) => {
             let mut block = Vec::new();
             for item in &list.items {
                 match item {
-                    Node::Mapping(mapping) => block.extend(statements(&mapping.entries, faults)),
-                    Node::Scalar(scalar) => {
+                    WdlNode::Mapping(mapping) => block.extend(statements(&mapping.entries, faults)),
+                    WdlNode::Scalar(scalar) => {
                         block.extend(assignment(scalar, None, faults).map(Statement::Assignment));
                     }
-                    Node::List(list) => {
+                    WdlNode::List(list) => {
                         faults.malformed(list.place, "a list of lists is not a block of statements");
                     }
                 }
             }
             block
         }
-        Node::Scalar(scalar) => {
+        WdlNode::Scalar(scalar) => {
             faults.malformed(scalar.place, "the statements stand below, indented");
             Vec::new()
         }
     }
 }
 
-fn conditional(entry: &Entry, condition: &str, otherwise: Option<&Entry>, faults: &mut Faults) -> Option<If> {
+fn conditional(
+    entry: &WdlEntry,
+    condition: &str,
+    otherwise: Option<&WdlEntry>,
+    faults: &mut Faults,
+) -> Option<If> {
     let text = condition.trim();
     if text.is_empty() {
         faults.malformed(entry.key_place, "`if` has no condition");
@@ -186,11 +196,11 @@ fn conditional(entry: &Entry, condition: &str, otherwise: Option<&Entry>, faults
     })
 }
 
-fn choose(entry: &Entry, faults: &mut Faults) -> Option<Choose> {
+fn choose(entry: &WdlEntry, faults: &mut Faults) -> Option<Choose> {
     let mut options = Vec::new();
     for option in mapping(&entry.value, "`choose`", faults)? {
         let Some(name) = key_of(option, "an option", faults) else { continue };
-        let Node::Scalar(scalar) = &option.value else {
+        let WdlNode::Scalar(scalar) = &option.value else {
             let message = format!("option `{name}` is {}, not a text", option.value.word());
             faults.malformed(option.value.place(), message);
             continue;
@@ -209,9 +219,9 @@ fn choose(entry: &Entry, faults: &mut Faults) -> Option<Choose> {
     Some(Choose { options, place: entry.key_place })
 }
 
-fn assignment_of(node: &Node, label: Option<&str>, faults: &mut Faults) -> Option<Assignment> {
+fn assignment_of(node: &WdlNode, label: Option<&str>, faults: &mut Faults) -> Option<Assignment> {
     match node {
-        Node::Scalar(scalar) => assignment(scalar, label, faults),
+        WdlNode::Scalar(scalar) => assignment(scalar, label, faults),
         other => {
             let message = format!("expected a statement such as `name = value`, found {}", other.word());
             faults.malformed(other.place(), message);
@@ -249,7 +259,7 @@ fn part(scalar: &Scalar, offset: usize, text: &str) -> Scalar {
     let characters = scalar.text.get(..offset).unwrap_or_default().chars().count();
     let text = text.trim();
     let start = scalar.place.start + offset;
-    let place = Place {
+    let place = WdlLocation {
         start,
         end: start + text.len(),
         line: scalar.place.line,

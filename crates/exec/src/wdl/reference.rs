@@ -1,6 +1,6 @@
 //! `$input.path` and `$step.id.path` inside texts.
 
-use super::tree::{Place, Scalar};
+use super::tree::{Scalar, WdlLocation};
 
 /// A reference and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(crate) struct Reference<'t> {
     pub(crate) target: Target,
     /// The input's name or the step's id.
     pub(crate) name: &'t str,
-    pub(crate) place: Place,
+    pub(crate) place: WdlLocation,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) fn find(scalar: &Scalar) -> Vec<Reference<'_>> {
             continue;
         }
         let characters = text.get(..index).unwrap_or_default().chars().count();
-        let place = Place {
+        let place = WdlLocation {
             start: scalar.place.start + index,
             end: scalar.place.start + index + prefix.len() + length,
             line: scalar.place.line,

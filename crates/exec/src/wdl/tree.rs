@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 
 /// Where something stands: bytes for spans, line and column (in characters, from 1) for people and JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct WdlLocation {
     pub start: usize,
     pub end: usize,
     pub line: u32,
@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Node {
+pub enum WdlNode {
     Scalar(Scalar),
     Mapping(Mapping),
     List(List),
@@ -28,36 +28,36 @@ pub enum Node {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalar {
     pub text: String,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapping {
-    pub entries: Vec<Entry>,
-    pub place: Place,
+    pub entries: Vec<WdlEntry>,
+    pub place: WdlLocation,
 }
 
 /// `key: value`, or a statement, which has no key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct WdlEntry {
     pub key: Option<String>,
-    pub key_place: Place,
-    pub value: Node,
+    pub key_place: WdlLocation,
+    pub value: WdlNode,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
-    pub items: Vec<Node>,
-    pub place: Place,
+    pub items: Vec<WdlNode>,
+    pub place: WdlLocation,
 }
 
-impl Node {
+impl WdlNode {
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> WdlLocation {
         match self {
-            Node::Scalar(scalar) => scalar.place,
-            Node::Mapping(mapping) => mapping.place,
-            Node::List(list) => list.place,
+            WdlNode::Scalar(scalar) => scalar.place,
+            WdlNode::Mapping(mapping) => mapping.place,
+            WdlNode::List(list) => list.place,
         }
     }
 
@@ -65,9 +65,9 @@ impl Node {
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
-            Node::Scalar(_) => "a text",
-            Node::Mapping(_) => "a mapping",
-            Node::List(_) => "a list",
+            WdlNode::Scalar(_) => "a text",
+            WdlNode::Mapping(_) => "a mapping",
+            WdlNode::List(_) => "a list",
         }
     }
 
@@ -77,11 +77,11 @@ impl Node {
         let mut waiting = vec![self];
         while let Some(node) = waiting.pop() {
             match node {
-                Node::Scalar(scalar) => scalars.push(scalar),
-                Node::Mapping(mapping) => {
+                WdlNode::Scalar(scalar) => scalars.push(scalar),
+                WdlNode::Mapping(mapping) => {
                     waiting.extend(mapping.entries.iter().rev().map(|entry| &entry.value));
                 }
-                Node::List(list) => waiting.extend(list.items.iter().rev()),
+                WdlNode::List(list) => waiting.extend(list.items.iter().rev()),
             }
         }
         scalars
@@ -122,30 +122,30 @@ impl<'t> Parser<'t> {
         Box::new(Diagnostic::new(codes::WDL_PARSE_ERROR, Span::new(self.source, line.start, end), message))
     }
 
-    fn place(line: &Line<'_>, offset: usize, length: usize) -> Place {
+    fn place(line: &Line<'_>, offset: usize, length: usize) -> WdlLocation {
         let start = line.start + offset;
         let characters = line.content.get(..offset).unwrap_or_default().chars().count();
         let column = u32::try_from(line.indent + characters + 1).unwrap_or(u32::MAX);
-        Place { start, end: start + length, line: line.number, column }
+        WdlLocation { start, end: start + length, line: line.number, column }
     }
 
     /// The block below `line`, when there is one that is indented deeper.
-    fn block_below(&mut self, indent: usize, place: Place, depth: usize) -> Read<Node> {
+    fn block_below(&mut self, indent: usize, place: WdlLocation, depth: usize) -> Read<WdlNode> {
         let Some(line) = self.peek().filter(|line| line.indent > indent) else {
-            return Ok(Node::Mapping(Mapping { entries: Vec::new(), place }));
+            return Ok(WdlNode::Mapping(Mapping { entries: Vec::new(), place }));
         };
         if depth >= MAX_DEPTH {
             return Err(self.fault(line, "blocks are nested too deeply"));
         }
         if is_item(line.content) {
-            self.list(line.indent, depth + 1).map(Node::List)
+            self.list(line.indent, depth + 1).map(WdlNode::List)
         } else {
-            self.mapping(line.indent, depth + 1).map(Node::Mapping)
+            self.mapping(line.indent, depth + 1).map(WdlNode::Mapping)
         }
     }
 
     fn mapping(&mut self, indent: usize, depth: usize) -> Read<Mapping> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<WdlEntry> = Vec::new();
         while let Some(line) = self.peek().filter(|line| line.indent >= indent) {
             if line.indent > indent {
                 return Err(self.fault(line, "unexpected indentation"));
@@ -161,12 +161,12 @@ impl<'t> Parser<'t> {
         Ok(Mapping { entries, place })
     }
 
-    fn entry(&mut self, line: &Line<'t>, depth: usize) -> Read<Entry> {
+    fn entry(&mut self, line: &Line<'t>, depth: usize) -> Read<WdlEntry> {
         let Some(colon) = separator(line.content) else {
             let length = line.content.trim_end().len();
             let place = Self::place(line, 0, length);
-            let value = Node::Scalar(Scalar { text: line.content.to_owned(), place });
-            return Ok(Entry { key: None, key_place: place, value });
+            let value = WdlNode::Scalar(Scalar { text: line.content.to_owned(), place });
+            return Ok(WdlEntry { key: None, key_place: place, value });
         };
         let key = line.content.get(..colon).unwrap_or_default().trim();
         if key.is_empty() {
@@ -180,9 +180,9 @@ impl<'t> Parser<'t> {
         } else {
             let offset = line.content.len() - text.len();
             let place = Self::place(line, offset, text.trim_end().len());
-            Node::Scalar(Scalar { text: text.to_owned(), place })
+            WdlNode::Scalar(Scalar { text: text.to_owned(), place })
         };
-        Ok(Entry { key: Some(key.to_owned()), key_place, value })
+        Ok(WdlEntry { key: Some(key.to_owned()), key_place, value })
     }
 
     fn list(&mut self, indent: usize, depth: usize) -> Read<List> {
@@ -203,7 +203,7 @@ impl<'t> Parser<'t> {
         Ok(List { items, place })
     }
 
-    fn item(&mut self, line: &Line<'t>, depth: usize) -> Read<Node> {
+    fn item(&mut self, line: &Line<'t>, depth: usize) -> Read<WdlNode> {
         let text = line.content.get(1..).unwrap_or_default().trim_start();
         let offset = line.content.len() - text.len();
         if text.is_empty() {
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         }
         let Some(key) = text.strip_suffix(':') else {
             let place = Self::place(line, offset, text.trim_end().len());
-            return Ok(Node::Scalar(Scalar { text: text.to_owned(), place }));
+            return Ok(WdlNode::Scalar(Scalar { text: text.to_owned(), place }));
         };
         let key = key.trim_end();
         if key.is_empty() {
@@ -222,8 +222,8 @@ impl<'t> Parser<'t> {
         }
         let key_place = Self::place(line, offset, key.len());
         let value = self.block_below(line.indent, key_place, depth)?;
-        let entry = Entry { key: Some(key.to_owned()), key_place, value };
-        Ok(Node::Mapping(Mapping { entries: vec![entry], place: key_place }))
+        let entry = WdlEntry { key: Some(key.to_owned()), key_place, value };
+        Ok(WdlNode::Mapping(Mapping { entries: vec![entry], place: key_place }))
     }
 }
 
@@ -273,9 +273,11 @@ mod tests {
     #[test]
     fn a_list_item_with_a_value_on_its_line_is_a_text() {
         let root = parse(SourceId(0), "a:\n  - k: v\n  - m:\n").expect("it reads");
-        let Some(Node::List(list)) = root.entries.first().map(|entry| &entry.value) else { panic!("a list") };
-        assert!(matches!(&list.items[0], Node::Scalar(scalar) if scalar.text == "k: v"));
-        assert!(matches!(&list.items[1], Node::Mapping(mapping) if mapping.entries.len() == 1));
+        let Some(WdlNode::List(list)) = root.entries.first().map(|entry| &entry.value) else {
+            panic!("a list")
+        };
+        assert!(matches!(&list.items[0], WdlNode::Scalar(scalar) if scalar.text == "k: v"));
+        assert!(matches!(&list.items[1], WdlNode::Mapping(mapping) if mapping.entries.len() == 1));
     }
 
     #[test]

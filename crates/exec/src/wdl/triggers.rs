@@ -6,7 +6,7 @@ use stave_diag::codes::exec as codes;
 
 use super::Faults;
 use super::bake::raw;
-use super::tree::{Entry, Mapping, Node, Place};
+use super::tree::{Mapping, WdlEntry, WdlLocation, WdlNode};
 use super::workflow::Workflow;
 use crate::expression::literal;
 
@@ -22,9 +22,9 @@ const KINDS: [(&str, &str, &[&str]); 5] = [
 /// A trigger as it is written: `kind:` with its settings below, or settings among which `type` is the kind.
 struct Written<'n> {
     kind: String,
-    place: Place,
+    place: WdlLocation,
     /// Absent when what stands below the kind is no mapping.
-    settings: Option<Vec<&'n Entry>>,
+    settings: Option<Vec<&'n WdlEntry>>,
 }
 
 /// The triggers of a workflow that has no errors, each with an id and the name of its flow.
@@ -112,7 +112,7 @@ pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
             let message = format!("trigger `{kind}` needs `{}`", needed.join("` or `"));
             report(place, message, format!("add `{}:` below it", needed.first().unwrap_or(&"")));
         }
-        if let Some(Node::Scalar(id)) = find("id").map(|entry| &entry.value) {
+        if let Some(WdlNode::Scalar(id)) = find("id").map(|entry| &entry.value) {
             if ids.contains(&id.text) {
                 let message = format!("the trigger id `{}` is taken", id.text);
                 report(id.place, message, "choose another".to_owned());
@@ -123,23 +123,23 @@ pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
 }
 
 /// What stands below `triggers`, and where something that is no trigger stands.
-fn written(node: &Node) -> Vec<Result<Written<'_>, Place>> {
+fn written(node: &WdlNode) -> Vec<Result<Written<'_>, WdlLocation>> {
     match node {
-        Node::Mapping(mapping) => in_mapping(mapping),
-        Node::List(list) => {
+        WdlNode::Mapping(mapping) => in_mapping(mapping),
+        WdlNode::List(list) => {
             let items = list.items.iter().map(|item| match item {
-                Node::Mapping(mapping) => in_mapping(mapping),
+                WdlNode::Mapping(mapping) => in_mapping(mapping),
                 other => vec![Err(other.place())],
             });
             items.flatten().collect()
         }
-        Node::Scalar(scalar) => vec![Err(scalar.place)],
+        WdlNode::Scalar(scalar) => vec![Err(scalar.place)],
     }
 }
 
-fn in_mapping(mapping: &Mapping) -> Vec<Result<Written<'_>, Place>> {
+fn in_mapping(mapping: &Mapping) -> Vec<Result<Written<'_>, WdlLocation>> {
     let kind = mapping.entries.iter().find(|entry| entry.key.as_deref() == Some("type"));
-    if let Some((entry, Node::Scalar(kind))) = kind.map(|entry| (entry, &entry.value)) {
+    if let Some((entry, WdlNode::Scalar(kind))) = kind.map(|entry| (entry, &entry.value)) {
         let kind = plain(kind.text.as_str().into()).as_str().unwrap_or(&kind.text).to_owned();
         let settings = mapping.entries.iter().filter(|other| !std::ptr::eq(*other, entry)).collect();
         return vec![Ok(Written { kind, place: entry.key_place, settings: Some(settings) })];
@@ -147,7 +147,7 @@ fn in_mapping(mapping: &Mapping) -> Vec<Result<Written<'_>, Place>> {
     let entries = mapping.entries.iter().map(|entry| {
         let kind = entry.key.clone().ok_or(entry.key_place)?;
         let settings = match &entry.value {
-            Node::Mapping(mapping) => Some(mapping.entries.iter().collect()),
+            WdlNode::Mapping(mapping) => Some(mapping.entries.iter().collect()),
             _ => None,
         };
         Ok(Written { kind, place: entry.key_place, settings })

@@ -2,7 +2,7 @@
 
 use stave_diag::SourceId;
 
-use super::tree::{Entry, Mapping, Node, Place, Scalar};
+use super::tree::{Mapping, Scalar, WdlEntry, WdlLocation, WdlNode};
 use super::{Dialect, Faults};
 use crate::{MAX_INTEGER, Retry};
 
@@ -13,13 +13,13 @@ pub struct Workflow {
     /// The longest a run may take; 0 sets no limit.
     pub timeout_ms: u32,
     pub inputs: Vec<Input>,
-    pub steps: Vec<Step>,
-    pub outputs: Vec<Argument>,
-    pub triggers: Option<Node>,
+    pub steps: Vec<WdlStep>,
+    pub outputs: Vec<WdlArgument>,
+    pub triggers: Option<WdlNode>,
     /// Top-level keys that mean nothing.
-    pub unknown: Vec<(String, Place)>,
+    pub unknown: Vec<(String, WdlLocation)>,
     /// Where the document begins.
-    pub place: Place,
+    pub place: WdlLocation,
     pub source: SourceId,
 }
 
@@ -28,51 +28,51 @@ pub struct Input {
     pub name: String,
     /// The type as it is written.
     pub type_text: String,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    Call(Call),
-    When(When),
+pub enum WdlStep {
+    Call(WdlCall),
+    When(WdlWhen),
 }
 
 /// `- id(target):` with its arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct WdlCall {
     pub id: String,
     pub target: String,
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<WdlArgument>,
     pub timeout_ms: u32,
     pub retry: Retry,
-    pub place: Place,
+    pub place: WdlLocation,
 }
 
 /// `- when condition:` with its steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct When {
+pub struct WdlWhen {
     pub condition: Scalar,
-    pub steps: Vec<Step>,
-    pub place: Place,
+    pub steps: Vec<WdlStep>,
+    pub place: WdlLocation,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Argument {
+pub struct WdlArgument {
     pub name: String,
-    pub value: Node,
-    pub place: Place,
+    pub value: WdlNode,
+    pub place: WdlLocation,
 }
 
 const KNOWN: [&str; 6] = ["version", "workflow", "inputs", "steps", "outputs", "triggers"];
 
 /// Every call, in the order of the document, those inside `when` included.
-pub(crate) fn calls(steps: &[Step]) -> Vec<&Call> {
+pub(crate) fn calls(steps: &[WdlStep]) -> Vec<&WdlCall> {
     let mut calls = Vec::new();
-    let mut waiting: Vec<&Step> = steps.iter().rev().collect();
+    let mut waiting: Vec<&WdlStep> = steps.iter().rev().collect();
     while let Some(step) = waiting.pop() {
         match step {
-            Step::Call(call) => calls.push(call),
-            Step::When(when) => waiting.extend(when.steps.iter().rev()),
+            WdlStep::Call(call) => calls.push(call),
+            WdlStep::When(when) => waiting.extend(when.steps.iter().rev()),
         }
     }
     calls
@@ -119,8 +119,8 @@ pub(crate) fn read(root: &Mapping, dialect: Dialect, faults: &mut Faults) -> Opt
 }
 
 /// The entries of the document, each key once.
-pub(super) fn top_level<'r>(root: &'r Mapping, faults: &mut Faults) -> Vec<&'r Entry> {
-    let mut top: Vec<&Entry> = Vec::with_capacity(root.entries.len());
+pub(super) fn top_level<'r>(root: &'r Mapping, faults: &mut Faults) -> Vec<&'r WdlEntry> {
+    let mut top: Vec<&WdlEntry> = Vec::with_capacity(root.entries.len());
     for entry in &root.entries {
         let Some(key) = &entry.key else {
             faults.malformed(entry.key_place, "expected `key: value`");
@@ -135,7 +135,7 @@ pub(super) fn top_level<'r>(root: &'r Mapping, faults: &mut Faults) -> Vec<&'r E
     top
 }
 
-pub(super) fn find<'r>(top: &[&'r Entry], key: &str) -> Option<&'r Entry> {
+pub(super) fn find<'r>(top: &[&'r WdlEntry], key: &str) -> Option<&'r WdlEntry> {
     top.iter().copied().find(|entry| entry.key.as_deref() == Some(key))
 }
 
@@ -145,17 +145,17 @@ struct Reader<'f> {
 }
 
 impl Reader<'_> {
-    fn required_text(&mut self, top: &[&Entry], key: &str, at: Place) -> Option<Scalar> {
+    fn required_text(&mut self, top: &[&WdlEntry], key: &str, at: WdlLocation) -> Option<Scalar> {
         required_text(top, key, at, self.faults)
     }
 
-    fn inputs(&mut self, top: &[&Entry]) -> Vec<Input> {
+    fn inputs(&mut self, top: &[&WdlEntry]) -> Vec<Input> {
         let Some(entry) = find(top, "inputs") else { return Vec::new() };
         let mut inputs = Vec::new();
         for entry in mapping(&entry.value, "`inputs`", self.faults).unwrap_or_default() {
             let Some(name) = key_of(entry, "an input", self.faults) else { continue };
             match &entry.value {
-                Node::Scalar(scalar) => inputs.push(Input {
+                WdlNode::Scalar(scalar) => inputs.push(Input {
                     name,
                     type_text: scalar.text.trim().to_owned(),
                     place: entry.key_place,
@@ -169,28 +169,28 @@ impl Reader<'_> {
         inputs
     }
 
-    fn outputs(&mut self, top: &[&Entry]) -> Vec<Argument> {
+    fn outputs(&mut self, top: &[&WdlEntry]) -> Vec<WdlArgument> {
         let Some(entry) = find(top, "outputs") else { return Vec::new() };
         let entries = mapping(&entry.value, "`outputs`", self.faults).unwrap_or_default();
         self.arguments(entries, "an output")
     }
 
-    fn arguments(&mut self, entries: &[Entry], what: &str) -> Vec<Argument> {
+    fn arguments(&mut self, entries: &[WdlEntry], what: &str) -> Vec<WdlArgument> {
         let mut arguments = Vec::new();
         for entry in entries {
             if let Some(name) = key_of(entry, what, self.faults) {
-                arguments.push(Argument { name, value: entry.value.clone(), place: entry.key_place });
+                arguments.push(WdlArgument { name, value: entry.value.clone(), place: entry.key_place });
             }
         }
         arguments
     }
 
-    fn steps_of(&mut self, top: &[&Entry], at: Place) -> Option<Vec<Step>> {
+    fn steps_of(&mut self, top: &[&WdlEntry], at: WdlLocation) -> Option<Vec<WdlStep>> {
         let Some(entry) = find(top, "steps") else {
             self.faults.malformed(at, "`steps` is missing");
             return None;
         };
-        let Node::List(list) = &entry.value else {
+        let WdlNode::List(list) = &entry.value else {
             let message = format!("`steps` is {}, not a list", entry.value.word());
             self.faults.malformed(entry.value.place(), message);
             return None;
@@ -199,32 +199,32 @@ impl Reader<'_> {
     }
 
     /// The reference cannot read triggers that are no mappings; here they are reported as bad triggers.
-    fn triggers_of(&mut self, top: &[&Entry]) {
+    fn triggers_of(&mut self, top: &[&WdlEntry]) {
         let Some(entry) = find(top, "triggers").filter(|_| self.dialect == Dialect::Reference) else {
             return;
         };
-        let mappings: Vec<&Node> = match &entry.value {
-            Node::List(list) => list.items.iter().collect(),
+        let mappings: Vec<&WdlNode> = match &entry.value {
+            WdlNode::List(list) => list.items.iter().collect(),
             other => vec![other],
         };
         for node in mappings {
-            let Node::Mapping(mapping) = node else {
+            let WdlNode::Mapping(mapping) = node else {
                 self.faults
                     .malformed(node.place(), format!("a trigger is a mapping, and this is {}", node.word()));
                 continue;
             };
             let kind = mapping.entries.iter().find(|entry| entry.key.as_deref() == Some("type"));
-            if let Some(kind) = kind.filter(|kind| !matches!(kind.value, Node::Scalar(_))) {
+            if let Some(kind) = kind.filter(|kind| !matches!(kind.value, WdlNode::Scalar(_))) {
                 self.faults.malformed(kind.value.place(), "the `type` of a trigger is a text");
             }
         }
     }
 
-    fn steps(&mut self, items: &[Node]) -> Vec<Step> {
+    fn steps(&mut self, items: &[WdlNode]) -> Vec<WdlStep> {
         let mut steps = Vec::new();
         for item in items {
             let entry = match item {
-                Node::Mapping(mapping) => mapping.entries.iter().find(|entry| entry.key.is_some()),
+                WdlNode::Mapping(mapping) => mapping.entries.iter().find(|entry| entry.key.is_some()),
                 _ => None,
             };
             match entry {
@@ -237,7 +237,7 @@ impl Reader<'_> {
         steps
     }
 
-    fn step(&mut self, entry: &Entry) -> Option<Step> {
+    fn step(&mut self, entry: &WdlEntry) -> Option<WdlStep> {
         let key = entry.key.as_deref().unwrap_or_default();
         match key.strip_prefix("when ") {
             Some(condition) => self.when(entry, condition),
@@ -245,22 +245,22 @@ impl Reader<'_> {
         }
     }
 
-    fn when(&mut self, entry: &Entry, condition: &str) -> Option<Step> {
+    fn when(&mut self, entry: &WdlEntry, condition: &str) -> Option<WdlStep> {
         let text = condition.trim();
         let skipped = "when ".len() + (condition.len() - condition.trim_start().len());
         if text.is_empty() {
             self.faults.malformed(entry.key_place, "`when` has no condition");
             return None;
         }
-        let place = Place {
+        let place = WdlLocation {
             start: entry.key_place.start + skipped,
             end: entry.key_place.start + skipped + text.len(),
             line: entry.key_place.line,
             column: entry.key_place.column + u32::try_from(skipped).unwrap_or(0),
         };
         let steps = match &entry.value {
-            Node::List(list) => self.steps(&list.items),
-            Node::Mapping(mapping) => {
+            WdlNode::List(list) => self.steps(&list.items),
+            WdlNode::Mapping(mapping) => {
                 let mut steps = Vec::new();
                 for entry in &mapping.entries {
                     match entry.key {
@@ -270,16 +270,16 @@ impl Reader<'_> {
                 }
                 steps
             }
-            Node::Scalar(scalar) => {
+            WdlNode::Scalar(scalar) => {
                 self.faults.malformed(scalar.place, "the steps of `when` stand below it, indented");
                 return None;
             }
         };
         let condition = Scalar { text: text.to_owned(), place };
-        Some(Step::When(When { condition, steps, place: entry.key_place }))
+        Some(WdlStep::When(WdlWhen { condition, steps, place: entry.key_place }))
     }
 
-    fn call(&mut self, entry: &Entry, header: &str) -> Option<Step> {
+    fn call(&mut self, entry: &WdlEntry, header: &str) -> Option<WdlStep> {
         let written = Scalar { text: header.to_owned(), place: entry.key_place };
         let (header, options) = self.options(&written, &["timeout_ms", "retry", "backoff_ms"]);
         let call = header.text.strip_suffix(')').and_then(|call| call.split_once('('));
@@ -294,7 +294,7 @@ impl Reader<'_> {
         }
         let entries = mapping(&entry.value, &format!("the arguments of `{id}`"), self.faults)?;
         let option = |index: usize| options.get(index).copied().flatten().unwrap_or(0);
-        Some(Step::Call(Call {
+        Some(WdlStep::Call(WdlCall {
             id: id.to_owned(),
             target: target.to_owned(),
             arguments: self.arguments(entries, "an argument"),
@@ -335,16 +335,21 @@ impl Reader<'_> {
 }
 
 /// A key whose value must be a text that says something.
-pub(super) fn required_text(top: &[&Entry], key: &str, at: Place, faults: &mut Faults) -> Option<Scalar> {
+pub(super) fn required_text(
+    top: &[&WdlEntry],
+    key: &str,
+    at: WdlLocation,
+    faults: &mut Faults,
+) -> Option<Scalar> {
     let Some(entry) = find(top, key) else {
         faults.malformed(at, format!("`{key}` is missing"));
         return None;
     };
     match &entry.value {
-        Node::Scalar(scalar) if !scalar.text.trim().is_empty() => {
+        WdlNode::Scalar(scalar) if !scalar.text.trim().is_empty() => {
             Some(Scalar { text: scalar.text.trim().to_owned(), place: scalar.place })
         }
-        Node::Scalar(scalar) => {
+        WdlNode::Scalar(scalar) => {
             faults.malformed(scalar.place, format!("`{key}` is empty"));
             None
         }
@@ -356,9 +361,9 @@ pub(super) fn required_text(top: &[&Entry], key: &str, at: Place, faults: &mut F
 }
 
 /// The entries of a node that must be a mapping.
-pub(super) fn mapping<'n>(node: &'n Node, what: &str, faults: &mut Faults) -> Option<&'n [Entry]> {
+pub(super) fn mapping<'n>(node: &'n WdlNode, what: &str, faults: &mut Faults) -> Option<&'n [WdlEntry]> {
     match node {
-        Node::Mapping(mapping) => Some(&mapping.entries),
+        WdlNode::Mapping(mapping) => Some(&mapping.entries),
         other => {
             faults.malformed(other.place(), format!("{what} must be a mapping, and it is {}", other.word()));
             None
@@ -366,7 +371,7 @@ pub(super) fn mapping<'n>(node: &'n Node, what: &str, faults: &mut Faults) -> Op
     }
 }
 
-pub(super) fn key_of(entry: &Entry, what: &str, faults: &mut Faults) -> Option<String> {
+pub(super) fn key_of(entry: &WdlEntry, what: &str, faults: &mut Faults) -> Option<String> {
     if entry.key.is_none() {
         faults.malformed(entry.key_place, format!("{what} is written `name: value`"));
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use stave_diag::codes::project as codes;
 use stave_diag::codes::run::HOST_NOT_ALLOWED;
 use stave_diag::{Code, Diagnostic, Severity, Span};
-use stave_operations::Kind;
+use stave_operations::ArgumentKind;
 use stave_script::address::{HostPort, written_host};
 use stave_script::allow_list::{
     AllowLists, Unlisted, http_host_refusal, model_host_refusal, secret_refusal, unlisted_secret,
@@ -43,7 +43,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn arguments(lists: &AllowLists, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     let Some(args) = &operation.args else { return };
     let descriptor = operation.op.as_ref().and_then(|op| stave_operations::operation(op.as_str()));
-    let address = descriptor.and_then(|descriptor| descriptor.arguments_of(Kind::Url).next());
+    let address = descriptor.and_then(|descriptor| descriptor.arguments_of(ArgumentKind::Url).next());
     let url = address.and_then(|address| args.get(address.name)).and_then(Tree::text);
     let host = url.and_then(|url| written_host(url.as_str()));
     if let (Some(url), Some(host), Some(listed)) = (url, &host, &lists.http_hosts) {

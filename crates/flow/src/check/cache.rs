@@ -12,7 +12,7 @@ use crate::model::{Flow, Node, Text};
 /// The context fields that a node's cached result may depend on; `None` when all may matter.
 #[must_use]
 pub fn cached_context(flow: &Flow, node: &Node) -> Option<Vec<String>> {
-    let options = super::Options::default();
+    let options = super::CheckOptions::default();
     let subject = Subject::new(flow, &options);
     let of_code = subject.code.get(node.id.as_str()).into_iter().flat_map(|code| &code.facts.reads.values);
     let of_prompt =

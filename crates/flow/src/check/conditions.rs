@@ -7,7 +7,7 @@ use stave_diag::codes::flow as codes;
 use stave_script::{ExpressionCheck, ExpressionType, check_typed, check_typed_condition};
 
 use super::subject::{EdgeExpressions, Subject, suggest};
-use crate::graph::{self, Origin};
+use crate::graph::{self, EdgeSource};
 use crate::model::{Edge, Flow, Text};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -34,8 +34,8 @@ fn of_edge(flow: &Flow, edge: &Edge) -> EdgeExpressions {
     let origin = edge.from.as_ref().and_then(|end| graph::origin(flow, end).ok());
     let mut scope = vec!["value", "context"];
     match origin {
-        Some(Origin::Request(field)) => scope.push(field),
-        Some(Origin::Output(_, port) | Origin::Error(_, port)) => {
+        Some(EdgeSource::Request(field)) => scope.push(field),
+        Some(EdgeSource::Output(_, port) | EdgeSource::Error(_, port)) => {
             scope.extend(["outputs", port.name.as_str()]);
         }
         // The port that the edge names, though it is not there.
@@ -52,7 +52,7 @@ fn of_edge(flow: &Flow, edge: &Edge) -> EdgeExpressions {
 }
 
 /// The types of the names that carry the value.
-fn known(origin: Option<Origin<'_>>) -> Vec<(&str, ExpressionType)> {
+fn known(origin: Option<EdgeSource<'_>>) -> Vec<(&str, ExpressionType)> {
     let Some(port) = origin.and_then(|origin| origin.port()) else { return Vec::new() };
     let Some(port_type) = &port.port_type else { return Vec::new() };
     let value = match port_type.json_type() {
@@ -94,7 +94,7 @@ fn mismatch(subject: &Subject<'_>, edge: &Edge, text: &Text, result: ExpressionT
 /// What an expression reads of `context` and `outputs` is there.
 fn paths(
     subject: &Subject<'_>,
-    origin: Option<Origin<'_>>,
+    origin: Option<EdgeSource<'_>>,
     found: &ExpressionCheck,
     diagnostics: &mut Vec<Diagnostic>,
 ) {

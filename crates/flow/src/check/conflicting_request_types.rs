@@ -6,14 +6,14 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
 
 use super::subject::{Subject, listed};
-use crate::graph::{Connected, Origin};
+use crate::graph::{Connected, EdgeSource};
 use crate::model::PortType;
 use crate::types::connection;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let mut edges: HashMap<&str, Vec<&Connected<'_>>> = HashMap::new();
     for connected in subject.edges.iter().filter(|connected| connected.edge.transform.is_absent()) {
-        if let Origin::Request(field) = connected.origin {
+        if let EdgeSource::Request(field) = connected.origin {
             edges.entry(field).or_default().push(connected);
         }
     }

@@ -6,16 +6,16 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::subject::Subject;
-use crate::graph::{Connected, Destination, Origin};
+use crate::graph::{Connected, EdgeSource, EdgeTarget};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let certain = certain_nodes(subject);
     let mut first: HashMap<String, &Connected<'_>> = HashMap::new();
     for connected in subject.edges.iter().filter(|connected| is_certain(connected, &certain)) {
         let place = match connected.destination {
-            Destination::Response => "_output".to_owned(),
-            Destination::ResponseField(field) => format!("_output.{field}"),
-            Destination::Input(node, port) => format!("{}.{}", node.id.value, port.name.as_str()),
+            EdgeTarget::Response => "_output".to_owned(),
+            EdgeTarget::ResponseField(field) => format!("_output.{field}"),
+            EdgeTarget::Input(node, port) => format!("{}.{}", node.id.value, port.name.as_str()),
         };
         let Some(end) = &connected.edge.to else { continue };
         match first.get(&place) {
@@ -40,9 +40,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn is_certain(connected: &Connected<'_>, certain: &HashSet<&str>) -> bool {
     connected.edge.condition.is_absent()
         && match connected.origin {
-            Origin::Request(_) => true,
-            Origin::Output(node, port) => port.is_required() && certain.contains(node.id.as_str()),
-            Origin::Error(..) => false,
+            EdgeSource::Request(_) => true,
+            EdgeSource::Output(node, port) => port.is_required() && certain.contains(node.id.as_str()),
+            EdgeSource::Error(..) => false,
         }
 }
 
@@ -74,7 +74,7 @@ fn certain_nodes<'flow>(subject: &Subject<'flow>) -> HashSet<&'flow str> {
         }
     }
     while let Some(connected) = open.pop() {
-        let Destination::Input(node, port) = connected.destination else { continue };
+        let EdgeTarget::Input(node, port) = connected.destination else { continue };
         if !is_certain(connected, &certain) {
             continue;
         }

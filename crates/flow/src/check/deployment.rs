@@ -4,7 +4,7 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span, did_you_mean};
 
 use super::subject::Subject;
-use crate::model::{BUILT_IN_CONTEXT, Kserve, Target, Text};
+use crate::model::{BUILT_IN_CONTEXT, DeploymentTarget, Kserve, Text};
 
 /// The longest name that DNS allows for one label.
 const LONGEST_LABEL: usize = 63;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(kserve) = &deployment.kserve {
         replicas(kserve, diagnostics);
     }
-    if deployment.target.map(|target| target.value) == Some(Target::Kserve) {
+    if deployment.target.map(|target| target.value) == Some(DeploymentTarget::Kserve) {
         let service_name = deployment.kserve.as_ref().and_then(|kserve| kserve.service_name.as_ref());
         let Some(name) = service_name.or(subject.flow.metadata.name.as_ref()) else { return };
         let legal = service_label(name.as_str());

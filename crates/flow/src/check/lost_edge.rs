@@ -5,7 +5,7 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::subject::Subject;
-use crate::graph::{self, Origin};
+use crate::graph::{self, EdgeSource};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // An edge whose destination cannot be read may feed what seems to wait for a call.
@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         let caller = runners.first().copied().or_else(|| callers.first().map(|(node, _)| *node));
         let caller = caller.map_or("another node", |node| node.id.as_str());
-        let what = if matches!(connected.origin, Origin::Error(..)) { "failure" } else { "result" };
+        let what = if matches!(connected.origin, EdgeSource::Error(..)) { "failure" } else { "result" };
         let message = format!("nothing travels along this edge: `{id}` runs only when `{caller}` calls it");
         let span = connected.edge.from.as_ref().map_or(connected.edge.span, |from| from.span);
         diagnostics.push(

@@ -4,7 +4,7 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Severity};
 
 use super::subject::Subject;
-use crate::model::{Backend, Flow, Scope, Target};
+use crate::model::{Backend, DeploymentTarget, Flow, NodeStateScope};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.extend(findings(subject.flow));
@@ -22,10 +22,10 @@ fn findings(flow: &Flow) -> impl Iterator<Item = Diagnostic> {
     let kserve = deployment.and_then(|deployment| deployment.kserve.as_ref());
     let counts = kserve.into_iter().flat_map(|kserve| [kserve.max_replicas, kserve.min_replicas]);
     let copies = counts.flatten().find(|count| count.value > 1);
-    let copies = copies.filter(|_| on_kserve == Some(Target::Kserve));
+    let copies = copies.filter(|_| on_kserve == Some(DeploymentTarget::Kserve));
     flow.nodes.values().filter_map(move |node| {
         let (copies, state) = (copies?, node.state.as_ref()?);
-        let in_session = state.scope.map(|scope| scope.value) == Some(Scope::Session);
+        let in_session = state.scope.map(|scope| scope.value) == Some(NodeStateScope::Session);
         if !in_session || state.backend() != Backend::Memory {
             return None;
         }

@@ -28,6 +28,7 @@ mod lost_edge;
 mod memory_across_replicas;
 mod models;
 mod names;
+mod needs_later_version;
 mod op_results;
 mod operations;
 mod output;
@@ -66,7 +67,7 @@ pub use memory_across_replicas::deployment_faults;
 
 /// How a flow is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct CheckOptions {
     /// Whether the leniencies of the default dialect are errors.
     pub strict: bool,
     /// Providers that the project configures besides the specification's four.
@@ -85,6 +86,7 @@ type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
 const RULES: &[Rule] = &[
     // The file's own claims.
     version::check,
+    needs_later_version::check,
     bad_timestamp::check,
     // Names first: a name outside the pattern explains why an edge cannot find it.
     names::check,
@@ -134,7 +136,7 @@ const RULES: &[Rule] = &[
 
 /// Reports everything that is wrong with a flow, in no particular order.
 #[must_use]
-pub fn check(flow: &Flow, options: &Options) -> Vec<Diagnostic> {
+pub fn check(flow: &Flow, options: &CheckOptions) -> Vec<Diagnostic> {
     let subject = Subject::new(flow, options);
     let mut diagnostics = Vec::new();
     for rule in RULES {

@@ -6,6 +6,9 @@ use stave_diag::{Diagnostic, Severity};
 use super::subject::{Subject, suggest};
 use crate::model::{Model, PROVIDERS};
 
+/// The priority of a prompt that matters most.
+const HIGHEST_PRIORITY: u64 = 10;
+
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
         let Some(prompt) = node.prompt.as_ref() else { continue };
@@ -16,6 +19,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         {
             let message = "the temperature must be between 0 and 2";
             diagnostics.push(Diagnostic::new(codes::OUT_OF_RANGE, temperature.span, message));
+        }
+        if let Some(priority) = &prompt.priority
+            && priority.value > HIGHEST_PRIORITY
+        {
+            let message = format!("the priority must be between 1 and {HIGHEST_PRIORITY}");
+            diagnostics.push(Diagnostic::new(codes::OUT_OF_RANGE, priority.span, message));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_operations::{Argument, Descriptor, Kind, RESERVED};
+use stave_operations::{Argument, ArgumentKind, Descriptor, RESERVED};
 use stave_script::{check_expression, interpolation};
 
 use super::subject::{Subject, listed, suggest};
@@ -86,7 +86,7 @@ fn arguments(node: &Node, operation: &Operation, schema: &Descriptor, diagnostic
 }
 
 fn value(node: &Node, argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
-    if let Kind::Expression(scope) = argument.kind
+    if let ArgumentKind::Expression(scope) = argument.kind
         && let Some(text) = tree.text()
     {
         diagnostics.extend(check_expression(&text.embedded, scope).diagnostics);
@@ -98,7 +98,7 @@ fn value(node: &Node, argument: &Argument, tree: &Tree, diagnostics: &mut Vec<Di
     };
     if let Some(text) = tree.text().filter(|text| is_placeholder(text.as_str())) {
         let port_type = whole_input(node, text.as_str());
-        if let (Kind::List, Some(port_type)) = (argument.kind, port_type)
+        if let (ArgumentKind::List, Some(port_type)) = (argument.kind, port_type)
             && port_type.json_type() != "array"
         {
             diagnostics.push(wrong(&format!("an input of type `{}`", port_type.word())));
@@ -124,7 +124,7 @@ fn whole_input(node: &Node, text: &str) -> Option<PortType> {
     port.port_type.map(|port_type| port_type.value)
 }
 
-fn fits(kind: Kind, tree: &Tree) -> bool {
+fn fits(kind: ArgumentKind, tree: &Tree) -> bool {
     let text = |tree: &Tree| matches!(tree.value, TreeValue::String(_));
     let integer = |tree: &Tree| matches!(&tree.value, TreeValue::Number(number) if number.is_integer());
     let scalar =
@@ -140,17 +140,21 @@ fn fits(kind: Kind, tree: &Tree) -> bool {
     let list = matches!(tree.value, TreeValue::Sequence(_));
     let mapping = matches!(tree.value, TreeValue::Mapping(_));
     match kind {
-        Kind::Any => true,
-        Kind::Text | Kind::Url | Kind::Node | Kind::Expression(_) | Kind::Reference => text(tree),
-        Kind::TextOrInteger => text(tree) || integer(tree),
-        Kind::Key => scalar(tree) || (mapping && every(tree, &scalar)),
-        Kind::Map => mapping,
-        Kind::Headers => mapping && every(tree, &scalar),
-        Kind::TextList => list && every(tree, &text),
-        Kind::TextMap => mapping && every(tree, &text),
-        Kind::Count => positive(tree),
-        Kind::Number => number(tree),
-        Kind::Statuses => status(tree) || (list && every(tree, &status)),
-        Kind::List => list,
+        ArgumentKind::Any => true,
+        ArgumentKind::Text
+        | ArgumentKind::Url
+        | ArgumentKind::Node
+        | ArgumentKind::Expression(_)
+        | ArgumentKind::Reference => text(tree),
+        ArgumentKind::TextOrInteger => text(tree) || integer(tree),
+        ArgumentKind::Key => scalar(tree) || (mapping && every(tree, &scalar)),
+        ArgumentKind::Map => mapping,
+        ArgumentKind::Headers => mapping && every(tree, &scalar),
+        ArgumentKind::TextList => list && every(tree, &text),
+        ArgumentKind::TextMap => mapping && every(tree, &text),
+        ArgumentKind::Count => positive(tree),
+        ArgumentKind::Number => number(tree),
+        ArgumentKind::Statuses => status(tree) || (list && every(tree, &status)),
+        ArgumentKind::List => list,
     }
 }

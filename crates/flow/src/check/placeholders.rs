@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
-use stave_operations::{Kind, Secrets};
+use stave_operations::{ArgumentKind, SecretUse};
 use stave_script::interpolation::{self, PathStep, Placeholder};
 
 use super::subject::{Subject, suggest};
@@ -19,11 +19,11 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             let schema = operation.op.as_ref().and_then(|op| stave_operations::operation(op.as_str()));
             for entry in args.entries().unwrap_or_default() {
                 let argument = schema.and_then(|schema| schema.argument(entry.key.as_str()));
-                if argument.is_some_and(|argument| matches!(argument.kind, Kind::Expression(_))) {
+                if argument.is_some_and(|argument| matches!(argument.kind, ArgumentKind::Expression(_))) {
                     continue;
                 }
                 // What an unknown operation or argument does with a secret is not known either.
-                let secrets = argument.is_none_or(|argument| argument.secrets == Secrets::Allowed);
+                let secrets = argument.is_none_or(|argument| argument.secrets == SecretUse::Allowed);
                 let mut texts = Vec::new();
                 entry.value.each_text(&mut |text| texts.push(text));
                 for text in texts {

@@ -2,7 +2,7 @@
 
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
-use stave_operations::Kind;
+use stave_operations::ArgumentKind;
 use stave_script::header_names::{is_of_the_client, is_token};
 use stave_script::url_template;
 
@@ -17,8 +17,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         for argument in descriptor.arguments {
             let Some(tree) = args.get(argument.name) else { continue };
             match argument.kind {
-                Kind::Url => diagnostics.extend(address(tree)),
-                Kind::Headers => diagnostics.extend(headers(tree)),
+                ArgumentKind::Url => diagnostics.extend(address(tree)),
+                ArgumentKind::Headers => diagnostics.extend(headers(tree)),
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
 use super::subject::Subject;
-use crate::model::{Backend, Scope};
+use crate::model::{Backend, NodeStateScope};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes() {
@@ -18,7 +18,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         let Some(scope) = state.scope else { continue };
         match scope.value {
-            Scope::Session
+            NodeStateScope::Session
                 if subject.flow.context.is_complete() && !subject.flow.context.declares("session_id") =>
             {
                 let message = format!(
@@ -31,7 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                         .help("add `session_id` to `context.requires`, or use `scope: request`"),
                 );
             }
-            Scope::Request => {
+            NodeStateScope::Request => {
                 if let Some(ttl) = &state.ttl_seconds {
                     let message = "state of one request ends with it, so it has no lifetime";
                     diagnostics.push(
@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                     );
                 }
             }
-            Scope::Session => {}
+            NodeStateScope::Session => {}
         }
     }
 }

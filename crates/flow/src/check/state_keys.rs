@@ -7,8 +7,8 @@ use stave_diag::{Diagnostic, Span};
 use stave_script::state_key::{self, KeySegment};
 
 use super::subject::{Subject, suggest};
-use crate::graph::Origin;
-use crate::model::{BUILT_IN_CONTEXT, Node, Scope, State, Text};
+use crate::graph::EdgeSource;
+use crate::model::{BUILT_IN_CONTEXT, Node, NodeStateScope, State, Text};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let mut lifetimes: HashMap<String, (u64, Span)> = HashMap::new();
@@ -19,7 +19,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let Some(state) = node.state.as_ref() else { continue };
         if let Some(key) = &state.key {
             let segments = template(subject, node, key, diagnostics);
-            if let (Some(segments), Some(Scope::Session)) = (segments, state.scope.map(|scope| scope.value)) {
+            if let (Some(segments), Some(NodeStateScope::Session)) =
+                (segments, state.scope.map(|scope| scope.value))
+            {
                 diagnostics.extend(unscoped(key, &segments));
             }
         }
@@ -116,8 +118,8 @@ fn unscoped(key: &Text, segments: &[KeySegment]) -> Option<Diagnostic> {
 /// that carries a request field unchanged is that field.
 pub(super) fn record(subject: &Subject<'_>, node: &Node, state: &State) -> Option<String> {
     let scope = match state.scope?.value {
-        Scope::Request => "request",
-        Scope::Session => "session",
+        NodeStateScope::Request => "request",
+        NodeStateScope::Session => "session",
     };
     let mut record = format!("{scope}:");
     for segment in state_key::parse(state.key_template()).ok()? {
@@ -155,7 +157,7 @@ fn request_field<'flow>(subject: &Subject<'flow>, id: &str, name: &str) -> Optio
     let mut fields = subject.arrivals(id, name);
     let (first, second) = (fields.next()?, fields.next());
     match (first.origin, second) {
-        (Origin::Request(field), None) if first.edge.transform.is_absent() => Some(field),
+        (EdgeSource::Request(field), None) if first.edge.transform.is_absent() => Some(field),
         _ => None,
     }
 }
@@ -163,7 +165,7 @@ fn request_field<'flow>(subject: &Subject<'flow>, id: &str, name: &str) -> Optio
 /// What the name of a node's state record can be.
 #[derive(Debug)]
 pub(super) struct RecordPattern {
-    scope: Scope,
+    scope: NodeStateScope,
     /// The text before the first value that only a run knows, and the text behind the last one; the whole name
     /// when there is no such value.
     begins: String,

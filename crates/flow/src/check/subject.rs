@@ -7,13 +7,13 @@ use stave_script::python::{TransformCheck, check_transform};
 use stave_script::{ExpressionCheck, TemplateCheck, check_template, check_template_in_open_scope};
 
 use super::reachability::Reachability;
-use super::{Options, conditions};
+use super::{CheckOptions, conditions};
 use crate::graph::{self, Connected};
-use crate::model::{Flow, Node, Readable, Text, Tool, TransformSpec};
+use crate::model::{Flow, Node, Readable, Text, ToolDeclaration, TransformSpec};
 
 pub(super) struct Subject<'flow> {
     pub(super) flow: &'flow Flow,
-    pub(super) options: &'flow Options,
+    pub(super) options: &'flow CheckOptions,
     /// The edges whose two ends exist.
     pub(super) edges: Vec<Connected<'flow>>,
     /// What is known about the code of the nodes that have some, by node id.
@@ -31,7 +31,7 @@ pub(super) struct Subject<'flow> {
     /// Which nodes lead to which, along edges and calls.
     reachability: Reachability,
     /// The tools that lead to each node, with the node that has the tool, by node id.
-    callers: HashMap<&'flow str, Vec<(&'flow Node, &'flow Tool)>>,
+    callers: HashMap<&'flow str, Vec<(&'flow Node, &'flow ToolDeclaration)>>,
     /// The nodes that run each node for every item of a list, by its id.
     runners: HashMap<&'flow str, Vec<&'flow Node>>,
     /// The names of the declared context fields.
@@ -40,7 +40,7 @@ pub(super) struct Subject<'flow> {
 }
 
 impl<'flow> Subject<'flow> {
-    pub(super) fn new(flow: &'flow Flow, options: &'flow Options) -> Self {
+    pub(super) fn new(flow: &'flow Flow, options: &'flow CheckOptions) -> Self {
         let edges = graph::connected(flow);
         let mut followers: HashMap<&str, Vec<&str>> = HashMap::new();
         let mut leaders: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -53,7 +53,7 @@ impl<'flow> Subject<'flow> {
                 leaders.entry(to.id.as_str()).or_default().push(from.id.as_str());
             }
         }
-        let mut callers: HashMap<&str, Vec<(&Node, &Tool)>> = HashMap::new();
+        let mut callers: HashMap<&str, Vec<(&Node, &ToolDeclaration)>> = HashMap::new();
         for (node, tool) in flow.nodes.values().flat_map(|node| tools(node).map(move |tool| (node, tool))) {
             if let Some(target) = tool.maps_to.as_ref() {
                 callers.entry(target.as_str()).or_default().push((node, tool));
@@ -113,7 +113,7 @@ impl<'flow> Subject<'flow> {
     }
 
     /// The tools that lead to this node, each with the node whose prompt has it.
-    pub(super) fn callers(&self, id: &str) -> &[(&'flow Node, &'flow Tool)] {
+    pub(super) fn callers(&self, id: &str) -> &[(&'flow Node, &'flow ToolDeclaration)] {
         self.callers.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -196,14 +196,14 @@ fn has_unreadable_calls(node: &Node) -> bool {
     of_prompt || of_transform
 }
 
-fn is_unreadable_call(tool: &Tool) -> bool {
+fn is_unreadable_call(tool: &ToolDeclaration) -> bool {
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
     tool.maps_to.is_unreadable()
         || tool.parameters.is_none()
         || properties.is_some_and(|properties| properties.entries().is_none())
 }
 
-pub(super) fn tools(node: &Node) -> impl Iterator<Item = &Tool> {
+pub(super) fn tools(node: &Node) -> impl Iterator<Item = &ToolDeclaration> {
     node.prompt.iter().flat_map(|prompt| &prompt.tools)
 }
 

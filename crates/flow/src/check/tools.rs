@@ -8,7 +8,7 @@ use stave_diag::{Diagnostic, Span};
 
 use super::schemas::JSON_TYPES;
 use super::subject::{Subject, suggest, tools};
-use crate::model::{Node, PortType, Readable, Text, Tool};
+use crate::model::{Node, PortType, Readable, Text, ToolDeclaration};
 use crate::yaml::{Tree, TreeValue};
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -36,7 +36,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn mapped(
     subject: &Subject<'_>,
     caller: &Node,
-    tool: &Tool,
+    tool: &ToolDeclaration,
     target: &Text,
     looped: &mut HashSet<String>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -80,7 +80,7 @@ fn mapped(
 }
 
 /// Arguments travel to the inputs of the same name.
-fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
+fn parameters(node: &Node, tool: &ToolDeclaration, diagnostics: &mut Vec<Diagnostic>) {
     let written = tool.parameters.as_ref().and_then(|parameters| parameters.get("type")).and_then(Tree::text);
     if let Some(written) =
         written.filter(|written| written.as_str() != "object" && JSON_TYPES.contains(&written.as_str()))
@@ -133,7 +133,7 @@ fn parameters(node: &Node, tool: &Tool, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// Without anyone to answer, the calls end the turn and must have a place in the output.
-fn unanswered(node: &Node, tool: &Tool) -> Option<Diagnostic> {
+fn unanswered(node: &Node, tool: &ToolDeclaration) -> Option<Diagnostic> {
     let closed = |schema: &Tree| {
         matches!(schema.get("additionalProperties").map(|tree| &tree.value), Some(TreeValue::Bool(false)))
             && schema.get("properties").and_then(|properties| properties.get("tool_calls")).is_none()

@@ -8,7 +8,7 @@ use stave_diag::{Diagnostic, did_you_mean};
 use super::each;
 use super::subject::Subject;
 use crate::graph;
-use crate::model::{Endpoint, Flow, Node, Text, Tool};
+use crate::model::{Endpoint, Flow, Node, Text, ToolDeclaration};
 use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -90,14 +90,14 @@ fn target<'flow>(flow: &'flow Flow, end: &'flow Endpoint) -> Option<(&'flow str,
 }
 
 /// Whether a tool has a parameter that the node does not take, which is reported where it stands.
-fn is_misnamed(tool: &Tool, node: &Node) -> bool {
+fn is_misnamed(tool: &ToolDeclaration, node: &Node) -> bool {
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
     let entries = properties.and_then(Tree::entries).unwrap_or_default();
     entries.iter().any(|entry| node.input(&entry.key.value).is_none())
 }
 
 /// Whether calls of a tool carry an argument of this name. A schema that lists no properties may.
-fn gives(tool: &Tool, name: &str) -> bool {
+fn gives(tool: &ToolDeclaration, name: &str) -> bool {
     let properties = tool.parameters.as_ref().and_then(|parameters| parameters.get("properties"));
     // Properties that are no mapping cannot be read, and may have named it.
     !tool.mcp.is_read()

@@ -8,7 +8,7 @@ use stave_script::interpolation::{self, PathStep};
 
 use super::placeholders::step_span;
 use super::subject::{Subject, listed};
-use crate::graph::{Connected, Origin};
+use crate::graph::{Connected, EdgeSource};
 use crate::model::{Node, Port, Readable, Text, Transform};
 use crate::yaml::{Tree, TreeValue};
 
@@ -45,7 +45,7 @@ impl<'flow> Schemas<'flow> {
             };
             // The report of a failure has more fields than its schema has to name.
             let schema = match (connected.origin, &connected.edge.transform) {
-                (Origin::Output(_, port), Readable::Absent) => port.schema.as_ref(),
+                (EdgeSource::Output(_, port), Readable::Absent) => port.schema.as_ref(),
                 _ => None,
             };
             // With several feeders it is not known whose value comes.
@@ -93,7 +93,7 @@ fn placeholders(schemas: &Schemas<'_>, node: &Node, diagnostics: &mut Vec<Diagno
 }
 
 fn expressions(subject: &Subject<'_>, connected: &Connected<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let Origin::Output(_, port) = connected.origin else { return };
+    let EdgeSource::Output(_, port) = connected.origin else { return };
     let Some(schema) = &port.schema else { return };
     let Some(found) = subject.expressions.get(&connected.edge.index) else { return };
     for used in found.each().flat_map(|found| &found.paths) {

@@ -2,16 +2,16 @@
 
 use stave_canon::{Object, Value};
 
-use super::{Change, ChangeKind, Diff, Part};
+use super::{ChangeKind, Diff, FlowChange, FlowPart};
 use crate::edit::{Step, identity, steps};
 
 pub(super) fn compare(before: &Value, after: &Value) -> Diff {
     let mut before = before.clone();
     let mut comparison = Comparison { diff: Diff::default(), path: Vec::new() };
     for (from, to) in renamed(&before, after) {
-        comparison.diff.changes.push(Change {
+        comparison.diff.changes.push(FlowChange {
             kind: ChangeKind::Renamed,
-            part: Part::Node,
+            part: FlowPart::Node,
             path: format!("/nodes/{to}"),
             before: Some(Value::from(from.as_str())),
             after: Some(Value::from(to.as_str())),
@@ -100,7 +100,7 @@ impl Comparison {
         let path: String =
             self.path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect();
         let change =
-            Change { kind, part: part(&steps), path, before: before.cloned(), after: after.cloned() };
+            FlowChange { kind, part: part(&steps), path, before: before.cloned(), after: after.cloned() };
         match steps.as_slice() {
             ["nodes", _, "position", ..] => self.diff.layout.push(change),
             ["metadata", name] if name.ends_with("_at") => self.diff.layout.push(change),
@@ -119,20 +119,20 @@ impl Comparison {
     }
 }
 
-fn part(steps: &[&str]) -> Part {
+fn part(steps: &[&str]) -> FlowPart {
     match steps {
-        ["metadata" | "version", ..] => Part::Metadata,
-        ["context", ..] => Part::Context,
-        ["edges", ..] => Part::Edge,
-        ["deployment", ..] => Part::Deployment,
-        ["nodes"] | ["nodes", _] => Part::Node,
-        ["nodes", _, "inputs" | "outputs" | "error", ..] => Part::Port,
-        ["nodes", _, "prompt", ..] => Part::Prompt,
-        ["nodes", _, "transform", ..] => Part::Transform,
-        ["nodes", _, "state", ..] => Part::State,
-        ["nodes", _, "runtime", ..] => Part::Runtime,
-        ["nodes", ..] => Part::Node,
-        _ => Part::Other,
+        ["metadata" | "version", ..] => FlowPart::Metadata,
+        ["context", ..] => FlowPart::Context,
+        ["edges", ..] => FlowPart::Edge,
+        ["deployment", ..] => FlowPart::Deployment,
+        ["nodes"] | ["nodes", _] => FlowPart::Node,
+        ["nodes", _, "inputs" | "outputs" | "error", ..] => FlowPart::Port,
+        ["nodes", _, "prompt", ..] => FlowPart::Prompt,
+        ["nodes", _, "transform", ..] => FlowPart::Transform,
+        ["nodes", _, "state", ..] => FlowPart::State,
+        ["nodes", _, "runtime", ..] => FlowPart::Runtime,
+        ["nodes", ..] => FlowPart::Node,
+        _ => FlowPart::Other,
     }
 }
 

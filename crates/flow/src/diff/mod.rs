@@ -10,15 +10,15 @@ use stave_diag::SourceId;
 pub(crate) use compare::renamed;
 pub use show::{Shown, show};
 
-use crate::yaml::{self, Document};
+use crate::yaml::{self, YamlDocument};
 
 /// Everything in which two flows differ.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Diff {
     /// What changes the meaning, in the order of the later file.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FlowChange>,
     /// What moves nodes on the canvas, or the dates of editing.
-    pub layout: Vec<Change>,
+    pub layout: Vec<FlowChange>,
     /// Comments that only the later text has.
     pub comments_added: Vec<String>,
     /// Comments that only the earlier text has.
@@ -27,9 +27,9 @@ pub struct Diff {
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct FlowChange {
     pub kind: ChangeKind,
-    pub part: Part,
+    pub part: FlowPart,
     /// A JSON Pointer, in which items of lists are named rather than counted.
     pub path: String,
     pub before: Option<Value>,
@@ -47,7 +47,7 @@ pub enum ChangeKind {
 
 /// What a difference is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum FlowPart {
     Metadata,
     Context,
     Node,
@@ -71,7 +71,7 @@ impl Diff {
     /// The JSON form.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let list = |changes: &[Change]| Value::Array(changes.iter().map(Change::to_value).collect());
+        let list = |changes: &[FlowChange]| Value::Array(changes.iter().map(FlowChange::to_value).collect());
         let comments = Value::from_iter([
             ("added", Value::from(self.comments_added.clone())),
             ("removed", Value::from(self.comments_removed.clone())),
@@ -85,7 +85,7 @@ impl Diff {
     }
 }
 
-impl Change {
+impl FlowChange {
     fn to_value(&self) -> Value {
         Value::from_iter([
             ("kind", Value::from(self.kind.word())),
@@ -109,21 +109,21 @@ impl ChangeKind {
     }
 }
 
-impl Part {
+impl FlowPart {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Part::Metadata => "metadata",
-            Part::Context => "context",
-            Part::Node => "node",
-            Part::Port => "port",
-            Part::Edge => "edge",
-            Part::Prompt => "prompt",
-            Part::Transform => "transform",
-            Part::State => "state",
-            Part::Runtime => "runtime",
-            Part::Deployment => "deployment",
-            Part::Other => "other",
+            FlowPart::Metadata => "metadata",
+            FlowPart::Context => "context",
+            FlowPart::Node => "node",
+            FlowPart::Port => "port",
+            FlowPart::Edge => "edge",
+            FlowPart::Prompt => "prompt",
+            FlowPart::Transform => "transform",
+            FlowPart::State => "state",
+            FlowPart::Runtime => "runtime",
+            FlowPart::Deployment => "deployment",
+            FlowPart::Other => "other",
         }
     }
 }
@@ -139,9 +139,10 @@ pub fn diff_values(before: &Value, after: &Value) -> Diff {
 pub fn diff_texts(before: &str, after: &str) -> Diff {
     let read = |text: &str| yaml::read(SourceId(0), text);
     let (old, new) = (read(before), read(after));
-    let value = |document: &Document| document.root.as_ref().map(yaml::Tree::to_value).unwrap_or_default();
+    let value =
+        |document: &YamlDocument| document.root.as_ref().map(yaml::Tree::to_value).unwrap_or_default();
     let mut diff = diff_values(&value(&old), &value(&new));
-    let comments = |document: &Document, text: &str| -> Vec<String> {
+    let comments = |document: &YamlDocument, text: &str| -> Vec<String> {
         let texts = document.comments.iter().filter_map(|comment| text.get(comment.span.range()));
         texts.map(|text| text.trim_start_matches('#').trim().to_owned()).collect()
     };

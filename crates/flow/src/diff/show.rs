@@ -5,7 +5,7 @@ use stave_canon::Value;
 use stave_diag::Colour;
 use stave_diag::render::visible;
 
-use super::{Change, ChangeKind, Diff, Part};
+use super::{ChangeKind, Diff, FlowChange, FlowPart};
 
 /// The longest value that is shown on a line.
 const LONGEST: usize = 100;
@@ -56,7 +56,7 @@ impl Shown<'_> {
 
     fn change(
         &self,
-        change: &Change,
+        change: &FlowChange,
         owner: &mut String,
         out: &mut std::fmt::Formatter<'_>,
     ) -> std::fmt::Result {
@@ -101,7 +101,7 @@ impl Shown<'_> {
 
     fn field(
         &self,
-        change: &Change,
+        change: &FlowChange,
         sign: char,
         head: &str,
         rest: &[&str],
@@ -130,7 +130,7 @@ impl Shown<'_> {
             }
             return Ok(());
         }
-        let port = change.part == Part::Port && matches!(rest, ["inputs" | "outputs", _]);
+        let port = change.part == FlowPart::Port && matches!(rest, ["inputs" | "outputs", _]);
         let line = match (&change.before, &change.after) {
             (Some(before), Some(after)) => format!("{name}: {} -> {}", brief(before), brief(after)),
             (None, Some(value)) | (Some(value), None) if port => {

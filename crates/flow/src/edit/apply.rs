@@ -4,8 +4,8 @@ use stave_diag::{Diagnostic, Edit, SourceId};
 
 use super::change::change;
 use super::state::State;
-use super::{Command, EditError, EditRequest};
-use crate::check::Options;
+use super::{EditError, EditRequest, FlowEdit};
+use crate::check::CheckOptions;
 use crate::diff::{Diff, diff_texts};
 use crate::semantic_hash;
 
@@ -24,7 +24,7 @@ pub struct Edited {
 
 /// Applies commands to a text. The base hash is compared first; the result is checked, and refused when
 /// it has more errors than the text had.
-pub fn apply(text: &str, request: &EditRequest, options: &Options) -> Result<Edited, EditError> {
+pub fn apply(text: &str, request: &EditRequest, options: &CheckOptions) -> Result<Edited, EditError> {
     let mut state = State::read(text.to_owned())?;
     let base = semantic_hash(&state.tree).ok();
     if let Some(expected) = &request.base_hash
@@ -34,7 +34,7 @@ pub fn apply(text: &str, request: &EditRequest, options: &Options) -> Result<Edi
         return Err(EditError::OtherBase { expected: expected.clone(), found });
     }
     let before = crate::load(SourceId(0), text, options).diagnostics;
-    let mut undo: Vec<Command> = Vec::new();
+    let mut undo: Vec<FlowEdit> = Vec::new();
     for command in &request.commands {
         let edits = change(&state, command)?;
         let changed = stave_diag::apply(&state.text, &edits)
@@ -62,7 +62,7 @@ pub fn apply(text: &str, request: &EditRequest, options: &Options) -> Result<Edi
 
 /// The replacements that take the edits back, in the order in which they are to be undone when the whole
 /// list is read backwards.
-pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<Command> {
+pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<FlowEdit> {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut moved: i64 = 0;
@@ -71,7 +71,7 @@ pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<Command> {
         let range = edit.span.range();
         let old = text.get(range.clone()).unwrap_or_default();
         let at = range.start as i64 + moved;
-        commands.push(Command::ReplaceText {
+        commands.push(FlowEdit::ReplaceText {
             at: usize::try_from(at).unwrap_or_default(),
             remove: edit.replacement.clone(),
             insert: old.to_owned(),

@@ -278,7 +278,7 @@ impl CommandField {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Command;
+    use crate::edit::FlowEdit;
 
     fn sample(shape: &CommandShape, left_out: Option<&str>) -> Value {
         let fields = shape.fields.iter().filter(|field| Some(field.name) != left_out).map(|field| {
@@ -299,15 +299,15 @@ mod tests {
     fn the_table_and_the_types_agree() {
         for shape in COMMANDS {
             let whole = sample(shape, None);
-            let command = Command::from_value(&whole).unwrap();
+            let command = FlowEdit::from_value(&whole).unwrap();
             assert_eq!(command.to_value(), whole, "{}", shape.name);
             for field in shape.fields {
-                let read = Command::from_value(&sample(shape, Some(field.name)));
+                let read = FlowEdit::from_value(&sample(shape, Some(field.name)));
                 assert_eq!(read.is_err(), field.required, "{} without {}: {read:?}", shape.name, field.name);
             }
             let mut more = whole.clone();
             more.as_object_mut().unwrap().insert("surplus".to_owned(), Value::Null);
-            assert!(Command::from_value(&more).is_err(), "{} with a field too many", shape.name);
+            assert!(FlowEdit::from_value(&more).is_err(), "{} with a field too many", shape.name);
         }
     }
 

@@ -13,54 +13,54 @@ use stave_canon::{Object, Value};
 use stave_diag::Edit;
 
 use super::state::{State, rewrite};
-use super::{Command, EditError};
+use super::{EditError, FlowEdit};
 
 /// The edits of the text that carry a command out.
-pub(super) fn change(state: &State, command: &Command) -> Result<Vec<Edit>, EditError> {
+pub(super) fn change(state: &State, command: &FlowEdit) -> Result<Vec<Edit>, EditError> {
     match command {
-        Command::RenameNode { from, to } => return rename::node(state, from, to),
-        Command::RenamePort { node, direction, from, to } => {
+        FlowEdit::RenameNode { from, to } => return rename::node(state, from, to),
+        FlowEdit::RenamePort { node, direction, from, to } => {
             return rename::port(state, node, *direction, from, to);
         }
-        Command::RenameContext { from, to } => return rename::context(state, from, to),
-        Command::ReplaceText { at, remove, insert } => {
+        FlowEdit::RenameContext { from, to } => return rename::context(state, from, to),
+        FlowEdit::ReplaceText { at, remove, insert } => {
             return fields::replace_text(state, *at, remove, insert);
         }
         _ => {}
     }
     let mut flow = state.value();
     match command {
-        Command::AddNode { id, node, after } => nodes::add(&mut flow, id, node, after.as_deref())?,
-        Command::RemoveNode { id } => nodes::remove(state, &mut flow, id)?,
-        Command::Connect { from, to, condition, transform } => {
+        FlowEdit::AddNode { id, node, after } => nodes::add(&mut flow, id, node, after.as_deref())?,
+        FlowEdit::RemoveNode { id } => nodes::remove(state, &mut flow, id)?,
+        FlowEdit::Connect { from, to, condition, transform } => {
             edges::connect(state, &mut flow, from, to, condition.as_deref(), transform.as_deref())?;
         }
-        Command::Disconnect { from, to } => edges::disconnect(state, &mut flow, from, to)?,
-        Command::Set { path, value } => fields::set(&mut flow, path, value)?,
-        Command::Unset { path } => fields::unset(&mut flow, path)?,
-        Command::AddPort { node, direction, port } => ports::add(&mut flow, node, *direction, port)?,
-        Command::RemovePort { node, direction, name } => {
+        FlowEdit::Disconnect { from, to } => edges::disconnect(state, &mut flow, from, to)?,
+        FlowEdit::Set { path, value } => fields::set(&mut flow, path, value)?,
+        FlowEdit::Unset { path } => fields::unset(&mut flow, path)?,
+        FlowEdit::AddPort { node, direction, port } => ports::add(&mut flow, node, *direction, port)?,
+        FlowEdit::RemovePort { node, direction, name } => {
             ports::remove(state, &mut flow, node, *direction, name)?;
         }
-        Command::AddContext { field, optional } => context::add(&mut flow, field, *optional)?,
-        Command::RemoveContext { field } => context::remove(&mut flow, field)?,
-        Command::SetPrompt { .. } => prompts::set(&mut flow, command)?,
-        Command::AddTool { node, tool } => prompts::add_tool(&mut flow, node, tool)?,
-        Command::RemoveTool { node, name } => prompts::remove_tool(&mut flow, node, name)?,
-        Command::AddErrorHandling { node, port, handler } => {
+        FlowEdit::AddContext { field, optional } => context::add(&mut flow, field, *optional)?,
+        FlowEdit::RemoveContext { field } => context::remove(&mut flow, field)?,
+        FlowEdit::SetPrompt { .. } => prompts::set(&mut flow, command)?,
+        FlowEdit::AddTool { node, tool } => prompts::add_tool(&mut flow, node, tool)?,
+        FlowEdit::RemoveTool { node, name } => prompts::remove_tool(&mut flow, node, name)?,
+        FlowEdit::AddErrorHandling { node, port, handler } => {
             recipes::error_handling(state, &mut flow, node, port.as_deref(), handler.as_deref())?;
         }
-        Command::AddCaching { node, ttl_seconds, key } => {
+        FlowEdit::AddCaching { node, ttl_seconds, key } => {
             recipes::caching(state, &mut flow, node, *ttl_seconds, key.as_deref())?;
         }
-        Command::SetPosition { node, x, y } => {
+        FlowEdit::SetPosition { node, x, y } => {
             let position = Value::from_iter([("x", x.clone()), ("y", y.clone())]);
             node_mut(&mut flow, node)?.insert("position".to_owned(), position);
         }
-        Command::RenameNode { .. }
-        | Command::RenamePort { .. }
-        | Command::RenameContext { .. }
-        | Command::ReplaceText { .. } => {}
+        FlowEdit::RenameNode { .. }
+        | FlowEdit::RenamePort { .. }
+        | FlowEdit::RenameContext { .. }
+        | FlowEdit::ReplaceText { .. } => {}
     }
     rewrite(state, &flow, None)
 }

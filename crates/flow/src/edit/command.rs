@@ -6,7 +6,7 @@ use stave_canon::Value;
 /// One change of a flow, in the words of the format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Command {
+pub enum FlowEdit {
     AddNode {
         id: String,
         node: Value,
@@ -137,12 +137,12 @@ pub struct EditRequest {
     /// Whether the result may have more errors than the flow had, as the undoing of a cure has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_errors: bool,
-    pub commands: Vec<Command>,
+    pub commands: Vec<FlowEdit>,
 }
 
 impl EditRequest {
     #[must_use]
-    pub fn new(commands: Vec<Command>) -> Self {
+    pub fn new(commands: Vec<FlowEdit>) -> Self {
         EditRequest { commands, ..EditRequest::default() }
     }
 
@@ -177,17 +177,17 @@ impl EditRequest {
     }
 }
 
-fn read_commands(items: &[Value]) -> Result<Vec<Command>, String> {
+fn read_commands(items: &[Value]) -> Result<Vec<FlowEdit>, String> {
     items
         .iter()
         .enumerate()
         .map(|(index, item)| {
-            Command::from_value(item).map_err(|reason| format!("command {}: {reason}", index + 1))
+            FlowEdit::from_value(item).map_err(|reason| format!("command {}: {reason}", index + 1))
         })
         .collect()
 }
 
-impl Command {
+impl FlowEdit {
     /// Reads one command from its JSON form.
     pub fn from_value(value: &Value) -> Result<Self, String> {
         let serde = value.to_serde_exact().map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@ use stave_canon::Value;
 use super::apply::inverse;
 use super::change::change;
 use super::state::State;
-use super::{Command, EditError};
+use super::{EditError, FlowEdit};
 
 const ROWS: &str = include_str!("../../../../tests/vectors/flow/check.jsonl");
 
@@ -36,7 +36,7 @@ fn generated(nodes: usize) -> String {
 }
 
 /// Applies a command and takes it back. `None` when it was refused for its layout.
-fn there_and_back(text: &str, command: &Command) -> Option<String> {
+fn there_and_back(text: &str, command: &FlowEdit) -> Option<String> {
     let state = State::read(text.to_owned()).unwrap();
     let edits = match change(&state, command) {
         Ok(edits) => edits,
@@ -85,17 +85,17 @@ fn any_field_of_any_row_is_set_removed_and_restored() {
         for (index, path) in paths.iter().enumerate().skip(row % 53).step_by(53) {
             let scalar = ["plain", "two\nlines\n", "# no: comment", "${x}", "yes", ""][index % 6];
             let commands = [
-                Command::Set { path: path.clone(), value: Value::from(scalar) },
-                Command::Set {
+                FlowEdit::Set { path: path.clone(), value: Value::from(scalar) },
+                FlowEdit::Set {
                     path: path.clone(),
                     value: parse(r#"{"a": {"b": [1, {"c": "d e"}]}, "f": []}"#),
                 },
-                Command::Set {
+                FlowEdit::Set {
                     path: format!("{path}/-"),
                     value: parse(r#"{"name": "added", "type": "string"}"#),
                 },
-                Command::Set { path: format!("{path}/added"), value: Value::from(1_u64) },
-                Command::Unset { path: path.clone() },
+                FlowEdit::Set { path: format!("{path}/added"), value: Value::from(1_u64) },
+                FlowEdit::Unset { path: path.clone() },
             ];
             for command in commands {
                 tried += 1;
@@ -135,7 +135,7 @@ fn edits_of_a_flow_of_two_hundred_nodes_touch_only_their_lines() {
         ),
     ];
     for (command, gone, come) in table {
-        let command = Command::from_value(&command).unwrap();
+        let command = FlowEdit::from_value(&command).unwrap();
         let changed = there_and_back(&text, &command).unwrap();
         let diff = similar::TextDiff::from_lines(text.as_str(), changed.as_str());
         let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
@@ -147,7 +147,7 @@ fn edits_of_a_flow_of_two_hundred_nodes_touch_only_their_lines() {
 #[test]
 fn comments_go_with_what_they_are_about_and_stay_with_what_stays() {
     let text = generated(4);
-    let changed = there_and_back(&text, &Command::RemoveNode { id: "n2".to_owned() }).unwrap();
+    let changed = there_and_back(&text, &FlowEdit::RemoveNode { id: "n2".to_owned() }).unwrap();
     assert!(!changed.contains("# node 2") && changed.contains("# node 1") && changed.contains("# node 3"));
     assert!(!changed.contains("# edge 2") && changed.contains("# edge 1"));
 }
@@ -155,9 +155,9 @@ fn comments_go_with_what_they_are_about_and_stay_with_what_stays() {
 #[test]
 fn a_value_behind_an_alias_is_not_changed() {
     let text = "version: \"1.0\"\nmetadata: {name: a}\ncontext: {requires: []}\nnodes:\n  a: &a\n    type: transform\n    inputs: []\n    outputs: []\n  b: *a\nedges: []\n";
-    let command = Command::Set { path: "/nodes/b/type".to_owned(), value: Value::from("x") };
+    let command = FlowEdit::Set { path: "/nodes/b/type".to_owned(), value: Value::from("x") };
     let state = State::read(text.to_owned()).unwrap();
     assert!(matches!(change(&state, &command), Err(EditError::Alias { .. })));
-    let command = Command::Set { path: "/nodes/a/type".to_owned(), value: Value::from("x") };
+    let command = FlowEdit::Set { path: "/nodes/a/type".to_owned(), value: Value::from("x") };
     assert!(change(&state, &command).is_err(), "the alias would change too");
 }

@@ -25,7 +25,7 @@ use stave_diag::{Diagnostic, Span};
 pub use apply::{Edited, apply};
 pub use blank::blank_node;
 pub use catalogue::{COMMANDS, CommandField, CommandShape, FieldKind, command_schema, request_schema};
-pub use command::{Command, Direction, EditRequest};
+pub use command::{Direction, EditRequest, FlowEdit};
 pub(crate) use matching::{Step, identity, steps};
 pub(crate) use state::{Donor, State, rewrite};
 

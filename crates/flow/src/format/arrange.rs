@@ -2,14 +2,14 @@
 
 use super::FormatOptions;
 use super::tree::{Child, Container, Content, Node, Remark};
-use crate::shape::{FLOW, Holds, Shape};
+use crate::shape::{FLOW, FormatShape, Holds};
 
 /// What the format says about a place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
-    Shape(&'static Shape),
-    ListOf(&'static Shape),
-    MapOf(&'static Shape),
+    Shape(&'static FormatShape),
+    ListOf(&'static FormatShape),
+    MapOf(&'static FormatShape),
     Nothing,
 }
 

@@ -76,7 +76,7 @@ fn lay_out(source: SourceId, text: &str, options: FormatOptions) -> Result<Strin
     if !directives.is_empty() {
         formatted.insert_str(0, &format!("{}\n---\n", directives.join("\n")));
     }
-    let words = |text: &str, document: &yaml::Document| {
+    let words = |text: &str, document: &yaml::YamlDocument| {
         let mut words: Vec<String> = document
             .comments
             .iter()

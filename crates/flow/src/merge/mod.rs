@@ -14,7 +14,7 @@ use stave_canon::Value;
 use stave_diag::SourceId;
 
 use crate::diff::renamed;
-use crate::edit::{Command, EditError, EditRequest, State, apply, rewrite};
+use crate::edit::{EditError, EditRequest, FlowEdit, State, apply, rewrite};
 use crate::yaml::{self, Tree};
 
 /// What came of a merge.
@@ -101,9 +101,9 @@ fn follow_renames(base: &mut State, ours: &mut State, theirs: &mut State, confli
 
 /// A side that cannot be renamed stays as it is; its changes then come out as conflicts.
 fn rename(state: &mut State, from: &str, to: &str) {
-    let command = Command::RenameNode { from: from.to_owned(), to: to.to_owned() };
+    let command = FlowEdit::RenameNode { from: from.to_owned(), to: to.to_owned() };
     let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![command]) };
-    if let Ok(edited) = apply(&state.text, &request, &crate::Options::default())
+    if let Ok(edited) = apply(&state.text, &request, &crate::CheckOptions::default())
         && let Ok(renamed) = State::read(edited.text)
     {
         *state = renamed;

@@ -11,7 +11,7 @@ pub struct Deployment {
     /// The `deployment` key, at which what is missing is reported.
     pub key: Span,
     pub span: Span,
-    pub target: Option<Spanned<Target>>,
+    pub target: Option<Spanned<DeploymentTarget>>,
     pub kserve: Option<Kserve>,
     /// Context fields that the deployment fills itself.
     pub context: Readable<DeploymentContext>,
@@ -19,7 +19,7 @@ pub struct Deployment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum DeploymentTarget {
     Kserve,
     Lambda,
     Local,

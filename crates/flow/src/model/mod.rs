@@ -19,20 +19,20 @@ mod transform;
 
 use stave_diag::{SourceId, Span};
 
-pub use deployment::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Target};
+pub use deployment::{ContextSource, Deployment, DeploymentContext, DeploymentTarget, Kserve, Resources};
 pub use each::Each;
 pub use edge::{Edge, Endpoint, INPUT, OUTPUT};
 pub use extra::Extra;
 pub use limits::{Budget, FlowRuntime};
-pub use node::{Node, NodeType, Port, Position};
-pub use prompt::{Fallback, Model, PROVIDERS, Prompt, Tool, Trigger};
+pub use node::{CanvasPosition, Node, NodeType, Port};
+pub use prompt::{Fallback, Model, PROVIDERS, Prompt, ToolDeclaration, Trigger};
 pub use readable::{NodeMap, Readable, ReadableList};
 pub use runtime::{Backend, Cache, DEFAULT_RETRIES, DEFAULT_RETRY_BACKOFF_MS, DEFAULT_TIMEOUT_MS};
-pub use runtime::{DEFAULT_STATE_KEY, Runtime, Scope, State};
+pub use runtime::{DEFAULT_STATE_KEY, NodeStateScope, Runtime, State};
 pub use stave_vocabulary::{PortType, Sensitivity};
 pub use stave_yaml::{Spanned, Text};
 pub use test::{Expectation, ExpectedStatus, FlowTest};
-pub use transform::{Mode, Operation, Transform, TransformSpec};
+pub use transform::{Operation, Transform, TransformMode, TransformSpec};
 
 /// A whole flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub struct Flow {
     pub source: SourceId,
     /// The document's mapping.
     pub span: Span,
-    pub version: Option<Spanned<Version>>,
+    pub version: Option<Spanned<FormatVersion>>,
     pub metadata: Metadata,
     pub context: Context,
     /// By id, in file order. A node that is no mapping is unreadable.
@@ -51,21 +51,33 @@ pub struct Flow {
     /// What a run of the whole flow may take.
     pub runtime: Option<FlowRuntime>,
     pub tests: Vec<FlowTest>,
+    /// The keys that version 1.0 does not have, in file order.
+    pub later_fields: Vec<LaterField>,
     pub extra: Vec<Extra>,
 }
 
 /// The version of the flow format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
+pub struct FormatVersion {
     pub major: u64,
     pub minor: u64,
     /// Whether it was written as text, as the specification has it.
     pub quoted: bool,
 }
 
-impl Version {
-    /// The format that this crate reads.
-    pub const CURRENT: Version = Version { major: 1, minor: 0, quoted: true };
+impl FormatVersion {
+    /// The latest format that this crate reads.
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 1, quoted: true };
+}
+
+/// A key that a later version of the format added to what 1.0 has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaterField {
+    pub key: Span,
+    /// Whose field it is, as messages name it.
+    pub path: String,
+    /// The minor version that has it first.
+    pub since: u64,
 }
 
 /// Who and what the flow is.

@@ -26,7 +26,7 @@ pub struct Node {
     pub transform: Readable<Transform>,
     pub runtime: Runtime,
     pub state: Readable<State>,
-    pub position: Option<Position>,
+    pub position: Option<CanvasPosition>,
     pub extra: Vec<Extra>,
 }
 
@@ -113,7 +113,7 @@ impl Port {
 
 /// Where the visual editor draws the node.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Position {
+pub struct CanvasPosition {
     pub span: Span,
     pub x: Option<Spanned<Number>>,
     pub y: Option<Spanned<Number>>,

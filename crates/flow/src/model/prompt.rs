@@ -2,6 +2,7 @@
 
 use stave_canon::Number;
 use stave_diag::Span;
+use stave_vocabulary::PhaseType;
 
 use super::{Extra, Readable, ReadableList, Spanned, Text};
 use crate::yaml::Tree;
@@ -20,7 +21,15 @@ pub struct Prompt {
     pub output_schema: Option<Tree>,
     pub temperature: Option<Spanned<Number>>,
     pub max_tokens: Option<Spanned<u64>>,
-    pub tools: ReadableList<Tool>,
+    /// In which phase of the work the prompt is asked, which stretches or shrinks its budget.
+    pub phase: Option<Spanned<PhaseType>>,
+    /// From 1 to 10; 5 leaves the budget alone.
+    pub priority: Option<Spanned<u64>>,
+    /// Sentences that the answer has to respect, after those of the project.
+    pub constraints: ReadableList<Text>,
+    /// How many tokens the prompt may have.
+    pub token_budget: Option<Spanned<u64>>,
+    pub tools: ReadableList<ToolDeclaration>,
     pub fallback: Option<Fallback>,
     pub extra: Vec<Extra>,
 }
@@ -41,7 +50,7 @@ pub struct Model {
 
 /// A function that the model may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct ToolDeclaration {
     pub span: Span,
     pub name: Option<Text>,
     pub description: Option<Text>,

@@ -77,7 +77,7 @@ pub struct State {
     /// The `state` key, at which what is missing is reported.
     pub key_span: Span,
     pub span: Span,
-    pub scope: Option<Spanned<Scope>>,
+    pub scope: Option<Spanned<NodeStateScope>>,
     /// A template with `{path}` placeholders; [`DEFAULT_STATE_KEY`] when absent.
     pub key: Option<Text>,
     pub ttl_seconds: Option<Spanned<u64>>,
@@ -100,7 +100,7 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum NodeStateScope {
     Request,
     Session,
 }

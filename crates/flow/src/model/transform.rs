@@ -11,7 +11,7 @@ pub struct Transform {
     /// The `transform` key, at which what is missing is reported.
     pub key: Span,
     pub span: Span,
-    pub mode: Option<Spanned<Mode>>,
+    pub mode: Option<Spanned<TransformMode>>,
     pub spec: Option<TransformSpec>,
     pub extra: Vec<Extra>,
 }
@@ -41,7 +41,7 @@ impl Transform {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum TransformMode {
     Declarative,
     Code,
 }

@@ -4,13 +4,19 @@ use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, did_you_mean};
 
 use super::fields::{Fields, Reader, wrong_type};
-use crate::model::{ContextSource, Deployment, DeploymentContext, Kserve, Resources, Spanned, Target};
-use crate::yaml::{Entry, Tree, TreeValue};
+use crate::model::{
+    ContextSource, Deployment, DeploymentContext, DeploymentTarget, Kserve, Resources, Spanned,
+};
+use crate::yaml::{Tree, TreeValue, YamlEntry};
 
-pub(super) fn deployment(reader: &mut Reader<'_>, entry: &Entry) -> Option<Deployment> {
+pub(super) fn deployment(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Deployment> {
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, "`deployment`".to_owned())?;
-    let words = [("kserve", Target::Kserve), ("lambda", Target::Lambda), ("local", Target::Local)];
+    let words = [
+        ("kserve", DeploymentTarget::Kserve),
+        ("lambda", DeploymentTarget::Lambda),
+        ("local", DeploymentTarget::Local),
+    ];
     let target = fields.required(reader, "target").and_then(|entry| fields.word(reader, entry, &words));
     let kserve = fields.optional("kserve").and_then(|entry| kserve(reader, entry));
     let context = fields.readable("context", |entry| context(reader, entry));
@@ -19,7 +25,7 @@ pub(super) fn deployment(reader: &mut Reader<'_>, entry: &Entry) -> Option<Deplo
     Some(Deployment { key, span, target, kserve, context, extra })
 }
 
-fn kserve(reader: &mut Reader<'_>, entry: &Entry) -> Option<Kserve> {
+fn kserve(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Kserve> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`kserve` of `deployment`".to_owned())?;
     let namespace = fields.text(reader, "namespace");
     let service_name = fields.text(reader, "service_name");
@@ -32,7 +38,7 @@ fn kserve(reader: &mut Reader<'_>, entry: &Entry) -> Option<Kserve> {
     Some(Kserve { span, namespace, service_name, min_replicas, max_replicas, target_rps, resources, extra })
 }
 
-fn resources(reader: &mut Reader<'_>, entry: &Entry) -> Option<Resources> {
+fn resources(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Resources> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`resources` of `kserve`".to_owned())?;
     let cpu = fields.text(reader, "cpu");
     let memory = fields.text(reader, "memory");
@@ -42,7 +48,7 @@ fn resources(reader: &mut Reader<'_>, entry: &Entry) -> Option<Resources> {
     Some(Resources { span, cpu, memory, gpu, extra })
 }
 
-fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<DeploymentContext> {
+fn context(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<DeploymentContext> {
     let path = "`context` of `deployment`";
     let Some(entries) = entry.value.entries() else {
         wrong_type(reader, &entry.value, entry.key.span, path, "a mapping from field to source");
@@ -61,7 +67,7 @@ fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<DeploymentContext> 
 const SOURCES: [&str; 3] = ["env", "header", "value"];
 
 /// A constant with one key that is almost a source would be sent as it is, which nobody means.
-fn misspelt_source(reader: &mut Reader<'_>, entry: &Entry) {
+fn misspelt_source(reader: &mut Reader<'_>, entry: &YamlEntry) {
     let Some([only]) = entry.value.entries() else { return };
     let key = only.key.as_str();
     if SOURCES.contains(&key) {

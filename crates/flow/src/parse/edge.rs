@@ -6,9 +6,9 @@ use stave_diag::codes::flow as codes;
 use super::fields::{Fields, Reader, wrong_type};
 use super::node::first_line;
 use crate::model::{Edge, Endpoint, ReadableList, Spanned, Text};
-use crate::yaml::{Entry, Tree};
+use crate::yaml::{Tree, YamlEntry};
 
-pub(super) fn edges(reader: &mut Reader<'_>, entry: &Entry) -> ReadableList<Edge> {
+pub(super) fn edges(reader: &mut Reader<'_>, entry: &YamlEntry) -> ReadableList<Edge> {
     let Some(items) = entry.value.items() else {
         wrong_type(reader, &entry.value, entry.key.span, "`edges` of the flow", "a list");
         return ReadableList::unreadable();

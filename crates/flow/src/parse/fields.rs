@@ -4,14 +4,16 @@ use stave_canon::Number;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, Severity, Span, did_you_mean};
 
-use crate::model::{Extra, Readable, ReadableList, Sensitivity, Spanned, Text};
-use crate::yaml::{Entry, Tree, TreeValue};
+use crate::model::{Extra, LaterField, Readable, ReadableList, Sensitivity, Spanned, Text};
+use crate::yaml::{Tree, TreeValue, YamlEntry};
 
 /// Collects what is wrong while the tree is turned into the model.
 #[derive(Debug)]
 pub(super) struct Reader<'text> {
     pub(super) text: &'text str,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// Keys that version 1.0 does not have.
+    pub(super) later_fields: Vec<LaterField>,
 }
 
 impl Reader<'_> {
@@ -33,7 +35,7 @@ pub(super) struct Fields<'tree> {
     /// Where to report what is missing: the key that holds the mapping.
     pub(super) key: Span,
     pub(super) span: Span,
-    entries: &'tree [Entry],
+    entries: &'tree [YamlEntry],
     taken: Vec<&'static str>,
 }
 
@@ -48,14 +50,26 @@ impl<'tree> Fields<'tree> {
     }
 
     /// The entry of a field. An optional field that is null is absent.
-    pub(super) fn optional(&mut self, name: &'static str) -> Option<&'tree Entry> {
+    pub(super) fn optional(&mut self, name: &'static str) -> Option<&'tree YamlEntry> {
         self.taken.push(name);
         let entry = self.entries.iter().find(|entry| entry.key.value == name)?;
         (entry.value.value != TreeValue::Null).then_some(entry)
     }
 
+    /// Notes which of these fields are written, because only the minor version `since` and later ones have them.
+    pub(super) fn added_in(&mut self, reader: &mut Reader<'_>, since: u64, names: &[&str]) {
+        for entry in self.entries.iter().filter(|entry| names.contains(&entry.key.value.as_str())) {
+            let path = self.path(&entry.key.value);
+            reader.later_fields.push(LaterField { key: entry.key.span, path, since });
+        }
+    }
+
     /// The entry of a field that must be there.
-    pub(super) fn required(&mut self, reader: &mut Reader<'_>, name: &'static str) -> Option<&'tree Entry> {
+    pub(super) fn required(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+    ) -> Option<&'tree YamlEntry> {
         self.taken.push(name);
         let entry = self.entries.iter().find(|entry| entry.key.value == name);
         if entry.is_none() {
@@ -94,7 +108,7 @@ impl<'tree> Fields<'tree> {
     pub(super) fn readable<T>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&'tree Entry) -> Option<T>,
+        read: impl FnOnce(&'tree YamlEntry) -> Option<T>,
     ) -> Readable<T> {
         self.optional(name).map_or(Readable::Absent, |entry| Readable::of(read(entry)))
     }
@@ -179,7 +193,7 @@ impl<'tree> Fields<'tree> {
     pub(super) fn text_list(
         &self,
         reader: &mut Reader<'_>,
-        entry: &'tree Entry,
+        entry: &'tree YamlEntry,
         name: &str,
     ) -> ReadableList<Text> {
         let Some(items) = entry.value.items() else {
@@ -213,7 +227,7 @@ impl<'tree> Fields<'tree> {
     pub(super) fn word<T: Copy>(
         &self,
         reader: &mut Reader<'_>,
-        entry: &'tree Entry,
+        entry: &'tree YamlEntry,
         words: &[(&'static str, T)],
     ) -> Option<Spanned<T>> {
         let text = as_text(reader, entry, &self.path(&entry.key.value))?;
@@ -282,7 +296,7 @@ impl<'tree> Fields<'tree> {
 }
 
 /// A string, or a report that something else stands there.
-pub(super) fn as_text(reader: &mut Reader<'_>, entry: &Entry, path: &str) -> Option<Text> {
+pub(super) fn as_text(reader: &mut Reader<'_>, entry: &YamlEntry, path: &str) -> Option<Text> {
     if let TreeValue::String(text) = &entry.value.value {
         return Some(text.clone());
     }

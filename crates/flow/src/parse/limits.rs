@@ -2,9 +2,9 @@
 
 use super::fields::{Fields, Reader};
 use crate::model::{Budget, FlowRuntime};
-use crate::yaml::Entry;
+use crate::yaml::YamlEntry;
 
-pub(super) fn flow_runtime(reader: &mut Reader<'_>, entry: &Entry) -> Option<FlowRuntime> {
+pub(super) fn flow_runtime(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<FlowRuntime> {
     let owner = "`runtime` of the flow";
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, owner.to_owned())?;
     let timeout_ms = fields.count(reader, "timeout_ms", 1);
@@ -14,7 +14,7 @@ pub(super) fn flow_runtime(reader: &mut Reader<'_>, entry: &Entry) -> Option<Flo
     Some(FlowRuntime { span, timeout_ms, budget, extra })
 }
 
-pub(super) fn budget(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Budget> {
+pub(super) fn budget(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Budget> {
     let key_span = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key_span, format!("`budget` of {owner}"))?;
     let tokens = fields.count(reader, "tokens", 0);

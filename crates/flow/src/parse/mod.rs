@@ -15,8 +15,8 @@ use indexmap::IndexMap;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Fix, SourceId, Span};
 
-use crate::model::{Context, Flow, Metadata, NodeMap, ReadableList, Sensitivity, Spanned, Version};
-use crate::yaml::{self, Comment, Entry, Tree, TreeValue};
+use crate::model::{Context, Flow, FormatVersion, Metadata, NodeMap, ReadableList, Sensitivity, Spanned};
+use crate::yaml::{self, Comment, Tree, TreeValue, YamlEntry};
 use fields::{Fields, Reader};
 
 /// A flow text, read.
@@ -35,7 +35,7 @@ pub struct Parsed {
 #[must_use]
 pub fn parse(source: SourceId, text: &str) -> Parsed {
     let document = yaml::read(source, text);
-    let mut reader = Reader { text, diagnostics: document.diagnostics };
+    let mut reader = Reader { text, diagnostics: document.diagnostics, later_fields: Vec::new() };
     let flow = match &document.root {
         Some(root) => flow(&mut reader, source, root),
         None => {
@@ -91,6 +91,7 @@ fn flow(reader: &mut Reader<'_>, source: SourceId, root: &Tree) -> Option<Flow> 
         deployment,
         runtime,
         tests,
+        later_fields: std::mem::take(&mut reader.later_fields),
         extra,
     })
 }
@@ -108,7 +109,7 @@ fn no_metadata(span: Span) -> Metadata {
     }
 }
 
-fn version(reader: &mut Reader<'_>, entry: &Entry) -> Option<Spanned<Version>> {
+fn version(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Spanned<FormatVersion>> {
     let span = entry.value.span;
     let (text, quoted) = match &entry.value.value {
         TreeValue::String(text) => (text.as_str().to_owned(), true),
@@ -127,10 +128,10 @@ fn version(reader: &mut Reader<'_>, entry: &Entry) -> Option<Spanned<Version>> {
         );
         return None;
     };
-    Some(Spanned::new(Version { major, minor, quoted }, span))
+    Some(Spanned::new(FormatVersion { major, minor, quoted }, span))
 }
 
-fn metadata(reader: &mut Reader<'_>, entry: &Entry) -> Option<Metadata> {
+fn metadata(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Metadata> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`metadata`".to_owned())?;
     let name = fields.required_text(reader, "name");
     let description = fields.text(reader, "description");
@@ -143,7 +144,7 @@ fn metadata(reader: &mut Reader<'_>, entry: &Entry) -> Option<Metadata> {
     Some(Metadata { span, name, description, author, created_at, modified_at, tags, extra })
 }
 
-fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<Context> {
+fn context(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Context> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, "`context`".to_owned())?;
     let requires = fields.required(reader, "requires");
     let requires = requires.map(|entry| fields.text_list(reader, entry, "requires"));
@@ -161,7 +162,7 @@ fn context(reader: &mut Reader<'_>, entry: &Entry) -> Option<Context> {
 }
 
 /// How confidential fields are, by name.
-fn labels(reader: &mut Reader<'_>, entry: &Entry) -> Vec<(Spanned<String>, Spanned<Sensitivity>)> {
+fn labels(reader: &mut Reader<'_>, entry: &YamlEntry) -> Vec<(Spanned<String>, Spanned<Sensitivity>)> {
     let owner = "`sensitivity` of `context`".to_owned();
     let Some(fields) = Fields::of(reader, &entry.value, entry.key.span, owner) else { return Vec::new() };
     let words = Sensitivity::ALL.map(|sensitivity| (sensitivity.word(), sensitivity));
@@ -171,7 +172,7 @@ fn labels(reader: &mut Reader<'_>, entry: &Entry) -> Vec<(Spanned<String>, Spann
     labelled.collect()
 }
 
-fn nodes(reader: &mut Reader<'_>, entry: &Entry) -> NodeMap {
+fn nodes(reader: &mut Reader<'_>, entry: &YamlEntry) -> NodeMap {
     let Some(entries) = entry.value.entries() else {
         fields::wrong_type(reader, &entry.value, entry.key.span, "`nodes` of the flow", "a mapping");
         return NodeMap::unreadable();

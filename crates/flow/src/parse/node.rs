@@ -6,15 +6,15 @@ use stave_diag::{Diagnostic, Span};
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::{prompt, runtime};
 use crate::model::{
-    Mode, Node, NodeType, Operation, Port, PortType, Position, Readable, ReadableList, Spanned, Transform,
-    TransformSpec,
+    CanvasPosition, Node, NodeType, Operation, Port, PortType, Readable, ReadableList, Spanned, Transform,
+    TransformMode, TransformSpec,
 };
-use crate::yaml::{Entry, Tree};
+use crate::yaml::{Tree, YamlEntry};
 
 /// Node types that later versions of the format are to have.
 const RESERVED_TYPES: [&str; 4] = ["boundary", "subflow", "stream", "batch"];
 
-pub(super) fn node(reader: &mut Reader<'_>, entry: &Entry) -> Option<Node> {
+pub(super) fn node(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option<Node> {
     let id = entry.key.clone();
     let owner = format!("node `{}`", id.value);
     let mut fields = Fields::of(reader, &entry.value, id.span, owner.clone())?;
@@ -58,7 +58,7 @@ pub(super) fn node(reader: &mut Reader<'_>, entry: &Entry) -> Option<Node> {
     })
 }
 
-fn node_type(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Spanned<NodeType>> {
+fn node_type(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Spanned<NodeType>> {
     let text = as_text(reader, entry, &format!("`type` of {owner}"))?;
     if text.as_str() == "transform" {
         return Some(Spanned::new(NodeType::Transform, text.span));
@@ -74,7 +74,7 @@ fn node_type(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Span
     None
 }
 
-fn ports(reader: &mut Reader<'_>, entry: &Entry, direction: &str, owner: &str) -> ReadableList<Port> {
+fn ports(reader: &mut Reader<'_>, entry: &YamlEntry, direction: &str, owner: &str) -> ReadableList<Port> {
     let Some(items) = entry.value.items() else {
         let path = format!("`{}` of {owner}", entry.key.value);
         wrong_type(reader, &entry.value, entry.key.span, &path, "a list of ports");
@@ -134,15 +134,15 @@ fn port(reader: &mut Reader<'_>, tree: &Tree, key: Span, owner: &str, is_error: 
     })
 }
 
-fn transform(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Transform> {
+fn transform(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Transform> {
     let owner = format!("`transform` of {owner}");
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
-    let words = [("declarative", Mode::Declarative), ("code", Mode::Code)];
+    let words = [("declarative", TransformMode::Declarative), ("code", TransformMode::Code)];
     let mode = fields.required(reader, "mode").and_then(|entry| fields.word(reader, entry, &words));
     let spec = fields.required(reader, "spec").and_then(|entry| {
         // Without a mode the shape tells what was meant, so that the rest is checked all the same.
-        let as_code = mode.map_or(entry.value.text().is_some(), |mode| mode.value == Mode::Code);
+        let as_code = mode.map_or(entry.value.text().is_some(), |mode| mode.value == TransformMode::Code);
         if as_code {
             let path = format!("`spec` of {owner}");
             return code(reader, entry, &path);
@@ -154,7 +154,7 @@ fn transform(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Tran
     Some(Transform { key, span, mode, spec, extra })
 }
 
-fn code(reader: &mut Reader<'_>, entry: &Entry, path: &str) -> Option<TransformSpec> {
+fn code(reader: &mut Reader<'_>, entry: &YamlEntry, path: &str) -> Option<TransformSpec> {
     match entry.value.text() {
         Some(text) => Some(TransformSpec::Code(text.clone())),
         None => {
@@ -164,7 +164,7 @@ fn code(reader: &mut Reader<'_>, entry: &Entry, path: &str) -> Option<TransformS
     }
 }
 
-fn operation(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<TransformSpec> {
+fn operation(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<TransformSpec> {
     let key = entry.key.span;
     if entry.value.entries().is_none() {
         let path = format!("`spec` of {owner}");
@@ -186,12 +186,12 @@ fn operation(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Tran
     Some(TransformSpec::Operation(Operation { key, span, op, args, extra }))
 }
 
-fn position(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Position> {
+fn position(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<CanvasPosition> {
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, format!("`position` of {owner}"))?;
     fields.required(reader, "x");
     fields.required(reader, "y");
     let (x, y) = (fields.number(reader, "x"), fields.number(reader, "y"));
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(Position { span, x, y, extra })
+    Some(CanvasPosition { span, x, y, extra })
 }

@@ -1,14 +1,16 @@
 //! The prompt layer.
 
+use stave_vocabulary::PhaseType;
+
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::node::first_line;
-use crate::model::{Fallback, Model, Prompt, ReadableList, Spanned, Tool, Trigger};
-use crate::yaml::{Entry, Tree, TreeValue};
+use crate::model::{Fallback, Model, Prompt, ReadableList, Spanned, ToolDeclaration, Trigger};
+use crate::yaml::{Tree, TreeValue, YamlEntry};
 
 const TRIGGERS: [(&str, Trigger); 3] =
     [("timeout", Trigger::Timeout), ("error", Trigger::Error), ("validation_fail", Trigger::ValidationFail)];
 
-pub(super) fn prompt(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Prompt> {
+pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Prompt> {
     let owner = format!("`prompt` of {owner}");
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
@@ -18,6 +20,11 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Opt
     let output_schema = fields.optional("output_schema").map(|entry| entry.value.clone());
     let temperature = fields.number(reader, "temperature");
     let max_tokens = fields.count(reader, "max_tokens", 1);
+    let phase = fields.optional("phase").and_then(|entry| phase(reader, entry, &owner));
+    let priority = fields.count(reader, "priority", 1);
+    let constraints = fields.texts(reader, "constraints").unwrap_or_default();
+    let token_budget = fields.count(reader, "token_budget", 1);
+    fields.added_in(reader, 1, &["phase", "priority", "constraints", "token_budget"]);
     let tools = fields.optional("tools").map(|entry| tools(reader, entry, &owner)).unwrap_or_default();
     let fallback = fields.optional("fallback").and_then(|entry| fallback(reader, entry, &owner));
     let span = fields.span;
@@ -31,13 +38,27 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Opt
         output_schema,
         temperature,
         max_tokens,
+        phase,
+        priority,
+        constraints,
+        token_budget,
         tools,
         fallback,
         extra,
     })
 }
 
-fn model(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Model> {
+fn phase(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Spanned<PhaseType>> {
+    let path = format!("`phase` of {owner}");
+    let text = as_text(reader, entry, &path)?;
+    let phase = PhaseType::from_word(text.as_str());
+    if phase.is_none() {
+        reader.report(unknown_word(&text, &path, PhaseType::ALL.iter().map(|phase| phase.word())));
+    }
+    phase.map(|phase| Spanned::new(phase, text.span))
+}
+
+fn model(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Model> {
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, format!("`model` of {owner}"))?;
     let provider = fields.required_text(reader, "provider");
@@ -48,18 +69,18 @@ fn model(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Model> {
     Some(Model { key, span, provider, name, endpoint, extra })
 }
 
-fn tools(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> ReadableList<Tool> {
+fn tools(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> ReadableList<ToolDeclaration> {
     let Some(items) = entry.value.items() else {
         let path = format!("`tools` of {owner}");
         wrong_type(reader, &entry.value, entry.key.span, &path, "a list of tools");
         return ReadableList::unreadable();
     };
-    let read: Vec<Tool> = items.iter().filter_map(|item| tool(reader, item, owner)).collect();
+    let read: Vec<ToolDeclaration> = items.iter().filter_map(|item| tool(reader, item, owner)).collect();
     let unreadable = items.len() - read.len();
     ReadableList::new(read, unreadable)
 }
 
-fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<Tool> {
+fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<ToolDeclaration> {
     let name = item.get("name").and_then(Tree::text);
     let named = name
         .map_or_else(|| format!("a tool of {owner}"), |name| format!("tool `{}` of {owner}", name.as_str()));
@@ -71,10 +92,10 @@ fn tool(reader: &mut Reader<'_>, item: &Tree, owner: &str) -> Option<Tool> {
     let mcp = fields.readable_text(reader, "mcp");
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(Tool { span, name, description, parameters, maps_to, mcp, extra })
+    Some(ToolDeclaration { span, name, description, parameters, maps_to, mcp, extra })
 }
 
-fn fallback(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Fallback> {
+fn fallback(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Fallback> {
     let owner = format!("`fallback` of {owner}");
     let key = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key, owner.clone())?;
@@ -87,7 +108,7 @@ fn fallback(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Fallb
 }
 
 /// One word, a list of words, or `any`.
-fn triggers(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Spanned<Vec<Trigger>>> {
+fn triggers(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Spanned<Vec<Trigger>>> {
     let path = format!("`on` of {owner}");
     let span = entry.value.span;
     let items = match &entry.value.value {

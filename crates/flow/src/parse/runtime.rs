@@ -1,10 +1,10 @@
 //! Runtime settings and state.
 
 use super::fields::{Fields, Reader};
-use crate::model::{Backend, Cache, Runtime, Scope, State};
-use crate::yaml::Entry;
+use crate::model::{Backend, Cache, NodeStateScope, Runtime, State};
+use crate::yaml::YamlEntry;
 
-pub(super) fn runtime(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Runtime> {
+pub(super) fn runtime(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Runtime> {
     let owner = format!("`runtime` of {owner}");
     let mut fields = Fields::of(reader, &entry.value, entry.key.span, owner.clone())?;
     let timeout_ms = fields.count(reader, "timeout_ms", 1);
@@ -18,7 +18,7 @@ pub(super) fn runtime(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Op
     Some(Runtime { span, timeout_ms, retries, retry_backoff_ms, requires_context, concurrency, cache, extra })
 }
 
-fn cache(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Cache> {
+fn cache(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Cache> {
     let key_span = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key_span, format!("`cache` of {owner}"))?;
     fields.required(reader, "ttl_seconds");
@@ -29,10 +29,10 @@ fn cache(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Cache> {
     Some(Cache { key_span, span, ttl_seconds, key, extra })
 }
 
-pub(super) fn state(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<State> {
+pub(super) fn state(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<State> {
     let key_span = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key_span, format!("`state` of {owner}"))?;
-    let words = [("request", Scope::Request), ("session", Scope::Session)];
+    let words = [("request", NodeStateScope::Request), ("session", NodeStateScope::Session)];
     let scope = fields.required(reader, "scope").and_then(|entry| fields.word(reader, entry, &words));
     let key = fields.text(reader, "key");
     let ttl_seconds = fields.count(reader, "ttl_seconds", 1);

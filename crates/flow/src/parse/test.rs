@@ -3,9 +3,9 @@
 use super::fields::{Fields, Reader, wrong_type};
 use super::{limits, node};
 use crate::model::{Expectation, ExpectedStatus, FlowTest, Readable};
-use crate::yaml::{Entry, Tree};
+use crate::yaml::{Tree, YamlEntry};
 
-pub(super) fn tests(reader: &mut Reader<'_>, entry: &Entry) -> Vec<FlowTest> {
+pub(super) fn tests(reader: &mut Reader<'_>, entry: &YamlEntry) -> Vec<FlowTest> {
     let Some(items) = entry.value.items() else {
         wrong_type(reader, &entry.value, entry.key.span, "`tests` of the flow", "a list of tests");
         return Vec::new();
@@ -20,7 +20,7 @@ fn test(reader: &mut Reader<'_>, tree: &Tree) -> Option<FlowTest> {
     };
     let mut fields = Fields::of(reader, tree, node::first_line(tree), owner.clone())?;
     let name = fields.required_text(reader, "name");
-    let value = |entry: Option<&Entry>| entry.map(|entry| entry.value.clone());
+    let value = |entry: Option<&YamlEntry>| entry.map(|entry| entry.value.clone());
     let request = value(fields.required(reader, "request"));
     let recording = fields.text(reader, "recording");
     let models = value(fields.optional("models"));
@@ -32,7 +32,7 @@ fn test(reader: &mut Reader<'_>, tree: &Tree) -> Option<FlowTest> {
     Some(FlowTest { span, name, request, recording, models, http, decisions, expect, extra })
 }
 
-fn expectation(reader: &mut Reader<'_>, entry: &Entry, owner: &str) -> Option<Expectation> {
+fn expectation(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Expectation> {
     let key_span = entry.key.span;
     let owner = format!("`expect` of {owner}");
     let mut fields = Fields::of(reader, &entry.value, key_span, owner.clone())?;

@@ -151,7 +151,9 @@ fn outer(text: &str, offset: usize, flow: &Flow) -> Vec<Completion> {
                     words.iter().map(|text| word(*text, "")).collect()
                 }
                 Some(Holds::Boolean) => ["true", "false"].map(|text| word(text, "")).to_vec(),
-                Some(Holds::Version) => vec![word("\"1.0\"", "the version of the format")],
+                Some(Holds::Version) => {
+                    ["\"1.0\"", "\"1.1\""].map(|text| word(text, "the version of the format")).to_vec()
+                }
                 _ => Vec::new(),
             };
             value(words, CompletionKind::Value)

@@ -1,6 +1,6 @@
 //! Where in the document a cursor stands, also while the text around it cannot be read.
 
-use crate::shape::{FLOW, Field, Holds, Shape};
+use crate::shape::{FLOW, FormatField, FormatShape, Holds};
 use crate::yaml::{Tree, TreeValue};
 
 /// A place for something to be written.
@@ -147,7 +147,7 @@ pub(super) fn holds(path: &[String]) -> Option<Holds> {
 }
 
 /// The structure whose fields are the keys at a path.
-pub(super) fn shape_at(path: &[String]) -> Option<&'static Shape> {
+pub(super) fn shape_at(path: &[String]) -> Option<&'static FormatShape> {
     match holds(path)? {
         Holds::One(shape) | Holds::Implementation(shape) => Some(shape),
         _ => None,
@@ -155,7 +155,7 @@ pub(super) fn shape_at(path: &[String]) -> Option<&'static Shape> {
 }
 
 /// The field that a path's last key is.
-pub(super) fn field_at(path: &[String]) -> Option<&'static Field> {
+pub(super) fn field_at(path: &[String]) -> Option<&'static FormatField> {
     let (last, way) = path.split_last()?;
     shape_at(way)?.field(last)
 }

@@ -7,7 +7,7 @@ use stave_operations::{Descriptor, operation};
 use super::cursor::{field_at, innermost, key_at};
 use super::words::type_word;
 use super::{Analysis, Symbol, properties};
-use crate::graph::{self, Destination, Origin};
+use crate::graph::{self, EdgeSource, EdgeTarget};
 use crate::model::{BUILT_IN_CONTEXT, Flow, Node, Port, Text};
 use crate::yaml::Tree;
 
@@ -47,7 +47,7 @@ fn symbol(flow: &Flow, symbol: &Symbol) -> Option<String> {
             let (node, port) = (flow.nodes.get(node)?, flow.nodes.get(node)?.input(port)?);
             let mut page = port_page("input", node, port);
             for connected in graph::connected(flow) {
-                if let Destination::Input(target, into) = connected.destination
+                if let EdgeTarget::Input(target, into) = connected.destination
                     && target.id.value == node.id.value
                     && into.name.as_str() == port.name.as_str()
                 {
@@ -118,13 +118,13 @@ fn type_text(tree: &Tree) -> String {
     }
 }
 
-fn origin(origin: &Origin<'_>) -> String {
+fn origin(origin: &EdgeSource<'_>) -> String {
     match origin {
-        Origin::Request(field) => format!("the request's `{field}`"),
-        Origin::Output(node, port) => {
+        EdgeSource::Request(field) => format!("the request's `{field}`"),
+        EdgeSource::Output(node, port) => {
             format!("`{}.{}` ({})", node.id.value, port.name.as_str(), type_word(port))
         }
-        Origin::Error(node, port) => {
+        EdgeSource::Error(node, port) => {
             format!("the error port `{}.{}`", node.id.value, port.name.as_str())
         }
     }

@@ -16,7 +16,7 @@ mod words;
 
 use stave_diag::{Diagnostic, Fix, SourceId};
 
-use crate::check::Options;
+use crate::check::CheckOptions;
 use crate::model::Flow;
 use crate::yaml::Tree;
 
@@ -40,7 +40,7 @@ pub struct Analysis {
 impl Analysis {
     /// Reads and checks a text.
     #[must_use]
-    pub fn new(text: String, options: &Options) -> Self {
+    pub fn new(text: String, options: &CheckOptions) -> Self {
         let parsed = crate::load(SourceId(0), &text, options);
         let occurrences = parsed.flow.as_ref().map(|flow| occurrences(flow, &text)).unwrap_or_default();
         Analysis { tree: parsed.tree, flow: parsed.flow, diagnostics: parsed.diagnostics, occurrences, text }

@@ -10,7 +10,7 @@ use stave_script::state_key::{self, KeySegment};
 use stave_script::{Used, UsedPath, check_condition, check_expression, check_template, check_transform};
 
 use super::properties::properties;
-use crate::graph::{self, Destination, Origin};
+use crate::graph::{self, EdgeSource, EdgeTarget};
 use crate::model::{Edge, Flow, INPUT, Node, OUTPUT, Port, Text, Transform};
 use crate::yaml::Tree;
 
@@ -302,8 +302,8 @@ impl<'flow> Finder<'flow> {
         let origin = edge.from.as_ref().and_then(|end| graph::origin(self.flow, end).ok());
         let mut scope = vec!["value", "context", "outputs"];
         let own = origin.map(|origin| match origin {
-            Origin::Request(field) => (field, Symbol::Context(field.to_owned())),
-            Origin::Output(node, port) | Origin::Error(node, port) => {
+            EdgeSource::Request(field) => (field, Symbol::Context(field.to_owned())),
+            EdgeSource::Output(node, port) | EdgeSource::Error(node, port) => {
                 (port.name.as_str(), output(node, port.name.as_str()))
             }
         });
@@ -341,7 +341,7 @@ pub fn default_port<'flow>(flow: &'flow Flow, edge: &'flow Edge, leaves: bool) -
         graph::origin(flow, edge.from.as_ref()?).ok().and_then(|origin| origin.port())
     } else {
         match graph::destination(flow, edge.to.as_ref()?).ok()? {
-            Destination::Input(_, port) => Some(port),
+            EdgeTarget::Input(_, port) => Some(port),
             _ => None,
         }
     }

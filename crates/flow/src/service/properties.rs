@@ -10,7 +10,7 @@ use stave_script::interpolation::{self, PathStep};
 use stave_script::{UsedPath, check_condition, check_expression, check_template};
 
 use super::occurrences::{Occurrence, Symbol, within};
-use crate::graph::{self, Connected, Origin};
+use crate::graph::{self, Connected, EdgeSource};
 use crate::model::{Edge, Flow, Node, Port, Readable, Text, Transform};
 use crate::yaml::Tree;
 
@@ -57,7 +57,7 @@ pub(super) fn properties(flow: &Flow, text: &str) -> Vec<Occurrence> {
         finder.placeholders(node, input);
     }
     for connected in &edges {
-        if let Origin::Output(node, port) = connected.origin
+        if let EdgeSource::Output(node, port) = connected.origin
             && let Some(described) = of_output(node, port)
         {
             finder.edge(connected.edge, &described);
@@ -118,7 +118,7 @@ fn feeders<'flow>(edges: &[Connected<'flow>]) -> Feeders<'flow> {
             continue;
         };
         let from = match (connected.origin, &connected.edge.transform) {
-            (Origin::Output(node, port), Readable::Absent) => of_output(node, port),
+            (EdgeSource::Output(node, port), Readable::Absent) => of_output(node, port),
             _ => None,
         };
         fed.entry((node.id.as_str(), port.name.as_str())).and_modify(|known| *known = None).or_insert(from);

@@ -3,8 +3,8 @@
 use stave_diag::{Diagnostic, Edit, SourceId, Span};
 
 use super::{Analysis, Symbol, occurrences};
-use crate::check::Options;
-use crate::edit::{Command, Direction, EditRequest, apply};
+use crate::check::CheckOptions;
+use crate::edit::{Direction, EditRequest, FlowEdit, apply};
 use crate::model::Flow;
 
 /// The edits that give a symbol another name at every place that names it, or why it cannot have it.
@@ -38,7 +38,7 @@ pub fn rename_at(
     analysis: &Analysis,
     offset: usize,
     to: &str,
-    options: &Options,
+    options: &CheckOptions,
 ) -> Result<Vec<Edit>, String> {
     let Some(found) = analysis.occurrence_at(offset) else {
         return Err("there is no name here that could be changed".to_owned());
@@ -47,19 +47,19 @@ pub fn rename_at(
     let edits = rename_edits(flow, &analysis.text, &found.symbol, to)?;
     let from = found.symbol.name().to_owned();
     let command = match &found.symbol {
-        Symbol::Node(_) => Command::RenameNode { from, to: to.to_owned() },
+        Symbol::Node(_) => FlowEdit::RenameNode { from, to: to.to_owned() },
         // A field that only the deployment fills is declared nowhere else.
         Symbol::Context(name) if !flow.context.declares(name) => {
             return keeps_sound(analysis, &edits, options).map(|()| edits);
         }
-        Symbol::Context(_) => Command::RenameContext { from, to: to.to_owned() },
+        Symbol::Context(_) => FlowEdit::RenameContext { from, to: to.to_owned() },
         Symbol::Input { node, .. } => {
-            Command::RenamePort { node: node.clone(), direction: Direction::Input, from, to: to.to_owned() }
+            FlowEdit::RenamePort { node: node.clone(), direction: Direction::Input, from, to: to.to_owned() }
         }
         Symbol::Output { node, port } => {
             let is_error = flow.nodes.get(node).is_some_and(|node| node.error_port(port).is_some());
             let direction = if is_error { Direction::Error } else { Direction::Output };
-            Command::RenamePort { node: node.clone(), direction, from, to: to.to_owned() }
+            FlowEdit::RenamePort { node: node.clone(), direction, from, to: to.to_owned() }
         }
         Symbol::Property { .. } => return keeps_sound(analysis, &edits, options).map(|()| edits),
     };
@@ -69,7 +69,7 @@ pub fn rename_at(
 }
 
 /// Whether edits add no error, or the first that they add.
-fn keeps_sound(analysis: &Analysis, edits: &[Edit], options: &Options) -> Result<(), String> {
+fn keeps_sound(analysis: &Analysis, edits: &[Edit], options: &CheckOptions) -> Result<(), String> {
     let mut text = analysis.text.clone();
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));

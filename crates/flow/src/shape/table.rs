@@ -4,23 +4,24 @@ use super::Holds::{
     Any, AnyList, Arguments, Boolean, Count, FreeMap, Implementation, JsonSchema, List, Map, Name, NameList,
     Number, One, Text, TextList, Timestamp, Version, Word, WordMap, Words,
 };
-use super::{Field, Holds, Shape};
+use super::{FormatField, FormatShape, Holds};
 use crate::model::PROVIDERS;
 
-const fn required(name: &'static str, holds: Holds, summary: &'static str) -> Field {
-    Field { name, holds, required: true, summary }
+const fn required(name: &'static str, holds: Holds, summary: &'static str) -> FormatField {
+    FormatField { name, holds, required: true, summary }
 }
 
-const fn optional(name: &'static str, holds: Holds, summary: &'static str) -> Field {
-    Field { name, holds, required: false, summary }
+const fn optional(name: &'static str, holds: Holds, summary: &'static str) -> FormatField {
+    FormatField { name, holds, required: false, summary }
 }
 
 const SENSITIVITIES: &[&str] = &["public", "private", "restricted"];
+const PHASES: &[&str] = &["planning", "research", "implementation", "review", "synthesis"];
 const PORT_TYPES: &[&str] =
     &["string", "number", "boolean", "object", "array", "document", "table", "embedding"];
 
 /// The whole document.
-pub static FLOW: Shape = Shape {
+pub static FLOW: FormatShape = FormatShape {
     name: "flow",
     summary: "An agent flow: nodes with typed ports, and edges between them.",
     fields: &[
@@ -35,7 +36,7 @@ pub static FLOW: Shape = Shape {
     ],
 };
 
-static FLOW_RUNTIME: Shape = Shape {
+static FLOW_RUNTIME: FormatShape = FormatShape {
     name: "flow_runtime",
     summary: "What a run of the whole flow may take.",
     fields: &[
@@ -44,7 +45,7 @@ static FLOW_RUNTIME: Shape = Shape {
     ],
 };
 
-static BUDGET: Shape = Shape {
+static BUDGET: FormatShape = FormatShape {
     name: "budget",
     summary: "What a run may use up; it is looked at before every call.",
     fields: &[
@@ -55,7 +56,7 @@ static BUDGET: Shape = Shape {
     ],
 };
 
-static TEST: Shape = Shape {
+static TEST: FormatShape = FormatShape {
     name: "test",
     summary: "One run of the flow, and what is expected of it.",
     fields: &[
@@ -69,7 +70,7 @@ static TEST: Shape = Shape {
     ],
 };
 
-static EXPECTATION: Shape = Shape {
+static EXPECTATION: FormatShape = FormatShape {
     name: "expectation",
     summary: "What a test expects; what it does not name is not compared.",
     fields: &[
@@ -85,7 +86,7 @@ static EXPECTATION: Shape = Shape {
     ],
 };
 
-static METADATA: Shape = Shape {
+static METADATA: FormatShape = FormatShape {
     name: "metadata",
     summary: "Who and what the flow is.",
     fields: &[
@@ -98,7 +99,7 @@ static METADATA: Shape = Shape {
     ],
 };
 
-static CONTEXT: Shape = Shape {
+static CONTEXT: FormatShape = FormatShape {
     name: "context",
     summary: "The fields of the request that the flow reads.",
     fields: &[
@@ -108,7 +109,7 @@ static CONTEXT: Shape = Shape {
     ],
 };
 
-static NODE: Shape = Shape {
+static NODE: FormatShape = FormatShape {
     name: "node",
     summary: "One step of the flow.",
     fields: &[
@@ -125,7 +126,7 @@ static NODE: Shape = Shape {
     ],
 };
 
-static PORT: Shape = Shape {
+static PORT: FormatShape = FormatShape {
     name: "port",
     summary: "A place where a value enters or leaves a node.",
     fields: &[
@@ -139,7 +140,7 @@ static PORT: Shape = Shape {
     ],
 };
 
-static ERROR_PORT: Shape = Shape {
+static ERROR_PORT: FormatShape = FormatShape {
     name: "error_port",
     summary: "The port through which a failure leaves.",
     fields: &[
@@ -152,7 +153,7 @@ static ERROR_PORT: Shape = Shape {
     ],
 };
 
-static TRANSFORM: Shape = Shape {
+static TRANSFORM: FormatShape = FormatShape {
     name: "transform",
     summary: "What a node does.",
     fields: &[
@@ -161,7 +162,7 @@ static TRANSFORM: Shape = Shape {
     ],
 };
 
-static OPERATION: Shape = Shape {
+static OPERATION: FormatShape = FormatShape {
     name: "operation",
     summary: "An operation of the catalogue with its arguments.",
     fields: &[
@@ -170,7 +171,7 @@ static OPERATION: Shape = Shape {
     ],
 };
 
-static PROMPT: Shape = Shape {
+static PROMPT: FormatShape = FormatShape {
     name: "prompt",
     summary: "What a model is asked.",
     fields: &[
@@ -180,12 +181,24 @@ static PROMPT: Shape = Shape {
         optional("output_schema", JsonSchema, "What the answer must satisfy; it is then read as JSON."),
         optional("temperature", Number, "From 0 to 2; the provider's own when it is left out."),
         optional("max_tokens", Count(1), "How long the answer may become."),
+        optional(
+            "phase",
+            Word(PHASES),
+            "Version 1.1: the phase of the work, which scales the prompt's budget.",
+        ),
+        optional(
+            "priority",
+            Count(1),
+            "Version 1.1: from 1 to 10, which scales the prompt's budget; 5 leaves it alone.",
+        ),
+        optional("constraints", TextList, "Version 1.1: sentences that the answer has to respect."),
+        optional("token_budget", Count(1), "Version 1.1: how many tokens the prompt may have."),
         optional("tools", List(&TOOL), "Functions that the model may call."),
         optional("fallback", One(&FALLBACK), "What happens when there is no usable answer."),
     ],
 };
 
-static MODEL: Shape = Shape {
+static MODEL: FormatShape = FormatShape {
     name: "model",
     summary: "Which model answers.",
     fields: &[
@@ -195,7 +208,7 @@ static MODEL: Shape = Shape {
     ],
 };
 
-static TOOL: Shape = Shape {
+static TOOL: FormatShape = FormatShape {
     name: "tool",
     summary: "A function that the model may call.",
     fields: &[
@@ -207,7 +220,7 @@ static TOOL: Shape = Shape {
     ],
 };
 
-static FALLBACK: Shape = Shape {
+static FALLBACK: FormatShape = FormatShape {
     name: "fallback",
     summary: "What happens when the model gives no usable answer.",
     fields: &[
@@ -217,7 +230,7 @@ static FALLBACK: Shape = Shape {
     ],
 };
 
-static RUNTIME: Shape = Shape {
+static RUNTIME: FormatShape = FormatShape {
     name: "runtime",
     summary: "Time, attempts and caching of a node.",
     fields: &[
@@ -230,7 +243,7 @@ static RUNTIME: Shape = Shape {
     ],
 };
 
-static CACHE: Shape = Shape {
+static CACHE: FormatShape = FormatShape {
     name: "cache",
     summary: "Keeps a node's result for later runs.",
     fields: &[
@@ -239,7 +252,7 @@ static CACHE: Shape = Shape {
     ],
 };
 
-static STATE: Shape = Shape {
+static STATE: FormatShape = FormatShape {
     name: "state",
     summary: "What a node remembers.",
     fields: &[
@@ -251,13 +264,13 @@ static STATE: Shape = Shape {
     ],
 };
 
-static POSITION: Shape = Shape {
+static POSITION: FormatShape = FormatShape {
     name: "position",
     summary: "Where an editor draws the node.",
     fields: &[required("x", Number, "To the right."), required("y", Number, "Down.")],
 };
 
-static EDGE: Shape = Shape {
+static EDGE: FormatShape = FormatShape {
     name: "edge",
     summary: "Carries a value from one port to another.",
     fields: &[
@@ -268,7 +281,7 @@ static EDGE: Shape = Shape {
     ],
 };
 
-static DEPLOYMENT: Shape = Shape {
+static DEPLOYMENT: FormatShape = FormatShape {
     name: "deployment",
     summary: "Where the flow is served.",
     fields: &[
@@ -278,7 +291,7 @@ static DEPLOYMENT: Shape = Shape {
     ],
 };
 
-static KSERVE: Shape = Shape {
+static KSERVE: FormatShape = FormatShape {
     name: "kserve",
     summary: "Settings of a KServe service.",
     fields: &[
@@ -291,7 +304,7 @@ static KSERVE: Shape = Shape {
     ],
 };
 
-static RESOURCES: Shape = Shape {
+static RESOURCES: FormatShape = FormatShape {
     name: "resources",
     summary: "What one copy of the service gets.",
     fields: &[
@@ -300,3 +313,16 @@ static RESOURCES: Shape = Shape {
         optional("gpu", Text, "Such as \"1\"."),
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use stave_vocabulary::PhaseType;
+
+    use super::*;
+
+    #[test]
+    fn the_phases_are_those_that_every_line_knows() {
+        let words: Vec<&str> = PhaseType::ALL.iter().map(|phase| phase.word()).collect();
+        assert_eq!(PHASES, words);
+    }
+}

@@ -19,7 +19,7 @@ use stave_canon::Clock;
 pub(crate) use self::queue::{Entry, Hold, Queue, Spend};
 use self::writer::Writer;
 use crate::keys::VirtualKeys;
-use crate::records::{RecordSink, Retention};
+use crate::records::{RecordRetention, RecordSink};
 
 /// How long a writer waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub struct EvidenceSettings {
     pub queue: usize,
     /// How long entries gather before they are written together.
     pub gather: Duration,
-    pub retention: Retention,
+    pub retention: RecordRetention,
 }
 
 impl Default for EvidenceSettings {
@@ -52,7 +52,7 @@ impl Default for EvidenceSettings {
         EvidenceSettings {
             queue: 65_536,
             gather: Duration::from_millis(100),
-            retention: Retention::default(),
+            retention: RecordRetention::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use stave_canon::Timestamp;
 
-use super::Limits;
+use super::KeyLimits;
 use super::admission::{Refusal, RefusalKind};
 use super::bucket::Bucket;
 use super::ledger::{Calendar, Ledger, nanodollars};
@@ -36,7 +36,7 @@ impl Meter {
     /// Sets everything aside, or nothing.
     pub(super) fn reserve(
         &self,
-        limits: &Limits,
+        limits: &KeyLimits,
         tokens: u64,
         money: i64,
         now: Timestamp,
@@ -70,7 +70,7 @@ impl Meter {
     /// Sets more money aside on the day of a reservation.
     pub(super) fn reserve_more(
         &self,
-        limits: &Limits,
+        limits: &KeyLimits,
         reservation: Reservation,
         money: i64,
         now: Timestamp,
@@ -114,7 +114,7 @@ impl Meter {
 
 /// Whether so much money is left of the budgets.
 fn budgets(
-    limits: &Limits,
+    limits: &KeyLimits,
     spent: &Ledger,
     calendar: Calendar,
     money: i64,

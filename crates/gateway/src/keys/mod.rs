@@ -25,7 +25,7 @@ pub use self::admission::{Admission, Estimate, Refusal, RefusalKind};
 pub(crate) use self::ledger::{Calendar, nanodollars};
 pub(crate) use self::meter::Meter;
 pub use self::models::{BadPattern, ModelPattern};
-pub use self::store::{IssuedKey, KeyError, KeyStore, ListedKey, NewKey};
+pub use self::store::{IssuedKey, KeyStore, KeyStoreError, ListedKey, NewKey};
 use self::text::KeyText;
 use crate::database::{EvidenceError, Queue};
 
@@ -38,7 +38,7 @@ pub struct VirtualKey {
     pub tenant: Arc<str>,
     /// The models it may ask for. None means every model.
     pub models: Vec<ModelPattern>,
-    pub limits: Limits,
+    pub limits: KeyLimits,
     /// Whether it may look at everybody's evidence.
     pub is_admin: bool,
     pub expires_at: Option<Timestamp>,
@@ -47,7 +47,7 @@ pub struct VirtualKey {
 
 /// What a key may use. An absent limit does not limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct KeyLimits {
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
     /// Per day and per month, in UTC.

@@ -10,7 +10,7 @@ use stave_llm::prices::Cost;
 
 use super::ledger::{Calendar, from_nanodollars, nanodollars};
 use super::text::{self, KeyText};
-use super::{Limits, ModelPattern, StoredSecret};
+use super::{KeyLimits, ModelPattern, StoredSecret};
 use crate::database::{EvidenceError, connect};
 
 /// The keys of a file.
@@ -23,7 +23,7 @@ pub struct NewKey {
     pub name: String,
     pub tenant: String,
     pub models: Vec<ModelPattern>,
-    pub limits: Limits,
+    pub limits: KeyLimits,
     pub is_admin: bool,
     pub expires_at: Option<Timestamp>,
 }
@@ -43,7 +43,7 @@ pub struct ListedKey {
     pub name: String,
     pub tenant: String,
     pub models: Vec<ModelPattern>,
-    pub limits: Limits,
+    pub limits: KeyLimits,
     pub is_admin: bool,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -56,7 +56,7 @@ pub struct ListedKey {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
+pub enum KeyStoreError {
     #[error("there is no key `{0}`")]
     Unknown(String),
     #[error("`{0}` is already the name of a key")]
@@ -76,7 +76,7 @@ pub(super) struct KeyRow {
     pub(super) name: String,
     pub(super) tenant: String,
     pub(super) models: Vec<ModelPattern>,
-    pub(super) limits: Limits,
+    pub(super) limits: KeyLimits,
     pub(super) is_admin: bool,
     pub(super) created_at: Timestamp,
     pub(super) expires_at: Option<Timestamp>,
@@ -91,14 +91,14 @@ impl KeyStore {
     }
 
     /// Makes a key. No two keys that are in use have the same name.
-    pub fn issue(&mut self, new: &NewKey, ids: &dyn Ids, now: Timestamp) -> Result<IssuedKey, KeyError> {
+    pub fn issue(&mut self, new: &NewKey, ids: &dyn Ids, now: Timestamp) -> Result<IssuedKey, KeyStoreError> {
         let is_letter = |letter: char| letter.is_alphanumeric() || " ._-".contains(letter);
         if !(1..=80).contains(&new.name.chars().count()) || !new.name.chars().all(is_letter) {
-            return Err(KeyError::BadName(new.name.clone()));
+            return Err(KeyStoreError::BadName(new.name.clone()));
         }
         let transaction = self.transaction()?;
         if find(&transaction, &new.name)?.is_some_and(|(_, revoked)| !revoked) {
-            return Err(KeyError::NameTaken(new.name.clone()));
+            return Err(KeyStoreError::NameTaken(new.name.clone()));
         }
         let id = text::fresh_id(ids);
         let models: Vec<&str> = new.models.iter().map(ModelPattern::as_str).collect();
@@ -155,7 +155,7 @@ impl KeyStore {
     }
 
     /// Ends a key for good, named by its id or its name. Gives its id.
-    pub fn revoke(&mut self, key: &str, now: Timestamp) -> Result<String, KeyError> {
+    pub fn revoke(&mut self, key: &str, now: Timestamp) -> Result<String, KeyStoreError> {
         let transaction = self.transaction()?;
         let id = live(&transaction, key)?;
         execute(
@@ -174,7 +174,7 @@ impl KeyStore {
         old_ends_at: Timestamp,
         ids: &dyn Ids,
         now: Timestamp,
-    ) -> Result<IssuedKey, KeyError> {
+    ) -> Result<IssuedKey, KeyStoreError> {
         let transaction = self.transaction()?;
         let id = live(&transaction, key)?;
         execute(
@@ -211,11 +211,11 @@ fn find(connection: &Connection, key: &str) -> Result<Option<(String, bool)>, Ev
     Ok(found.optional()?)
 }
 
-fn live(connection: &Connection, key: &str) -> Result<String, KeyError> {
+fn live(connection: &Connection, key: &str) -> Result<String, KeyStoreError> {
     match find(connection, key)? {
         Some((id, false)) => Ok(id),
-        Some((_, true)) => Err(KeyError::Revoked(key.to_owned())),
-        None => Err(KeyError::Unknown(key.to_owned())),
+        Some((_, true)) => Err(KeyStoreError::Revoked(key.to_owned())),
+        None => Err(KeyStoreError::Unknown(key.to_owned())),
     }
 }
 
@@ -279,7 +279,7 @@ fn key_row(row: &Row<'_>) -> Result<KeyRow, EvidenceError> {
         name: row.get(1)?,
         tenant: row.get(2)?,
         models: models.map_err(|error| EvidenceError::Damaged(error.to_string()))?,
-        limits: Limits {
+        limits: KeyLimits {
             requests_per_minute: rate(4)?,
             tokens_per_minute: rate(5)?,
             day_budget: row.get::<_, Option<i64>>(6)?.map(from_nanodollars),

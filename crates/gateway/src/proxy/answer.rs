@@ -20,7 +20,7 @@ use super::reply::{Reply, ReplyBody};
 use super::tally::Tally;
 use super::tap::Tap;
 use super::upstream::UpstreamBody;
-use crate::records::{Digest, Outcome};
+use crate::records::{Digest, RequestOutcome};
 
 /// A request that an upstream answered, or that we answered for it.
 pub(super) struct Answered {
@@ -47,7 +47,7 @@ pub(super) async fn reply(mut entry: Box<Entry>, head: Option<Parts>, kind: Kind
     let mut reply = match kind {
         Kind::Counted(tokens) => {
             entry.record.status = 200;
-            entry.record.outcome = Outcome::Answered;
+            entry.record.outcome = RequestOutcome::Answered;
             json(StatusCode::OK, &Value::from_iter([("input_tokens", tokens)]))
         }
         Kind::Error { body, from } => error(&mut entry, head, body, from),
@@ -121,13 +121,13 @@ async fn translate_whole(
     };
     entry.charge(&tally);
     let Some(response) = response else {
-        entry.record.outcome = Outcome::Failed;
+        entry.record.outcome = RequestOutcome::Failed;
         entry.record.status = 502;
         let message = "the upstream's reply cannot be read";
         return Fault::new(StatusCode::BAD_GATEWAY, "upstream_unreadable", message).into_reply(surface);
     };
     entry.traced.answered(&response);
-    entry.record.outcome = Outcome::Answered;
+    entry.record.outcome = RequestOutcome::Answered;
     let (media_type, text) = if is_stream {
         let mut encoder = codec(surface).stream_encoder(envelope.clone());
         let mut text = String::new();

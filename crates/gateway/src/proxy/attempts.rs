@@ -27,7 +27,7 @@ use super::setup::{Candidate, Candidates};
 use super::upstream::{Attempt, Outgoing, UpstreamBody};
 use super::upstream_request::{Ready, note, ready};
 use crate::keys::Estimate;
-use crate::records::Outcome;
+use crate::records::RequestOutcome;
 
 /// The most of an error's body that is passed on.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -139,7 +139,7 @@ pub(super) async fn ask(
             break;
         }
     }
-    entry.record.outcome = Outcome::Failed;
+    entry.record.outcome = RequestOutcome::Failed;
     match failure {
         Some(Failure::Told { head, body, surface }) => {
             Ok(Answered { head: Some(head), kind: Kind::Error { body, from: surface } })

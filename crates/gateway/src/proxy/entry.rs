@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderMap;
-use stave_block::{CachePlan, Counters};
+use stave_block::CachePlan;
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
+use stave_request::counters;
 
 use super::cost_bound::CostBound;
 use super::gateway::Core;
@@ -20,7 +21,7 @@ use super::tally::{Charged, Tally};
 use super::traced::Traced;
 use super::upstream::Upstream;
 use crate::keys::Admission;
-use crate::records::{Money, Outcome, RequestRecord};
+use crate::records::{Money, RequestOutcome, RequestRecord};
 
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -62,7 +63,7 @@ impl Entry {
         record.tenant = Arc::clone(&setup.tenant);
         // Until an answer has begun, going away is the client's doing.
         record.status = 499;
-        record.outcome = Outcome::Cancelled;
+        record.outcome = RequestOutcome::Cancelled;
         core.metrics.begun();
         let traced = Traced::begin(core.tracer.as_deref(), &record.id, endpoint, headers);
         Entry {
@@ -151,7 +152,7 @@ impl Drop for Entry {
         if std::thread::panicking() {
             // A defect of ours, which the client is told about.
             self.record.status = 500;
-            self.record.outcome = Outcome::Failed;
+            self.record.outcome = RequestOutcome::Failed;
         }
         let now = self.core.clock.elapsed();
         self.record.durations.total = now.saturating_sub(self.started);
@@ -164,9 +165,7 @@ impl Drop for Entry {
             admission.settle(self.record.usage.total(), money.unwrap_or_default());
         }
         if let (Some((upstream, plan)), true) = (self.planned.take(), is_told) {
-            let usage = self.record.usage;
-            let counters =
-                Counters { input: usage.input, read: usage.cache_read, written: usage.cache_write };
+            let counters = counters(&self.record.usage);
             let now = self.core.seconds();
             // Planning is over for this request; what fails here costs the planner what it knew.
             let _ = upstream.planner.ask(now, |planner| {

@@ -25,7 +25,7 @@ use super::received::{Received, read_body};
 use super::reply::Reply;
 use super::setup::{Candidates, Setup};
 use crate::keys::{Admission, Estimate, Refusal, VirtualKey};
-use crate::records::{Digest, Outcome};
+use crate::records::{Digest, RequestOutcome};
 
 pub(crate) async fn answer(core: &Arc<Core>, endpoint: Endpoint, parts: Parts, body: Incoming) -> Reply {
     // It moves from the request to the reply and on to the file.
@@ -35,8 +35,8 @@ pub(crate) async fn answer(core: &Arc<Core>, endpoint: Endpoint, parts: Parts, b
         Ok(Answered { head, kind }) => reply(entry, head, kind).await,
         Err(fault) => {
             entry.record.status = fault.status.as_u16();
-            if entry.record.outcome == Outcome::Cancelled {
-                entry.record.outcome = Outcome::Refused;
+            if entry.record.outcome == RequestOutcome::Cancelled {
+                entry.record.outcome = RequestOutcome::Refused;
             }
             fault.into_reply(endpoint.surface())
         }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use stave_canon::{Clock, Ids};
+use stave_request::planning::CachePlanners;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -12,7 +13,6 @@ use super::metrics::Metrics;
 use super::setup::{BadSetup, Setup};
 use crate::config::GatewayConfig;
 use crate::keys::VirtualKeys;
-use crate::planning::CachePlanners;
 use crate::records::RecordSink;
 use crate::trace::RequestTracer;
 

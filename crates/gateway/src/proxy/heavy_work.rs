@@ -21,7 +21,7 @@ const OF_ONE_KEY: usize = 1;
 const WAITING: usize = 16;
 
 /// The large bodies of all keys.
-pub(crate) type HeavyWork = stave_listen::HeavyWork<u64>;
+pub(crate) type HeavyWork = stave_listen::HeavyWorkQueue<u64>;
 
 pub(crate) fn heavy_work() -> HeavyWork {
     HeavyWork::beside_others(OF_ONE_KEY, Waiting::Each(WAITING))

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, Sensitivity, SensitivityPolicy,
-    WirePrompt,
+    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Sensitivity,
+    SensitivityPolicy, WirePrompt,
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
 use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
-use stave_prompt::{BuildError, PromptIrBuilder};
+use stave_prompt::{PromptBuildError, PromptIrBuilder};
 
 use super::interface::Fault;
 use super::seen::CleanPrefixes;
@@ -59,8 +59,8 @@ impl From<Denied> for Verdictless {
     }
 }
 
-impl From<BuildError> for Verdictless {
-    fn from(_: BuildError) -> Self {
+impl From<PromptBuildError> for Verdictless {
+    fn from(_: PromptBuildError) -> Self {
         Verdictless::Failed
     }
 }
@@ -179,7 +179,7 @@ impl Judge<'_> {
         accepts: Sensitivity,
         judged: &mut Judged,
     ) -> Result<(), Denied> {
-        let origin = Scope::new(self.tenant);
+        let origin = DataScope::new(self.tenant);
         let destination = match accepts {
             Sensitivity::Restricted => Destination::Within(&origin),
             Sensitivity::Private => Destination::External,
@@ -228,7 +228,7 @@ impl Judge<'_> {
             if self.is_late() {
                 return Err(too_long().into());
             }
-            let judged = policies.check_content_until(some, &|| self.is_late()).ok_or_else(too_long)?;
+            let judged = policies.check_conversation_until(some, &|| self.is_late()).ok_or_else(too_long)?;
             verdict.violations.extend(judged.violations);
         }
         let is_new = wire.positions.iter().skip(known).any(is_instruction);
@@ -245,7 +245,7 @@ impl Judge<'_> {
         wire: &WirePrompt,
         upstream: &Upstream,
         model: &str,
-    ) -> Result<Verdict, BuildError> {
+    ) -> Result<Verdict, PromptBuildError> {
         let texts = wire.positions.iter().filter(|position| is_instruction(position));
         let system: Vec<String> = texts.flat_map(|position| position_texts(body, position)).collect();
         let ir = PromptIrBuilder::new("gateway", system.join("\n"))

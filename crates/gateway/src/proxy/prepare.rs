@@ -7,21 +7,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use stave_block::{CachePlan, PlanRequest, Surface, WirePrompt};
+use stave_block::{CachePlan, Surface, WirePrompt};
 use stave_canon::Value;
-use stave_lower::{RequestBody, Splice, Spliced, plan_splices, read_wire, rewrite_body};
+use stave_lower::{RequestBody, Splice, Spliced, read_wire};
+use stave_request::planning::PlanningFailed;
+use stave_request::{BodyToPlan, plan_body};
 
 use super::interface::{Fault, codec};
 use super::judge::{Denied, Judge, Judged};
 use super::received::Received;
 use super::upstream::Upstream;
 use crate::config::Planning;
-use crate::planning::PlanningFailed;
 use crate::records::{Breakpoint, Edits, GateDecision, Miss};
-
-/// Requests of more parts are not planned. A planner works on one request at a time, and one with more parts than it
-/// remembers would make it forget everybody else's.
-const MOST_POSITIONS: usize = 10_000;
 
 /// What goes out, and what is to be remembered of it.
 #[derive(Debug)]
@@ -50,7 +47,7 @@ struct Shaped<'b> {
 
 /// What planning made of a body.
 struct Planned {
-    plan: CachePlan,
+    plan: Option<CachePlan>,
     not_planned: Option<&'static str>,
     miss: Option<Miss>,
     body: Bytes,
@@ -106,11 +103,10 @@ pub(crate) fn prepare(
         judge.judge_translated(&shaped.body, &shaped.wire, upstream)?;
     }
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
-    let has_too_many = shaped.wire.positions.len() > MOST_POSITIONS;
     // What could not be judged goes on as it came.
-    if !planning.on || counts_only || is_unjudged || has_too_many {
-        let reasons = [(is_unjudged, "not_judged"), (counts_only, "counts_tokens"), (!planning.on, "off")];
-        let reason = reasons.iter().find(|(holds, _)| *holds).map_or("too_many_parts", |(_, reason)| reason);
+    if !planning.on || counts_only || is_unjudged {
+        let reasons = [(is_unjudged, "not_judged"), (counts_only, "counts_tokens")];
+        let reason = reasons.iter().find(|(holds, _)| *holds).map_or("off", |(_, reason)| reason);
         prepared.not_planned = Some(Cow::Borrowed(reason));
         prepared.unplanned(received, &shaped, model);
         return Ok(prepared);
@@ -119,10 +115,10 @@ pub(crate) fn prepare(
     let planned = catch_unwind(AssertUnwindSafe(|| plan(&shaped, upstream, received, model, planning, now)));
     match planned {
         Ok(Ok(planned)) => {
-            prepared.breakpoints = breakpoints(&planned.plan);
+            prepared.breakpoints = planned.plan.as_ref().map_or_else(Vec::new, breakpoints);
             prepared.not_planned = planned.not_planned.map(Cow::Borrowed);
             prepared.miss = planned.miss;
-            prepared.plan = Some(planned.plan);
+            prepared.plan = planned.plan;
             prepared.body = planned.body;
             prepared.edits = planned.edits;
         }
@@ -259,25 +255,20 @@ fn plan(
     planning: &Planning,
     now: f64,
 ) -> Result<Planned, PlanningFailed> {
-    let mut rewritten = None;
-    if planning.rewrites != Default::default() {
-        let body = rewrite_body(&shaped.body, &shaped.wire, planning.rewrites).body;
-        // A rewrite serves the cache only; one that cannot be read is not used.
-        if let Ok(wire) = read_wire(&body, Some(shaped.wire.surface)) {
-            rewritten = Some(Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
-        }
-    }
+    let request = BodyToPlan {
+        body: &shaped.body,
+        wire: &shaped.wire,
+        session: received.session.as_deref(),
+        rewrites: planning.rewrites,
+        now,
+    };
+    let planned = plan_body(&request, |request| upstream.planner.ask(now, |planner| planner.plan(request)))?;
+    let rewritten =
+        planned.rewritten.map(|(body, wire)| Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
     let shaped = rewritten.as_ref().unwrap_or(shaped);
-    let (body, wire) = (&*shaped.body, &*shaped.wire);
-    let request = PlanRequest { wire, body, session: received.session.as_deref(), now };
-    let mut plan = upstream.planner.ask(now, |planner| planner.plan(&request))?;
-    if is_short(wire) {
-        // What is not cached needs no way to a warm machine.
-        plan.cache_key = None;
-    }
-    let (body, edits) = finished(received, shaped, plan_splices(body, wire, &plan), model);
-    let not_planned = why_not(&plan, wire);
-    Ok(Planned { not_planned, miss: miss(received, upstream, wire), plan, body, edits })
+    let (body, edits) = finished(received, shaped, planned.splices, model);
+    let miss = planned.plan.as_ref().and_then(|_| miss(received, upstream, &shaped.wire));
+    Ok(Planned { not_planned: planned.not_planned, miss, plan: planned.plan, body, edits })
 }
 
 /// A body that nobody can read, which the operator wants sent all the same.
@@ -305,23 +296,6 @@ fn breakpoints(plan: &CachePlan) -> Vec<Breakpoint> {
             long: *ttl == stave_block::Ttl::Long,
         })
         .collect()
-}
-
-/// Why a plan asks nothing of the cache.
-fn why_not(plan: &CachePlan, wire: &WirePrompt) -> Option<&'static str> {
-    if is_short(wire) {
-        return Some("too_short");
-    }
-    if wire.surface != Surface::AnthropicMessages || !plan.marks.is_empty() {
-        return None;
-    }
-    Some(if wire.last_markable().is_none() { "nothing_markable" } else { "would_not_pay" })
-}
-
-/// Whether a request has fewer tokens than any provider caches, about.
-fn is_short(wire: &WirePrompt) -> bool {
-    let bytes: u64 = wire.positions.iter().map(|position| u64::from(position.length)).sum();
-    bytes < 4 * 512
 }
 
 /// Where the request parts from the one before it in its conversation.

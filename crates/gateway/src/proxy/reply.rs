@@ -30,7 +30,7 @@ use super::interface::{Fault, codec};
 use super::tally::Tally;
 use super::tap::Tap;
 use super::upstream::{BrokenOff, UpstreamBody};
-use crate::records::{Digest, Outcome};
+use crate::records::{Digest, RequestOutcome};
 
 pub(crate) type Reply = Response<ReplyBody>;
 
@@ -113,7 +113,7 @@ impl ReplyBody {
             break_off: None,
         };
         if passing.body.is_end_stream() {
-            passing.finish(Outcome::Answered);
+            passing.finish(RequestOutcome::Answered);
         }
         ReplyBody::Passing(Box::new(passing))
     }
@@ -208,7 +208,7 @@ impl Passing {
                     let data = if is_end { joined(data, self.mask.finish()) } else { data };
                     self.take_in(&data);
                     if is_end {
-                        self.finish(Outcome::Answered);
+                        self.finish(RequestOutcome::Answered);
                     }
                     match (data.is_empty(), other) {
                         (false, other) => {
@@ -224,7 +224,7 @@ impl Passing {
                 Poll::Ready(None) => {
                     let rest = self.mask.finish();
                     self.take_in(&rest);
-                    self.finish(Outcome::Answered);
+                    self.finish(RequestOutcome::Answered);
                     return Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))));
                 }
                 Poll::Pending if self.idle.is_over(context) => return self.break_off(context),
@@ -247,7 +247,7 @@ impl Passing {
     fn break_off(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let rest = self.mask.finish();
         self.take_in(&rest);
-        self.finish(Outcome::Failed);
+        self.finish(RequestOutcome::Failed);
         let break_off = self.break_off.insert(Box::pin(tokio::time::sleep(LAST_BYTES)));
         if !rest.is_empty() {
             return Poll::Ready(Some(Ok(Frame::data(rest))));
@@ -255,20 +255,21 @@ impl Passing {
         break_off.as_mut().poll(context).map(|()| Some(Err(BrokenOff)))
     }
 
-    fn finish(&mut self, outcome: Outcome) {
+    fn finish(&mut self, outcome: RequestOutcome) {
         if self.ending.entry.is_none() {
             return;
         }
         self.tap.finish();
         let is_good = !self.tap.has_failed() && self.tap.is_over();
-        let outcome = if outcome == Outcome::Answered && !is_good { Outcome::Failed } else { outcome };
+        let outcome =
+            if outcome == RequestOutcome::Answered && !is_good { RequestOutcome::Failed } else { outcome };
         self.ending.finish(outcome, self.tap.tally());
     }
 }
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        self.finish(Outcome::Cancelled);
+        self.finish(RequestOutcome::Cancelled);
     }
 }
 
@@ -297,7 +298,7 @@ impl Translated {
                         self.fail(&mut out);
                     } else {
                         self.encoder.finish(&mut out);
-                        self.end(Outcome::Answered);
+                        self.end(RequestOutcome::Answered);
                     }
                 }
                 Poll::Pending if self.idle.is_over(context) => self.fail(&mut out),
@@ -321,7 +322,7 @@ impl Translated {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
                 let fault = Fault::new(status, "upstream_error", message);
                 self.encoder.fail(&fault.answer(), out);
-                self.end(Outcome::Failed);
+                self.end(RequestOutcome::Failed);
                 return;
             }
             Err(_) => {
@@ -338,22 +339,22 @@ impl Translated {
         }
         if self.decoder.progress() == Progress::Over {
             self.encoder.finish(out);
-            self.end(Outcome::Answered);
+            self.end(RequestOutcome::Answered);
         }
     }
 
     fn fail(&mut self, out: &mut String) {
         let fault = Fault::new(StatusCode::BAD_GATEWAY, "upstream_broke_off", BrokenOff.to_string());
         self.encoder.fail(&fault.answer(), out);
-        self.end(Outcome::Failed);
+        self.end(RequestOutcome::Failed);
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: RequestOutcome) {
         self.is_over = true;
         self.settle(outcome);
     }
 
-    fn settle(&mut self, outcome: Outcome) {
+    fn settle(&mut self, outcome: RequestOutcome) {
         if self.ending.entry.is_some() {
             let mut tap = locked(&self.tap);
             tap.finish();
@@ -364,7 +365,7 @@ impl Translated {
 
 impl Drop for Translated {
     fn drop(&mut self) {
-        self.settle(Outcome::Cancelled);
+        self.settle(RequestOutcome::Cancelled);
     }
 }
 
@@ -401,7 +402,7 @@ impl Ending {
         }
     }
 
-    fn finish(&mut self, outcome: Outcome, tally: &Tally) {
+    fn finish(&mut self, outcome: RequestOutcome, tally: &Tally) {
         let Some(mut entry) = self.entry.take() else { return };
         entry.record.outcome = outcome;
         entry.record.response_bytes = self.bytes;

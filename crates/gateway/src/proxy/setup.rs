@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stave_block::Surface;
 use stave_canon::Clock;
 use stave_llm::FaultClass;
+use stave_request::planning::CachePlanners;
 use thiserror::Error;
 
 use super::queue::{FairQueue, Waiting};
 use super::seen::CleanPrefixes;
 use super::upstream::{BadUpstream, Upstream};
 use crate::config::{GatewayConfig, RouteTarget, fits};
-use crate::planning::CachePlanners;
 
 #[derive(Debug)]
 pub(crate) struct Setup {

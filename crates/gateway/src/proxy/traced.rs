@@ -11,7 +11,7 @@ use stave_llm::{Accumulator, Part, PartKind, Request, Response, Secret, Usage};
 use super::interface::{Endpoint, codec};
 use super::received::Received;
 use super::setup::Candidate;
-use crate::records::{Outcome, RequestRecord};
+use crate::records::{RequestOutcome, RequestRecord};
 use crate::trace::{AttemptEnd, AttemptSpan, AttemptWork, RequestSpan, RequestTracer, RequestWork};
 
 pub(crate) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -141,9 +141,9 @@ impl Traced {
                 response
             });
             let error = match record.outcome {
-                Outcome::Answered => None,
-                Outcome::Cancelled => Some("cancelled"),
-                Outcome::Failed | Outcome::Refused => Some("broken_off"),
+                RequestOutcome::Answered => None,
+                RequestOutcome::Cancelled => Some("cancelled"),
+                RequestOutcome::Failed | RequestOutcome::Refused => Some("broken_off"),
             };
             let (response, content) = (response.as_ref(), content.as_ref());
             attempt.end(&AttemptEnd { error, response, content, usage, cost });

@@ -13,9 +13,11 @@ mod sink;
 mod stats;
 
 pub use self::edits::Edits;
-pub use self::model::{Breakpoint, Digest, Durations, GateDecision, Miss, Money, Outcome, RequestRecord};
+pub use self::model::{
+    Breakpoint, Digest, Durations, GateDecision, Miss, Money, RequestOutcome, RequestRecord,
+};
 pub use self::page::page;
-pub use self::retention::Retention;
+pub use self::retention::RecordRetention;
 pub(crate) use self::retention::retain;
 pub use self::sink::{RecordSink, SinkCounts};
-pub use self::stats::{Bucket, By, Group, Latency, MissGroup, Stats, StatsQuery, Sums};
+pub use self::stats::{Bucket, By, Latency, MissGroup, Stats, StatsGroup, StatsQuery, Sums};

@@ -30,7 +30,7 @@ pub struct RequestRecord {
     pub model_used: Option<Arc<str>>,
     /// The status that the client got; 499 when it went away before there was one.
     pub status: u16,
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// How often an upstream was asked.
     pub attempts: u32,
     pub streamed: bool,
@@ -58,7 +58,7 @@ pub struct RequestRecord {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The upstream's answer was passed on to its end.
     Answered,
     /// We did not send it.
@@ -69,14 +69,14 @@ pub enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl RequestOutcome {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Answered => "answered",
-            Outcome::Refused => "refused",
-            Outcome::Failed => "failed",
-            Outcome::Cancelled => "cancelled",
+            RequestOutcome::Answered => "answered",
+            RequestOutcome::Refused => "refused",
+            RequestOutcome::Failed => "failed",
+            RequestOutcome::Cancelled => "cancelled",
         }
     }
 }
@@ -170,7 +170,7 @@ impl RequestRecord {
             upstream: None,
             model_used: None,
             status: 0,
-            outcome: Outcome::Failed,
+            outcome: RequestOutcome::Failed,
             attempts: 0,
             streamed: false,
             request_hash: None,

@@ -10,7 +10,7 @@ use stave_picture::chart::{self, Bar, CHART_STYLE, ChartTone, Series, Timeline};
 use stave_picture::escaped;
 
 use super::shown::{count, known_money, milliseconds, money, percent, tokens};
-use super::stats::{Bucket, Group, Stats};
+use super::stats::{Bucket, Stats, StatsGroup};
 
 const STYLE: &str = include_str!("page.css");
 /// About how many moments are named below a chart.
@@ -271,7 +271,7 @@ fn reasons(page: &mut String, title: &str, reasons: &[(String, u64)]) {
     page.push_str("</tbody>\n</table>\n");
 }
 
-fn name_of(group: &Group) -> &str {
+fn name_of(group: &StatsGroup) -> &str {
     if group.name.is_empty() { "(none)" } else { &group.name }
 }
 

@@ -15,15 +15,15 @@ const DAYS_OF_SPENDING: i64 = 400;
 
 /// When records go. The oldest go first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct RecordRetention {
     pub max_age: Duration,
     /// Of the whole file.
     pub max_bytes: u64,
 }
 
-impl Default for Retention {
+impl Default for RecordRetention {
     fn default() -> Self {
-        Retention { max_age: 90 * DAY, max_bytes: 1 << 30 }
+        RecordRetention { max_age: 90 * DAY, max_bytes: 1 << 30 }
     }
 }
 
@@ -31,7 +31,7 @@ impl Default for Retention {
 /// and is called again.
 pub(crate) fn retain(
     connection: &Connection,
-    retention: &Retention,
+    retention: &RecordRetention,
     now: Timestamp,
 ) -> Result<usize, rusqlite::Error> {
     let age = i64::try_from(retention.max_age.as_micros()).unwrap_or(i64::MAX);

@@ -47,11 +47,11 @@ pub struct Stats {
     pub latency: Latency,
     pub by: By,
     /// Those that spent most first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<StatsGroup>,
     /// How many groups there are in all.
     pub group_count: u64,
     /// The sessions that saved most.
-    pub sessions: Vec<Group>,
+    pub sessions: Vec<StatsGroup>,
     /// How many seconds a bucket of the series has.
     pub bucket_seconds: i64,
     /// Every bucket between the first and the last record, empty ones included.
@@ -93,7 +93,7 @@ pub struct Latency {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct StatsGroup {
     pub name: String,
     pub sums: Sums,
 }

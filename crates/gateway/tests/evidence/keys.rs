@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stave_canon::Clock;
 use stave_gateway::keys::{
-    Estimate, KeyError, Limits, ModelPattern, NewKey, Refusal, RefusalKind, VirtualKey, VirtualKeys,
+    Estimate, KeyLimits, KeyStoreError, ModelPattern, NewKey, Refusal, RefusalKind, VirtualKey, VirtualKeys,
 };
 
 use crate::sample::{NOON, Place, budget, cents, new_key, time};
@@ -21,8 +21,8 @@ fn refused(keys: &VirtualKeys, key: &Arc<VirtualKey>, estimate: Estimate, now: &
 #[test]
 fn a_key_is_known_by_its_text_and_by_nothing_else() {
     let place = Place::new();
-    let issued = place.issue(&new_key("one", Limits::default()));
-    place.issue(&new_key("two", Limits::default()));
+    let issued = place.issue(&new_key("one", KeyLimits::default()));
+    place.issue(&new_key("two", KeyLimits::default()));
     let keys = place.evidence().keys();
     let text = issued.text.expose();
     let key = keys.authenticate(text).expect("the key is good");
@@ -40,7 +40,7 @@ fn a_key_is_known_by_its_text_and_by_nothing_else() {
 #[test]
 fn the_file_does_not_hold_the_text_of_a_key() {
     let place = Place::new();
-    let issued = place.issue(&new_key("one", Limits::default()));
+    let issued = place.issue(&new_key("one", KeyLimits::default()));
     drop(place.evidence());
     let secret = issued.text.expose().rsplit('_').next().expect("a secret").to_owned();
     for entry in std::fs::read_dir(place.path().parent().expect("a folder")).expect("readable") {
@@ -56,11 +56,11 @@ fn a_revoked_an_expired_and_a_rotated_key_end() {
     let place = Place::new();
     let mut store = place.store();
     let expires =
-        NewKey { expires_at: Some(time("2026-11-16T13:00:00Z")), ..new_key("expires", Limits::default()) };
+        NewKey { expires_at: Some(time("2026-11-16T13:00:00Z")), ..new_key("expires", KeyLimits::default()) };
     let (gone, expires, turned) = (
-        place.issue(&new_key("gone", Limits::default())),
+        place.issue(&new_key("gone", KeyLimits::default())),
         place.issue(&expires),
-        place.issue(&new_key("turned", Limits::default())),
+        place.issue(&new_key("turned", KeyLimits::default())),
     );
     store.revoke("gone", place.clock.now()).expect("it can be revoked");
     let next = store
@@ -79,15 +79,15 @@ fn a_revoked_an_expired_and_a_rotated_key_end() {
     place.clock.set("2026-11-16T13:00:00Z");
     assert_eq!([good(&expires.text), good(&next.text)], [false, true]);
 
-    assert_eq!(store.revoke("gone", place.clock.now()), Err(KeyError::Revoked("gone".to_owned())));
-    assert_eq!(store.revoke("none", place.clock.now()), Err(KeyError::Unknown("none".to_owned())));
-    let taken = store.issue(&new_key("turned", Limits::default()), &place.ids, place.clock.now());
-    assert!(matches!(taken, Err(KeyError::NameTaken(_))), "{taken:?}");
+    assert_eq!(store.revoke("gone", place.clock.now()), Err(KeyStoreError::Revoked("gone".to_owned())));
+    assert_eq!(store.revoke("none", place.clock.now()), Err(KeyStoreError::Unknown("none".to_owned())));
+    let taken = store.issue(&new_key("turned", KeyLimits::default()), &place.ids, place.clock.now());
+    assert!(matches!(taken, Err(KeyStoreError::NameTaken(_))), "{taken:?}");
     store
-        .issue(&new_key("gone", Limits::default()), &place.ids, place.clock.now())
+        .issue(&new_key("gone", KeyLimits::default()), &place.ids, place.clock.now())
         .expect("the name is free again");
-    let bad = store.issue(&new_key("a\nb", Limits::default()), &place.ids, place.clock.now());
-    assert!(matches!(bad, Err(KeyError::BadName(_))), "{bad:?}");
+    let bad = store.issue(&new_key("a\nb", KeyLimits::default()), &place.ids, place.clock.now());
+    assert!(matches!(bad, Err(KeyStoreError::BadName(_))), "{bad:?}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_gateway_that_runs_hears_of_keys_that_come_and_go() {
     let evidence = place.evidence();
     let keys = evidence.keys();
     assert_eq!(keys.count(), 0);
-    let issued = place.issue(&new_key("late", Limits::default()));
+    let issued = place.issue(&new_key("late", KeyLimits::default()));
     let until = |wanted: bool| {
         for _ in 0..400 {
             if keys.authenticate(issued.text.expose()).is_some() == wanted {
@@ -117,7 +117,7 @@ fn a_gateway_that_runs_hears_of_keys_that_come_and_go() {
 fn only_allowed_models_are_admitted() {
     let place = Place::new();
     let models = vec![ModelPattern::new("gpt-4o*").expect("a pattern")];
-    let issued = place.issue(&NewKey { models, ..new_key("one", Limits::default()) });
+    let issued = place.issue(&NewKey { models, ..new_key("one", KeyLimits::default()) });
     let keys = place.evidence().keys();
     let key = keys.authenticate(issued.text.expose()).expect("the key is good");
     let admitted = |model| keys.admit(&key, model, 1, time(NOON)).map(drop);
@@ -128,7 +128,8 @@ fn only_allowed_models_are_admitted() {
 #[test]
 fn rates_are_kept_and_say_when_to_come_back() {
     let place = Place::new();
-    let limits = Limits { requests_per_minute: Some(2), tokens_per_minute: Some(100), ..Limits::default() };
+    let limits =
+        KeyLimits { requests_per_minute: Some(2), tokens_per_minute: Some(100), ..KeyLimits::default() };
     let issued = place.issue(&new_key("one", limits));
     let keys = place.evidence().keys();
     let key = keys.authenticate(issued.text.expose()).expect("the key is good");
@@ -151,7 +152,7 @@ fn rates_are_kept_and_say_when_to_come_back() {
 #[test]
 fn a_budget_holds_when_requests_run_at_once() {
     let place = Place::new();
-    let limits = Limits { day_budget: budget(100), ..Limits::default() };
+    let limits = KeyLimits { day_budget: budget(100), ..KeyLimits::default() };
     let issued = place.issue(&new_key("one", limits));
     let evidence = place.evidence();
     let keys = evidence.keys();
@@ -180,7 +181,7 @@ fn a_budget_holds_when_requests_run_at_once() {
 #[test]
 fn budgets_survive_a_restart_and_end_with_their_day_and_month() {
     let place = Place::new();
-    let limits = Limits { day_budget: budget(100), month_budget: budget(150), ..Limits::default() };
+    let limits = KeyLimits { day_budget: budget(100), month_budget: budget(150), ..KeyLimits::default() };
     let issued = place.issue(&new_key("one", limits));
     let evidence = place.evidence();
     let keys = evidence.keys();
@@ -214,7 +215,7 @@ fn budgets_survive_a_restart_and_end_with_their_day_and_month() {
 #[test]
 fn a_key_with_a_budget_asks_for_nothing_that_has_no_price() {
     let place = Place::new();
-    let issued = place.issue(&new_key("one", Limits { month_budget: budget(1), ..Limits::default() }));
+    let issued = place.issue(&new_key("one", KeyLimits { month_budget: budget(1), ..KeyLimits::default() }));
     let keys = place.evidence().keys();
     let key = keys.authenticate(issued.text.expose()).expect("the key is good");
     assert_eq!(
@@ -226,7 +227,7 @@ fn a_key_with_a_budget_asks_for_nothing_that_has_no_price() {
 #[test]
 fn two_gateways_on_one_file_see_each_others_spending() {
     let place = Place::new();
-    let issued = place.issue(&new_key("one", Limits { day_budget: budget(100), ..Limits::default() }));
+    let issued = place.issue(&new_key("one", KeyLimits { day_budget: budget(100), ..KeyLimits::default() }));
     let (first, second) = (place.evidence(), place.evidence());
     let (one, other) = (first.keys(), second.keys());
     let key = one.authenticate(issued.text.expose()).expect("the key is good");

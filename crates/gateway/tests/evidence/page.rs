@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stave_canon::{Ids, Timestamp};
-use stave_gateway::records::{By, Miss, Money, Outcome, RequestRecord, Stats, StatsQuery, page};
+use stave_gateway::records::{By, Miss, Money, RequestOutcome, RequestRecord, Stats, StatsQuery, page};
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
@@ -55,7 +55,7 @@ fn fortnight(place: &Place) {
             record.model_used = Some(Arc::from(model));
             record.upstream = Some(Arc::from("anthropic"));
             record.status = 200;
-            record.outcome = Outcome::Answered;
+            record.outcome = RequestOutcome::Answered;
             record.usage = usage;
             record.money =
                 Money { spent: Some(cost(input)), as_sent: Some(cost(u128::from(usage.input) * 1000)) };
@@ -71,12 +71,12 @@ fn fortnight(place: &Place) {
                 });
             }
             if day == 9 && hour >= 14 && below(3) == 0 {
-                record.outcome = Outcome::Failed;
+                record.outcome = RequestOutcome::Failed;
                 record.status = 502;
                 record.usage = Usage::default();
                 record.money = Money::default();
             } else if below(60) == 0 {
-                record.outcome = Outcome::Cancelled;
+                record.outcome = RequestOutcome::Cancelled;
                 record.status = 499;
             }
             sink.append(record);

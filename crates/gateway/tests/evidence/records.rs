@@ -7,8 +7,8 @@ use std::time::Duration;
 use stave_canon::Timestamp;
 use stave_gateway::database::EvidenceSettings;
 use stave_gateway::records::{
-    Breakpoint, By, Digest, Durations, Edits, GateDecision, Miss, Money, Outcome, RequestRecord, Retention,
-    Stats, StatsQuery,
+    Breakpoint, By, Digest, Durations, Edits, GateDecision, Miss, Money, RecordRetention, RequestOutcome,
+    RequestRecord, Stats, StatsQuery,
 };
 use stave_llm::Usage;
 
@@ -21,7 +21,7 @@ fn record(second: i64, id: usize) -> RequestRecord {
     record.tenant = Arc::from("acme");
     record.surface = Cow::Borrowed("anthropic_messages");
     record.model_asked = "claude-sonnet-4-6".to_owned();
-    record.outcome = Outcome::Answered;
+    record.outcome = RequestOutcome::Answered;
     record.status = 200;
     record.attempts = 1;
     record
@@ -183,7 +183,7 @@ fn sums_groups_series_and_misses_add_up() {
             });
         }
         if index == 99 {
-            one.outcome = Outcome::Failed;
+            one.outcome = RequestOutcome::Failed;
             one.money = Money::default();
             one.usage = Usage::default();
             one.failed_open = Some(Cow::Borrowed("plan"));
@@ -249,7 +249,7 @@ fn what_is_too_old_goes_and_what_is_not_stays() {
     let place = Place::new();
     let evidence = place.evidence_with(EvidenceSettings {
         gather: Duration::from_millis(1),
-        retention: Retention { max_age: Duration::from_secs(1000), max_bytes: 1 << 30 },
+        retention: RecordRetention { max_age: Duration::from_secs(1000), max_bytes: 1 << 30 },
         ..EvidenceSettings::default()
     });
     for second in [-5000, -1001, -999, 0] {
@@ -278,7 +278,7 @@ fn a_file_that_grows_too_large_loses_its_oldest_records() {
     let place = Place::new();
     let evidence = place.evidence_with(EvidenceSettings {
         gather: Duration::from_millis(1),
-        retention: Retention { max_age: Duration::from_secs(1_000_000), max_bytes: 300_000 },
+        retention: RecordRetention { max_age: Duration::from_secs(1_000_000), max_bytes: 300_000 },
         ..EvidenceSettings::default()
     });
     for index in 0..30_000 {

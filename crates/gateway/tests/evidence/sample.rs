@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stave_canon::{Clock, Ids, Timestamp};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
-use stave_gateway::keys::{IssuedKey, KeyStore, Limits, NewKey};
+use stave_gateway::keys::{IssuedKey, KeyLimits, KeyStore, NewKey};
 use stave_llm::prices::Cost;
 
 /// A Monday, at noon.
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-pub(crate) fn new_key(name: &str, limits: Limits) -> NewKey {
+pub(crate) fn new_key(name: &str, limits: KeyLimits) -> NewKey {
     NewKey {
         name: name.to_owned(),
         tenant: "acme".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stave_gateway::keys::Limits;
+use stave_gateway::keys::KeyLimits;
 use stave_llm::Provider;
 use stave_llm::prices::Cost;
 
@@ -16,7 +16,7 @@ fn dollars(text: &str) -> Option<Cost> {
 
 /// A key with a budget for the day, as a header.
 async fn key(scene: &Scene, budget: &str) -> String {
-    let limits = Limits { day_budget: dollars(budget), ..Limits::default() };
+    let limits = KeyLimits { day_budget: dollars(budget), ..KeyLimits::default() };
     format!("authorization: Bearer {}\r\n", scene.key_with("acme", limits).await)
 }
 

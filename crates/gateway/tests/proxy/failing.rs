@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
 use stave_canon::{CountingIds, Ids};
-use stave_gateway::planning::{CachePlanner, CachePlanners, PlannersInMemory, PlanningFailed};
 use stave_llm::Provider;
+use stave_request::planning::{CachePlanner, CachePlanners, PlannersInMemory, PlanningFailed};
 
 use crate::scene::{MESSAGES_REPLY, Scene, config};
 use crate::upstream::{Upstream, whole};

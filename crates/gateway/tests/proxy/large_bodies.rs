@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use stave_block::{CachePlan, Counters, PlanRequest};
 use stave_canon::CountingIds;
-use stave_gateway::planning::{CachePlanner, CachePlanners, PlanningFailed};
 use stave_llm::Provider;
+use stave_request::planning::{CachePlanner, CachePlanners, PlanningFailed};
 use tokio::task::JoinSet;
 
 use crate::client::Client;

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use stave_canon::{Clock, CountingIds, Ids, Timestamp};
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
-use stave_gateway::keys::{KeyStore, Limits, NewKey};
-use stave_gateway::planning::{CachePlanners, PlannersInMemory};
+use stave_gateway::keys::{KeyLimits, KeyStore, NewKey};
 use stave_gateway::{
     FaultClass, Gateway, GatewayConfig, GatewayOptions, GatewayTimeouts, ModelRoute, Retries, RouteTarget,
     UpstreamConfig,
 };
 use stave_llm::Provider;
+use stave_request::planning::{CachePlanners, PlannersInMemory};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -120,11 +120,11 @@ impl Scene {
 
     /// Issues a key of a tenant, and waits until the gateway knows it.
     pub(crate) async fn key_of(&self, tenant: &str) -> String {
-        self.key_with(tenant, Limits::default()).await
+        self.key_with(tenant, KeyLimits::default()).await
     }
 
     /// The same with limits.
-    pub(crate) async fn key_with(&self, tenant: &str, limits: Limits) -> String {
+    pub(crate) async fn key_with(&self, tenant: &str, limits: KeyLimits) -> String {
         let new = NewKey {
             name: format!("key of {tenant}"),
             tenant: tenant.to_owned(),

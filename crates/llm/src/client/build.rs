@@ -4,7 +4,7 @@ use crate::{IDLE_CONNECTIONS, IDLE_TIME};
 
 /// A client, and whether it can trust any https address.
 #[derive(Debug, Clone)]
-pub struct HttpClient {
+pub struct BuiltHttpClient {
     pub client: reqwest::Client,
     /// Whether this machine has certificates to trust; without them only plain HTTP works.
     pub has_roots: bool,
@@ -14,7 +14,7 @@ pub struct HttpClient {
 /// user agent. `configure` adds what the caller needs.
 pub fn http_client(
     configure: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
-) -> Result<HttpClient, reqwest::Error> {
+) -> Result<BuiltHttpClient, reqwest::Error> {
     // The process has one default for TLS; when another part has chosen already, its choice stands.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -30,7 +30,7 @@ pub fn http_client(
     };
     // Building fails on a machine without any certificates, where local servers must work all the same.
     match builder().build() {
-        Ok(client) => Ok(HttpClient { client, has_roots: true }),
-        Err(_) => Ok(HttpClient { client: builder().tls_certs_only([]).build()?, has_roots: false }),
+        Ok(client) => Ok(BuiltHttpClient { client, has_roots: true }),
+        Err(_) => Ok(BuiltHttpClient { client: builder().tls_certs_only([]).build()?, has_roots: false }),
     }
 }

@@ -16,7 +16,7 @@ use super::Client;
 use crate::codec::stream::frames;
 use crate::codec::{Codec, Framing, Progress};
 use crate::{
-    Accumulator, ErrorKind, Observer, Phase, Response, Secret, SecretSearch, StreamEvent, Timeouts,
+    Accumulator, CallObserver, ErrorKind, Phase, Response, Secret, SecretSearch, StreamEvent, Timeouts,
     retry_after,
 };
 
@@ -36,7 +36,7 @@ pub(super) struct Exchange<'c> {
     pub(super) api_key: Option<&'c Secret>,
     pub(super) streams: bool,
     pub(super) timeouts: Timeouts,
-    pub(super) observer: &'c dyn Observer,
+    pub(super) observer: &'c dyn CallObserver,
 }
 
 /// Why an attempt failed, and whether the observer has seen parts of its reply.
@@ -68,6 +68,7 @@ impl Exchange<'_> {
         if !reply.status().is_success() {
             return Err(self.status_fault(reply).await);
         }
+        self.observer.begun();
         let is = |wanted: &str| {
             let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
             content_type.is_some_and(|content_type| content_type.starts_with(wanted))

@@ -12,8 +12,8 @@ use super::fields::{Fields, merge, object, put};
 use super::openai::{decode_nested_tool, encode_nested_tool, note_what_is_left_out};
 use super::{Codec, Encoded, Framing, Note, Progress, StreamDecoder, stream};
 use crate::{
-    ErrorKind, Media, Message, Part, PartKind, Request, Response, ResponseSchema, Role, Source, StopReason,
-    StreamEvent, Thinking, ToolResult, ToolUse, Usage,
+    ErrorKind, Media, MediaSource, Message, Part, PartKind, Request, Response, ResponseSchema, Role,
+    StopReason, StreamEvent, Thinking, ToolResult, ToolUse, Usage,
 };
 
 /// The media type of an image whose type the wire does not carry.
@@ -146,9 +146,11 @@ fn encode_message(
     for part in &message.content {
         match &part.kind {
             PartKind::Text(text) => texts.push(text.as_str()),
-            PartKind::Image(Media { source: Source::Base64 { data, .. }, .. }) => images.push(data.as_str()),
+            PartKind::Image(Media { source: MediaSource::Base64 { data, .. }, .. }) => {
+                images.push(data.as_str());
+            }
             PartKind::Thinking(thought) => thinking = Some(thought.text.as_str()),
-            PartKind::Document(Media { source: Source::Text(document), .. }) => texts.push(document),
+            PartKind::Document(Media { source: MediaSource::Text(document), .. }) => texts.push(document),
             PartKind::ToolUse(call) => {
                 names.insert(call.id.clone(), call.name.clone());
                 calls.push(encode_call(call, &part.extra, notes));
@@ -220,7 +222,7 @@ fn decode_parts(fields: &mut Fields, first_call: usize) -> Vec<Part> {
     }
     parts.extend(fields.string("content").filter(|text| !text.is_empty()).map(Part::text));
     for data in fields.strings("images").unwrap_or_default() {
-        let source = Source::Base64 { media_type: SOME_IMAGE.to_owned(), data };
+        let source = MediaSource::Base64 { media_type: SOME_IMAGE.to_owned(), data };
         parts.push(Part::new(PartKind::Image(Media { source, name: None })));
     }
     let calls = fields.array("tool_calls").unwrap_or_default();

@@ -6,27 +6,27 @@ use super::Note;
 use super::answer::AnswerFault;
 use super::fields::{Fields, merge, object, put};
 use super::strict_schema::{StrictMode, strict_copy};
-use crate::{FunctionTool, Media, Message, PartKind, Request, ResponseSchema, Source, Tool, Usage};
+use crate::{FunctionTool, Media, MediaSource, Message, PartKind, Request, ResponseSchema, Tool, Usage};
 
 /// The longest name of a schema that OpenAI accepts.
 const LONGEST_NAME: usize = 64;
 
 /// `data:<media type>;base64,<data>`, or the address as it is.
-pub(super) fn media_url(source: &Source) -> Option<String> {
+pub(super) fn media_url(source: &MediaSource) -> Option<String> {
     match source {
-        Source::Base64 { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
-        Source::Url(url) => Some(url.clone()),
-        Source::File(_) | Source::Text(_) => None,
+        MediaSource::Base64 { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
+        MediaSource::Url(url) => Some(url.clone()),
+        MediaSource::File(_) | MediaSource::Text(_) => None,
     }
 }
 
-pub(super) fn parse_media_url(url: String) -> Source {
+pub(super) fn parse_media_url(url: String) -> MediaSource {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
         Some((media_type, data)) => {
-            Source::Base64 { media_type: media_type.to_owned(), data: data.to_owned() }
+            MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() }
         }
-        None => Source::Url(url),
+        None => MediaSource::Url(url),
     }
 }
 
@@ -114,9 +114,9 @@ pub(super) fn note_what_is_left_out(request: &Request, notes: &mut Vec<Note>) {
 /// A document as an uploaded file, inline data or text, in the fields that both interfaces share.
 pub(super) fn file_fields(media: &Media) -> Option<Vec<(&'static str, Value)>> {
     let mut fields: Vec<(&'static str, Value)> = match &media.source {
-        Source::File(id) => vec![("file_id", id.as_str().into())],
-        Source::Base64 { .. } => vec![("file_data", media_url(&media.source)?.into())],
-        Source::Url(_) | Source::Text(_) => return None,
+        MediaSource::File(id) => vec![("file_id", id.as_str().into())],
+        MediaSource::Base64 { .. } => vec![("file_data", media_url(&media.source)?.into())],
+        MediaSource::Url(_) | MediaSource::Text(_) => return None,
     };
     if let Some(name) = &media.name {
         fields.push(("filename", name.as_str().into()));
@@ -127,15 +127,15 @@ pub(super) fn file_fields(media: &Media) -> Option<Vec<(&'static str, Value)>> {
 /// Reads what [`file_fields`] writes.
 pub(super) fn file_media(fields: &mut Fields) -> Option<Media> {
     let source = match fields.string("file_id") {
-        Some(id) => Source::File(id),
+        Some(id) => MediaSource::File(id),
         None => match parse_media_url(fields.string("file_data")?) {
-            inline @ Source::Base64 { .. } => inline,
+            inline @ MediaSource::Base64 { .. } => inline,
             // Bare data without a media type goes back under its key.
-            Source::Url(data) => {
+            MediaSource::Url(data) => {
                 fields.put("file_data", data);
                 return None;
             }
-            Source::File(_) | Source::Text(_) => return None,
+            MediaSource::File(_) | MediaSource::Text(_) => return None,
         },
     };
     Some(Media { source, name: fields.string("filename") })

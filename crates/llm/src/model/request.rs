@@ -88,14 +88,14 @@ pub enum PartKind {
 /// An image or a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    pub source: Source,
+    pub source: MediaSource,
     /// The file's name or the document's title.
     pub name: Option<String>,
 }
 
 /// Where the bytes of a [`Media`] are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum MediaSource {
     Base64 {
         media_type: String,
         data: String,

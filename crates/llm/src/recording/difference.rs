@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use similar::TextDiff;
 use stave_canon::Value;
 
-use super::{Exchange, When, stable_request, yaml};
+use super::{Exchange, ExchangeMatch, stable_request, yaml};
 use crate::Request;
 
 /// How many lines of a request take part in a difference; the rest is counted.
@@ -26,8 +26,8 @@ pub(super) fn explain<'e>(request: &Request, exchanges: impl Iterator<Item = &'e
     let mut nearest: Option<(usize, Value)> = None;
     for exchange in exchanges {
         match &exchange.when {
-            When::Pattern(pattern) => patterns.push(pattern.to_value()),
-            When::Request(recorded) => {
+            ExchangeMatch::Pattern(pattern) => patterns.push(pattern.to_value()),
+            ExchangeMatch::Request(recorded) => {
                 let recorded = stable_request(recorded).to_value();
                 let score = shared(&asked_lines, &lines(&recorded));
                 if nearest.as_ref().is_none_or(|(best, _)| score > *best) {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use stave_canon::Value;
 use stave_diag::{SourceId, Span};
-use stave_shape::{Definitions, Fault, FaultKind, Kind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, Fault, FaultKind, Place, Reader, Shape, ValueKind, ValueNode};
 use stave_yaml::Tree;
 
-use super::{Answer, Exchange, Pattern, Recording, VERSION, When};
+use super::{Answer, Exchange, ExchangeMatch, Recording, RequestPattern, VERSION};
 use crate::codec::neutral;
 use crate::{Part, Request, Response};
 
@@ -31,7 +31,7 @@ struct ExchangeForm {
     request: Option<Request>,
     /// Any request that fits.
     #[shape(rename = "match")]
-    pattern: Option<Pattern>,
+    pattern: Option<RequestPattern>,
     /// How often the answer is given, or `always`. A request is answered once when absent, a match always.
     times: Option<Times>,
     /// The answer; a text stands for its content.
@@ -99,7 +99,7 @@ impl RecordingFile {
     }
 }
 
-fn has_a_question_and_an_answer<N: Node>(
+fn has_a_question_and_an_answer<N: ValueNode>(
     _: Option<&ExchangeForm>,
     node: N,
     at: &Place<'_>,
@@ -114,11 +114,11 @@ fn has_a_question_and_an_answer<N: Node>(
 }
 
 impl Shape for Exchange {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let form = ExchangeForm::read(node, at, reader)?;
         let when = match (form.request, form.pattern) {
-            (Some(request), _) => When::Request(Box::new(request)),
-            (None, pattern) => When::Pattern(pattern?),
+            (Some(request), _) => ExchangeMatch::Request(Box::new(request)),
+            (None, pattern) => ExchangeMatch::Pattern(pattern?),
         };
         let answer = match (form.response, form.error) {
             (Some(response), _) => response.0.into(),
@@ -129,16 +129,16 @@ impl Shape for Exchange {
         };
         let times = match (form.times, &when) {
             (Some(Times::Count(times)), _) => Some(times),
-            (Some(Times::Always), _) | (None, When::Pattern(_)) => None,
-            (None, When::Request(_)) => Some(1),
+            (Some(Times::Always), _) | (None, ExchangeMatch::Pattern(_)) => None,
+            (None, ExchangeMatch::Request(_)) => Some(1),
         };
         Some(Exchange { when, answer, times })
     }
 
     fn write(&self) -> Value {
         let (request, pattern) = match &self.when {
-            When::Request(request) => (Some(Request::clone(request)), None),
-            When::Pattern(pattern) => (None, Some(pattern.clone())),
+            ExchangeMatch::Request(request) => (Some(Request::clone(request)), None),
+            ExchangeMatch::Pattern(pattern) => (None, Some(pattern.clone())),
         };
         let (response, error) = match &self.answer {
             Answer::Response(response) => (Some(RecordedResponse(Response::clone(response))), None),
@@ -159,7 +159,7 @@ impl Shape for Exchange {
 }
 
 impl Shape for RecordedResponse {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         if let Some(text) = node.text() {
             let content = vec![Part::text(text)];
             return Some(RecordedResponse(Response { content, ..Response::default() }));
@@ -178,7 +178,7 @@ impl Shape for RecordedResponse {
 }
 
 impl Shape for Times {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let count = || node.number()?.as_i64().and_then(|count| u32::try_from(count).ok());
         let times = match node.text() {
             Some("always") => Some(Times::Always),
@@ -206,9 +206,9 @@ impl Shape for Times {
 /// The status of a refusal.
 mod status {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, integer_schema};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, ValueNode, integer_schema};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<u16> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<u16> {
         let status = node.number().and_then(|status| status.as_i64());
         let status = status.and_then(|status| u16::try_from(status).ok());
         let status = status.filter(|status| (400..600).contains(status));
@@ -233,15 +233,15 @@ pub(super) mod texts {
     use super::*;
     use stave_shape::OneOrMany;
 
-    pub(in super::super) fn read<N: Node>(
+    pub(in super::super) fn read<N: ValueNode>(
         node: N,
         at: &Place<'_>,
         reader: &mut Reader,
     ) -> Option<Vec<String>> {
-        let mut is_text = node.kind() == Kind::String;
-        if node.kind() == Kind::Array {
+        let mut is_text = node.kind() == ValueKind::String;
+        if node.kind() == ValueKind::Array {
             is_text = true;
-            node.items(|item| is_text &= item.kind() == Kind::String);
+            node.items(|item| is_text &= item.kind() == ValueKind::String);
         }
         if !is_text {
             let key = at.pointer();

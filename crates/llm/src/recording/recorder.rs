@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 
 use super::{Exchange, Recording, Redactor, stable_request};
-use crate::{CallOptions, Error, Observer, Reply, Request, Target, Transport};
+use crate::{CallObserver, CallOptions, Error, Reply, Request, Target, Transport};
 
 /// Records the exchanges of the transport inside it. Failed calls are not recorded.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<T: Transport> Transport for Recorder<T> {
         request: &Request,
         target: &Target,
         options: &CallOptions,
-        observer: &dyn Observer,
+        observer: &dyn CallObserver,
     ) -> Result<Reply, Error> {
         let reply = self.inner.send(request, target, options, observer).await?;
         let mut asked = stable_request(request);

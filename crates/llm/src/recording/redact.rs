@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use crate::{Part, PartKind, REPLACEMENT, Request, Response, Secret, SecretSearch, Source, Tool};
+use crate::{MediaSource, Part, PartKind, REPLACEMENT, Request, Response, Secret, SecretSearch, Tool};
 
 /// Fields whose value is a secret whatever it is.
 const SECRET_FIELDS: &[&str] = &[
@@ -112,10 +112,10 @@ impl Redactor {
                 PartKind::Image(media) | PartKind::Document(media) => {
                     self.in_option(&mut media.name);
                     match &mut media.source {
-                        Source::Base64 { data: text, .. }
-                        | Source::Url(text)
-                        | Source::File(text)
-                        | Source::Text(text) => {
+                        MediaSource::Base64 { data: text, .. }
+                        | MediaSource::Url(text)
+                        | MediaSource::File(text)
+                        | MediaSource::Text(text) => {
                             self.in_text(text);
                         }
                     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::difference::explain;
-use super::{Answer, Exchange, Recording, Redactor, When, request_hash, stable_request};
+use super::{Answer, Exchange, ExchangeMatch, Recording, Redactor, request_hash, stable_request};
 use crate::{
-    Attempt, CallOptions, Error, ErrorKind, Observer, Reply, Request, Response, StreamEvent, Target,
+    Attempt, CallObserver, CallOptions, Error, ErrorKind, Reply, Request, Response, StreamEvent, Target,
     Transport,
 };
 
@@ -54,8 +54,8 @@ impl Replayer {
             .into_iter()
             .map(|exchange| {
                 let hash = match &exchange.when {
-                    When::Request(request) => Some(request_hash(request)),
-                    When::Pattern(_) => None,
+                    ExchangeMatch::Request(request) => Some(request_hash(request)),
+                    ExchangeMatch::Pattern(_) => None,
                 };
                 Entry { exchange, hash }
             })
@@ -95,8 +95,8 @@ impl Replayer {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let recorded = |entry: &Entry| entry.hash.as_deref() == Some(hash);
         let fits = |entry: &Entry| match &entry.exchange.when {
-            When::Request(_) => false,
-            When::Pattern(pattern) => pattern.fits(request),
+            ExchangeMatch::Request(_) => false,
+            ExchangeMatch::Pattern(pattern) => pattern.fits(request),
         };
         let mut spent = None;
         for matches in [&recorded as &dyn Fn(&Entry) -> bool, &fits] {
@@ -128,7 +128,7 @@ impl Transport for Replayer {
         request: &Request,
         target: &Target,
         options: &CallOptions,
-        observer: &dyn Observer,
+        observer: &dyn CallObserver,
     ) -> Result<Reply, Error> {
         let mut asked = self.redactor.request(&stable_request(request));
         if asked.model.is_empty() {
@@ -184,6 +184,6 @@ impl Transport for Replayer {
     }
 }
 
-fn show(response: &Response, observer: &dyn Observer) -> ControlFlow<()> {
+fn show(response: &Response, observer: &dyn CallObserver) -> ControlFlow<()> {
     StreamEvent::of(response).iter().try_for_each(|event| observer.event(event))
 }

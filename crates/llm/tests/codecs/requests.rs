@@ -3,8 +3,8 @@
 use stave_canon::Object;
 use stave_llm::codec::{AnthropicMessages, Codec, Ollama, OpenAiChat, OpenAiResponses};
 use stave_llm::{
-    CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Source,
-    Thinking, Tool, ToolChoice, ToolResult, ToolUse,
+    CacheMark, CacheTtl, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request, ResponseSchema,
+    Role, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
 };
 
 use super::{CODECS, json, pretty};
@@ -17,14 +17,14 @@ fn object(text: &str) -> Object {
 fn everything() -> Request {
     let media = |source, name: Option<&str>| Media { source, name: name.map(str::to_owned) };
     let inline =
-        |media_type: &str| Source::Base64 { media_type: media_type.to_owned(), data: "aGk=".to_owned() };
+        |media_type: &str| MediaSource::Base64 { media_type: media_type.to_owned(), data: "aGk=".to_owned() };
     let question = vec![
         Part::text("Look at these.").with_cache(CacheMark { ttl: Some(CacheTtl::OneHour) }),
         Part::new(PartKind::Image(media(inline("image/png"), None))),
-        Part::new(PartKind::Image(media(Source::Url("https://example.com/cat.png".to_owned()), None))),
+        Part::new(PartKind::Image(media(MediaSource::Url("https://example.com/cat.png".to_owned()), None))),
         Part::new(PartKind::Document(media(inline("application/pdf"), Some("terms.pdf")))),
-        Part::new(PartKind::Document(media(Source::Text("Plain terms.".to_owned()), Some("terms")))),
-        Part::new(PartKind::Document(media(Source::File("file_1".to_owned()), None))),
+        Part::new(PartKind::Document(media(MediaSource::Text("Plain terms.".to_owned()), Some("terms")))),
+        Part::new(PartKind::Document(media(MediaSource::File("file_1".to_owned()), None))),
     ];
     let thinking =
         Thinking { text: "Let me see.".to_owned(), signature: Some("c2ln".to_owned()), redacted: None };

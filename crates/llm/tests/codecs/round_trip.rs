@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use stave_canon::{Object, Value};
 use stave_llm::codec::{AnthropicMessages, Codec, Ollama, OpenAiChat, OpenAiResponses};
 use stave_llm::{
-    CacheMark, CacheTtl, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Source,
-    Thinking, Tool, ToolChoice, ToolResult, ToolUse,
+    CacheMark, CacheTtl, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request, ResponseSchema,
+    Role, Thinking, Tool, ToolChoice, ToolResult, ToolUse,
 };
 
 use super::json;
@@ -38,24 +38,24 @@ fn cache(wire: Wire) -> BoxedStrategy<Option<CacheMark>> {
     option::of(ttl.prop_map(|ttl| CacheMark { ttl })).boxed()
 }
 
-fn inline() -> impl Strategy<Value = Source> {
+fn inline() -> impl Strategy<Value = MediaSource> {
     ("(image|application)/[a-z]{3}", "[A-Za-z0-9+/]{4,8}")
-        .prop_map(|(media_type, data)| Source::Base64 { media_type, data })
+        .prop_map(|(media_type, data)| MediaSource::Base64 { media_type, data })
 }
 
 fn part(wire: Wire) -> BoxedStrategy<Part> {
     let text = word().prop_map(PartKind::Text);
-    let url = || "https://e/[a-z]{1,5}".prop_map(Source::Url);
-    let file = || "file_[a-z]{1,5}".prop_map(Source::File);
+    let url = || "https://e/[a-z]{1,5}".prop_map(MediaSource::Url);
+    let file = || "file_[a-z]{1,5}".prop_map(MediaSource::File);
     let image_source = match wire {
         Wire::Chat => prop_oneof![inline(), url()].boxed(),
         Wire::Responses | Wire::Messages => prop_oneof![inline(), url(), file()].boxed(),
         Wire::Ollama => "[A-Za-z0-9+/]{4}"
-            .prop_map(|data| Source::Base64 { media_type: "image/*".to_owned(), data })
+            .prop_map(|data| MediaSource::Base64 { media_type: "image/*".to_owned(), data })
             .boxed(),
     };
     let image = image_source.prop_map(|source| PartKind::Image(Media { source, name: None }));
-    let named = |source: BoxedStrategy<Source>| {
+    let named = |source: BoxedStrategy<MediaSource>| {
         (source, option::of(word()))
             .prop_map(|(source, name)| PartKind::Document(Media { source, name }))
             .boxed()
@@ -67,7 +67,9 @@ fn part(wire: Wire) -> BoxedStrategy<Part> {
             url().prop_map(|source| PartKind::Document(Media { source, name: None })),
         ]
         .boxed(),
-        Wire::Messages => named(prop_oneof![inline(), url(), file(), word().prop_map(Source::Text)].boxed()),
+        Wire::Messages => {
+            named(prop_oneof![inline(), url(), file(), word().prop_map(MediaSource::Text)].boxed())
+        }
         Wire::Ollama => return image.prop_map(Part::new).boxed(),
     };
     (prop_oneof![text, image, document], cache(wire), extra())

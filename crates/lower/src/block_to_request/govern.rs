@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_block::{
-    Destination, Finding, Gate, GateAction, GateRecord, GateVerdict, Position, Scope, Sensitivity,
+    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, SensitiveMatch, Sensitivity,
     SensitivityPolicy, WirePrompt, find_sensitive, find_sensitive_joined, find_sensitive_until, redaction,
 };
 
@@ -47,7 +47,7 @@ pub fn govern_body(
     body: &str,
     wire: &WirePrompt,
     policy: &SensitivityPolicy,
-    origin: &Scope,
+    origin: &DataScope,
     destination: Destination<'_>,
 ) -> Governed {
     let GatedBody { verdict, splices, records } = gate_body(body, wire, 0, policy, origin, destination);
@@ -65,7 +65,7 @@ pub fn gate_body(
     wire: &WirePrompt,
     first: usize,
     policy: &SensitivityPolicy,
-    origin: &Scope,
+    origin: &DataScope,
     destination: Destination<'_>,
 ) -> GatedBody {
     let gate = Gate::new(policy, origin, destination);
@@ -172,7 +172,7 @@ fn judge_text(
 fn hidden_by_escapes(
     block: usize,
     content: &str,
-    plain: &[Finding],
+    plain: &[SensitiveMatch],
     gate: &mut Gate<'_>,
     is_late: &dyn Fn() -> bool,
 ) -> Result<(), JudgedTooLong> {
@@ -203,7 +203,7 @@ fn judge_joined(
         return Ok(());
     }
     type Edges = fn(usize) -> bool;
-    type Find = fn(&str, &dyn Fn() -> bool) -> Option<Vec<Finding>>;
+    type Find = fn(&str, &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>>;
     let ways: [(Edges, Find); 3] = [
         (|_| false, find_sensitive_joined),
         (|index| index.is_multiple_of(2), find_sensitive_until),
@@ -333,7 +333,7 @@ mod tests {
 
     fn sent(surface: Surface, body: &str) -> String {
         let wire = read_wire(body, Some(surface)).unwrap();
-        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
         let governed = govern_body(body, &wire, &policy, &scope, Destination::External);
         assert!(!governed.records.is_empty(), "{body}");
         governed.spliced.body
@@ -412,7 +412,7 @@ mod tests {
 
     fn verdict(surface: Surface, body: &str) -> (GateVerdict, String) {
         let wire = read_wire(body, Some(surface)).unwrap();
-        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
         let governed = govern_body(body, &wire, &policy, &scope, Destination::External);
         (governed.verdict, governed.spliced.body)
     }
@@ -471,7 +471,7 @@ mod tests {
     fn a_known_prefix_and_what_follows_it_are_read_together() {
         let body = r#"{"model":"m","messages":[{"role":"user","content":"key AKIAIOSF"},{"role":"user","content":"ODNN7EXAMPLE"}]}"#;
         let wire = read_wire(body, Some(Surface::AnthropicMessages)).unwrap();
-        let (policy, scope) = (SensitivityPolicy::default(), Scope::new("a"));
+        let (policy, scope) = (SensitivityPolicy::default(), DataScope::new("a"));
         let gated = gate_body(body, &wire, 1, &policy, &scope, Destination::External);
         assert!(!Spliced::new(body, gated.splices).body.contains("ODNN7"));
     }

@@ -3,7 +3,7 @@
 //! The gate never edits one of these in place, because the provider would reject the request. Where it would take
 //! something out of one, it refuses the request instead.
 
-use stave_block::Finding;
+use stave_block::SensitiveMatch;
 
 /// Why a text must stay as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn is_base64(text: &str) -> bool {
 
 /// Whether random bytes in base64 look like this often enough to refuse a good request: `sk-` and word characters are
 /// in one of twenty ciphertexts of a megabyte. Every other rule needs more than chance.
-pub(super) fn is_chance(seal: Seal, finding: &Finding, text: &str) -> bool {
+pub(super) fn is_chance(seal: Seal, finding: &SensitiveMatch, text: &str) -> bool {
     let found = text.get(finding.range.clone()).unwrap_or_default();
     let is_marked = ["sk-proj-", "sk-ant-", "sk-svcacct-"].iter().any(|mark| found.starts_with(mark));
     let is_ciphertext = seal == Seal::Bytes && is_base64(text) && found.len() < text.len();

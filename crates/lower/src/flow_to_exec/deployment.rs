@@ -1,16 +1,16 @@
 //! Deployment hints: where the author means the flow to be served. A runtime may pass over them.
 
 use stave_canon::{Object, Value};
-use stave_flow::model::{ContextSource, Deployment, Kserve, Target, Text};
+use stave_flow::model::{ContextSource, Deployment, DeploymentTarget, Kserve, Text};
 
 /// The hints as metadata of the document; `None` when the author gave none.
 pub(super) fn hints(deployment: &Deployment) -> Option<Value> {
     let mut hints = Object::new();
     if let Some(target) = deployment.target {
         let word = match target.value {
-            Target::Kserve => "kserve",
-            Target::Lambda => "lambda",
-            Target::Local => "local",
+            DeploymentTarget::Kserve => "kserve",
+            DeploymentTarget::Lambda => "lambda",
+            DeploymentTarget::Local => "local",
         };
         hints.insert("target".into(), word.into());
     }

@@ -1,24 +1,24 @@
 //! Edges: default ports resolved, casts decided, `on` taken from the kind of port the edge leaves.
 
 use stave_exec::dataflow::{Cast, EdgeData};
-use stave_exec::{Edge, On};
-use stave_flow::graph::{Connected, Destination, Origin};
+use stave_exec::{DocumentEdge, On};
+use stave_flow::graph::{Connected, EdgeSource, EdgeTarget};
 use stave_flow::model::{INPUT, OUTPUT, Text};
 use stave_flow::types::{Connection, connection};
 
 use super::Lowering;
 
 impl Lowering<'_> {
-    pub(super) fn edge(&self, connected: &Connected<'_>) -> Edge {
+    pub(super) fn edge(&self, connected: &Connected<'_>) -> DocumentEdge {
         let (from, from_port, on) = match connected.origin {
-            Origin::Request(field) => (INPUT, field, On::Success),
-            Origin::Output(node, port) => (node.id.as_str(), port.name.as_str(), On::Success),
-            Origin::Error(node, port) => (node.id.as_str(), port.name.as_str(), On::Failure),
+            EdgeSource::Request(field) => (INPUT, field, On::Success),
+            EdgeSource::Output(node, port) => (node.id.as_str(), port.name.as_str(), On::Success),
+            EdgeSource::Error(node, port) => (node.id.as_str(), port.name.as_str(), On::Failure),
         };
         let (to, to_port) = match connected.destination {
-            Destination::Response => (OUTPUT, None),
-            Destination::ResponseField(field) => (OUTPUT, Some(field)),
-            Destination::Input(node, port) => (node.id.as_str(), Some(port.name.as_str())),
+            EdgeTarget::Response => (OUTPUT, None),
+            EdgeTarget::ResponseField(field) => (OUTPUT, Some(field)),
+            EdgeTarget::Input(node, port) => (node.id.as_str(), Some(port.name.as_str())),
         };
         let data = EdgeData {
             from_port: Some(from_port.to_owned()),
@@ -29,7 +29,7 @@ impl Lowering<'_> {
             cast: cast(connected),
             origin: self.origin(connected.edge.span),
         };
-        Edge { from: from.to_owned(), to: to.to_owned(), on, extra: data.write() }
+        DocumentEdge { from: from.to_owned(), to: to.to_owned(), on, extra: data.write() }
     }
 }
 

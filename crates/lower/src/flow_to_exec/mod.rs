@@ -17,8 +17,10 @@ pub(crate) use deployment::source_of;
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
 use stave_exec::dataflow::{self, NodeData};
-use stave_exec::{Constants, Document, FlowHeader, Graph, Metadata, Node, Retry, VERSION};
-use stave_flow::graph::{self, Destination, Origin};
+use stave_exec::{
+    Constants, Document, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, Retry, VERSION,
+};
+use stave_flow::graph::{self, EdgeSource, EdgeTarget};
 use stave_flow::model::{Flow, INPUT, OUTPUT};
 
 /// What the project and the invocation add to a flow.
@@ -64,8 +66,8 @@ pub fn flow_to_exec(flow: &Flow, sources: &Sources, settings: &ExecSettings) -> 
             policy: sensitivity::with_labels(budget::with_budget(&settings.policy, flow), flow),
         },
         inputs_schema: inputs_schema(flow),
-        graph: Graph { nodes, edges },
-        metadata: Metadata {
+        graph: DocumentGraph { nodes, edges },
+        metadata: DocumentMetadata {
             generated_at: settings.generated_at.clone(),
             source_file: settings.source_file.clone(),
             extra: metadata(flow),
@@ -93,8 +95,8 @@ fn metadata(flow: &Flow) -> Object {
     hints.map(|hints| ("deployment".to_owned(), hints)).into_iter().collect()
 }
 
-fn pseudo_node(id: &str, kind: &str) -> Node {
-    Node {
+fn pseudo_node(id: &str, kind: &str) -> DocumentNode {
+    DocumentNode {
         id: id.to_owned(),
         kind: kind.to_owned(),
         with: Object::new(),
@@ -111,10 +113,10 @@ fn inputs_schema(flow: &Flow) -> Object {
     for field in flow.context.fields() {
         let mut types: Vec<&str> = edges
             .iter()
-            .filter(|edge| matches!(edge.origin, Origin::Request(name) if name == field.as_str()))
+            .filter(|edge| matches!(edge.origin, EdgeSource::Request(name) if name == field.as_str()))
             .filter(|edge| edge.edge.transform.is_absent())
             .filter_map(|edge| match edge.destination {
-                Destination::Input(_, port) => port.port_type.map(|port_type| port_type.json_type()),
+                EdgeTarget::Input(_, port) => port.port_type.map(|port_type| port_type.json_type()),
                 _ => None,
             })
             .collect();

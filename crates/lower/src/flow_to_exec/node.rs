@@ -1,15 +1,15 @@
 //! Nodes: the step kind, its arguments, its ports, its state, its time.
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{Cache, NodeData, Origin, Port, PortType, State};
-use stave_exec::{MAX_INTEGER, Node, Retry};
-use stave_flow::model::{self, Backend, Scope, Text, Transform};
+use stave_exec::dataflow::{NodeData, Origin, PortType, StepCache, StepPort, StepState};
+use stave_exec::{DocumentNode, MAX_INTEGER, Retry};
+use stave_flow::model::{self, Backend, NodeStateScope, Text, Transform};
 use stave_operations::{LLM_CHAT, PYTHON};
 
 use super::{Lowering, provenance};
 
 impl Lowering<'_> {
-    pub(super) fn node(&self, node: &model::Node) -> Node {
+    pub(super) fn node(&self, node: &model::Node) -> DocumentNode {
         let mut text_origins = Vec::new();
         let (kind, with) = match (node.prompt.as_ref(), node.transform.as_ref()) {
             (Some(prompt), transform) => {
@@ -47,7 +47,7 @@ impl Lowering<'_> {
             origin: self.origin(node.id.span),
             text_origins,
         };
-        Node {
+        DocumentNode {
             id: node.id.value.clone(),
             kind,
             with,
@@ -57,8 +57,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn cache(&self, node: &model::Node, cache: &model::Cache) -> Option<Cache> {
-        Some(Cache {
+    fn cache(&self, node: &model::Node, cache: &model::Cache) -> Option<StepCache> {
+        Some(StepCache {
             ttl_seconds: bounded(cache.ttl_seconds?.value),
             key: cache.key.as_ref().map(|key| key.as_str().to_owned()),
             context: stave_flow::check::cached_context(self.flow, node),
@@ -66,10 +66,10 @@ impl Lowering<'_> {
     }
 
     /// Input ports; those of a prompt say where their values come from, so that its blocks can.
-    fn input_ports(&self, node: &model::Node) -> Vec<Port> {
+    fn input_ports(&self, node: &model::Node) -> Vec<StepPort> {
         let ports = node.inputs.iter().map(|input| {
             let provenance = || provenance::of_input(self.flow, node, input.name.as_str()).to_owned();
-            Port { provenance: node.prompt.is_read().then(provenance), ..port(input) }
+            StepPort { provenance: node.prompt.is_read().then(provenance), ..port(input) }
         });
         ports.collect()
     }
@@ -97,9 +97,9 @@ impl Lowering<'_> {
     }
 }
 
-fn port(port: &model::Port) -> Port {
+fn port(port: &model::Port) -> StepPort {
     let port_type = port.port_type.map_or(PortType::Object, |port_type| port_type.value);
-    Port {
+    StepPort {
         name: port.name.as_str().to_owned(),
         port_type,
         schema: port.schema.as_ref().map(stave_flow::yaml::Tree::to_value),
@@ -108,9 +108,9 @@ fn port(port: &model::Port) -> Port {
     }
 }
 
-fn state(state: &model::State) -> State {
-    State {
-        session: state.scope.is_some_and(|scope| scope.value == Scope::Session),
+fn state(state: &model::State) -> StepState {
+    StepState {
+        session: state.scope.is_some_and(|scope| scope.value == NodeStateScope::Session),
         key: state.key_template().to_owned(),
         ttl_seconds: state.ttl_seconds.map(|ttl| bounded(ttl.value)),
         backend: match state.backend() {

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::Origin;
-use stave_flow::model::{Fallback, Model, Prompt, Text, Tool, Trigger};
+use stave_flow::model::{Fallback, Model, Prompt, Text, ToolDeclaration, Trigger};
 use stave_flow::yaml::Tree;
 
 use super::Lowering;
@@ -25,6 +25,14 @@ impl Lowering<'_> {
         insert(&mut with, "output_schema", prompt.output_schema.as_ref().map(Tree::to_value));
         insert(&mut with, "temperature", prompt.temperature.clone().map(|number| number.value.into()));
         insert(&mut with, "max_tokens", prompt.max_tokens.map(|tokens| tokens.value.into()));
+        insert(&mut with, "phase", prompt.phase.map(|phase| phase.value.word().into()));
+        insert(&mut with, "priority", prompt.priority.map(|priority| priority.value.into()));
+        if !prompt.constraints.is_empty() {
+            let constraints =
+                prompt.constraints.iter().map(|text| text.as_str().into()).collect::<Vec<Value>>();
+            with.insert("constraints".into(), constraints.into());
+        }
+        insert(&mut with, "token_budget", prompt.token_budget.map(|tokens| tokens.value.into()));
         if !prompt.tools.is_empty() {
             with.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
         }
@@ -46,7 +54,7 @@ fn model_value(provider: &str, name: &str, endpoint: Option<&str>) -> Value {
     Value::Object(model)
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDeclaration) -> Value {
     let mut value = Object::new();
     let text = |text: Option<&Text>| text.map(|text| Value::from(text.as_str()));
     insert(&mut value, "name", text(tool.name.as_ref()));

@@ -5,7 +5,7 @@
 //! given nothing is the author's own.
 
 use stave_flow::graph::{self, Connected};
-use stave_flow::model::{Flow, Node, Scope};
+use stave_flow::model::{Flow, Node, NodeStateScope};
 use stave_operations::{LLM_CHAT, ResultProvenance};
 use stave_vocabulary::Provenance;
 
@@ -61,7 +61,7 @@ impl Walk<'_> {
 /// What a node gives whatever it was given; none when that depends on its inputs.
 fn own(node: &Node) -> Option<Provenance> {
     let scope = node.state.as_ref().and_then(|state| state.scope);
-    if scope.is_some_and(|scope| scope.value == Scope::Session) {
+    if scope.is_some_and(|scope| scope.value == NodeStateScope::Session) {
         return Some(Provenance::Memory);
     }
     let of = if node.prompt.is_read() { Some(&LLM_CHAT) } else { node.descriptor() };

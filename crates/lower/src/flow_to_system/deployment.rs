@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value};
-use stave_flow::model::{Deployment, Kserve, Scope, Target, Text};
+use stave_flow::model::{Deployment, DeploymentTarget, Kserve, NodeStateScope, Text};
 use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalContract,
 };
-use stave_system::{BlankPart, Node, NodeKind, deployment_contract_id, stable_node_id};
+use stave_system::{BlankPart, NodeKind, SystemNode, deployment_contract_id, stable_node_id};
 
 use super::integration::backend_word;
 use super::{Lowering, SystemFlow, effects, rows};
@@ -18,12 +18,12 @@ impl<'f> Lowering<'f> {
         &self,
         flow: &SystemFlow<'f>,
         name: &str,
-    ) -> Result<Option<Node>, BlankPart> {
+    ) -> Result<Option<SystemNode>, BlankPart> {
         let Some(deployment) = flow.flow.deployment.as_ref() else { return Ok(None) };
         let target = match deployment.target.map(|target| target.value) {
-            Some(Target::Kserve) => "kserve",
-            Some(Target::Lambda) => "lambda",
-            Some(Target::Local) | None => "local",
+            Some(DeploymentTarget::Kserve) => "kserve",
+            Some(DeploymentTarget::Lambda) => "lambda",
+            Some(DeploymentTarget::Local) | None => "local",
         };
         let node_name = format!("deployment:{name}");
         // What is served needs everything that its nodes touch.
@@ -32,12 +32,12 @@ impl<'f> Lowering<'f> {
             effects::add(&mut effects, self.effects(node));
         }
         effects.tools.clear();
-        Ok(Some(Node {
+        Ok(Some(SystemNode {
             properties: properties(flow, name, target, deployment),
             effects: Some(effects),
             provenance: rows(self.provenance(flow, deployment.key.to(deployment.span))),
             contract: Some(contract(self.tenant_id, name)?),
-            ..Node::new(
+            ..SystemNode::new(
                 stable_node_id("infrastructure", &node_name)?,
                 self.tenant_id,
                 NodeKind::Infrastructure,
@@ -70,7 +70,7 @@ fn properties(flow: &SystemFlow<'_>, name: &str, target: &str, deployment: &Depl
         .nodes
         .values()
         .filter_map(|node| node.state.as_ref())
-        .filter(|state| state.scope.is_some_and(|scope| scope.value == Scope::Session))
+        .filter(|state| state.scope.is_some_and(|scope| scope.value == NodeStateScope::Session))
         .map(|state| backend_word(state.backend()))
         .collect();
     put("session_state_backends", backends.into_iter().collect::<Vec<_>>().into());

@@ -2,10 +2,10 @@
 //! remembers, an entity for each store.
 
 use stave_canon::Value;
-use stave_flow::model::{Backend, Node as FlowNode, Scope, State, Text};
+use stave_flow::model::{Backend, Node as FlowNode, NodeStateScope, State, Text};
 use stave_operations::Receiver;
 use stave_system::model::{EffectAnnotation, ProvenancePointer};
-use stave_system::{BlankPart, Node, NodeKind, stable_node_id};
+use stave_system::{BlankPart, NodeKind, SystemNode, stable_node_id};
 
 use super::effects::key_name;
 use super::{Lowering, Nodes, SystemFlow, rows};
@@ -51,7 +51,7 @@ impl<'f> Lowering<'f> {
         &self,
         reached: &Reached,
         provenance: Vec<ProvenancePointer>,
-    ) -> Result<Node, BlankPart> {
+    ) -> Result<SystemNode, BlankPart> {
         let Reached { kind, name } = reached;
         let mut integration = self.integration(&format!("{kind}:{name}"), Vec::new())?;
         integration.properties.insert((*kind).to_owned(), name.as_str().into());
@@ -59,10 +59,13 @@ impl<'f> Lowering<'f> {
         Ok(integration)
     }
 
-    fn integration(&self, name: &str, secrets: Vec<String>) -> Result<Node, BlankPart> {
+    fn integration(&self, name: &str, secrets: Vec<String>) -> Result<SystemNode, BlankPart> {
         let id = stable_node_id("integration", name)?;
         let effects = EffectAnnotation { network: true, secrets, ..EffectAnnotation::default() };
-        Ok(Node { effects: Some(effects), ..Node::new(id, self.tenant_id, NodeKind::Integration, name) })
+        Ok(SystemNode {
+            effects: Some(effects),
+            ..SystemNode::new(id, self.tenant_id, NodeKind::Integration, name)
+        })
     }
 
     /// The store that a node remembers in.
@@ -74,13 +77,17 @@ impl<'f> Lowering<'f> {
         nodes: &mut Nodes,
     ) -> Result<String, BlankPart> {
         let scope = match state.scope.map(|scope| scope.value) {
-            Some(Scope::Session) => "session",
+            Some(NodeStateScope::Session) => "session",
             _ => "request",
         };
         let key = state.key_template();
         let name = format!("state:{flow_name}:{scope}:{key}");
-        let mut entity =
-            Node::new(stable_node_id("entity", &name)?, self.tenant_id, NodeKind::Entity, name.as_str());
+        let mut entity = SystemNode::new(
+            stable_node_id("entity", &name)?,
+            self.tenant_id,
+            NodeKind::Entity,
+            name.as_str(),
+        );
         let properties: [(&str, Value); 4] = [
             ("scope", scope.into()),
             ("key", key.into()),

@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 use stave_flow::model::{Flow, Text};
 use stave_system::model::OperationalContract;
-use stave_system::{BlankPart, Document, Node, NodeKind, acceptance_contract_id, stable_node_id};
+use stave_system::{BlankPart, NodeKind, SystemDocument, SystemNode, acceptance_contract_id, stable_node_id};
 
 use super::{Lowering, SystemFlow, rows};
 
@@ -11,7 +11,7 @@ use super::{Lowering, SystemFlow, rows};
 const EVALUATED_BY: &str = "tests";
 
 impl<'f> Lowering<'f> {
-    pub(super) fn intent(&self, flow: &SystemFlow<'f>, name: &str) -> Result<Node, BlankPart> {
+    pub(super) fn intent(&self, flow: &SystemFlow<'f>, name: &str) -> Result<SystemNode, BlankPart> {
         let criteria = tests(flow.flow);
         let mut properties: Object = [
             ("intent_id".to_owned(), Value::from(name)),
@@ -30,14 +30,14 @@ impl<'f> Lowering<'f> {
             |fields: &[Text]| -> Value { fields.iter().map(Text::as_str).collect::<Vec<_>>().into() };
         properties.insert("requires".into(), context(&flow.flow.context.requires));
         properties.insert("optional".into(), context(&flow.flow.context.optional));
-        Ok(Node {
+        Ok(SystemNode {
             properties,
             provenance: rows(self.provenance(flow, flow.flow.metadata.span)),
             contract: Some(OperationalContract::acceptance(
                 acceptance_contract_id(self.tenant_id, name)?,
                 criteria.iter().map(|id| (id.as_str(), EVALUATED_BY)),
             )),
-            ..Node::new(
+            ..SystemNode::new(
                 stable_node_id("intent", &format!("intent:{name}"))?,
                 self.tenant_id,
                 NodeKind::Intent,
@@ -68,8 +68,9 @@ fn criterion(id: &str) -> Value {
 }
 
 /// One intent over all of a document's intent nodes.
-pub(super) fn spec(document: &Document) -> Value {
-    let intents: Vec<&Node> = document.nodes.iter().filter(|node| node.kind == NodeKind::Intent).collect();
+pub(super) fn spec(document: &SystemDocument) -> Value {
+    let intents: Vec<&SystemNode> =
+        document.nodes.iter().filter(|node| node.kind == NodeKind::Intent).collect();
     let id = match intents.as_slice() {
         [only] => only.name.as_str(),
         _ => document.repo_id.as_str(),

@@ -23,7 +23,7 @@ use stave_diag::Sources;
 use stave_flow::model::{Flow, Text};
 use stave_system::bundle::Intent;
 use stave_system::model::ProvenancePointer;
-use stave_system::{BlankPart, Document, LoadError, Node, Version};
+use stave_system::{BlankPart, LoadError, SystemDocument, SystemNode, SystemVersion};
 
 use crate::DefaultModel;
 
@@ -70,7 +70,7 @@ pub struct SystemSource<'f> {
 }
 
 /// Lowers the flows of a project, which have no errors, to one document.
-pub fn flow_to_system(source: SystemSource<'_>) -> Result<Document, LoadError> {
+pub fn flow_to_system(source: SystemSource<'_>) -> Result<SystemDocument, LoadError> {
     let lowering = Lowering { source, tenant_id: source.settings.tenant_id.trim() };
     let mut nodes = Nodes::default();
     for flow in source.flows {
@@ -80,8 +80,8 @@ pub fn flow_to_system(source: SystemSource<'_>) -> Result<Document, LoadError> {
     for workflow in source.workflows {
         let _ = lowering.workflow(workflow, &mut nodes);
     }
-    let document = Document {
-        version: Version::default(),
+    let document = SystemDocument {
+        version: SystemVersion::default(),
         tenant_id: lowering.tenant_id.to_owned(),
         repo_id: source.settings.repo_id.trim().to_owned(),
         nodes: nodes.0.into_values().collect(),
@@ -92,7 +92,7 @@ pub fn flow_to_system(source: SystemSource<'_>) -> Result<Document, LoadError> {
 /// The intent behind a document that was lowered from flows: what its intent nodes say, and the network
 /// exactly when one of its nodes uses it.
 #[must_use]
-pub fn system_intent(document: &Document) -> Intent {
+pub fn system_intent(document: &SystemDocument) -> Intent {
     Intent::from_spec(intent::spec(document))
 }
 
@@ -122,7 +122,7 @@ impl<'f> Lowering<'f> {
         let settings = self.source.settings;
         let id = stave_system::stable_node_id("policy", &settings.policy_ref)?;
         let mut node =
-            Node::new(id, self.tenant_id, stave_system::NodeKind::Policy, settings.policy_ref.as_str());
+            SystemNode::new(id, self.tenant_id, stave_system::NodeKind::Policy, settings.policy_ref.as_str());
         node.properties.insert("policy_set".into(), settings.policy_ref.as_str().into());
         if let Some(sha256) = &settings.policy_sha256 {
             node.properties.insert("sha256".into(), sha256.as_str().into());
@@ -133,12 +133,12 @@ impl<'f> Lowering<'f> {
 
 /// The nodes so far, by id.
 #[derive(Debug, Default)]
-struct Nodes(BTreeMap<String, Node>);
+struct Nodes(BTreeMap<String, SystemNode>);
 
 impl Nodes {
     /// Adds a node, or merges it with the one that is there: a shared node touches what either touches and
     /// comes from where either comes from.
-    fn add(&mut self, node: Node) -> String {
+    fn add(&mut self, node: SystemNode) -> String {
         let id = node.id.clone();
         match self.0.get_mut(&id) {
             None => {
@@ -150,7 +150,7 @@ impl Nodes {
     }
 }
 
-fn merge(known: &mut Node, other: Node) {
+fn merge(known: &mut SystemNode, other: SystemNode) {
     known.depends_on.extend(other.depends_on);
     known.depends_on.sort();
     known.depends_on.dedup();

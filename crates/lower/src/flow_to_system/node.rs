@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
-use stave_flow::graph::{self, Origin};
+use stave_flow::graph::{self, EdgeSource};
 use stave_flow::model::{Node as FlowNode, Port, Text};
 use stave_system::model::{
     ContractCategory, ContractTrigger, IoContract, OperationalBudget, OperationalContract,
 };
-use stave_system::{BlankPart, Node, NodeKind, runtime_contract_id, stable_node_id};
+use stave_system::{BlankPart, NodeKind, SystemNode, runtime_contract_id, stable_node_id};
 
 use super::{Lowering, Nodes, SystemFlow, rows};
 
@@ -48,13 +48,13 @@ impl<'f> Lowering<'f> {
                 depends_on.push(self.store(flow, flow_name, state, nodes)?);
             }
             let index = order.get(name).copied().unwrap_or_default();
-            nodes.add(Node {
+            nodes.add(SystemNode {
                 properties: self.properties(flow_name, node, index),
                 depends_on,
                 effects: Some(self.effects(node)),
                 provenance: rows(self.provenance(flow, node.id.span.to(node.span))),
                 contract: Some(contract(flow_name, node, before)?),
-                ..Node::new(id_of(name)?, self.tenant_id, NodeKind::Workflow, name)
+                ..SystemNode::new(id_of(name)?, self.tenant_id, NodeKind::Workflow, name)
             });
         }
         Ok(())
@@ -97,7 +97,7 @@ impl<'f> Lowering<'f> {
 fn upstream<'f>(flow: &SystemFlow<'f>) -> BTreeMap<&'f str, Vec<&'f str>> {
     let mut upstream: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for edge in graph::connected(flow.flow) {
-        let (Origin::Output(from, _) | Origin::Error(from, _)) = edge.origin else { continue };
+        let (EdgeSource::Output(from, _) | EdgeSource::Error(from, _)) = edge.origin else { continue };
         if let Some(to) = edge.destination.node() {
             upstream.entry(to.id.as_str()).or_default().push(from.id.as_str());
         }

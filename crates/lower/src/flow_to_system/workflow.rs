@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value, compact_utf8, sha256_hex};
 use stave_exec::dataflow::Origin;
-use stave_exec::{Edge, Node as ExecNode};
+use stave_exec::{DocumentEdge, DocumentNode};
 use stave_operations::step_kind;
 use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract,
     ProvenanceKind, ProvenancePointer,
 };
-use stave_system::{BlankPart, Node, NodeKind, acceptance_contract_id, runtime_contract_id, stable_node_id};
+use stave_system::{
+    BlankPart, NodeKind, SystemNode, acceptance_contract_id, runtime_contract_id, stable_node_id,
+};
 
 use super::effects::secret_names;
 use super::integration;
@@ -50,20 +52,20 @@ impl<'f> Lowering<'f> {
                 ("retries", node.retry.max.into()),
             ];
             let whole = || self.place(workflow, (1, lines.count()));
-            nodes.add(Node {
+            nodes.add(SystemNode {
                 properties: properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
                 depends_on,
                 effects: Some(effects(node)),
                 provenance: vec![provenance.unwrap_or_else(whole)],
                 contract: Some(contract(workflow, node, &before)?),
-                ..Node::new(id_of(&node.id)?, self.tenant_id, NodeKind::Workflow, node.id.as_str())
+                ..SystemNode::new(id_of(&node.id)?, self.tenant_id, NodeKind::Workflow, node.id.as_str())
             });
         }
         Ok(())
     }
 
     /// A workflow has no tests; what it is accepted by is that it ends within its time.
-    fn workflow_intent(&self, workflow: &SystemWorkflow<'f>, lines: &Lines) -> Result<Node, BlankPart> {
+    fn workflow_intent(&self, workflow: &SystemWorkflow<'f>, lines: &Lines) -> Result<SystemNode, BlankPart> {
         let document = workflow.document;
         let name = document.flow.name.as_str();
         let contract_id = acceptance_contract_id(self.tenant_id, name)?;
@@ -83,11 +85,11 @@ impl<'f> Lowering<'f> {
             ("requires", inputs.into()),
             ("optional", Value::Array(Vec::new())),
         ];
-        Ok(Node {
+        Ok(SystemNode {
             properties: properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             provenance: vec![self.place(workflow, lines.head())],
             contract: Some(contract),
-            ..Node::new(
+            ..SystemNode::new(
                 stable_node_id("intent", &format!("intent:{name}"))?,
                 self.tenant_id,
                 NodeKind::Intent,
@@ -107,7 +109,7 @@ impl<'f> Lowering<'f> {
             return Ok(None);
         }
         let id = stable_node_id("policy", &constants.policy_ref)?;
-        let mut node = Node::new(id, self.tenant_id, NodeKind::Policy, constants.policy_ref.as_str());
+        let mut node = SystemNode::new(id, self.tenant_id, NodeKind::Policy, constants.policy_ref.as_str());
         node.properties.insert("policy_set".into(), constants.policy_ref.as_str().into());
         let text = compact_utf8(&constants.policy.clone().into());
         node.properties.insert("sha256".into(), sha256_hex(text).into());
@@ -117,7 +119,7 @@ impl<'f> Lowering<'f> {
     /// Whom a step reaches, as the id of an integration.
     fn reached(
         &self,
-        node: &ExecNode,
+        node: &DocumentNode,
         provenance: Option<ProvenancePointer>,
         nodes: &mut Nodes,
     ) -> Result<Option<String>, BlankPart> {
@@ -142,7 +144,7 @@ impl<'f> Lowering<'f> {
     }
 }
 
-fn is_before(edge: &Edge, node: &ExecNode) -> bool {
+fn is_before(edge: &DocumentEdge, node: &DocumentNode) -> bool {
     edge.to == node.id && edge.from != node.id
 }
 
@@ -181,18 +183,18 @@ impl Lines {
         (1, first.saturating_sub(1).max(1))
     }
 
-    fn of(&self, node: &ExecNode) -> Option<(usize, usize)> {
+    fn of(&self, node: &DocumentNode) -> Option<(usize, usize)> {
         let first = first_line(node)?;
         let next = self.starts.iter().copied().find(|start| *start > first).unwrap_or(self.count + 1);
         Some((first, next.saturating_sub(1).max(first)))
     }
 }
 
-fn first_line(node: &ExecNode) -> Option<usize> {
+fn first_line(node: &DocumentNode) -> Option<usize> {
     usize::try_from(Origin::of(&node.extra)?.line).ok()
 }
 
-fn effects(node: &ExecNode) -> EffectAnnotation {
+fn effects(node: &DocumentNode) -> EffectAnnotation {
     if INNER.contains(&node.kind.as_str()) {
         return EffectAnnotation::default();
     }
@@ -209,7 +211,7 @@ fn effects(node: &ExecNode) -> EffectAnnotation {
 
 fn contract(
     workflow: &SystemWorkflow<'_>,
-    node: &ExecNode,
+    node: &DocumentNode,
     before: &BTreeSet<&str>,
 ) -> Result<OperationalContract, BlankPart> {
     let attempts = u64::from(node.retry.max).saturating_add(1);
@@ -257,7 +259,7 @@ fn triggers(workflow: &SystemWorkflow<'_>, before: &BTreeSet<&str>) -> Vec<Contr
 }
 
 /// The parts of a step's result that the document uses, by name; each once, in order.
-fn outputs(workflow: &SystemWorkflow<'_>, node: &ExecNode) -> Vec<String> {
+fn outputs(workflow: &SystemWorkflow<'_>, node: &DocumentNode) -> Vec<String> {
     let mut fields: BTreeSet<String> = BTreeSet::new();
     // A switch names its value in a form of its own.
     let prefixes = [format!("$step.{}.", node.id), format!("$.vars.{}.", node.id)];

@@ -1,6 +1,6 @@
 //! Positions of Anthropic's messages: tools, schema, system, messages.
 
-use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, RequestTraits, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -38,7 +38,7 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
     }
     let choice = tape.get(ROOT, "tool_choice").and_then(|choice| tape.get_inner(choice, "type"));
     let forced = matches!(choice, Some("tool" | "none")) || output_schema(tape).is_some();
-    into.finished(Shape { forced, ..Shape::default() })
+    into.finished(RequestTraits { forced, ..RequestTraits::default() })
 }
 
 fn output_schema(tape: &Tape<'_>) -> Option<usize> {

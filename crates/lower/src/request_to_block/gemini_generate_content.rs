@@ -1,6 +1,6 @@
 //! Positions of Gemini's generateContent: tools, schema, system instruction, contents.
 
-use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, RequestTraits, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -37,7 +37,7 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
         Some((contents, _)) => content(&mut into, speaker(tape, contents, 0), contents),
         None => {}
     }
-    into.finished(Shape { forced: schema.is_some(), ..Shape::default() })
+    into.finished(RequestTraits { forced: schema.is_some(), ..RequestTraits::default() })
 }
 
 fn speaker(tape: &Tape<'_>, item: usize, index: u32) -> Speaker {

@@ -1,6 +1,6 @@
 //! Positions of OpenAI's chat completions: tools, schema, messages.
 
-use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, RequestTraits, WirePrompt};
 
 use super::positions::{Positions, Speaker};
 use super::tape::{Kind, ROOT, Tape};
@@ -22,7 +22,7 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
         self::message(&mut into, index as u32, message);
     }
     let forced = schema.is_some() || is_forced(tape);
-    into.finished(Shape { forced, ..Shape::default() })
+    into.finished(RequestTraits { forced, ..RequestTraits::default() })
 }
 
 /// Whether the answer must be a call of one given tool, or none.

@@ -1,6 +1,6 @@
 //! Positions of OpenAI's responses: tools, schema, instructions, input.
 
-use stave_block::{PositionKind, PromptRole, Provenance, Shape, WirePrompt};
+use stave_block::{PositionKind, PromptRole, Provenance, RequestTraits, WirePrompt};
 
 use super::openai_chat::is_forced;
 use super::positions::{Positions, Speaker};
@@ -35,7 +35,7 @@ pub(super) fn positions(mut into: Positions<'_, '_>) -> WirePrompt {
         }
     }
     let forced = schema.is_some() || is_forced(tape);
-    into.finished(Shape { forced, ..Shape::default() })
+    into.finished(RequestTraits { forced, ..RequestTraits::default() })
 }
 
 fn item(into: &mut Positions<'_, '_>, index: u32, item: usize) {

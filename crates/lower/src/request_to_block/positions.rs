@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use stave_block::{
-    Mark, Position, PositionKind, PrefixHash, PromptRole, Provenance, Shape, Surface, Ttl, WirePrompt,
+    Mark, Position, PositionKind, PrefixHash, PromptRole, Provenance, RequestTraits, Surface, Ttl, WirePrompt,
 };
 
 use super::tape::{Kind, Member, ROOT, Tape};
@@ -95,7 +95,7 @@ impl<'t, 'b> Positions<'t, 'b> {
         self.finish(speaker, kind, node, length, markable && !bare, bare);
     }
 
-    pub(super) fn finished(self, mut shape: Shape) -> WirePrompt {
+    pub(super) fn finished(self, mut shape: RequestTraits) -> WirePrompt {
         let tape = self.tape;
         shape.tools = self.positions.iter().any(|position| position.kind == PositionKind::Tool);
         let mut messages = self.positions.iter().filter(|position| position.message.is_some());

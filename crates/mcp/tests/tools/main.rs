@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use stave_canon::Value;
 use stave_llm::Secret;
-use stave_mcp::{McpServers, Server};
+use stave_mcp::{McpEndpoint, McpServers};
 use stave_runtime::tool_servers::{ToolServerCall, ToolServerFault, ToolServers};
 use tokio::net::TcpListener;
 
@@ -32,7 +32,7 @@ fn program() -> String {
 }
 
 fn on_streams() -> McpServers {
-    let server = Server::Command {
+    let server = McpEndpoint::Command {
         program: program(),
         arguments: Vec::new(),
         folder: std::env::temp_dir(),
@@ -60,7 +60,7 @@ async fn over_http() -> McpServers {
         }
     });
     let url = format!("http://{address}/mcp");
-    McpServers::new([("local".to_owned(), Server::Http { url, bearer: Some(Secret::new("hunter2")) })])
+    McpServers::new([("local".to_owned(), McpEndpoint::Http { url, bearer: Some(Secret::new("hunter2")) })])
 }
 
 async fn call(servers: &McpServers, tool: &str, arguments: &str) -> Result<Value, ToolServerFault> {
@@ -116,7 +116,7 @@ async fn a_program_is_started_once_and_again_when_it_went_away() {
 async fn a_server_that_is_not_there_is_said_to_be() {
     let servers = McpServers::new([(
         "local".to_owned(),
-        Server::Command {
+        McpEndpoint::Command {
             program: "/nowhere/tools".to_owned(),
             arguments: Vec::new(),
             folder: std::env::temp_dir(),

@@ -18,8 +18,8 @@ use stave_runtime::journal::Ephemeral;
 use stave_runtime::opcua::Opcua;
 use stave_runtime::state::MemoryStore;
 use stave_runtime::tool_servers::NoToolServers;
-use stave_runtime::{EmbeddedEngine, Engine, Limits, ModelHosts, RunReport, Secrets, Services};
-use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
+use stave_runtime::{EmbeddedEngine, Engine, ModelHosts, RunLimits, RunReport, Secrets, Services};
+use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
 
 use crate::plant::Plant;
 use crate::{PASSWORD, plants};
@@ -77,7 +77,7 @@ fn document(plant: &Plant, limit: u32, target: &str) -> Arc<Document> {
 pub(crate) fn compiled(text: &str) -> Arc<Document> {
     let mut sources = Sources::new();
     let source = sources.add("flow.yaml", text);
-    let loaded = stave_flow::load(source, text, &stave_flow::Options::default());
+    let loaded = stave_flow::load(source, text, &stave_flow::CheckOptions::default());
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     let settings = ExecSettings {
         policy_ref: "default".to_owned(),
@@ -100,9 +100,10 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
     let services = Services {
         clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
         ids: Arc::new(CountingIds::new()),
-        templates: Arc::new(Templates::new(Arc::clone(&python))),
+        templates: Arc::new(TemplateRenderer::new(Arc::clone(&python))),
         python,
         models: Arc::new(Replayer::new(Recording::default())),
+        planning: None,
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),
         http: HttpClient::new(AllowList::public()).unwrap(),
@@ -117,7 +118,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),
-        limits: Limits { run: Duration::from_secs(60), ..Limits::default() },
+        limits: RunLimits { run: Duration::from_secs(60), ..RunLimits::default() },
         policy: None,
     };
     EmbeddedEngine::new(services).run(document, request).await.unwrap()

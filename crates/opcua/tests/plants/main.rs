@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use stave_canon::Value;
 use stave_llm::Secret;
-use stave_opcua::{Plants, Security, Settings, User};
+use stave_opcua::{OpcUaSettings, Plants, Security, User};
 use stave_runtime::opcua::{Opcua, OpcuaFault};
 
 use self::plant::Plant;
@@ -22,7 +22,7 @@ use self::plant::Plant;
 const PASSWORD: &str = "open sesame";
 
 fn plants(address: &str, security: Option<Security>) -> Plants {
-    Plants::new(Settings { allow: vec![address.to_owned()], timeout: Duration::from_secs(20), security })
+    Plants::new(OpcUaSettings { allow: vec![address.to_owned()], timeout: Duration::from_secs(20), security })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,7 +77,7 @@ async fn a_server_that_does_not_answer_is_left_in_time() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("opc.tcp://127.0.0.1:{}/", silent.local_addr().unwrap().port());
     let settings =
-        Settings { allow: vec![address.clone()], timeout: Duration::from_millis(300), security: None };
+        OpcUaSettings { allow: vec![address.clone()], timeout: Duration::from_millis(300), security: None };
     let started = Instant::now();
     let fault = Plants::new(settings).read(&address, &["ns=1;i=1".to_owned()]).await.unwrap_err();
     assert!(matches!(fault, OpcuaFault::Timeout { limit_ms: 300, .. }), "{fault}");

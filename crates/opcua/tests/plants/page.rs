@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stave_diag::codes::run::PLANT_FAILED;
-use stave_diag::page::{self, Example, Kind};
+use stave_diag::page::{self, Example, ExampleKind};
 
 use crate::flows::{compiled, run};
 use crate::plants;
@@ -12,7 +12,7 @@ use crate::plants;
 const ADDRESS: &str = "opc.tcp://127.0.0.1:9";
 
 async fn code(example: &Example) -> Option<String> {
-    assert_eq!(example.kind, Kind::RunOpcua);
+    assert_eq!(example.kind, ExampleKind::RunOpcua);
     let request = stave_canon::parse(example.request.as_deref().unwrap()).unwrap();
     let report = run(&Arc::new(plants(ADDRESS, None)), compiled(&example.text), &request).await;
     report.result.err().map(|failure| failure.failure.code.0.to_owned())

@@ -1,7 +1,8 @@
 //! `hopsworks.get_model`: what the registry knows about a model.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, StoreEntry,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Receiver, ResultProvenance, ResultShape,
+    StoreEntry,
 };
 
 pub static HOPSWORKS_GET_MODEL: Descriptor = Descriptor {
@@ -9,8 +10,9 @@ pub static HOPSWORKS_GET_MODEL: Descriptor = Descriptor {
     summary: "reads a model's entry in the registry",
     details: "The result is the entry as the registry has it. The model itself is not loaded.",
     arguments: &[
-        Argument::required("name", Kind::Text, "the model's name"),
-        Argument::optional("version", Kind::TextOrInteger, "a version, or `latest`").default("`latest`"),
+        Argument::required("name", ArgumentKind::Text, "the model's name"),
+        Argument::optional("version", ArgumentKind::TextOrInteger, "a version, or `latest`")
+            .default("`latest`"),
     ],
     result: ResultShape::Object,
     effects: Effects::Reads,

@@ -1,7 +1,8 @@
 //! `hopsworks.read_features`: the newest features of an entity as of a time.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, StoreEntry,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Receiver, ResultProvenance, ResultShape,
+    StoreEntry,
 };
 
 pub static HOPSWORKS_READ_FEATURES: Descriptor = Descriptor {
@@ -9,14 +10,22 @@ pub static HOPSWORKS_READ_FEATURES: Descriptor = Descriptor {
     summary: "reads features of one entity as of a time",
     details: "The result is one row: the features by name. A key that has no row by then fails the step.",
     arguments: &[
-        Argument::optional("feature_group", Kind::Text, "the feature group to read"),
-        Argument::optional("feature_view", Kind::Text, "the feature view to read"),
-        Argument::required("key", Kind::Key, "the entity: a value, or a mapping from key column to value"),
-        Argument::optional("as_of", Kind::Text, "the time, RFC 3339, after which nothing is seen")
+        Argument::optional("feature_group", ArgumentKind::Text, "the feature group to read"),
+        Argument::optional("feature_view", ArgumentKind::Text, "the feature view to read"),
+        Argument::required(
+            "key",
+            ArgumentKind::Key,
+            "the entity: a value, or a mapping from key column to value",
+        ),
+        Argument::optional("as_of", ArgumentKind::Text, "the time, RFC 3339, after which nothing is seen")
             .default("the time of the request"),
-        Argument::optional("features", Kind::TextList, "the features to read; all of them when absent")
-            .default("all of them"),
-        Argument::optional("version", Kind::TextOrInteger, "the version of the group or view"),
+        Argument::optional(
+            "features",
+            ArgumentKind::TextList,
+            "the features to read; all of them when absent",
+        )
+        .default("all of them"),
+        Argument::optional("version", ArgumentKind::TextOrInteger, "the version of the group or view"),
     ],
     one_of: &[&["feature_group", "feature_view"]],
     result: ResultShape::Object,

@@ -1,8 +1,8 @@
 //! `hopsworks.write_features`: rows into a feature group.
 
 use crate::{
-    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Receiver, Repeat, ResultProvenance,
-    ResultShape, StoreEntry,
+    Argument, ArgumentKind, Blank, Descriptor, DuplicateKey, Effects, Group, Receiver, Repeat,
+    ResultProvenance, ResultShape, StoreEntry,
 };
 
 pub static HOPSWORKS_WRITE_FEATURES: Descriptor = Descriptor {
@@ -10,11 +10,11 @@ pub static HOPSWORKS_WRITE_FEATURES: Descriptor = Descriptor {
     summary: "writes rows to a feature group",
     details: "The result is `{written: COUNT}`. Rows with the same key and time replace each other.",
     arguments: &[
-        Argument::required("feature_group", Kind::Text, "the feature group to write to"),
-        Argument::required("data", Kind::Any, "a row, or a list of rows"),
-        Argument::optional("event_time", Kind::Text, "the time of the rows, RFC 3339")
+        Argument::required("feature_group", ArgumentKind::Text, "the feature group to write to"),
+        Argument::required("data", ArgumentKind::Any, "a row, or a list of rows"),
+        Argument::optional("event_time", ArgumentKind::Text, "the time of the rows, RFC 3339")
             .default("the time of the request"),
-        Argument::optional("version", Kind::TextOrInteger, "the version of the group"),
+        Argument::optional("version", ArgumentKind::TextOrInteger, "the version of the group"),
     ],
     result: ResultShape::Object,
     effects: Effects::Writes,

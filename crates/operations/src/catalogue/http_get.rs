@@ -1,7 +1,8 @@
 //! `http.get`: one GET request.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, ResultProvenance, ResultShape, Secrets,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Receiver, ResultProvenance, ResultShape,
+    SecretUse,
 };
 
 pub static HTTP_GET: Descriptor = Descriptor {
@@ -11,15 +12,19 @@ pub static HTTP_GET: Descriptor = Descriptor {
 A sole output takes the body: a value when the host says that it is JSON, else a text. Several outputs take `status`, \
 `headers` and `body` by name. A status that is no success fails the step; 408, 409, 425, 429 and 5xx are tried again.",
     arguments: &[
-        Argument::required("url", Kind::Url, "the address; its host must be on the project's list")
-            .secrets(Secrets::NotInFlows),
-        Argument::optional("headers", Kind::Headers, "request headers").secrets(Secrets::Allowed),
-        Argument::optional("query", Kind::Map, "query parameters").secrets(Secrets::NotInFlows),
-        Argument::optional("timeout_ms", Kind::Count, "milliseconds for one attempt, within the node's own")
-            .default("the node's own"),
+        Argument::required("url", ArgumentKind::Url, "the address; its host must be on the project's list")
+            .secrets(SecretUse::NotInFlows),
+        Argument::optional("headers", ArgumentKind::Headers, "request headers").secrets(SecretUse::Allowed),
+        Argument::optional("query", ArgumentKind::Map, "query parameters").secrets(SecretUse::NotInFlows),
+        Argument::optional(
+            "timeout_ms",
+            ArgumentKind::Count,
+            "milliseconds for one attempt, within the node's own",
+        )
+        .default("the node's own"),
         Argument::optional(
             "expect_status",
-            Kind::Statuses,
+            ArgumentKind::Statuses,
             "statuses that are a success; 200 to 299 when absent",
         )
         .default("200 to 299"),

@@ -1,8 +1,8 @@
 //! `http.post`: one POST request, with the same idempotency key on every attempt.
 
 use crate::{
-    Argument, Blank, Descriptor, DuplicateKey, Effects, Group, Kind, Receiver, Repeat, ResultProvenance,
-    ResultShape, Secrets,
+    Argument, ArgumentKind, Blank, Descriptor, DuplicateKey, Effects, Group, Receiver, Repeat,
+    ResultProvenance, ResultShape, SecretUse,
 };
 
 pub static HTTP_POST: Descriptor = Descriptor {
@@ -12,16 +12,20 @@ pub static HTTP_POST: Descriptor = Descriptor {
 Every attempt carries the same `Idempotency-Key`, unless the headers have one. What the outputs take is the same as for \
 `http.get`.",
     arguments: &[
-        Argument::required("url", Kind::Url, "the address; its host must be on the project's list")
-            .secrets(Secrets::NotInFlows),
-        Argument::optional("headers", Kind::Headers, "request headers").secrets(Secrets::Allowed),
-        Argument::optional("query", Kind::Map, "query parameters").secrets(Secrets::NotInFlows),
-        Argument::optional("body", Kind::Any, "the body; anything but a text is sent as JSON"),
-        Argument::optional("timeout_ms", Kind::Count, "milliseconds for one attempt, within the node's own")
-            .default("the node's own"),
+        Argument::required("url", ArgumentKind::Url, "the address; its host must be on the project's list")
+            .secrets(SecretUse::NotInFlows),
+        Argument::optional("headers", ArgumentKind::Headers, "request headers").secrets(SecretUse::Allowed),
+        Argument::optional("query", ArgumentKind::Map, "query parameters").secrets(SecretUse::NotInFlows),
+        Argument::optional("body", ArgumentKind::Any, "the body; anything but a text is sent as JSON"),
+        Argument::optional(
+            "timeout_ms",
+            ArgumentKind::Count,
+            "milliseconds for one attempt, within the node's own",
+        )
+        .default("the node's own"),
         Argument::optional(
             "expect_status",
-            Kind::Statuses,
+            ArgumentKind::Statuses,
             "statuses that are a success; 200 to 299 when absent",
         )
         .default("200 to 299"),

@@ -1,6 +1,6 @@
 //! `human.approve`: a person decides whether the flow goes on here.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Repeat, ResultShape};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Repeat, ResultShape};
 
 pub static HUMAN_APPROVE: Descriptor = Descriptor {
     name: "human.approve",
@@ -8,7 +8,7 @@ pub static HUMAN_APPROVE: Descriptor = Descriptor {
     details: "\
 The run stops until somebody decides (`stave runs approve`). The values at the inputs go on unchanged, to outputs of the \
 same names; an output `comment` takes what the person wrote. A denial fails the node, and its error port can take it.",
-    arguments: &[Argument::optional("message", Kind::Text, "what the person is asked")],
+    arguments: &[Argument::optional("message", ArgumentKind::Text, "what the person is asked")],
     result: ResultShape::Inputs,
     // Asking somebody twice is not the same as asking once.
     effects: Effects::Writes,

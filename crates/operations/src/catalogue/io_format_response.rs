@@ -1,12 +1,16 @@
 //! `io.format_response`: a value built from a template of placeholders.
 
-use crate::{Argument, Blank, Descriptor, Group, Kind, ResultShape};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Group, ResultShape};
 
 pub static IO_FORMAT_RESPONSE: Descriptor = Descriptor {
     name: "io.format_response",
     summary: "builds a value from a template",
     details: "A sole output takes the whole value. Several outputs take its members by name.",
-    arguments: &[Argument::required("template", Kind::Any, "any value, in which `${…}` stands for values")],
+    arguments: &[Argument::required(
+        "template",
+        ArgumentKind::Any,
+        "any value, in which `${…}` stands for values",
+    )],
     result: ResultShape::Filled("template"),
     blank: Some(Blank {
         group: Group::Response,

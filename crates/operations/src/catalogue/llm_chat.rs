@@ -1,7 +1,8 @@
 //! `llm.chat`: the prompt of a node.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Form, Group, Kind, Receiver, Repeat, ResultProvenance, ResultShape,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Form, Group, Receiver, Repeat, ResultProvenance,
+    ResultShape,
 };
 
 pub static LLM_CHAT: Descriptor = Descriptor {
@@ -13,15 +14,30 @@ Written as `prompt` on a node, with `template`, `system`, `model`, `output_schem
 the model is bounded and repeated by itself; a tool that the model calls follows the rules of the node or server that \
 answers it. A node whose tools change something outside is never answered from the cache.",
     arguments: &[
-        Argument::required("template", Kind::Text, "the text of the prompt, as a Jinja template"),
-        Argument::optional("system", Kind::Text, "the text that comes first and says how to answer"),
-        Argument::optional("model", Kind::Map, "the model, by `provider`, `name` and `endpoint`")
+        Argument::required("template", ArgumentKind::Text, "the text of the prompt, as a Jinja template"),
+        Argument::optional("system", ArgumentKind::Text, "the text that comes first and says how to answer"),
+        Argument::optional("model", ArgumentKind::Map, "the model, by `provider`, `name` and `endpoint`")
             .default("the project's default model"),
-        Argument::optional("output_schema", Kind::Map, "the JSON Schema that the answer has to fit"),
-        Argument::optional("temperature", Kind::Number, "how freely the model chooses its words"),
-        Argument::optional("max_tokens", Kind::Count, "how long an answer may be"),
-        Argument::optional("tools", Kind::List, "what the model may call"),
-        Argument::optional("fallback", Kind::Map, "what stands in when the model fails"),
+        Argument::optional("output_schema", ArgumentKind::Map, "the JSON Schema that the answer has to fit"),
+        Argument::optional("temperature", ArgumentKind::Number, "how freely the model chooses its words"),
+        Argument::optional("max_tokens", ArgumentKind::Count, "how long an answer may be"),
+        Argument::optional(
+            "phase",
+            ArgumentKind::Text,
+            "the phase of the work: planning, research, implementation, review or synthesis",
+        )
+        .default("implementation"),
+        Argument::optional("priority", ArgumentKind::Count, "how much the prompt matters, from 1 to 10")
+            .default("5"),
+        Argument::optional("constraints", ArgumentKind::List, "sentences that the answer has to respect"),
+        Argument::optional(
+            "token_budget",
+            ArgumentKind::Count,
+            "how many tokens the prompt may have, before phase and priority scale it",
+        )
+        .default("what the policy and the model allow"),
+        Argument::optional("tools", ArgumentKind::List, "what the model may call"),
+        Argument::optional("fallback", ArgumentKind::Map, "what stands in when the model fails"),
     ],
     result: ResultShape::Any,
     effects: Effects::OfCalled,

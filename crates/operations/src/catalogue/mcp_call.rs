@@ -1,6 +1,6 @@
 //! `mcp.call`: a tool on a server that speaks the Model Context Protocol.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, Repeat, ResultProvenance};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Receiver, Repeat, ResultProvenance};
 
 pub static MCP_CALL: Descriptor = Descriptor {
     name: "mcp.call",
@@ -10,9 +10,9 @@ The result is the structured answer of the tool, else its one text, else the lis
 what a tool changes, so every tool counts as one that changes something. Servers are named in `stave.toml` \
 ([stores.md](stores.md)).",
     arguments: &[
-        Argument::required("server", Kind::Text, "the server, by its name in stave.toml"),
-        Argument::required("tool", Kind::Text, "the tool's name on the server"),
-        Argument::optional("arguments", Kind::Map, "the tool's arguments"),
+        Argument::required("server", ArgumentKind::Text, "the server, by its name in stave.toml"),
+        Argument::required("tool", ArgumentKind::Text, "the tool's name on the server"),
+        Argument::optional("arguments", ArgumentKind::Map, "the tool's arguments"),
     ],
     effects: Effects::Writes,
     // A server is another process, on this machine or elsewhere, and what it reaches is not known.

@@ -1,7 +1,8 @@
 //! `opcua.read`: values of a plant.
 
 use crate::{
-    Argument, Blank, Descriptor, Effects, Feature, Group, Kind, Receiver, ResultProvenance, ResultShape,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Feature, Group, Receiver, ResultProvenance,
+    ResultShape,
 };
 
 /// What both operations on plants need.
@@ -20,10 +21,10 @@ most 1000 nodes. See [opcua.md](opcua.md).",
     arguments: &[
         Argument::required(
             "endpoint",
-            Kind::Text,
+            ArgumentKind::Text,
             "the server's address, opc.tcp://HOST:PORT; it must be on the project's list",
         ),
-        Argument::required("node_ids", Kind::TextList, "the nodes, such as ns=2;i=5001"),
+        Argument::required("node_ids", ArgumentKind::TextList, "the nodes, such as ns=2;i=5001"),
     ],
     result: ResultShape::ValueOrPorts(&["values", "qualities", "timestamps"]),
     effects: Effects::Reads,

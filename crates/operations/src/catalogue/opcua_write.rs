@@ -2,7 +2,8 @@
 
 use super::opcua_read::OPCUA;
 use crate::{
-    Argument, Blank, Descriptor, Effects, Group, Kind, Receiver, Repeat, ResultProvenance, ResultShape,
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Receiver, Repeat, ResultProvenance,
+    ResultShape,
 };
 
 pub static OPCUA_WRITE: Descriptor = Descriptor {
@@ -13,14 +14,14 @@ A sole output takes `{node_id, value, status}`; several outputs take these by na
     arguments: &[
         Argument::required(
             "endpoint",
-            Kind::Text,
+            ArgumentKind::Text,
             "the server's address, opc.tcp://HOST:PORT; it must be on the project's list",
         ),
-        Argument::required("node_id", Kind::Text, "the node, such as ns=2;i=5001"),
-        Argument::required("value", Kind::Any, "the value"),
+        Argument::required("node_id", ArgumentKind::Text, "the node, such as ns=2;i=5001"),
+        Argument::required("value", ArgumentKind::Any, "the value"),
         Argument::optional(
             "type",
-            Kind::Text,
+            ArgumentKind::Text,
             "the value's type, such as Double; what the node holds when absent",
         )
         .default("what the node holds"),

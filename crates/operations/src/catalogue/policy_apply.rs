@@ -1,6 +1,6 @@
 //! `policy.apply`: what the policy that is baked into a workflow decides.
 
-use crate::{Argument, Descriptor, Form, Kind, ResultShape};
+use crate::{Argument, ArgumentKind, Descriptor, Form, ResultShape};
 
 pub static POLICY_APPLY: Descriptor = Descriptor {
     name: "policy.apply",
@@ -8,8 +8,8 @@ pub static POLICY_APPLY: Descriptor = Descriptor {
     summary: "decides by the policy that is baked into the document",
     details: "A step that is attempted again decides the same.",
     arguments: &[
-        Argument::optional("values", Kind::Any, "what the policy's expressions see as `values`"),
-        Argument::optional("epsilon", Kind::Number, "takes the place of the policy's own epsilon")
+        Argument::optional("values", ArgumentKind::Any, "what the policy's expressions see as `values`"),
+        Argument::optional("epsilon", ArgumentKind::Number, "takes the place of the policy's own epsilon")
             .default("the policy's own"),
     ],
     open: true,

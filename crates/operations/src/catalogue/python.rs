@@ -1,6 +1,6 @@
 //! `python`: code of a node.
 
-use crate::{Argument, Blank, Descriptor, Form, Group, Kind};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Form, Group};
 
 pub static PYTHON: Descriptor = Descriptor {
     name: "python",
@@ -11,7 +11,7 @@ Written as a transform with `mode: code`. The code has the values at the inputs,
 state, and no access to files, the network or the clock. State is written once the step has succeeded.",
     arguments: &[Argument::required(
         "code",
-        Kind::Text,
+        ArgumentKind::Text,
         "code with `def transform(inputs, context, state)`; a flow writes it as `spec`",
     )],
     blank: Some(Blank {

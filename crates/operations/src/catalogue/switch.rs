@@ -1,6 +1,6 @@
 //! `switch`: chooses the edges of a workflow to go on by.
 
-use crate::{Argument, Descriptor, Form, Kind, ResultShape};
+use crate::{Argument, ArgumentKind, Descriptor, Form, ResultShape};
 
 pub static SWITCH: Descriptor = Descriptor {
     name: "switch",
@@ -10,14 +10,18 @@ pub static SWITCH: Descriptor = Descriptor {
 The value that `key_from` names is compared with the `case` of the edges out of the step, else with `cases`. A value that \
 no case has takes the `default`.",
     arguments: &[
-        Argument::required("key_from", Kind::Reference, "a reference to the value that decides"),
+        Argument::required("key_from", ArgumentKind::Reference, "a reference to the value that decides"),
         Argument::optional(
             "cases",
-            Kind::TextMap,
+            ArgumentKind::TextMap,
             "the next step by case, for edges that name no case of their own",
         ),
-        Argument::optional("default", Kind::Text, "the case for a value that has none; _DEFAULT when absent")
-            .default("`_DEFAULT`"),
+        Argument::optional(
+            "default",
+            ArgumentKind::Text,
+            "the case for a value that has none; _DEFAULT when absent",
+        )
+        .default("`_DEFAULT`"),
     ],
     result: ResultShape::Object,
     ..Descriptor::INSIDE

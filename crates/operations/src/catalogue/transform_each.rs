@@ -1,6 +1,8 @@
 //! `transform.each`: a node of the flow, once for every item of a list.
 
-use crate::{Argument, Blank, Descriptor, Effects, Group, Kind, Repeat, ResultProvenance, ResultShape};
+use crate::{
+    Argument, ArgumentKind, Blank, Descriptor, Effects, Group, Repeat, ResultProvenance, ResultShape,
+};
 
 pub static TRANSFORM_EACH: Descriptor = Descriptor {
     name: "transform.each",
@@ -11,16 +13,20 @@ items came to, in their order; an output `errors` takes the failed ones, each wi
 `errors` one failed item fails the node. Each item is bounded and repeated by the rules of the node that it runs, and an \
 item that is done is not done again when the run is resumed.",
     arguments: &[
-        Argument::required("input", Kind::List, "the list to go through"),
-        Argument::required("node", Kind::Node, "the node that is run for every item"),
+        Argument::required("input", ArgumentKind::List, "the list to go through"),
+        Argument::required("node", ArgumentKind::Node, "the node that is run for every item"),
         Argument::optional(
             "port",
-            Kind::Text,
+            ArgumentKind::Text,
             "the input that takes the item; the node's one unfed input when absent",
         )
         .default("the node's one unfed input"),
-        Argument::optional("parallel", Kind::Count, "how many items are worked on at once; 4 when absent")
-            .default("4"),
+        Argument::optional(
+            "parallel",
+            ArgumentKind::Count,
+            "how many items are worked on at once; 4 when absent",
+        )
+        .default("4"),
     ],
     result: ResultShape::Ports(&["results", "errors"]),
     effects: Effects::OfCalled,

@@ -1,14 +1,18 @@
 //! `transform.filter`: the items of a list for which an expression holds.
 
-use crate::{Argument, Blank, Descriptor, Group, Kind, ResultShape};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Group, ResultShape};
 
 pub static TRANSFORM_FILTER: Descriptor = Descriptor {
     name: "transform.filter",
     summary: "keeps the items of a list for which an expression holds",
     details: "The items keep their order.",
     arguments: &[
-        Argument::required("expression", Kind::Expression(&["item", "index"]), "over `item` and `index`"),
-        Argument::required("input", Kind::List, "the list to go through"),
+        Argument::required(
+            "expression",
+            ArgumentKind::Expression(&["item", "index"]),
+            "over `item` and `index`",
+        ),
+        Argument::required("input", ArgumentKind::List, "the list to go through"),
     ],
     result: ResultShape::List,
     blank: Some(Blank {

@@ -1,14 +1,18 @@
 //! `transform.map`: an expression of every item of a list.
 
-use crate::{Argument, Blank, Descriptor, Group, Kind, ResultShape};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Group, ResultShape};
 
 pub static TRANSFORM_MAP: Descriptor = Descriptor {
     name: "transform.map",
     summary: "gives an expression of every item of a list",
     details: "The results are in the order of the items.",
     arguments: &[
-        Argument::required("expression", Kind::Expression(&["item", "index"]), "over `item` and `index`"),
-        Argument::required("input", Kind::List, "the list to go through"),
+        Argument::required(
+            "expression",
+            ArgumentKind::Expression(&["item", "index"]),
+            "over `item` and `index`",
+        ),
+        Argument::required("input", ArgumentKind::List, "the list to go through"),
     ],
     result: ResultShape::List,
     blank: Some(Blank {

@@ -1,6 +1,6 @@
 //! `transform.reduce`: a list folded into one value.
 
-use crate::{Argument, Blank, Descriptor, Group, Kind};
+use crate::{Argument, ArgumentKind, Blank, Descriptor, Group};
 
 pub static TRANSFORM_REDUCE: Descriptor = Descriptor {
     name: "transform.reduce",
@@ -9,12 +9,16 @@ pub static TRANSFORM_REDUCE: Descriptor = Descriptor {
     arguments: &[
         Argument::required(
             "expression",
-            Kind::Expression(&["acc", "item", "index"]),
+            ArgumentKind::Expression(&["acc", "item", "index"]),
             "over `acc`, `item` and `index`",
         ),
-        Argument::required("input", Kind::List, "the list to go through"),
-        Argument::optional("initial", Kind::Any, "the first `acc`; the list's first item when absent")
-            .default("the list's first item"),
+        Argument::required("input", ArgumentKind::List, "the list to go through"),
+        Argument::optional(
+            "initial",
+            ArgumentKind::Any,
+            "the first `acc`; the list's first item when absent",
+        )
+        .default("the list's first item"),
     ],
     blank: Some(Blank {
         group: Group::Lists,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use stave_canon::{Clock, sha256_hex};
 use stave_diag::{Diagnostic, Sources};
 use stave_system::manifest::RunManifest;
-use stave_system::sign::{Claim, ENDING, Refusal, Signature, Trust, own_scope, verify};
+use stave_system::sign::{Claim, ENDING, Signature, Trust, TrustRefusal, own_scope, verify};
 
 use crate::exit::Stop;
 use crate::files;
@@ -24,7 +24,7 @@ const EXEC_ENDING: &str = ".ir.json";
 
 /// Lets a bundle, a run manifest or a system document in.
 pub fn admit(file: &Path, text: &str, project: &Project) -> Result<(), Stop> {
-    let refuse = |refusal: Refusal| refused(file, &refusal);
+    let refuse = |refusal: TrustRefusal| refused(file, &refusal);
     let repo = project.repo();
     if project.settings.signing.required {
         let signature = signature_of(file)?;
@@ -63,7 +63,7 @@ pub fn verify_exec(file: &Path, text: &str, trust: Trust<'_>) -> Result<(), Stop
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let trust = Trust { name: Some(name.strip_suffix(EXEC_ENDING).unwrap_or(&name)), ..trust };
     let now = SystemClock.now();
-    let mut reason = Refusal::Unsigned;
+    let mut reason = TrustRefusal::Unsigned;
     for manifest in manifests(file) {
         let text = documents::read(&manifest)?;
         let signature = signature_of(&manifest)?;
@@ -75,13 +75,13 @@ pub fn verify_exec(file: &Path, text: &str, trust: Trust<'_>) -> Result<(), Stop
         let Ok(manifest) = RunManifest::from_text(&text) else { continue };
         match manifest.exec_hashes.get(&format!("flows/{name}")) {
             Some(hash) if *hash == own => return Ok(()),
-            Some(_) => reason = Refusal::Tampered,
+            Some(_) => reason = TrustRefusal::Tampered,
             None => {}
         }
     }
     let stop = refused(file, &reason);
     Err(match reason {
-        Refusal::Unsigned => stop.help(
+        TrustRefusal::Unsigned => stop.help(
             "compile with --emit exec,bundle, then sign what lists it: stave bundle sign .akc/run/*.manifest.json --key KEY",
         ),
         _ => stop,
@@ -123,18 +123,26 @@ fn trust<'p>(project: &'p Project, repo: &'p str, name: Option<&'p str>) -> Trus
     Trust { settings: &project.settings.signing.trust, tenant_id: project.tenant(), repo_id: repo, name }
 }
 
-pub fn refused(file: &Path, refusal: &Refusal) -> Stop {
+pub fn refused(file: &Path, refusal: &TrustRefusal) -> Stop {
     let stop = Stop::refused(format!("{} is refused: {refusal}", file.display())).code(refusal.code());
     match refusal {
-        Refusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
-        Refusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
-        Refusal::RevokedKey(_) => stop.help("sign it with another key: stave bundle sign FILE --key KEY"),
-        Refusal::Unversioned => stop.help(
+        TrustRefusal::Unsigned => stop.help("sign it: stave bundle sign FILE --key KEY"),
+        TrustRefusal::UntrustedKey(_) => stop.help("trusted keys stand in stave.toml under [signing]"),
+        TrustRefusal::RevokedKey(_) => {
+            stop.help("sign it with another key: stave bundle sign FILE --key KEY")
+        }
+        TrustRefusal::Unversioned => stop.help(
             "sign it again: stave bundle sign FILE --key KEY, or set `unversioned = true` under [signing]",
         ),
-        Refusal::RolledBack { .. } => stop.help("deploy the newer build; `minimum` under [signing] decides"),
-        Refusal::Expired(_) => stop.help("sign it again: stave bundle sign FILE --key KEY --expires PERIOD"),
-        Refusal::FutureDated(_) => stop.help("compare the clocks of this machine and of the one that signed"),
+        TrustRefusal::RolledBack { .. } => {
+            stop.help("deploy the newer build; `minimum` under [signing] decides")
+        }
+        TrustRefusal::Expired(_) => {
+            stop.help("sign it again: stave bundle sign FILE --key KEY --expires PERIOD")
+        }
+        TrustRefusal::FutureDated(_) => {
+            stop.help("compare the clocks of this machine and of the one that signed")
+        }
         _ => stop,
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use stave_prompt::resolve::{SourceText, Unavailable};
+use stave_prompt::resolve::{ReferenceText, Unavailable};
 
 /// How long one call of git may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ const DIFF: [&str; 10] = [
 ];
 
 /// The difference between a commit and the files of the folder, or between two commits (`a..b`).
-pub(super) fn diff(root: &Path, named: &str) -> Result<SourceText, Unavailable> {
+pub(super) fn diff(root: &Path, named: &str) -> Result<ReferenceText, Unavailable> {
     let plain = |sign: char| sign.is_alphanumeric() || "._/~^@{}-".contains(sign);
     if named.is_empty() || named.starts_with('-') || !named.chars().all(plain) {
         return Err(Unavailable::Failed(format!("{named:?} is not the name of a commit")));
@@ -74,7 +74,7 @@ pub(super) fn diff(root: &Path, named: &str) -> Result<SourceText, Unavailable> 
         .collect();
     let (text, is_cut) = run(&["--relative"], MOST_BYTES)?;
     let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(SourceText { name: format!("diff {named}"), real_paths, text, is_cut })
+    Ok(ReferenceText { name: format!("diff {named}"), real_paths, text, is_cut })
 }
 
 /// The reference with the ids of commits for its names. Trees and blobs are refused: in a diff of a folder's tree the

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use stave_prompt::FileSelection;
-use stave_prompt::resolve::{ContextSource, SourceText, Unavailable};
+use stave_prompt::resolve::{ReferenceSource, ReferenceText, Unavailable};
 
 use crate::exit::Stop;
 use crate::files::{self, ReadError};
@@ -76,7 +76,7 @@ impl ProjectContext {
         parts.join("/")
     }
 
-    fn read(&self, path: &Path, wants_lines: bool) -> Result<SourceText, Unavailable> {
+    fn read(&self, path: &Path, wants_lines: bool) -> Result<ReferenceText, Unavailable> {
         let fail = |error: std::io::Error| Unavailable::Failed(format!("it cannot be read: {error}"));
         let file = files::open_plain(path).map_err(|error| match error {
             ReadError::Io(error) => fail(error),
@@ -110,12 +110,12 @@ impl ProjectContext {
         };
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned).replace("\r\n", "\n");
         let real_paths = vec![path.to_string_lossy().into_owned()];
-        Ok(SourceText { name: self.name(path), real_paths, text, is_cut })
+        Ok(ReferenceText { name: self.name(path), real_paths, text, is_cut })
     }
 }
 
-impl ContextSource for ProjectContext {
-    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<SourceText>, Unavailable> {
+impl ReferenceSource for ProjectContext {
+    fn files(&self, selection: &FileSelection<'_>) -> Result<Vec<ReferenceText>, Unavailable> {
         let wants_lines = selection.lines.is_some();
         match self.find(selection.path) {
             Ok(path) => return Ok(vec![self.read(&path, wants_lines)?]),
@@ -140,7 +140,7 @@ impl ContextSource for ProjectContext {
         Ok(texts)
     }
 
-    fn diff(&self, reference: &str) -> Result<SourceText, Unavailable> {
+    fn diff(&self, reference: &str) -> Result<ReferenceText, Unavailable> {
         git::diff(&self.root, reference)
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
 use stave_flow::model::Sensitivity;
-use stave_flow::{Options, Scopes};
+use stave_flow::{CheckOptions, Scopes};
 use stave_script::address::listed_host;
-use stave_shape::{FaultKind, Node, Pattern, Place, Reader, Shape};
+use stave_shape::{FaultKind, Pattern, Place, Reader, Shape, ValueNode};
 
 use super::Settings;
 use super::listed_host::A_HOST;
@@ -34,7 +34,12 @@ pub(super) struct AcceptsTable {
     pub(super) restricted: Option<String>,
 }
 
-fn hosts_are_named<N: Node>(accepts: Option<&AcceptsTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn hosts_are_named<N: ValueNode>(
+    accepts: Option<&AcceptsTable>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
     let Some(hosts) = node.member("hosts").filter(|_| accepts.is_some()) else { return };
     hosts.members(|key, member| {
         if listed_host(key.text).is_none() {
@@ -84,7 +89,12 @@ fn is_reason(output: &str, reason: &str) -> bool {
     output.split_once('/').is_some_and(|(_, output)| output.contains('.')) && !reason.trim().is_empty()
 }
 
-fn reasons_are_given<N: Node>(labels: Option<&LabelsTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn reasons_are_given<N: ValueNode>(
+    labels: Option<&LabelsTable>,
+    node: N,
+    at: &Place<'_>,
+    reader: &mut Reader,
+) {
     let Some(declassify) = node.member("declassify").filter(|_| labels.is_some()) else { return };
     declassify.members(|key, member| {
         if member.text().is_some_and(|reason| !is_reason(key.text, reason)) {
@@ -158,7 +168,7 @@ impl Settings {
     }
 
     /// How the flows of the project are judged.
-    pub fn check_options(&self, strict: bool) -> Options {
+    pub fn check_options(&self, strict: bool) -> CheckOptions {
         let model = self.default_model.as_ref();
         let is_server = |backend| self.stores.state == Some(backend);
         let servers = [
@@ -174,6 +184,6 @@ impl Settings {
         };
         let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
         providers.extend(self.accepts.providers.keys().cloned());
-        Options { strict, providers, scopes, allow: Some(self.allow_lists()) }
+        CheckOptions { strict, providers, scopes, allow: Some(self.allow_lists()) }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stave_canon::{Object, Value};
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::LimitSettings;
 use super::accepts::{AcceptsTable, LabelsTable};
@@ -134,7 +134,7 @@ pub(super) struct RecordingsTable {
 pub(super) struct SecretReference(pub(super) String);
 
 impl Shape for SecretReference {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = String::read(node, at, reader)?;
         let name = secret_name(&text).map(str::to_owned);
         if name.is_none() {

@@ -9,7 +9,9 @@ use stave_canon::Value;
 use stave_gateway::{
     BreakerConfig, FaultClass, GatewayLimits, GatewayTimeouts, Planning, Retries, RouteTarget,
 };
-use stave_shape::{Definitions, FaultKind, Kind, Node, Ordered, Place, Reader, Shape, words_schema};
+use stave_shape::{
+    Definitions, FaultKind, Ordered, Place, Reader, Shape, ValueKind, ValueNode, words_schema,
+};
 
 use super::file::SecretReference;
 use super::gateway::LISTEN;
@@ -163,14 +165,14 @@ struct TargetTable {
 }
 
 impl Shape for Target {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         if let Some(text) = node.text() {
             let (upstream, model) =
                 text.split_once('/').map_or((text, None), |(upstream, model)| (upstream, Some(model)));
             let (upstream, model) = (upstream.to_owned(), model.map(str::to_owned));
             return Some(Target(RouteTarget { upstream, model, weight: 1 }));
         }
-        if node.kind() != Kind::Object {
+        if node.kind() != ValueKind::Object {
             reader.wrong_type(node, at, "\"UPSTREAM\", \"UPSTREAM/MODEL\" or { upstream, model, weight }");
             return None;
         }
@@ -194,7 +196,7 @@ impl Shape for Target {
 pub(super) struct FaultWord(pub(super) FaultClass);
 
 impl Shape for FaultWord {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = String::read(node, at, reader)?;
         let found = FaultClass::ALL.iter().find(|class| class.word() == text);
         if found.is_none() {
@@ -314,9 +316,9 @@ mod address {
     use std::net::SocketAddr;
 
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<SocketAddr> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<SocketAddr> {
         let text = String::read(node, at, reader)?;
         let address = text.parse().ok();
         if address.is_none() {

@@ -1,8 +1,8 @@
 //! The settings of `[governance]` and `[prompt]`.
 
 use stave_canon::Value;
-use stave_prompt::governance::{Mode, PolicySet};
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_prompt::governance::{MatchMode, PolicySet};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::read::BAD_POLICY;
 use crate::prompt_plugins::DEFAULT_LIMIT;
@@ -10,7 +10,7 @@ use crate::prompt_plugins::DEFAULT_LIMIT;
 /// What a project sets about policies, on top of its policy set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GovernanceSettings {
-    pub mode: Option<Mode>,
+    pub mode: Option<MatchMode>,
     pub allow: Vec<String>,
     /// Policies as data, added to those of the set.
     pub policies: Vec<Value>,
@@ -28,6 +28,9 @@ pub struct PromptSettings {
     /// What every prompt of a flow has to keep to.
     #[shape(default)]
     pub constraints: Vec<String>,
+    /// Whether the model calls of flows get cache marks where they pay, as requests to the gateway do.
+    #[shape(unset = true)]
+    pub cache_planning: Option<bool>,
 }
 
 /// The policies that prompts are judged by, on top of the policy set.
@@ -55,13 +58,13 @@ enum GovernanceMode {
 struct PolicyValue(Value);
 
 impl Shape for PolicyValue {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let policy = node.to_value();
         let set = Value::from_iter([("policies", Value::Array(vec![policy.clone()]))]);
         let Err(error) = PolicySet::from_value(&set) else { return Some(PolicyValue(policy)) };
         for fault in error.faults {
             let field = fault.pointer.as_str().trim_start_matches("/policies/0").trim_start_matches('/');
-            let span = node.member(field).and_then(Node::span).or(node.span());
+            let span = node.member(field).and_then(ValueNode::span).or(node.span());
             reader.fault(at, span, FaultKind::rule(BAD_POLICY, fault.message));
         }
         None
@@ -80,8 +83,8 @@ impl GovernanceTable {
     pub(super) fn settings(self) -> GovernanceSettings {
         GovernanceSettings {
             mode: self.mode.map(|mode| match mode {
-                GovernanceMode::Strict => Mode::Strict,
-                GovernanceMode::Specified => Mode::Specified,
+                GovernanceMode::Strict => MatchMode::Strict,
+                GovernanceMode::Specified => MatchMode::Specified,
             }),
             allow: self.allow,
             policies: self.policies.into_iter().map(|policy| policy.0).collect(),

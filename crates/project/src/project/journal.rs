@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stave_canon::{Object, Value};
-use stave_runtime::journal::Retention;
+use stave_runtime::journal::RunRetention;
 use stave_shape::Shape;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -31,11 +31,11 @@ pub struct JournalSettings {
 
 impl JournalSettings {
     /// What `stave run` takes away before it begins, and `stave serve` while it serves; `None` when the project says nothing.
-    pub fn retention(&self) -> Option<Retention> {
+    pub fn retention(&self) -> Option<RunRetention> {
         if self.keep_days.is_none() && self.max_bytes.is_none() {
             return None;
         }
-        Some(Retention {
+        Some(RunRetention {
             older_than: self
                 .keep_days
                 .map(|days| DAY.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX))),
@@ -76,9 +76,9 @@ impl BudgetTable {
 /// Amounts above 0.
 mod dollars {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<f64> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<f64> {
         let amount = f64::read(node, at, reader)?;
         if amount <= 0.0 {
             let found = node.to_value().to_string();

@@ -2,7 +2,7 @@
 
 use stave_canon::Value;
 use stave_script::address::listed_host;
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 /// How an entry is written.
 pub(super) const A_HOST: &str = "`HOST` or `HOST:PORT`";
@@ -18,7 +18,7 @@ impl ListedHost {
 }
 
 impl Shape for ListedHost {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = String::read(node, at, reader)?;
         let host = listed_host(&text).map(ListedHost);
         if host.is_none() {

@@ -1,6 +1,6 @@
 //! The tool servers of a project.
 
-use stave_shape::{FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::file::SecretReference;
 
@@ -39,7 +39,7 @@ pub(super) struct McpTable {
     bearer: Option<SecretReference>,
 }
 
-fn has_a_command_or_a_url<N: Node>(_: Option<&McpTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn has_a_command_or_a_url<N: ValueNode>(_: Option<&McpTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
     if node.member("command").is_some() == node.member("url").is_some() {
         let kind = FaultKind::rule("value", "must be a table with either a `command` or a `url`");
         reader.fault(at, node.span(), kind);

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources};
 use stave_lower::DefaultModel;
-use stave_runtime::Limits;
+use stave_runtime::RunLimits;
 use stave_shape::Shape;
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::CheckPolicies;
@@ -101,28 +101,28 @@ pub struct Settings {
 #[shape(not_null, name = "Limits")]
 pub struct LimitSettings {
     /// How many steps work at the same time.
-    #[shape(min = 1, unset = Limits::default().parallel_steps as u64)]
+    #[shape(min = 1, unset = RunLimits::default().parallel_steps as u64)]
     pub parallel_steps: Option<u64>,
     /// The longest that a run may take, in seconds.
-    #[shape(min = 1, unset = Limits::default().run.as_secs())]
+    #[shape(min = 1, unset = RunLimits::default().run.as_secs())]
     pub run_seconds: Option<u64>,
     /// How often a model may call tools before it has to answer.
-    #[shape(min = 1, unset = Limits::default().tool_rounds as u64)]
+    #[shape(min = 1, unset = RunLimits::default().tool_rounds as u64)]
     pub tool_rounds: Option<u64>,
     /// The most tokens of a prompt; without a limit of the project when absent.
     #[shape(min = 1)]
     pub prompt_tokens: Option<u64>,
     /// The bytes that a run may write to state records.
-    #[shape(min = 1, unset = Limits::default().state_bytes)]
+    #[shape(min = 1, unset = RunLimits::default().state_bytes)]
     pub state_bytes: Option<u64>,
     /// The bytes of all results of steps, values of edges and answers of models of a run.
-    #[shape(min = 1, unset = Limits::default().result_bytes)]
+    #[shape(min = 1, unset = RunLimits::default().result_bytes)]
     pub result_bytes: Option<u64>,
     /// The bytes that the code of a run may print.
-    #[shape(min = 1, unset = Limits::default().log_bytes)]
+    #[shape(min = 1, unset = RunLimits::default().log_bytes)]
     pub log_bytes: Option<u64>,
     /// The largest output of a run, in bytes.
-    #[shape(min = 1, unset = Limits::default().output_bytes)]
+    #[shape(min = 1, unset = RunLimits::default().output_bytes)]
     pub output_bytes: Option<u64>,
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use stave_diag::codes::project as codes;
 use stave_diag::{Diagnostic, Fix, Severity, SourceId, Span, did_you_mean};
 use stave_flow::model::Flow;
-use stave_shape::Node;
+use stave_shape::ValueNode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

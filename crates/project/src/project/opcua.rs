@@ -1,6 +1,6 @@
 //! `[opcua]`: the plants that flows may reach, and how connections to them are secured.
 
-use stave_shape::{FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{FaultKind, Place, Reader, Shape, ValueNode};
 
 /// What a project sets about plants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +62,7 @@ enum OpcuaMode {
 }
 
 /// A password would otherwise go over the wire for everyone to read.
-fn a_password_is_protected<N: Node>(
+fn a_password_is_protected<N: ValueNode>(
     opcua: Option<&OpcuaTable>,
     node: N,
     at: &Place<'_>,
@@ -70,7 +70,7 @@ fn a_password_is_protected<N: Node>(
 ) {
     if opcua.is_some_and(|opcua| opcua.user.is_some() && opcua.policy.is_none()) {
         let message = "must be set together with a `policy`, which protects the password";
-        let span = node.member("user").and_then(Node::span);
+        let span = node.member("user").and_then(ValueNode::span);
         reader.fault(&at.key("user"), span, FaultKind::rule("value", message));
     }
 }

@@ -6,7 +6,7 @@ use stave_canon::Pointer;
 use stave_diag::codes::project as codes;
 use stave_diag::{Diagnostic, Fix, SourceId, Span, did_you_mean};
 use stave_lower::DefaultModel;
-use stave_shape::{Fault, FaultKind, Node};
+use stave_shape::{Fault, FaultKind, ValueNode};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

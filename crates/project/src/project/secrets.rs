@@ -13,7 +13,7 @@ use stave_canon::{Value, sha256_hex};
 use stave_llm::{Provider, Secret};
 use stave_runtime::host_of;
 use stave_script::allow_list::{AllowLists, SecretHosts};
-use stave_shape::{Definitions, FaultKind, Kind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueKind, ValueNode};
 
 use super::listed_host::ListedHost;
 use super::{Project, Settings};
@@ -159,8 +159,8 @@ struct SecretTable {
 
 /// One key is a setting, and every other key names a secret.
 impl Shape for SecretsTable {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() != Kind::Object {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() != ValueKind::Object {
             reader.wrong_type(node, at, "an object");
             return None;
         }
@@ -169,7 +169,7 @@ impl Shape for SecretsTable {
             let (name, place) = (key.text, at.key(key.text));
             if name == FOLDER {
                 table.folder = String::read(member, &place, reader);
-            } else if member.kind() != Kind::Object {
+            } else if member.kind() != ValueKind::Object {
                 // Most likely it is the secret itself, so the fault does not repeat it.
                 let message = format!(
                     "must be a table with `hosts = [\"HOST\"]`; the value of `{name}` belongs into the environment or \

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stave_canon::Value;
 use stave_runtime::features::FeatureGroup;
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::Project;
 use super::file::{SecretReference, secret_name};
@@ -106,7 +106,7 @@ impl StateTable {
 
 /// A reference to a secret, or an address without a password.
 impl Shape for Address {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let text = String::read(node, at, reader)?;
         if let Some(name) = secret_name(&text) {
             return Some(Address::Secret(name.to_owned()));

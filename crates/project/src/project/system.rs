@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_canon::Value;
 use stave_shape::{
-    Definitions, Described, FaultKind, Kind, Limits, Node, Null, ObjectSchema, Pattern, Place, Reader, Shape,
-    integer_schema,
+    Definitions, Described, FaultKind, FieldLimits, Null, ObjectSchema, Pattern, Place, Reader, Shape,
+    ValueKind, ValueNode, integer_schema,
 };
 use stave_system::deploy::DeployOptions;
 use stave_system::policy::{Check, CheckPolicies, Level};
@@ -72,8 +72,8 @@ static CHECKS: LazyLock<Vec<&'static str>> = LazyLock::new(|| Check::ALL.map(Che
 
 /// The checks name their settings.
 impl Shape for Checks {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() != Kind::Object {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() != ValueKind::Object {
             reader.wrong_type(node, at, "an object");
             return None;
         }
@@ -100,7 +100,7 @@ impl Shape for Checks {
             let default = CheckPolicies::default().level(check).word();
             let described = Described { description: meaning(check), default: Some(default.into()) };
             let schema = CheckLevel::schema(definitions);
-            object.field(check.setting(), schema, &Limits::NONE, Null::IsFault, described);
+            object.field(check.setting(), schema, &FieldLimits::NONE, Null::IsFault, described);
         }
         object.finish()
     }
@@ -155,8 +155,8 @@ const KEY_ID: Pattern = Pattern {
 struct LeastVersions(Minimums);
 
 impl Shape for LeastVersions {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        if node.kind() != Kind::Object {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        if node.kind() != ValueKind::Object {
             return u64::read(node, at, reader)
                 .map(|project| LeastVersions(Minimums { project, ..Minimums::default() }));
         }
@@ -183,7 +183,7 @@ impl Shape for LeastVersions {
 struct AtLeastOne(u64);
 
 impl Shape for AtLeastOne {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let count = u64::read(node, at, reader)?;
         if count == 0 {
             let kind = FaultKind::OutOfRange { wanted: "at least 1".to_owned(), found: "0".to_owned() };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use stave_canon::{Number, Value};
-use stave_shape::{Key, Kind, Node};
+use stave_shape::{MemberKey, ValueKind, ValueNode};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -11,16 +11,16 @@ use toml::de::DeValue;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TomlNode<'t>(pub(super) &'t Spanned<DeValue<'t>>);
 
-impl Node for TomlNode<'_> {
-    fn kind(self) -> Kind {
+impl ValueNode for TomlNode<'_> {
+    fn kind(self) -> ValueKind {
         match self.0.get_ref() {
-            DeValue::String(_) => Kind::String,
-            DeValue::Integer(_) => Kind::Integer,
-            DeValue::Float(_) => Kind::Number,
-            DeValue::Boolean(_) => Kind::Boolean,
-            DeValue::Datetime(_) => Kind::Time,
-            DeValue::Array(_) => Kind::Array,
-            DeValue::Table(_) => Kind::Object,
+            DeValue::String(_) => ValueKind::String,
+            DeValue::Integer(_) => ValueKind::Integer,
+            DeValue::Float(_) => ValueKind::Number,
+            DeValue::Boolean(_) => ValueKind::Boolean,
+            DeValue::Datetime(_) => ValueKind::Time,
+            DeValue::Array(_) => ValueKind::Array,
+            DeValue::Table(_) => ValueKind::Object,
         }
     }
 
@@ -51,12 +51,12 @@ impl Node for TomlNode<'_> {
     }
 
     /// The parser sorts keys by name; some tables mean the order of the file.
-    fn members(self, mut visit: impl FnMut(Key<'_>, Self)) {
+    fn members(self, mut visit: impl FnMut(MemberKey<'_>, Self)) {
         let DeValue::Table(table) = self.0.get_ref() else { return };
         let mut members: Vec<_> = table.iter().collect();
         members.sort_by_key(|(key, _)| key.span().start);
         for (key, member) in members {
-            visit(Key { text: key.get_ref(), span: Some(key.span()) }, TomlNode(member));
+            visit(MemberKey { text: key.get_ref(), span: Some(key.span()) }, TomlNode(member));
         }
     }
 

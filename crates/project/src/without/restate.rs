@@ -10,19 +10,19 @@ use crate::project::{EngineChoice, EngineKind, Project};
 
 /// Nothing is one.
 #[derive(Debug)]
-pub enum Client {}
+pub enum RestateClient {}
 
-pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<Client>>, Stop> {
+pub fn client(choice: &EngineChoice, project: &Project) -> Result<Option<Arc<RestateClient>>, Stop> {
     match choice.engine.or(project.settings.engine.kind) {
         Some(EngineKind::Restate) => Err(Stop::without_feature("restate", "the engine `restate`")),
         Some(EngineKind::Embedded) | None => Ok(None),
     }
 }
 
-pub fn runs(client: &Arc<Client>, _: &Project) -> Arc<dyn Runs> {
+pub fn runs(client: &Arc<RestateClient>, _: &Project) -> Arc<dyn Runs> {
     match **client {}
 }
 
-pub fn engine(client: &Arc<Client>, _: &Project) -> Arc<dyn Engine> {
+pub fn engine(client: &Arc<RestateClient>, _: &Project) -> Arc<dyn Engine> {
     match **client {}
 }

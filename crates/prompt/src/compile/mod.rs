@@ -19,7 +19,7 @@ mod written;
 
 pub use adapter::Adapter;
 pub use fit::{Cut, CutReason, Fitted, OverBudget, TokenCounter, fit};
-pub use part::{Part, Parts};
+pub use part::{Parts, PromptPart};
 pub use section::{Section, SectionKind, Sections, sections};
 pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use template::{

@@ -6,7 +6,7 @@ use super::{Adapter, Provenance, SectionKind, Sensitivity};
 
 /// A piece of text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PromptPart {
     /// What the part is called in the prompt and in reports.
     pub name: String,
     /// The reference that it belongs to, where that is not its name.
@@ -22,16 +22,16 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parts {
     /// Template text, sent first and as it is.
-    pub instructions: Vec<Part>,
+    pub instructions: Vec<PromptPart>,
     /// The contents of `file:` and `diff:` references.
-    pub references: Vec<Part>,
+    pub references: Vec<PromptPart>,
     /// Retrieved documents that no reference names.
-    pub documents: Vec<Part>,
+    pub documents: Vec<PromptPart>,
     /// Earlier turns, oldest first.
-    pub history: Vec<Part>,
-    pub tool_results: Vec<Part>,
+    pub history: Vec<PromptPart>,
+    pub tool_results: Vec<PromptPart>,
     /// Values of this request, sent last and as they are.
-    pub inputs: Vec<Part>,
+    pub inputs: Vec<PromptPart>,
     /// The schema of the answer as the prompt shows it; without it the prompt's `output_requirements` stand for it.
     pub output_schema: Option<Arc<str>>,
     /// Constraints of the role, sent before those of the prompt.
@@ -42,11 +42,11 @@ pub struct Parts {
     pub adapter: Adapter,
 }
 
-impl Part {
+impl PromptPart {
     /// A public part of the given origin.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>, provenance: Provenance) -> Self {
-        Part {
+        PromptPart {
             name: name.into(),
             reference: None,
             text: text.into(),

@@ -11,7 +11,7 @@ use stave_canon::Value;
 use stave_canon::{Layout, write_object};
 
 use super::fit::{Cut, CutReason, TokenCounter};
-use super::{Adapter, Part, Parts, Provenance, Sensitivity};
+use super::{Adapter, Parts, PromptPart, Provenance, Sensitivity};
 use crate::resolve::FILE_CHARACTERS;
 use crate::{CONTEXT_DIGEST_MARKER, ContextRef, PromptIr};
 
@@ -100,7 +100,7 @@ impl Section {
         }
     }
 
-    fn verbatim(kind: SectionKind, part: &Part) -> Self {
+    fn verbatim(kind: SectionKind, part: &PromptPart) -> Self {
         let section = Section::new(kind, &part.name, part.text.clone(), part.provenance);
         Section {
             sensitivity: part.sensitivity,
@@ -110,7 +110,7 @@ impl Section {
     }
 
     /// A part under its name, framed so that its own text cannot end it.
-    fn untrusted(kind: SectionKind, part: &Part, adapter: Adapter) -> Self {
+    fn untrusted(kind: SectionKind, part: &PromptPart, adapter: Adapter) -> Self {
         let (text, body) = adapter.untrusted(kind, &part.name, &part.text);
         Section { text, body, ..Section::verbatim(kind, part) }
     }
@@ -122,13 +122,13 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     let adapter = parts.adapter;
     let count = parts.instructions.len() + ir.context_refs.len() + parts.inputs.len() + 4;
     let mut out = Sections { sections: Vec::with_capacity(count), cuts: Vec::new(), unresolved: Vec::new() };
-    let verbatim = |kind: SectionKind| move |part: &Part| Section::verbatim(kind, part);
-    let untrusted = |kind: SectionKind| move |part: &Part| Section::untrusted(kind, part, adapter);
+    let verbatim = |kind: SectionKind| move |part: &PromptPart| Section::verbatim(kind, part);
+    let untrusted = |kind: SectionKind| move |part: &PromptPart| Section::untrusted(kind, part, adapter);
     out.sections.extend(parts.instructions.iter().map(verbatim(SectionKind::Instructions)));
     out.sections.extend(constraints(ir, parts));
     out.sections.extend(task(ir, parts));
     out.sections.extend(output_schema(ir, parts));
-    let mut supplied: HashMap<&str, Vec<&Part>> = HashMap::new();
+    let mut supplied: HashMap<&str, Vec<&PromptPart>> = HashMap::new();
     for part in &parts.references {
         supplied.entry(part.reference()).or_default().push(part);
     }
@@ -216,22 +216,24 @@ fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
 
 fn context(
     ir: &PromptIr,
-    supplied: &[&Part],
+    supplied: &[&PromptPart],
     reference: &str,
     adapter: Adapter,
     counter: &TokenCounter<'_>,
     out: &mut Sections,
 ) {
-    let parts: Vec<Part> = match ContextRef::parse(reference) {
+    let parts: Vec<PromptPart> = match ContextRef::parse(reference) {
         ContextRef::File(_) => supplied.iter().map(|part| cap_file((*part).clone(), counter, out)).collect(),
         ContextRef::Diff(_) => supplied.iter().map(|part| (*part).clone()).collect(),
         ContextRef::Memory(key) => {
             let value = ir.metadata.get(key).into_iter();
-            value.map(|value| Part::new(reference, plain(value), Provenance::Memory)).collect()
+            value.map(|value| PromptPart::new(reference, plain(value), Provenance::Memory)).collect()
         }
         ContextRef::Digest => {
             let value = ir.metadata.get("context_digest").into_iter();
-            value.map(|value| Part::new("context digest", plain(value), Provenance::Retrieval)).collect()
+            value
+                .map(|value| PromptPart::new("context digest", plain(value), Provenance::Retrieval))
+                .collect()
         }
         ContextRef::Raw(raw) => {
             let text = ["[Reference: ", &one_line(raw), "]"].concat();
@@ -264,7 +266,7 @@ fn one_line(reference: &str) -> Cow<'_, str> {
 }
 
 /// A file's part with at most [`FILE_CHARACTERS`] characters; what is cut is reported.
-fn cap_file(mut part: Part, counter: &TokenCounter<'_>, out: &mut Sections) -> Part {
+fn cap_file(mut part: PromptPart, counter: &TokenCounter<'_>, out: &mut Sections) -> PromptPart {
     let Some((end, _)) = part.text.char_indices().nth(FILE_CHARACTERS) else {
         return part;
     };

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::template_file::TemplatesFile;
 use super::{
-    Adapter, CompileError, CompiledPrompt, Part, Parts, Provenance, SectionKind, TokenCounter, compile,
+    Adapter, CompileError, CompiledPrompt, Parts, PromptPart, Provenance, SectionKind, TokenCounter, compile,
 };
 use crate::PromptIr;
 use crate::fault_text::{listed, message};
@@ -208,13 +208,13 @@ impl Compiler {
 }
 
 impl Template {
-    fn instructions(&self, provider: &str) -> Vec<Part> {
+    fn instructions(&self, provider: &str) -> Vec<PromptPart> {
         let own = self.model_instructions.get(provider);
         let texts = [("goal", Some(&self.goal)), ("model instructions", own)];
         texts
             .into_iter()
             .filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?)))
-            .map(|(name, text)| Part::new(name, text.as_str(), Provenance::Developer))
+            .map(|(name, text)| PromptPart::new(name, text.as_str(), Provenance::Developer))
             .collect()
     }
 

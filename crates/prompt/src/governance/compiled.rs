@@ -8,7 +8,7 @@ use super::lowered::Lowered;
 use super::policy::{Matching, Policy, PolicyType};
 use super::prefilter::{Form, Prefilter};
 use super::strict::{Literals, PathPattern, Paths, Places, Prepared, letters_and_figures};
-use super::{Field, Mode, Violation};
+use super::{MatchMode, PromptField, Violation};
 use crate::ContextRef;
 
 /// One policy, ready to search.
@@ -82,9 +82,9 @@ impl<'t> Item<'t> {
 }
 
 impl Compiled {
-    pub(super) fn new(mode: Mode, policy: &Policy, allow: &[String]) -> Self {
+    pub(super) fn new(mode: MatchMode, policy: &Policy, allow: &[String]) -> Self {
         let matching = policy.explicit_matching();
-        let exact = matching.is_none() && mode == Mode::Specified;
+        let exact = matching.is_none() && mode == MatchMode::Specified;
         let is_reference = policy.policy_type() == PolicyType::ContextRef;
         let mut paths = Vec::new();
         let mut literals = Vec::new();
@@ -135,7 +135,7 @@ impl Compiled {
         &self,
         policy: &Policy,
         item: &Item<'_>,
-        field: impl Fn() -> Field,
+        field: impl Fn() -> PromptField,
         out: &mut Vec<Violation>,
     ) {
         if self.exact {
@@ -154,7 +154,7 @@ impl Compiled {
         &self,
         policy: &Policy,
         item: &Item<'_>,
-        field: impl Fn() -> Field,
+        field: impl Fn() -> PromptField,
         out: &mut Vec<Violation>,
     ) {
         if self.exact {
@@ -223,7 +223,7 @@ impl Compiled {
         policy: &Policy,
         item: &Item<'_>,
         mut hits: Vec<(usize, Range<usize>)>,
-        field: impl Fn() -> Field,
+        field: impl Fn() -> PromptField,
         out: &mut Vec<Violation>,
     ) {
         hits.sort_by_key(|(pattern, range)| (*pattern, range.start));
@@ -240,16 +240,16 @@ impl Compiled {
 pub(super) fn prefilter<'p>(
     policies: &mut dyn Iterator<Item = (&'p Policy, &'p Compiled)>,
     of_references: bool,
-    mode: Mode,
+    mode: MatchMode,
 ) -> Option<Prefilter> {
     let form = match (mode, of_references) {
-        (Mode::Strict, _) => Form::Letters,
-        (Mode::Specified, true) => Form::Exact,
-        (Mode::Specified, false) => Form::Lowered,
+        (MatchMode::Strict, _) => Form::Letters,
+        (MatchMode::Specified, true) => Form::Exact,
+        (MatchMode::Specified, false) => Form::Lowered,
     };
     let mut needles = Vec::new();
     for (policy, compiled) in policies {
-        if compiled.exact != (mode == Mode::Specified) || compiled.only.is_some() {
+        if compiled.exact != (mode == MatchMode::Specified) || compiled.only.is_some() {
             return None;
         }
         match form {

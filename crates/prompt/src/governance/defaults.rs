@@ -1,13 +1,13 @@
 //! The policies that hold when a project writes none.
 
-use super::policy::{Action, Matching, Policy, PolicyType};
+use super::policy::{Matching, Policy, PolicyAction, PolicyType};
 
 const PATHS: [&str; 3] = ["/sys/", "/etc/", r"C:\Windows\System32\"];
 const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
 const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
 
 /// Places beside the specified ones that hold the machine's or a person's secrets.
-const MORE_PATHS: [&str; 19] = [
+const MORE_PATHS: [&str; 29] = [
     "/proc/",
     "/dev/",
     "/boot/",
@@ -21,13 +21,31 @@ const MORE_PATHS: [&str; 19] = [
     "**/.kube/",
     "**/.env",
     "**/.env.*",
+    "**/.env-*",
+    "**/.env_*",
+    "**/.envrc",
     "**/.netrc",
     "**/.git-credentials",
+    "**/.npmrc",
+    "**/.pypirc",
+    "**/.docker/config.json",
+    "**/.config/gcloud/",
     "**/id_rsa",
     "**/id_dsa",
     "**/id_ecdsa",
+    "**/id_ecdsa_sk",
     "**/id_ed25519",
+    "**/id_ed25519_sk",
+    "**/id_xmss",
 ];
+
+/// `rm` that asks nothing and leaves nothing, with its flags in any order and number.
+const REMOVES: [&str; 1] = [
+    r"(?-u:\b)rm\s+(-[dfirv]+\s+|--(recursive|force|dir|interactive|verbose|one-file-system|no-preserve-root|preserve-root)\s+)*?(-[dfirv]*(r[dfirv]*f|f[dfirv]*r)[dfirv]*|(-[dfirv]*r[dfirv]*|--recursive)\s+(-[dfirv]+\s+|--(recursive|force|dir|interactive|verbose|one-file-system|no-preserve-root|preserve-root)\s+)*?(-[dfirv]*f[dfirv]*|--force)|(-[dfirv]*f[dfirv]*|--force)\s+(-[dfirv]+\s+|--(recursive|force|dir|interactive|verbose|one-file-system|no-preserve-root|preserve-root)\s+)*?(-[dfirv]*r[dfirv]*|--recursive))(?-u:\b)",
+];
+
+/// Of which every match of [`REMOVES`] holds one: the command and the first letter of one of its flags.
+const REMOVES_NEEDLES: [&str; 8] = ["rm d", "rm f", "rm i", "rm n", "rm o", "rm p", "rm r", "rm v"];
 
 /// Other forms of the specified keywords.
 const MORE_SENSITIVE: [&str; 5] = ["ignore policies", "overriding", "overridden", "overrode", "circumvent"];
@@ -76,9 +94,9 @@ const INJECTED_NEEDLES: [&str; 26] = [
 
 pub(super) fn specified() -> Vec<Policy> {
     vec![
-        policy("protected_paths", PolicyType::ContextRef, &PATHS, &[], Action::Deny),
-        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], Action::Flag),
-        policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &[], Action::Deny),
+        policy("protected_paths", PolicyType::ContextRef, &PATHS, &[], PolicyAction::Deny),
+        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], PolicyAction::Flag),
+        policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &[], PolicyAction::Deny),
     ]
 }
 
@@ -86,21 +104,36 @@ pub(super) fn strict() -> Vec<Policy> {
     let evasions =
         [("evasive_constraints", PolicyType::Constraint), ("injected_instructions", PolicyType::Content)]
             .map(|(name, policy_type)| {
-                let injected = policy(name, policy_type, &INJECTED, &[], Action::Deny);
+                let injected = policy(name, policy_type, &INJECTED, &[], PolicyAction::Deny);
                 injected.needles(&INJECTED_NEEDLES).matching(Matching::Regex)
             });
+    let removes = policy("destructive_commands", PolicyType::Intent, &REMOVES, &[], PolicyAction::Flag);
+    let removes = removes.needles(&REMOVES_NEEDLES).matching(Matching::Regex);
     // An expression of ours that could not be used would be our own mistake; a test compiles them all.
-    debug_assert!(evasions.iter().all(Result::is_ok));
+    debug_assert!(removes.is_ok() && evasions.iter().all(Result::is_ok));
     let mut policies = vec![
-        policy("protected_paths", PolicyType::ContextRef, &PATHS, &MORE_PATHS, Action::Deny),
-        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], Action::Flag),
-        policy("sensitive_constraints", PolicyType::Constraint, &SENSITIVE, &MORE_SENSITIVE, Action::Deny),
+        policy("protected_paths", PolicyType::ContextRef, &PATHS, &MORE_PATHS, PolicyAction::Deny),
+        policy("destructive_actions", PolicyType::Intent, &DESTRUCTIVE, &[], PolicyAction::Flag),
+        policy(
+            "sensitive_constraints",
+            PolicyType::Constraint,
+            &SENSITIVE,
+            &MORE_SENSITIVE,
+            PolicyAction::Deny,
+        ),
     ];
-    policies.extend(evasions.into_iter().flatten());
+    policies.extend(removes);
+    policies.extend(evasions.into_iter().flatten().map(Policy::weighed));
     policies
 }
 
-fn policy(name: &str, policy_type: PolicyType, specified: &[&str], more: &[&str], action: Action) -> Policy {
+fn policy(
+    name: &str,
+    policy_type: PolicyType,
+    specified: &[&str],
+    more: &[&str],
+    action: PolicyAction,
+) -> Policy {
     let texts = specified.iter().chain(more).map(|text| (*text).to_owned());
     Policy::new(name, policy_type, texts, action)
 }
@@ -109,6 +142,6 @@ fn policy(name: &str, policy_type: PolicyType, specified: &[&str], more: &[&str]
 mod tests {
     #[test]
     fn every_expression_compiles() {
-        assert_eq!(super::strict().len(), 5);
+        assert_eq!(super::strict().len(), 6);
     }
 }

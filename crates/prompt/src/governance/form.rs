@@ -1,10 +1,10 @@
 //! Policies as data: one form for each kind of policy, told apart by `type`.
 
 use stave_canon::{Number, Value};
-use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
-use super::Mode;
-use super::policy::{Action, Bounds, Matching, Policy, PolicyType, Quantity};
+use super::MatchMode;
+use super::policy::{Bounds, Matching, Policy, PolicyAction, PolicyType, Quantity};
 
 /// The rule of faults that only policies have.
 const RULE: &str = "policy";
@@ -14,8 +14,8 @@ const RULE: &str = "policy";
 #[shape(not_null, name = "PolicySet")]
 pub(super) struct PolicySetForm {
     /// How texts are compared where a policy does not say: as words and paths, or byte by byte.
-    #[shape(default = Mode::Strict)]
-    pub(super) mode: Mode,
+    #[shape(default = MatchMode::Strict)]
+    pub(super) mode: MatchMode,
     /// Adds the policies to the built-in ones, which they replace otherwise.
     pub(super) extends: Option<Base>,
     /// Phrases around which no policy finds anything.
@@ -48,7 +48,7 @@ pub(super) enum PolicyForm {
 pub(super) struct PolicyHead {
     name: String,
     #[shape(with = action)]
-    action: Action,
+    action: PolicyAction,
 }
 
 /// Forbids places that context references may name.
@@ -72,7 +72,7 @@ pub(super) struct ReferencePolicy {
     #[shape(default, omit_default)]
     only: Vec<String>,
     #[shape(with = action)]
-    action: Action,
+    action: PolicyAction,
 }
 
 /// Forbids keywords in the intent, in constraints, in metadata or in content.
@@ -96,7 +96,7 @@ pub(super) struct KeywordPolicy {
     #[shape(default, omit_default, with = no_places)]
     only: Vec<String>,
     #[shape(with = action)]
-    action: Action,
+    action: PolicyAction,
 }
 
 /// Says which models may be asked.
@@ -114,7 +114,7 @@ pub(super) struct ModelPolicy {
     #[shape(default, omit_default)]
     only: Vec<String>,
     #[shape(with = action)]
-    action: Action,
+    action: PolicyAction,
 }
 
 /// Bounds a number.
@@ -134,12 +134,12 @@ pub(super) struct NumberPolicy {
     #[shape(with = finite)]
     maximum: Option<Number>,
     #[shape(with = action)]
-    action: Action,
+    action: PolicyAction,
 }
 
 /// A policy that was read can be used: its expressions are prepared.
 impl Shape for Policy {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let (policy, matching, list_key) = match PolicyForm::read(node, at, reader)? {
             PolicyForm::ContextRef(form) => {
                 let policy = Policy::new(form.name, form.policy_type, form.forbidden_patterns, form.action);
@@ -164,7 +164,7 @@ impl Shape for Policy {
             Ok(policy) => Some(policy),
             Err(error) => {
                 let kind = FaultKind::rule(RULE, format!("an expression cannot be used: {error}"));
-                reader.fault(&at.key(list_key), node.member(list_key).and_then(Node::span), kind);
+                reader.fault(&at.key(list_key), node.member(list_key).and_then(ValueNode::span), kind);
                 None
             }
         }
@@ -218,12 +218,12 @@ impl Shape for Policy {
 }
 
 /// The rule holds for what is written; lists that could not be read have faults of their own.
-fn names_models<N: Node>(_: Option<&ModelPolicy>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn names_models<N: ValueNode>(_: Option<&ModelPolicy>, node: N, at: &Place<'_>, reader: &mut Reader) {
     let is_empty = |key: &str| {
         let mut empty = true;
         let list = node.member(key);
         list.inspect(|list| list.items(|_| empty = false));
-        empty && list.is_none_or(|list| list.kind() == stave_shape::Kind::Array)
+        empty && list.is_none_or(|list| list.kind() == stave_shape::ValueKind::Array)
     };
     if is_empty("forbidden_models") && is_empty("only") {
         let kind = FaultKind::rule(RULE, "a policy of type `model` needs `forbidden_models` or `only`");
@@ -231,7 +231,7 @@ fn names_models<N: Node>(_: Option<&ModelPolicy>, node: N, at: &Place<'_>, reade
     }
 }
 
-fn has_a_bound<N: Node>(_: Option<&NumberPolicy>, node: N, at: &Place<'_>, reader: &mut Reader) {
+fn has_a_bound<N: ValueNode>(_: Option<&NumberPolicy>, node: N, at: &Place<'_>, reader: &mut Reader) {
     if node.member("minimum").is_none() && node.member("maximum").is_none() {
         let kind = FaultKind::rule(RULE, "a policy of type `number` needs `minimum` or `maximum`");
         reader.fault(at, node.span(), kind);
@@ -242,9 +242,9 @@ fn has_a_bound<N: Node>(_: Option<&NumberPolicy>, node: N, at: &Place<'_>, reade
 /// list of its characters, which is how such policies have always been read.
 mod patterns {
     use stave_canon::Value;
-    use stave_shape::{Definitions, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, Place, Reader, Shape, ValueNode};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
         match node.text() {
             Some(characters) if !reader.closed => Some(characters.chars().map(String::from).collect()),
             _ => Vec::read(node, at, reader),
@@ -263,11 +263,11 @@ mod patterns {
 /// How texts that are no places are compared.
 mod text_matching {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
     use super::{Matching, RULE};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Matching> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Matching> {
         let matching = Matching::read(node, at, reader)?;
         if matching == Matching::Path {
             let kind = FaultKind::rule(RULE, "only a policy of type `context_ref` compares paths");
@@ -290,11 +290,11 @@ mod text_matching {
 /// The places of a policy that names none.
 mod no_places {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
     use super::RULE;
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
         let places = Vec::<String>::read(node, at, reader)?;
         if !places.is_empty() {
             let kind = FaultKind::rule(RULE, "only a policy of type `context_ref` names places");
@@ -315,22 +315,22 @@ mod no_places {
 /// What a violation leads to, in any letter case.
 mod action {
     use stave_canon::Value;
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape, words_schema};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode, words_schema};
 
-    use super::Action;
+    use super::PolicyAction;
 
     const WORDS: &[&str] = &["deny", "flag"];
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Action> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<PolicyAction> {
         let written = String::read(node, at, reader)?;
-        let action = Action::from_word(&written.to_lowercase());
+        let action = PolicyAction::from_word(&written.to_lowercase());
         if action.is_none() {
             reader.fault(at, node.span(), FaultKind::UnknownWord { words: WORDS, found: written });
         }
         action
     }
 
-    pub(super) fn write(action: &Action) -> Value {
+    pub(super) fn write(action: &PolicyAction) -> Value {
         action.word().into()
     }
 
@@ -344,9 +344,9 @@ mod action {
 /// A number that can be compared.
 mod finite {
     use stave_canon::{Number, Value};
-    use stave_shape::{Definitions, FaultKind, Node, Place, Reader, Shape};
+    use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Number> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Number> {
         let number = Number::read(node, at, reader)?;
         if !number.as_f64().is_finite() {
             let (wanted, found) = ("a finite number".to_owned(), Value::Number(number).to_string());

@@ -6,17 +6,18 @@ use stave_canon::{Number, Value};
 
 use super::carried::{self, Carried};
 use super::compiled::{Compiled, Item, prefilter};
+use super::evidence;
 use super::model::{self, AskedModel};
 use super::policy::{Bounds, Policy, PolicyType, Quantity};
 use super::prefilter::Prefilter;
 use super::strict::is_plain_reference;
-use super::{Content, Field, Mode, Verdict, Violation};
+use super::{Content, MatchMode, PromptField, Verdict, Violation};
 use crate::PromptIr;
 
 /// The policies of a set, ready to search.
 #[derive(Debug)]
 pub(super) struct Judge {
-    mode: Mode,
+    mode: MatchMode,
     compiled: Vec<Compiled>,
     /// Lets references through that none of the policies concerns, if there is such a prefilter.
     references: Option<Prefilter>,
@@ -25,7 +26,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(mode: Mode, policies: &[Policy], allow: &[String]) -> Self {
+    pub(super) fn new(mode: MatchMode, policies: &[Policy], allow: &[String]) -> Self {
         let compiled: Vec<Compiled> =
             policies.iter().map(|policy| Compiled::new(mode, policy, allow)).collect();
         let prefilter = |of_references: bool| {
@@ -41,7 +42,7 @@ impl Judge {
     /// Judges a prompt; with `before`, only what that prompt did not have.
     pub(super) fn check(&self, policies: &[Policy], ir: &PromptIr, before: Option<&PromptIr>) -> Verdict {
         let mut out = Vec::new();
-        let strict = self.mode == Mode::Strict;
+        let strict = self.mode == MatchMode::Strict;
         let looks_at_carried =
             strict || policies.iter().any(|policy| policy.policy_type() == PolicyType::Metadata);
         let has_intent = before.is_none_or(|before| before.intent != ir.intent);
@@ -124,25 +125,25 @@ impl Judge {
             match policy.policy_type() {
                 PolicyType::ContextRef => {
                     for (index, item) in &reference_items {
-                        compiled.references(policy, item, || Field::ContextRefs(*index), &mut out);
+                        compiled.references(policy, item, || PromptField::ContextRefs(*index), &mut out);
                     }
                     for (carried, item) in &carried_references {
-                        let field = || Field::Carried(carried.pointer.clone());
+                        let field = || PromptField::Carried(carried.pointer.clone());
                         compiled.references(policy, item, field, &mut out);
                     }
                 }
                 PolicyType::Intent => {
                     if let Some(item) = &intent_item {
-                        compiled.texts(policy, item, || Field::Intent, &mut out);
+                        compiled.texts(policy, item, || PromptField::Intent, &mut out);
                     }
                 }
                 PolicyType::Constraint => {
                     for (index, item) in &constraint_items {
-                        compiled.texts(policy, item, || Field::Constraints(*index), &mut out);
+                        compiled.texts(policy, item, || PromptField::Constraints(*index), &mut out);
                     }
                     for (first, item) in &joined_items {
                         let mut found = Vec::new();
-                        compiled.texts(policy, item, || Field::Constraints(*first), &mut found);
+                        compiled.texts(policy, item, || PromptField::Constraints(*first), &mut found);
                         // What lies within one constraint was found there.
                         out.extend(found.into_iter().filter(|found| found.matched().contains('\n')));
                     }
@@ -150,7 +151,12 @@ impl Judge {
                 PolicyType::Content if !strict => {}
                 PolicyType::Metadata | PolicyType::Content => {
                     for (carried, item) in &carried_texts {
-                        compiled.texts(policy, item, || Field::Carried(carried.pointer.clone()), &mut out);
+                        compiled.texts(
+                            policy,
+                            item,
+                            || PromptField::Carried(carried.pointer.clone()),
+                            &mut out,
+                        );
                     }
                 }
                 PolicyType::Model => model::judge(policy, AskedModel::of(ir), &mut out),
@@ -179,7 +185,7 @@ impl Judge {
             return (0..count).collect();
         };
         let mut walk = prefilter.walk();
-        let strict = self.mode == Mode::Strict;
+        let strict = self.mode == MatchMode::Strict;
         texts(&mut |text, is_reference| {
             walk.push(text);
             if strict && is_reference && !is_plain_reference(text) {
@@ -189,26 +195,31 @@ impl Judge {
         walk.finish()
     }
 
-    /// Judges contents; `None` once `is_late` says so.
+    /// Judges contents, with hits that are evidence weighed or not; `None` once `is_late` says so.
     pub(super) fn check_content(
         &self,
         policies: &[Policy],
         contents: &[Content<'_>],
         is_late: &dyn Fn() -> bool,
+        weighs: bool,
     ) -> Option<Verdict> {
         let mut out = Vec::new();
         for (policy, compiled) in policies.iter().zip(&self.compiled) {
             for content in contents {
-                let field = || Field::Content(content.reference.to_owned());
+                let field = || PromptField::Content(content.reference.to_owned());
                 let item = match (policy.policy_type(), content.path) {
-                    (PolicyType::ContextRef, Some(path)) if self.mode == Mode::Strict => {
+                    (PolicyType::ContextRef, Some(path)) if self.mode == MatchMode::Strict => {
                         let item = Item::until(path, is_late);
                         compiled.references(policy, &item, field, &mut out);
                         item
                     }
                     (PolicyType::Content, _) => {
                         let item = Item::until(content.text, is_late);
+                        let first = out.len();
                         compiled.texts(policy, &item, field, &mut out);
+                        if weighs && policy.is_weighed() {
+                            evidence::weigh(out.get_mut(first..).unwrap_or_default());
+                        }
                         item
                     }
                     _ => continue,
@@ -270,7 +281,7 @@ fn broken(policy: &Policy, bounds: &Bounds, ir: &PromptIr) -> Option<Violation> 
     let reason = breaks(&bounds.minimum, Ordering::Less, "below")
         .or_else(|| breaks(&bounds.maximum, Ordering::Greater, "above"))?;
     let item = printed(&value);
-    Some(Violation::of(policy, Field::Quantity(bounds.quantity), reason.into(), &item, 0..item.len()))
+    Some(Violation::of(policy, PromptField::Quantity(bounds.quantity), reason.into(), &item, 0..item.len()))
 }
 
 fn printed(number: &Number) -> String {
@@ -284,7 +295,7 @@ mod tests {
 
     use super::*;
     use crate::PromptIrBuilder;
-    use crate::governance::{Action, PolicySet};
+    use crate::governance::{PolicyAction, PolicySet};
 
     /// Words of policies, whole, cut, disguised and encoded, and harmless ones between them.
     const PIECES: [&str; 44] = [
@@ -345,21 +356,21 @@ mod tests {
                 "places",
                 PolicyType::ContextRef,
                 ["**/secrets/", "s3://x"].map(str::to_owned),
-                Action::Deny,
+                PolicyAction::Deny,
             ),
             Policy::new(
                 "signs",
                 PolicyType::Constraint,
                 ["m", "-- x", "rm 1"].map(str::to_owned),
-                Action::Flag,
+                PolicyAction::Flag,
             ),
-            Policy::new("carried", PolicyType::Metadata, ["policy".to_owned()], Action::Flag),
+            Policy::new("carried", PolicyType::Metadata, ["policy".to_owned()], PolicyAction::Flag),
         ];
         [
             PolicySet::specified(),
             PolicySet::strict(),
             PolicySet::new(own.to_vec()),
-            PolicySet::new(own.to_vec()).with_mode(Mode::Strict),
+            PolicySet::new(own.to_vec()).with_mode(MatchMode::Strict),
         ]
     }
 
@@ -372,8 +383,8 @@ mod tests {
     fn a_text_full_of_keywords_is_judged_in_linear_time() {
         let policy = |allow: &[&str]| {
             let keywords = ["bypass".to_owned()];
-            let policy = Policy::new("words", PolicyType::Content, keywords, Action::Deny);
-            let set = PolicySet::new(vec![policy]).with_mode(Mode::Strict);
+            let policy = Policy::new("words", PolicyType::Content, keywords, PolicyAction::Deny);
+            let set = PolicySet::new(vec![policy]).with_mode(MatchMode::Strict);
             set.with_allow(allow.iter().map(|text| (*text).to_owned()).collect())
         };
         let glued = "bypass".repeat(100_000);

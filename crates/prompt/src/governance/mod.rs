@@ -4,8 +4,8 @@
 //! field, place and matched text, and prints as the sentence the specification gives it. Whether a prompt
 //! is denied is decided by the action of the violated policies, never by the words of a sentence.
 //!
-//! There are two modes. [`Mode::Specified`] compares bytes exactly as the specification says.
-//! [`Mode::Strict`] compares what a reader sees, knows paths and words, and also looks at what a prompt
+//! There are two modes. [`MatchMode::Specified`] compares bytes exactly as the specification says.
+//! [`MatchMode::Strict`] compares what a reader sees, knows paths and words, and also looks at what a prompt
 //! carries along and at what its references resolve to.
 //!
 //! Invariant: judging is a pure function of the policies and the prompt, in time linear in the prompt;
@@ -14,6 +14,7 @@
 mod carried;
 mod compiled;
 mod defaults;
+mod evidence;
 mod form;
 mod judge;
 mod lowered;
@@ -26,10 +27,10 @@ mod strict;
 mod violation;
 
 pub use model::AskedModel;
-pub use policy::{Action, BadExpression, Bounds, Matching, Policy, PolicyType, Quantity};
+pub use policy::{BadExpression, Bounds, Matching, Policy, PolicyAction, PolicyType, Quantity};
 pub use read::{InvalidPolicies, PolicyFault, schema};
 pub use report::{CheckEntry, RECENT_CHECKS, Report};
-pub use violation::{Field, Violation};
+pub use violation::{PromptField, Violation};
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -42,8 +43,8 @@ use judge::Judge;
 
 /// How texts are compared where a policy does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
-#[shape(words)]
-pub enum Mode {
+#[shape(name = "Mode", words)]
+pub enum MatchMode {
     /// As a reader sees them.
     Strict,
     /// Byte by byte, as the specification says.
@@ -54,7 +55,7 @@ pub enum Mode {
 /// The policies that a prompt is judged by. The default is the specification's three, as specified.
 #[derive(Debug, Clone)]
 pub struct PolicySet {
-    mode: Mode,
+    mode: MatchMode,
     policies: Arc<[Policy]>,
     allow: Vec<String>,
     judge: Arc<OnceLock<Judge>>,
@@ -94,16 +95,21 @@ impl PolicySet {
     pub fn strict() -> Self {
         // Preparing expressions takes longer than judging many prompts, so it is done once.
         static STRICT: LazyLock<PolicySet> =
-            LazyLock::new(|| PolicySet::new(defaults::strict()).with_mode(Mode::Strict));
+            LazyLock::new(|| PolicySet::new(defaults::strict()).with_mode(MatchMode::Strict));
         STRICT.clone()
     }
 
     fn empty() -> Self {
-        PolicySet { mode: Mode::Specified, policies: Arc::from([]), allow: Vec::new(), judge: Arc::default() }
+        PolicySet {
+            mode: MatchMode::Specified,
+            policies: Arc::from([]),
+            allow: Vec::new(),
+            judge: Arc::default(),
+        }
     }
 
     #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
+    pub fn with_mode(self, mode: MatchMode) -> Self {
         PolicySet { mode, judge: Arc::default(), ..self }
     }
 
@@ -127,7 +133,7 @@ impl PolicySet {
     }
 
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> MatchMode {
         self.mode
     }
 
@@ -170,7 +176,19 @@ impl PolicySet {
         contents: &[Content<'_>],
         is_late: &dyn Fn() -> bool,
     ) -> Option<Verdict> {
-        self.judge().check_content(&self.policies, contents, is_late)
+        self.judge().check_content(&self.policies, contents, is_late, false)
+    }
+
+    /// The same for the texts of a conversation that passes by, of which nobody knows what they are for: the default
+    /// policies about injected instructions deny on strong evidence and flag the rest. Policies of a project deny as
+    /// they say.
+    #[must_use]
+    pub fn check_conversation_until(
+        &self,
+        contents: &[Content<'_>],
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Verdict> {
+        self.judge().check_content(&self.policies, contents, is_late, true)
     }
 
     /// Judges what a compiled prompt sends beside what it was judged by before: the rendered template with the
@@ -219,7 +237,7 @@ impl Verdict {
     /// Whether the prompt may go on: no violated policy denies.
     #[must_use]
     pub fn approved(&self) -> bool {
-        self.violations.iter().all(|violation| violation.action == Action::Flag)
+        self.violations.iter().all(|violation| violation.action == PolicyAction::Flag)
     }
 
     /// The violations as the specification's sentences.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::policy::{Policy, PolicyType};
-use super::{Field, Violation};
+use super::{PromptField, Violation};
 use crate::PromptIr;
 
 /// A model as policies see it.
@@ -52,11 +52,13 @@ pub(super) fn judge(policy: &Policy, model: AskedModel<'_>, out: &mut Vec<Violat
     }
     let shown = model.shown();
     let meant = policy.patterns().iter().filter(|pattern| model.is_meant_by(pattern.written()));
-    out.extend(meant.map(|pattern| Violation::new(policy, Field::Model, pattern, &shown, 0..shown.len())));
+    out.extend(
+        meant.map(|pattern| Violation::new(policy, PromptField::Model, pattern, &shown, 0..shown.len())),
+    );
     let only = policy.only_places();
     if !only.is_empty() && !only.iter().any(|pattern| model.is_meant_by(pattern)) {
         let named: Arc<str> = format!("outside {}", only.join(", ")).into();
-        out.push(Violation::of(policy, Field::Model, named, &shown, 0..shown.len()));
+        out.push(Violation::of(policy, PromptField::Model, named, &shown, 0..shown.len()));
     }
 }
 

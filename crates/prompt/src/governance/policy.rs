@@ -34,8 +34,8 @@ pub enum PolicyType {
 
 /// What a violation leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Shape)]
-#[shape(words)]
-pub enum Action {
+#[shape(name = "Action", words)]
+pub enum PolicyAction {
     /// The prompt is refused.
     Deny,
     /// The violation is recorded and the prompt goes on.
@@ -82,7 +82,7 @@ pub struct Bounds {
 pub struct Policy {
     name: Arc<str>,
     policy_type: PolicyType,
-    action: Action,
+    action: PolicyAction,
     matching: Option<Matching>,
     patterns: Vec<Pattern>,
     allow: Vec<String>,
@@ -90,6 +90,8 @@ pub struct Policy {
     bounds: Option<Bounds>,
     /// For expressions: every match holds one of these, when that is known.
     needles: Option<&'static [&'static str]>,
+    /// Whether one hit is little evidence; see `evidence.rs`.
+    is_weighed: bool,
 }
 
 /// A forbidden text, kept as written for messages and prepared for matching.
@@ -105,13 +107,13 @@ pub(super) struct Pattern {
 #[error("{0}")]
 pub struct BadExpression(pub String);
 
-impl Action {
+impl PolicyAction {
     /// The word that begins a violation's sentence.
     #[must_use]
     pub fn shout(self) -> &'static str {
         match self {
-            Action::Deny => "DENY",
-            Action::Flag => "FLAG",
+            PolicyAction::Deny => "DENY",
+            PolicyAction::Flag => "FLAG",
         }
     }
 }
@@ -122,7 +124,7 @@ impl Policy {
         name: impl Into<Arc<str>>,
         policy_type: PolicyType,
         patterns: impl IntoIterator<Item = String>,
-        action: Action,
+        action: PolicyAction,
     ) -> Self {
         let patterns = patterns.into_iter().map(Pattern::new).collect();
         Policy {
@@ -135,12 +137,13 @@ impl Policy {
             only: Vec::new(),
             bounds: None,
             needles: None,
+            is_weighed: false,
         }
     }
 
     /// A policy that bounds a number.
     #[must_use]
-    pub fn number(name: impl Into<Arc<str>>, bounds: Bounds, action: Action) -> Self {
+    pub fn number(name: impl Into<Arc<str>>, bounds: Bounds, action: PolicyAction) -> Self {
         Policy { bounds: Some(bounds), ..Policy::new(name, PolicyType::Number, [], action) }
     }
 
@@ -163,6 +166,15 @@ impl Policy {
 
     pub(super) fn known_needles(&self) -> Option<&'static [&'static str]> {
         self.needles
+    }
+
+    /// Says that a hit is evidence, which a caller that sees ordinary conversations weighs.
+    pub(super) fn weighed(self) -> Self {
+        Policy { is_weighed: true, ..self }
+    }
+
+    pub(super) fn is_weighed(&self) -> bool {
+        self.is_weighed
     }
 
     /// Texts around which the policy makes an exception: a hit inside one of them is none.
@@ -194,7 +206,7 @@ impl Policy {
     }
 
     #[must_use]
-    pub fn action(&self) -> Action {
+    pub fn action(&self) -> PolicyAction {
         self.action
     }
 

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use stave_canon::{Pointer, Value};
-use stave_shape::{Definitions, Kind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, Place, Reader, Shape, ValueKind, ValueNode};
 use thiserror::Error;
 
 use super::form::{Base, PolicySetForm};
 use super::policy::Policy;
-use super::{Mode, PolicySet};
+use super::{MatchMode, PolicySet};
 use crate::fault_text::{listed, message};
 
 /// How much text all lists of a set may have together.
@@ -58,7 +58,7 @@ pub(super) fn read(value: &Value) -> Result<PolicySet, InvalidPolicies> {
 /// The form that [`read`] reads back: a list if that says it all.
 pub(super) fn write(set: &PolicySet) -> Value {
     let (mode, allow, policies) = (set.mode, set.allow.clone(), set.policies.to_vec());
-    if mode == Mode::Specified && allow.is_empty() {
+    if mode == MatchMode::Specified && allow.is_empty() {
         return PolicySource::List(policies).write();
     }
     PolicySource::Set(PolicySetForm { mode, extends: None, allow, policies: Some(policies) }).write()
@@ -78,10 +78,10 @@ enum PolicySource {
 }
 
 impl Shape for PolicySource {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         match node.kind() {
-            Kind::Object => PolicySetForm::read(node, at, reader).map(PolicySource::Set),
-            Kind::Array => Vec::read(node, at, reader).map(PolicySource::List),
+            ValueKind::Object => PolicySetForm::read(node, at, reader).map(PolicySource::Set),
+            ValueKind::Array => Vec::read(node, at, reader).map(PolicySource::List),
             _ => {
                 reader.wrong_type(node, at, "an array of policies or an object");
                 None
@@ -109,8 +109,8 @@ impl PolicySource {
             PolicySource::Set(form) => form,
         };
         let base = match form.mode {
-            Mode::Strict => PolicySet::strict(),
-            Mode::Specified => PolicySet::default(),
+            MatchMode::Strict => PolicySet::strict(),
+            MatchMode::Specified => PolicySet::default(),
         };
         let policies = match (form.policies, form.extends) {
             (None, _) => base.policies().to_vec(),

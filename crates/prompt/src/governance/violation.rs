@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use stave_canon::{Pointer, Value};
 
-use super::policy::{Action, Pattern, Policy, Quantity};
+use super::policy::{Pattern, Policy, PolicyAction, Quantity};
 
 /// Which field of a prompt, and which of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum PromptField {
     Intent,
     ContextRefs(usize),
     Constraints(usize),
@@ -28,8 +28,8 @@ pub enum Field {
 pub struct Violation {
     /// The policy's name.
     pub policy: Arc<str>,
-    pub action: Action,
-    pub field: Field,
+    pub action: PolicyAction,
+    pub field: PromptField,
     /// The forbidden text as the policy writes it; for a number, the bound that it breaks.
     pub pattern: Arc<str>,
     /// The whole item it was found in.
@@ -40,18 +40,18 @@ pub struct Violation {
     says_match: bool,
 }
 
-impl Field {
+impl PromptField {
     /// The pointer to the field, or to its item, in the prompt's dictionary.
     #[must_use]
     pub fn pointer(&self) -> Pointer {
         match self {
-            Field::Intent => Pointer::root().key("intent"),
-            Field::ContextRefs(index) => Pointer::root().key("context_refs").index(*index),
-            Field::Constraints(index) => Pointer::root().key("constraints").index(*index),
-            Field::Carried(pointer) => pointer.clone(),
-            Field::Content(_) => Pointer::root().key("context_refs"),
-            Field::Model => Pointer::root().key("model_hint"),
-            Field::Quantity(quantity) => Pointer::root().key(quantity.word()),
+            PromptField::Intent => Pointer::root().key("intent"),
+            PromptField::ContextRefs(index) => Pointer::root().key("context_refs").index(*index),
+            PromptField::Constraints(index) => Pointer::root().key("constraints").index(*index),
+            PromptField::Carried(pointer) => pointer.clone(),
+            PromptField::Content(_) => Pointer::root().key("context_refs"),
+            PromptField::Model => Pointer::root().key("model_hint"),
+            PromptField::Quantity(quantity) => Pointer::root().key(quantity.word()),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Field {
 impl Violation {
     pub(super) fn new(
         policy: &Policy,
-        field: Field,
+        field: PromptField,
         pattern: &Pattern,
         item: &str,
         range: Range<usize>,
@@ -70,7 +70,7 @@ impl Violation {
 
     pub(super) fn of(
         policy: &Policy,
-        field: Field,
+        field: PromptField,
         pattern: Arc<str>,
         item: &str,
         range: Range<usize>,
@@ -84,13 +84,13 @@ impl Violation {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let (kind, index): (&str, Value) = match &self.field {
-            Field::Intent => ("intent", Value::Null),
-            Field::ContextRefs(index) => ("context_refs", (*index as u64).into()),
-            Field::Constraints(index) => ("constraints", (*index as u64).into()),
-            Field::Carried(pointer) => (pointer.as_str(), Value::Null),
-            Field::Content(_) => ("content", Value::Null),
-            Field::Model => ("model", Value::Null),
-            Field::Quantity(quantity) => (quantity.word(), Value::Null),
+            PromptField::Intent => ("intent", Value::Null),
+            PromptField::ContextRefs(index) => ("context_refs", (*index as u64).into()),
+            PromptField::Constraints(index) => ("constraints", (*index as u64).into()),
+            PromptField::Carried(pointer) => (pointer.as_str(), Value::Null),
+            PromptField::Content(_) => ("content", Value::Null),
+            PromptField::Model => ("model", Value::Null),
+            PromptField::Quantity(quantity) => (quantity.word(), Value::Null),
         };
         let mut members = vec![
             ("policy", Value::from(&*self.policy)),
@@ -102,7 +102,7 @@ impl Violation {
             ("span", vec![self.range.start as u64, self.range.end as u64].into()),
             ("text", self.to_string().into()),
         ];
-        if let Field::Content(reference) = &self.field {
+        if let PromptField::Content(reference) = &self.field {
             members.insert(3, ("reference", reference.as_str().into()));
         }
         Value::from_iter(members)
@@ -121,31 +121,31 @@ impl fmt::Display for Violation {
         let pattern = if self.says_match { self.matched() } else { &self.pattern };
         write!(out, "{}: {policy} - ", action.shout())?;
         match field {
-            Field::ContextRefs(_) => {
+            PromptField::ContextRefs(_) => {
                 write!(out, "Context ref '{item}' matches forbidden pattern '{pattern}'")
             }
-            Field::Intent => write!(out, "Intent contains forbidden keyword '{pattern}'"),
-            Field::Constraints(_) => write!(out, "Constraint contains forbidden keyword '{pattern}'"),
-            Field::Carried(pointer) => write!(out, "{pointer} contains forbidden keyword '{pattern}'"),
-            Field::Content(reference) => {
+            PromptField::Intent => write!(out, "Intent contains forbidden keyword '{pattern}'"),
+            PromptField::Constraints(_) => write!(out, "Constraint contains forbidden keyword '{pattern}'"),
+            PromptField::Carried(pointer) => write!(out, "{pointer} contains forbidden keyword '{pattern}'"),
+            PromptField::Content(reference) => {
                 write!(out, "Content of '{reference}' contains forbidden keyword '{pattern}'")
             }
-            Field::Model => write!(out, "Model '{item}' matches forbidden pattern '{pattern}'"),
-            Field::Quantity(quantity) => write!(out, "{} is {item}, {pattern}", quantity.word()),
+            PromptField::Model => write!(out, "Model '{item}' matches forbidden pattern '{pattern}'"),
+            PromptField::Quantity(quantity) => write!(out, "{} is {item}, {pattern}", quantity.word()),
         }
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for PromptField {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Field::Intent => out.write_str("the intent"),
-            Field::ContextRefs(index) => write!(out, "context reference {}", index + 1),
-            Field::Constraints(index) => write!(out, "constraint {}", index + 1),
-            Field::Carried(pointer) => write!(out, "`{pointer}`"),
-            Field::Content(reference) => write!(out, "the content of `{reference}`"),
-            Field::Model => out.write_str("the model"),
-            Field::Quantity(quantity) => write!(out, "`{}`", quantity.word()),
+            PromptField::Intent => out.write_str("the intent"),
+            PromptField::ContextRefs(index) => write!(out, "context reference {}", index + 1),
+            PromptField::Constraints(index) => write!(out, "constraint {}", index + 1),
+            PromptField::Carried(pointer) => write!(out, "`{pointer}`"),
+            PromptField::Content(reference) => write!(out, "the content of `{reference}`"),
+            PromptField::Model => out.write_str("the model"),
+            PromptField::Quantity(quantity) => write!(out, "`{}`", quantity.word()),
         }
     }
 }

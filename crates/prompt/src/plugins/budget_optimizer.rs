@@ -2,7 +2,7 @@
 
 use stave_canon::{Ids, Layout, Number, Value, write};
 
-use super::{Change, Plugin, PluginError};
+use super::{Plugin, PluginChange, PluginError};
 use crate::{PhaseType, PromptIr, TokenBudget};
 
 /// The key of the budget before adjustment.
@@ -16,12 +16,39 @@ const EXACT_DOUBLES: f64 = 9_007_199_254_740_992.0;
 /// Multiplies the budget by the phase's multiplier and the priority's bonus.
 ///
 /// A prompt whose metadata shows that its budget is already the adjusted one is left alone, so that
-/// processing a prompt twice does not raise its budget twice.
+/// processing a prompt twice does not raise its budget twice. Below a ceiling the adjusted budget stops there, and an
+/// adjustment that changes nothing is no transformation: a record tells only of a budget that holds.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct BudgetOptimizer;
+pub struct BudgetOptimizer {
+    ceiling: Option<u64>,
+}
 
 impl BudgetOptimizer {
     pub const NAME: &'static str = "BudgetOptimizerPlugin";
+
+    /// An optimizer that raises no budget above `ceiling`.
+    #[must_use]
+    pub fn within(ceiling: u64) -> BudgetOptimizer {
+        BudgetOptimizer { ceiling: Some(ceiling) }
+    }
+
+    /// The budget of a prompt that is `original` before it is adjusted.
+    fn adjusted(self, original: &Number, ir: &PromptIr) -> Option<Number> {
+        let priority = Number::Int(i64::from(ir.priority.get()));
+        let adjusted = adjusted_budget(original, ir.phase, &priority)?;
+        let ceiling = self.ceiling.filter(|ceiling| adjusted.as_f64() > *ceiling as f64);
+        Some(ceiling.map_or(adjusted, |ceiling| TokenBudget::from(ceiling).number().clone()))
+    }
+
+    fn is_adjusted(self, ir: &PromptIr) -> bool {
+        let (Some(Value::Number(original)), Some(Value::Number(Number::Float(multiplier)))) =
+            (ir.metadata.get(ORIGINAL_BUDGET), ir.metadata.get(BUDGET_MULTIPLIER))
+        else {
+            return false;
+        };
+        *multiplier == ir.phase.budget_multiplier()
+            && self.adjusted(original, ir).as_ref() == Some(ir.token_budget.number())
+    }
 
     /// The sentence of the transformation record.
     #[must_use]
@@ -41,13 +68,17 @@ impl Plugin for BudgetOptimizer {
         Self::NAME
     }
 
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
-        if is_adjusted(ir) {
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
+        if self.is_adjusted(ir) {
             return Ok(None);
         }
         let original = ir.token_budget.number();
-        let adjusted = adjusted_budget(original, ir.phase, &Number::Int(i64::from(ir.priority.get())))
+        let adjusted = self
+            .adjusted(original, ir)
             .ok_or_else(|| PluginError("the budget is beyond every double".to_owned()))?;
+        if self.ceiling.is_some() && adjusted == *original {
+            return Ok(None);
+        }
         let description = Self::description(original, &adjusted);
         let token_budget = TokenBudget::new(adjusted)
             .ok_or_else(|| PluginError("the adjusted budget would be negative".to_owned()))?;
@@ -56,7 +87,7 @@ impl Plugin for BudgetOptimizer {
         changed.metadata.reserve(2);
         changed.metadata.insert(ORIGINAL_BUDGET.to_owned(), original.clone().into());
         changed.metadata.insert(BUDGET_MULTIPLIER.to_owned(), ir.phase.budget_multiplier().into());
-        Ok(Some(Change { ir: changed, transformation_type: "budget_optimization".into(), description }))
+        Ok(Some(PluginChange { ir: changed, transformation_type: "budget_optimization".into(), description }))
     }
 }
 
@@ -80,13 +111,36 @@ pub fn adjusted_budget(budget: &Number, phase: PhaseType, priority: &Number) -> 
     Number::integer(&format!("{:.0}", product.trunc()))
 }
 
-fn is_adjusted(ir: &PromptIr) -> bool {
-    let (Some(Value::Number(original)), Some(Value::Number(Number::Float(multiplier)))) =
-        (ir.metadata.get(ORIGINAL_BUDGET), ir.metadata.get(BUDGET_MULTIPLIER))
-    else {
-        return false;
-    };
-    let priority = Number::Int(i64::from(ir.priority.get()));
-    *multiplier == ir.phase.budget_multiplier()
-        && adjusted_budget(original, ir.phase, &priority).as_ref() == Some(ir.token_budget.number())
+#[cfg(test)]
+mod tests {
+    use stave_canon::{CountingIds, FixedClock};
+
+    use super::*;
+    use crate::PromptIrBuilder;
+
+    fn prompt(budget: u64) -> PromptIr {
+        let builder = PromptIrBuilder::new("reviewer", "review").phase(PhaseType::Research);
+        builder
+            .set_token_budget(budget)
+            .build(&CountingIds::new(), &FixedClock(stave_canon::Timestamp::default()))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_budget_stops_at_the_ceiling_and_an_unchanged_one_is_not_recorded() {
+        let adjusted = |budget, ceiling| {
+            let change = BudgetOptimizer::within(ceiling).transform(&prompt(budget), &CountingIds::new());
+            change.unwrap().map(|change| change.description)
+        };
+        assert_eq!(adjusted(1000, 2000).as_deref(), Some("Adjusted budget: 1000 -> 1300"));
+        assert_eq!(adjusted(1000, 1100).as_deref(), Some("Adjusted budget: 1000 -> 1100"));
+        assert_eq!(adjusted(1000, 1000), None);
+    }
+
+    #[test]
+    fn a_budget_at_the_ceiling_is_not_raised_again() {
+        let optimizer = BudgetOptimizer::within(1100);
+        let once = optimizer.transform(&prompt(1000), &CountingIds::new()).unwrap().unwrap().ir;
+        assert!(optimizer.transform(&once, &CountingIds::new()).unwrap().is_none());
+    }
 }

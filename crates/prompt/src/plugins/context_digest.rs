@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stave_canon::{Ids, Number, Value};
 
-use super::{Change, Plugin, PluginConfigError, PluginError};
+use super::{Plugin, PluginChange, PluginConfigError, PluginError};
 use crate::{CONTEXT_DIGEST_MARKER, PromptIr};
 
 /// A small model that writes digests.
@@ -86,7 +86,7 @@ impl Plugin for ContextDigest {
         Self::NAME
     }
 
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError> {
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
         let count = ir.context_refs.len();
         if !self.is_exceeded_by(count) {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Plugin for ContextDigest {
             written.unwrap_or_else(|| format!("Context summary: {count} files related to: {}", ir.intent));
         changed.metadata.insert("original_context_refs".to_owned(), ir.context_refs.to_vec().into());
         changed.metadata.insert("context_digest".to_owned(), digest.into());
-        Ok(Some(Change {
+        Ok(Some(PluginChange {
             ir: changed,
             transformation_type: "context_digest".into(),
             description: format!("Compressed {count} refs into digest"),

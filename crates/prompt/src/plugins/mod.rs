@@ -23,12 +23,12 @@ pub trait Plugin: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &str;
 
     /// The changed copy, made with [`PromptIr::clone_with_id`]; `None` when there is nothing to change.
-    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<Change>, PluginError>;
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError>;
 }
 
 /// What a plugin did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct PluginChange {
     pub ir: PromptIr,
     /// For example `context_digest`.
     pub transformation_type: Cow<'static, str>,
@@ -36,14 +36,14 @@ pub struct Change {
     pub description: String,
 }
 
-impl Change {
+impl PluginChange {
     #[must_use]
     pub fn new(
         ir: PromptIr,
         transformation_type: impl Into<Cow<'static, str>>,
         description: impl Into<String>,
     ) -> Self {
-        Change { ir, transformation_type: transformation_type.into(), description: description.into() }
+        PluginChange { ir, transformation_type: transformation_type.into(), description: description.into() }
     }
 }
 
@@ -75,7 +75,7 @@ pub struct IrTransformation {
 impl IrTransformation {
     /// The record of `change`, which `plugin` made of `before`.
     #[must_use]
-    pub fn new(before: &PromptIr, change: &Change, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
+    pub fn new(before: &PromptIr, change: &PluginChange, plugin: &dyn Plugin, timestamp: CreatedAt) -> Self {
         IrTransformation {
             transformation_type: change.transformation_type.clone(),
             description: change.description.clone(),
@@ -103,7 +103,7 @@ impl IrTransformation {
 pub fn from_config(name: &str, config: &Value) -> Result<Box<dyn Plugin>, PluginConfigError> {
     match name {
         ContextDigest::NAME => Ok(Box::new(ContextDigest::from_config(config)?)),
-        BudgetOptimizer::NAME => Ok(Box::new(BudgetOptimizer)),
+        BudgetOptimizer::NAME => Ok(Box::new(BudgetOptimizer::default())),
         _ => Err(PluginConfigError::UnknownPlugin(name.to_owned())),
     }
 }

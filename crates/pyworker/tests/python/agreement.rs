@@ -2,7 +2,7 @@
 
 use stave_diag::{Embedded, SourceId};
 use stave_script::python::MODULES;
-use stave_script::{Limits, PythonPool, ScriptError, check_transform};
+use stave_script::{JobLimits, PythonPool, ScriptError, check_transform};
 
 use crate::support::{job, pool};
 
@@ -31,7 +31,7 @@ fn accepts(code: &str) -> bool {
 }
 
 async fn outcome(pool: &PythonPool, code: &str) -> Result<(), ScriptError> {
-    pool.transform(job(code), None, &Limits::DEFAULT).await.map(drop)
+    pool.transform(job(code), None, &JobLimits::DEFAULT).await.map(drop)
 }
 
 #[tokio::test]

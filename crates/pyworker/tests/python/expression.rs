@@ -2,11 +2,11 @@
 
 use crate::support::{object, pool};
 use stave_canon::{Object, Value};
-use stave_script::{Limits, ScriptError};
+use stave_script::{JobLimits, ScriptError};
 
 async fn evaluate(expression: &str, scopes: &[&str]) -> Vec<Result<Value, ScriptError>> {
     let scopes = scopes.iter().map(|scope| object(scope)).collect();
-    pool(1).evaluate(expression, scopes, &Limits::DEFAULT).await.unwrap()
+    pool(1).evaluate(expression, scopes, &JobLimits::DEFAULT).await.unwrap()
 }
 
 #[tokio::test]
@@ -62,21 +62,23 @@ async fn a_statement_is_no_expression() {
 async fn a_fold_starts_with_its_initial_value() {
     let pool = pool(1);
     let items = [1.0, 2.5, 7.0].map(Value::from).to_vec();
-    let sum = pool.fold("acc + item", Value::from(0), items, &Limits::DEFAULT).await.unwrap();
+    let sum = pool.fold("acc + item", Value::from(0), items, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(sum.to_string(), "10.5");
-    let empty = pool.fold("acc + item", Value::from(0), Vec::new(), &Limits::DEFAULT).await.unwrap();
+    let empty = pool.fold("acc + item", Value::from(0), Vec::new(), &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(empty, Value::from(0));
     let items = vec![Value::from("a"), Value::from("b")];
-    let indexed =
-        pool.fold("acc + [[index, item]]", Value::Array(Vec::new()), items, &Limits::DEFAULT).await.unwrap();
+    let indexed = pool
+        .fold("acc + [[index, item]]", Value::Array(Vec::new()), items, &JobLimits::DEFAULT)
+        .await
+        .unwrap();
     assert_eq!(indexed.to_string(), r#"[[0,"a"],[1,"b"]]"#);
     let error =
-        pool.fold("acc + item", Value::from(0), vec![Value::Null], &Limits::DEFAULT).await.unwrap_err();
+        pool.fold("acc + item", Value::from(0), vec![Value::Null], &JobLimits::DEFAULT).await.unwrap_err();
     assert_eq!(error.kind(), "TypeError");
 }
 
 #[tokio::test]
 async fn no_scope_needs_no_worker() {
-    let outcomes = pool(1).evaluate("value", Vec::<Object>::new(), &Limits::DEFAULT).await.unwrap();
+    let outcomes = pool(1).evaluate("value", Vec::<Object>::new(), &JobLimits::DEFAULT).await.unwrap();
     assert!(outcomes.is_empty());
 }

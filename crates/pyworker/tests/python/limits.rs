@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::support::{job, pool, returning};
 use stave_canon::Value;
-use stave_script::{Limit, Limits, ScriptError};
+use stave_script::{JobLimits, Limit, ScriptError};
 
-fn limits() -> Limits {
-    Limits { compute: Duration::from_millis(500), wall: Duration::from_secs(20), ..Limits::DEFAULT }
+fn limits() -> JobLimits {
+    JobLimits { compute: Duration::from_millis(500), wall: Duration::from_secs(20), ..JobLimits::DEFAULT }
 }
 
 /// Runs `code` beside a well-behaved transform in a second worker, which must finish.
@@ -17,13 +17,13 @@ async fn beside_a_neighbour(code: String) -> ScriptError {
     let greedy = pool.transform(job(&code), None, &limits);
     let neighbour = async {
         for round in 0..5 {
-            let output = pool.transform(returning("sum(range(1000))"), None, &Limits::DEFAULT).await;
+            let output = pool.transform(returning("sum(range(1000))"), None, &JobLimits::DEFAULT).await;
             assert_eq!(output.unwrap().value, Value::from(499_500), "round {round}");
         }
     };
     let (outcome, ()) = tokio::join!(greedy, neighbour);
     // The pool is whole afterwards.
-    let after = pool.transform(returning("1 + 1"), None, &Limits::DEFAULT).await.unwrap();
+    let after = pool.transform(returning("1 + 1"), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(after.value, Value::from(2));
     outcome.unwrap_err()
 }
@@ -70,7 +70,7 @@ async fn one_operation_that_takes_too_long_meets_the_time_limit() {
         "return len(str(7 ** 1500000))",
         "return pow(7 ** 200000, 7 ** 200000, 7 ** 200000 + 2)",
     ] {
-        let limits = Limits { wall: Duration::from_secs(600), ..limits() };
+        let limits = JobLimits { wall: Duration::from_secs(600), ..limits() };
         let pool = pool(1);
         match pool.transform(job(&body(statement)), None, &limits).await {
             Ok(output) => panic!("{statement}: {output:?} within the bound"),
@@ -78,7 +78,7 @@ async fn one_operation_that_takes_too_long_meets_the_time_limit() {
                 assert!(matches!(error, ScriptError::LimitExceeded { .. }), "{statement}: {error:?}");
             }
         }
-        let after = pool.transform(returning("1 + 1"), None, &Limits::DEFAULT).await.unwrap();
+        let after = pool.transform(returning("1 + 1"), None, &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(after.value, Value::from(2));
     }
 }
@@ -106,7 +106,7 @@ async fn a_hundred_thousand_operators_are_a_syntax_error() {
 
 #[tokio::test]
 async fn a_large_result_meets_the_output_limit() {
-    let limits = Limits { output_bytes: 1000, ..limits() };
+    let limits = JobLimits { output_bytes: 1000, ..limits() };
     let outcome = pool(1).transform(returning("'a' * 2000"), None, &limits).await;
     assert_limit(&outcome.unwrap_err(), Limit::Output);
 }
@@ -154,7 +154,7 @@ async fn an_expression_meets_the_same_limits() {
 #[tokio::test]
 async fn inputs_beyond_the_memory_limit_are_a_clean_error() {
     let pool = pool(1);
-    let limits = Limits { memory_bytes: 2 * 1024 * 1024, ..limits() };
+    let limits = JobLimits { memory_bytes: 2 * 1024 * 1024, ..limits() };
     let mut large = returning("len(inputs['text'])");
     large.inputs.insert("text".to_owned(), Value::from("x".repeat(8 * 1024 * 1024)));
     assert_limit(&pool.transform(large, None, &limits).await.unwrap_err(), Limit::Memory);

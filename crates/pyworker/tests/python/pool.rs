@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{job, pool, returning};
 use stave_canon::Value;
 use stave_script::{
-    Limit, Limits, PoolOptions, PythonPool, ScriptError, StateError, StateHost, WorkerCommand,
+    JobLimits, Limit, PoolOptions, PythonPool, ScriptError, StateHost, StateHostError, WorkerCommand,
 };
 
 fn endless() -> stave_script::TransformJob {
@@ -31,11 +31,14 @@ fn zombies() -> usize {
 #[tokio::test]
 async fn a_worker_that_does_not_answer_in_time_is_killed_and_replaced() {
     let pool = pool(1);
-    let limits =
-        Limits { wall: Duration::from_millis(200), compute: Duration::from_secs(60), ..Limits::DEFAULT };
+    let limits = JobLimits {
+        wall: Duration::from_millis(200),
+        compute: Duration::from_secs(60),
+        ..JobLimits::DEFAULT
+    };
     let error = pool.transform(endless(), None, &limits).await.unwrap_err();
     assert!(matches!(error, ScriptError::LimitExceeded { limit: Limit::Time, .. }), "{error:?}");
-    let output = pool.transform(returning("'alive'"), None, &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(returning("'alive'"), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value, Value::from("alive"));
     #[cfg(target_os = "linux")]
     assert_eq!(zombies(), 0);
@@ -45,11 +48,11 @@ async fn a_worker_that_does_not_answer_in_time_is_killed_and_replaced() {
 async fn a_dropped_call_takes_its_worker_with_it() {
     let pool = pool(1);
     let limits =
-        Limits { compute: Duration::from_secs(60), wall: Duration::from_secs(60), ..Limits::DEFAULT };
+        JobLimits { compute: Duration::from_secs(60), wall: Duration::from_secs(60), ..JobLimits::DEFAULT };
     let cancelled =
         tokio::time::timeout(Duration::from_millis(200), pool.transform(endless(), None, &limits)).await;
     assert!(cancelled.is_err());
-    let output = pool.transform(returning("2"), None, &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(returning("2"), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value, Value::from(2));
     pool.shutdown().await;
     #[cfg(target_os = "linux")]
@@ -70,7 +73,7 @@ async fn more_calls_than_workers_wait_their_turn() {
     for number in 0..20_i64 {
         let pool = std::sync::Arc::clone(&pool);
         calls.spawn(async move {
-            let output = pool.transform(returning(&format!("{number} * 2")), None, &Limits::DEFAULT).await;
+            let output = pool.transform(returning(&format!("{number} * 2")), None, &JobLimits::DEFAULT).await;
             (number, output.unwrap().value)
         });
     }
@@ -85,20 +88,20 @@ async fn a_slow_store_counts_towards_the_wall_clock() {
     struct Slow;
     #[async_trait::async_trait]
     impl StateHost for Slow {
-        async fn get(&self, _: &str) -> Result<Option<Value>, StateError> {
+        async fn get(&self, _: &str) -> Result<Option<Value>, StateHostError> {
             tokio::time::sleep(Duration::from_secs(60)).await;
             Ok(None)
         }
-        async fn set(&self, _: &str, _: Value) -> Result<(), StateError> {
+        async fn set(&self, _: &str, _: Value) -> Result<(), StateHostError> {
             Ok(())
         }
-        async fn delete(&self, _: &str) -> Result<(), StateError> {
+        async fn delete(&self, _: &str) -> Result<(), StateHostError> {
             Ok(())
         }
     }
     let mut waiting = returning("await state.get('x')");
     waiting.has_state = true;
-    let limits = Limits { wall: Duration::from_millis(200), ..Limits::DEFAULT };
+    let limits = JobLimits { wall: Duration::from_millis(200), ..JobLimits::DEFAULT };
     let error = pool(1).transform(waiting, Some(&Slow), &limits).await.unwrap_err();
     assert!(matches!(error, ScriptError::LimitExceeded { limit: Limit::Time, .. }), "{error:?}");
 }
@@ -106,9 +109,9 @@ async fn a_slow_store_counts_towards_the_wall_clock() {
 #[tokio::test]
 async fn a_pool_that_is_shut_down_says_so() {
     let pool = pool(1);
-    pool.transform(returning("1"), None, &Limits::DEFAULT).await.unwrap();
+    pool.transform(returning("1"), None, &JobLimits::DEFAULT).await.unwrap();
     pool.shutdown().await;
-    let error = pool.transform(returning("1"), None, &Limits::DEFAULT).await.unwrap_err();
+    let error = pool.transform(returning("1"), None, &JobLimits::DEFAULT).await.unwrap_err();
     assert_eq!(error, ScriptError::Closed);
 }
 
@@ -117,7 +120,7 @@ async fn a_program_that_is_not_a_worker_is_a_clean_error() {
     for program in ["/nonexistent/worker", "/bin/true", "/bin/cat"] {
         let command = WorkerCommand { program: program.into(), arguments: Vec::new() };
         let pool = PythonPool::new(PoolOptions { command, size: 1 });
-        let limits = Limits { wall: Duration::from_secs(5), ..Limits::DEFAULT };
+        let limits = JobLimits { wall: Duration::from_secs(5), ..JobLimits::DEFAULT };
         let error = pool.transform(returning("1"), None, &limits).await.unwrap_err();
         assert!(matches!(error, ScriptError::Worker(_)), "{program}: {error:?}");
     }
@@ -126,7 +129,7 @@ async fn a_program_that_is_not_a_worker_is_a_clean_error() {
 #[tokio::test]
 async fn a_worker_does_thousands_of_jobs_without_filling_up() {
     let pool = pool(1);
-    let limits = Limits { memory_bytes: 2 * 1024 * 1024, ..Limits::DEFAULT };
+    let limits = JobLimits { memory_bytes: 2 * 1024 * 1024, ..JobLimits::DEFAULT };
     for number in 0..2_000_i64 {
         let expression = format!("sum(len(str(i)) for i in range({})) * 0 + {number}", number % 50);
         let output = pool.transform(returning(&expression), None, &limits).await.unwrap();
@@ -142,7 +145,7 @@ async fn a_worker_that_ended_while_idle_is_replaced_unnoticed() {
     let command = WorkerCommand { program: "/bin/sh".into(), arguments };
     let pool = PythonPool::new(PoolOptions { command, size: 1 });
     for round in 0..2_i64 {
-        let output = pool.transform(returning(&round.to_string()), None, &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(returning(&round.to_string()), None, &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(output.value, Value::from(round));
         tokio::time::sleep(Duration::from_millis(3300)).await;
     }

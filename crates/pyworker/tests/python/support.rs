@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
-use stave_script::{PoolOptions, PythonPool, StateError, StateHost, TransformJob, WorkerCommand};
+use stave_script::{PoolOptions, PythonPool, StateHost, StateHostError, TransformJob, WorkerCommand};
 
 pub(crate) fn pool(size: usize) -> PythonPool {
     let program = env!("CARGO_BIN_EXE_stave-py-worker-test").into();
@@ -39,16 +39,16 @@ pub(crate) struct Memory(pub(crate) Mutex<BTreeMap<String, Value>>);
 
 #[async_trait]
 impl StateHost for Memory {
-    async fn get(&self, key: &str) -> Result<Option<Value>, StateError> {
+    async fn get(&self, key: &str) -> Result<Option<Value>, StateHostError> {
         Ok(self.0.lock().unwrap().get(key).cloned())
     }
 
-    async fn set(&self, key: &str, value: Value) -> Result<(), StateError> {
+    async fn set(&self, key: &str, value: Value) -> Result<(), StateHostError> {
         self.0.lock().unwrap().insert(key.to_owned(), value);
         Ok(())
     }
 
-    async fn delete(&self, key: &str) -> Result<(), StateError> {
+    async fn delete(&self, key: &str) -> Result<(), StateHostError> {
         self.0.lock().unwrap().remove(key);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{object, pool};
 use stave_canon::Object;
-use stave_script::{Limits, Templates};
+use stave_script::{JobLimits, TemplateRenderer};
 
 #[path = "../../../../fuzz/generators/template_attack.rs"]
 mod template_attack;
@@ -14,17 +14,17 @@ use template_attack::{CONTEXT, Choices};
 
 const OUTPUT_BYTES: usize = 64 * 1024;
 
-fn templates() -> Templates {
-    let limits = Limits {
+fn templates() -> TemplateRenderer {
+    let limits = JobLimits {
         memory_bytes: 16 * 1024 * 1024,
         output_bytes: OUTPUT_BYTES,
         wall: Duration::from_secs(120),
-        ..Limits::DEFAULT
+        ..JobLimits::DEFAULT
     };
-    Templates::within(Arc::new(pool(2)), limits)
+    TemplateRenderer::within(Arc::new(pool(2)), limits)
 }
 
-async fn rendered(templates: &Templates, template: &str, context: &Object) -> Result<String, String> {
+async fn rendered(templates: &TemplateRenderer, template: &str, context: &Object) -> Result<String, String> {
     let pieces = templates.render_pieces(template, context).await.map_err(|error| error.message)?;
     Ok(pieces.into_iter().map(|piece| piece.text).collect())
 }

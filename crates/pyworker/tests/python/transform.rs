@@ -2,7 +2,7 @@
 
 use crate::support::{Memory, job, object, pool, returning};
 use stave_canon::{Object, Value};
-use stave_script::{Limits, ScriptError, StateError, StateHost, TransformJob};
+use stave_script::{JobLimits, ScriptError, StateHost, StateHostError, TransformJob};
 
 const HELPER: &str = "def complex_business_logic(data):\n    return {'name': data['name'].upper()}\n\n";
 
@@ -69,7 +69,7 @@ async fn the_specifications_code_example_runs_as_it_stands() {
         r#"{"user_id": "u1", "event_time": "2026-02-01T00:00:00Z"}"#,
     );
     for turn in 1..=12_usize {
-        let output = pool.transform(job.clone(), Some(&memory), &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(job.clone(), Some(&memory), &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(
             output.value.to_string(),
             r#"{"result":{"name":"ANN"},"metadata":{"processed_at":"2026-02-01T00:00:00Z"}}"#
@@ -85,10 +85,10 @@ async fn the_complete_examples_conversation_runs_as_it_stands() {
     let context = r#"{"session_id": "s", "event_time": "2026-04-01T10:00:00Z"}"#;
     let update =
         with_state(UPDATE_CONVERSATION, r#"{"query": "hi", "response": {"answer": "hello"}}"#, context);
-    let output = pool.transform(update, Some(&memory), &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(update, Some(&memory), &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value.to_string(), r#"{"success":true}"#);
     let read = with_state(GET_CONVERSATION, r#"{"session_id": "s"}"#, context);
-    let output = pool.transform(read, Some(&memory), &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(read, Some(&memory), &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(
         output.value.to_string(),
         r#"{"history":[{"role":"user","content":"hi","timestamp":"2026-04-01T10:00:00Z"},{"role":"assistant","content":"hello","timestamp":"2026-04-01T10:00:00Z"}]}"#
@@ -108,7 +108,7 @@ async def transform(inputs, context, state):
     return {'sum': a + b}
 ";
     let output =
-        pool(1).transform(with_state(code, "{}", "{}"), Some(&memory), &Limits::DEFAULT).await.unwrap();
+        pool(1).transform(with_state(code, "{}", "{}"), Some(&memory), &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value.to_string(), r#"{"sum":21}"#);
     assert!(memory.0.lock().unwrap().is_empty());
 }
@@ -123,10 +123,10 @@ async fn a_missing_context_field_is_an_error_by_attribute_and_none_by_get() {
         ("[context.get('nick'), context.get('nick', 'n'), context.get('user_id')]", r#"[null,"n","u"]"#),
         ("[hasattr(context, 'nick'), getattr(context, 'nick', 3)]", "[false,3]"),
     ] {
-        let output = pool.transform(with(expression), None, &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(with(expression), None, &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(output.value.to_string(), json);
     }
-    let error = pool.transform(with("context.nick"), None, &Limits::DEFAULT).await.unwrap_err();
+    let error = pool.transform(with("context.nick"), None, &JobLimits::DEFAULT).await.unwrap_err();
     assert_eq!(error.to_string(), "AttributeError: 'Context' object has no attribute 'nick'");
     let range = error.range().unwrap();
     assert_eq!((range.start.line, range.start.column), (2, 12));
@@ -136,7 +136,7 @@ async fn a_missing_context_field_is_an_error_by_attribute_and_none_by_get() {
 async fn state_without_a_state_section_raises_on_every_use() {
     let pool = pool(1);
     for expression in ["await state.get('x')", "state.get", "await state.set('x', 1)", "state.anything"] {
-        let error = pool.transform(returning(expression), None, &Limits::DEFAULT).await.unwrap_err();
+        let error = pool.transform(returning(expression), None, &JobLimits::DEFAULT).await.unwrap_err();
         assert!(
             error.to_string().starts_with("RuntimeError: this node has no state"),
             "{expression}: {error}"
@@ -149,13 +149,13 @@ async fn a_failing_store_ends_the_job_and_cannot_be_swallowed() {
     struct Broken;
     #[async_trait::async_trait]
     impl StateHost for Broken {
-        async fn get(&self, _: &str) -> Result<Option<Value>, StateError> {
-            Err(StateError("connection refused".to_owned()))
+        async fn get(&self, _: &str) -> Result<Option<Value>, StateHostError> {
+            Err(StateHostError("connection refused".to_owned()))
         }
-        async fn set(&self, _: &str, _: Value) -> Result<(), StateError> {
+        async fn set(&self, _: &str, _: Value) -> Result<(), StateHostError> {
             Ok(())
         }
-        async fn delete(&self, _: &str) -> Result<(), StateError> {
+        async fn delete(&self, _: &str) -> Result<(), StateHostError> {
             Ok(())
         }
     }
@@ -168,9 +168,9 @@ def transform(inputs, context, state):
 ";
     let pool = pool(1);
     let error =
-        pool.transform(with_state(code, "{}", "{}"), Some(&Broken), &Limits::DEFAULT).await.unwrap_err();
-    assert_eq!(error, ScriptError::State(StateError("connection refused".to_owned())));
-    let output = pool.transform(returning("1"), None, &Limits::DEFAULT).await.unwrap();
+        pool.transform(with_state(code, "{}", "{}"), Some(&Broken), &JobLimits::DEFAULT).await.unwrap_err();
+    assert_eq!(error, ScriptError::State(StateHostError("connection refused".to_owned())));
+    let output = pool.transform(returning("1"), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value, Value::from(1));
 }
 
@@ -187,7 +187,7 @@ async fn the_clock_stands_at_the_event_time() {
         let code = format!(
             "from datetime import date, datetime, timedelta, timezone\n\ndef transform(inputs, context, state):\n    return {expression}\n"
         );
-        let output = pool.transform(job(&code), None, &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(job(&code), None, &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(output.value, Value::from(expected), "{expression}");
     }
     let clockless = TransformJob {
@@ -196,7 +196,7 @@ async fn the_clock_stands_at_the_event_time() {
             "from datetime import datetime\n\ndef transform(inputs, context, state):\n    return str(datetime.now())\n",
         )
     };
-    let error = pool.transform(clockless, None, &Limits::DEFAULT).await.unwrap_err();
+    let error = pool.transform(clockless, None, &JobLimits::DEFAULT).await.unwrap_err();
     assert!(error.to_string().contains("there is no clock"), "{error}");
 }
 
@@ -214,7 +214,7 @@ async fn the_machine_is_out_of_reach() {
         ("", "().__class__.__bases__", "AttributeError"),
     ] {
         let code = format!("{imports}\n\ndef transform(inputs, context, state):\n    return {expression}\n");
-        let error = pool.transform(job(&code), None, &Limits::DEFAULT).await.unwrap_err();
+        let error = pool.transform(job(&code), None, &JobLimits::DEFAULT).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{expression}: {error}");
     }
 }
@@ -225,15 +225,15 @@ async fn values_come_back_as_they_went_in() {
     let text = r#"{"big":123456789012345678901234567890,"negative":-98765432109876543210,"small":-9223372036854775808,"one":1,"one_point":1.0,"tiny":1e-07,"large":1e+300,"zero":-0.0,"text":"žluťoučký 🎧 \u0000\n","deep":[[{"k":[null,true,false]}]],"empty":{},"none":[],"z":1,"a":2}"#;
     let inputs = object(text);
     let echo = TransformJob { inputs: inputs.clone(), ..returning("inputs") };
-    let output = pool.transform(echo, None, &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(echo, None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value.to_string(), Value::Object(inputs).to_string());
     let sum = TransformJob {
         inputs: object(r#"{"n": 18446744073709551616}"#),
         ..returning("inputs['n'] * inputs['n'] + 1")
     };
-    let output = pool.transform(sum, None, &Limits::DEFAULT).await.unwrap();
+    let output = pool.transform(sum, None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(output.value.to_string(), "340282366920938463463374607431768211457");
-    let tuple = pool.transform(returning("(1, (2,))"), None, &Limits::DEFAULT).await.unwrap();
+    let tuple = pool.transform(returning("(1, (2,))"), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!(tuple.value.to_string(), "[1,[2]]");
 }
 
@@ -249,12 +249,12 @@ async fn what_json_cannot_hold_is_named() {
         ("context", "the result is a `Context`, which has no JSON form"),
         ("len", "the result is a `builtin_function_or_method`, which has no JSON form"),
     ] {
-        let error = pool.transform(returning(expression), None, &Limits::DEFAULT).await.unwrap_err();
+        let error = pool.transform(returning(expression), None, &JobLimits::DEFAULT).await.unwrap_err();
         assert_eq!(error.to_string(), message);
     }
     let state =
         with_state("def transform(inputs, context, state):\n    await state.set('k', {1})\n", "{}", "{}");
-    let error = pool.transform(state, Some(&Memory::default()), &Limits::DEFAULT).await.unwrap_err();
+    let error = pool.transform(state, Some(&Memory::default()), &JobLimits::DEFAULT).await.unwrap_err();
     assert_eq!(error.to_string(), "the state value `k` is a `set`, which has no JSON form");
 }
 
@@ -267,7 +267,7 @@ def helper(row):
 def transform(inputs, context, state):
     return {'x': helper({})}
 ";
-    let error = pool(1).transform(job(code), None, &Limits::DEFAULT).await.unwrap_err();
+    let error = pool(1).transform(job(code), None, &JobLimits::DEFAULT).await.unwrap_err();
     assert_eq!(error.kind(), "KeyError");
     let range = error.range().unwrap();
     assert_eq!((range.start.line, range.start.column), (2, 12));
@@ -280,7 +280,7 @@ def transform(inputs, context, state):
 async fn printed_text_is_kept_beside_the_result() {
     let code =
         "def transform(inputs, context, state):\n    print('one', 2)\n    print('three')\n    return 4\n";
-    let output = pool(1).transform(job(code), None, &Limits::DEFAULT).await.unwrap();
+    let output = pool(1).transform(job(code), None, &JobLimits::DEFAULT).await.unwrap();
     assert_eq!((output.printed.as_str(), output.value), ("one 2\nthree\n", Value::from(4)));
 }
 
@@ -290,7 +290,7 @@ async fn a_job_leaves_nothing_for_the_next() {
     let code =
         "SEEN = []\n\ndef transform(inputs, context, state):\n    SEEN.append(1)\n    return len(SEEN)\n";
     for _ in 0..3 {
-        let output = pool.transform(job(code), None, &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(job(code), None, &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(output.value, Value::from(1));
     }
 }
@@ -312,7 +312,7 @@ def transform(inputs, context, state):
 ";
     for (code, expected) in [(before_an_await, 1), (at_the_end, 0)] {
         let job = with_state(code, "{}", "{}");
-        let output = pool.transform(job, Some(&memory), &Limits::DEFAULT).await.unwrap();
+        let output = pool.transform(job, Some(&memory), &JobLimits::DEFAULT).await.unwrap();
         assert_eq!(output.value, Value::from(expected));
     }
     assert_eq!(memory.get("second").await.unwrap(), Some(Value::from(2)));

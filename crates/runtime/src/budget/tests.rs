@@ -4,12 +4,12 @@ use stave_diag::codes::run as codes;
 
 use super::*;
 
-fn spending(budget: Budget) -> Spending {
+fn spending(budget: RunBudget) -> Spending {
     Spending::new(budget, Duration::ZERO)
 }
 
 fn planned(input: u64, output: Option<u64>) -> Planned<'static> {
-    Planned { input, output, longest: 1000, price: None, is_free: false }
+    Planned { input, output, longest: 1000, price: None, writes_cache: false, is_free: false }
 }
 
 /// A dollar per million tokens, both ways.
@@ -30,7 +30,7 @@ fn used(tokens: u64) -> Option<Usage> {
 
 #[test]
 fn calls_at_the_same_time_do_not_share_what_is_left() {
-    let spending = spending(Budget { calls: Some(3), tokens: Some(100), ..Budget::default() });
+    let spending = spending(RunBudget { calls: Some(3), tokens: Some(100), ..RunBudget::default() });
     let reserve = |tokens: u64| spending.try_reserve(planned(tokens - 1, Some(1)), Duration::ZERO);
     let first = reserve(40).unwrap().unwrap();
     let second = reserve(40).unwrap().unwrap();
@@ -45,7 +45,7 @@ fn calls_at_the_same_time_do_not_share_what_is_left() {
 
 #[test]
 fn a_call_without_a_limit_gets_what_is_left_and_others_wait_for_it() {
-    let spending = spending(Budget { tokens: Some(300), ..Budget::default() });
+    let spending = spending(RunBudget { tokens: Some(300), ..RunBudget::default() });
     let open = || spending.try_reserve(planned(20, None), Duration::ZERO);
     let first = open().unwrap().unwrap();
     assert_eq!(first.output, 280);
@@ -60,7 +60,7 @@ fn a_call_without_a_limit_gets_what_is_left_and_others_wait_for_it() {
 
 #[test]
 fn as_many_calls_as_the_budget_has_are_made_whatever_the_retries() {
-    let spending = spending(Budget { calls: Some(4), ..Budget::default() });
+    let spending = spending(RunBudget { calls: Some(4), ..RunBudget::default() });
     let all: Vec<_> =
         (0..4).map(|_| spending.try_reserve(planned(1, None), Duration::ZERO).unwrap().unwrap()).collect();
     assert!(spending.try_reserve(Planned::free(), Duration::ZERO).unwrap().is_none());
@@ -70,7 +70,7 @@ fn as_many_calls_as_the_budget_has_are_made_whatever_the_retries() {
 
 #[tokio::test]
 async fn a_waiting_call_goes_on_when_another_one_settles() {
-    let spending = spending(Budget { tokens: Some(100), ..Budget::default() });
+    let spending = spending(RunBudget { tokens: Some(100), ..RunBudget::default() });
     let first = spending.reserve(planned(20, None), || Duration::ZERO).await.unwrap();
     let second = spending.reserve(planned(20, None), || Duration::ZERO);
     let settle = async { first.settle(used(30), None, 1) };
@@ -80,10 +80,10 @@ async fn a_waiting_call_goes_on_when_another_one_settles() {
 
 #[test]
 fn money_and_time_are_bounded_and_an_unknown_price_is_refused() {
-    let budget = Budget {
+    let budget = RunBudget {
         cost: Some(Cost::from_micros(100)),
         wall: Some(Duration::from_secs(1)),
-        ..Budget::default()
+        ..RunBudget::default()
     };
     let (spending, price) = (spending(budget), price());
     let reserve = |tokens: u64, now| {
@@ -104,7 +104,7 @@ fn money_and_time_are_bounded_and_an_unknown_price_is_refused() {
 
 #[test]
 fn the_time_before_this_process_counts_for_steps_as_for_calls() {
-    let budget = Budget { wall: Some(Duration::from_secs(10)), ..Budget::default() };
+    let budget = RunBudget { wall: Some(Duration::from_secs(10)), ..RunBudget::default() };
     let started = Duration::from_secs(100);
     let resumed = |before| Spending::going_on(budget, started, Duration::from_secs(before), Spent::default());
     let now = started + Duration::from_secs(1);
@@ -117,7 +117,7 @@ fn the_time_before_this_process_counts_for_steps_as_for_calls() {
 #[test]
 fn the_ledger_and_the_price_table_agree_on_what_a_call_costs() {
     let price = Price { input: 3_000_001, output: 15_000_007, ..price() };
-    let spending = spending(Budget::default());
+    let spending = spending(RunBudget::default());
     for (input, output) in [(0, 0), (1, 1), (12_345, 678), (u64::MAX, u64::MAX)] {
         let planned = Planned { price: Some(&price), ..planned(input, Some(output)) };
         let reserved = spending.try_reserve(planned, Duration::ZERO).unwrap().unwrap();

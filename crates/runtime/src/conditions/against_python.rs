@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use stave_canon::{Object, Value};
-use stave_script::{Limits, PoolOptions, PythonPool, WorkerCommand};
+use stave_script::{JobLimits, PoolOptions, PythonPool, WorkerCommand};
 
 use super::{Condition, Names};
 
@@ -124,7 +124,7 @@ fn what_is_decided_here_is_what_python_decides() {
         let mut scope = Object::new();
         scope.insert("value".to_owned(), bound.value.clone());
         scope.insert("context".to_owned(), bound.context.clone().into());
-        let there = runtime.block_on(python.evaluate(&text, vec![scope], &Limits::DEFAULT));
+        let there = runtime.block_on(python.evaluate(&text, vec![scope], &JobLimits::DEFAULT));
         let there = there.map(|results| results.into_iter().next());
         match there {
             Ok(Some(Ok(answer))) => prop_assert_eq!(answer, Value::Bool(here), "{} on {:?}", text, bound),

@@ -104,6 +104,12 @@ impl Database {
         Database::of(copy, original, owner, [writing, connect(copy)?], Mark::of(copy), lost)
     }
 
+    /// The folder that the file is in.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
     fn of(
         path: &Path,
         original: &Path,

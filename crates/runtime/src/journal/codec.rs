@@ -16,7 +16,7 @@ use crate::evidence::AskedPrompt;
 use crate::report::{NodeReport, Status};
 use crate::state::{Commit, RecordKey, Write};
 use crate::volume::Volume;
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 use stave_engine::{RunFailure, Signal, StepResult};
 
 /// A step as text.
@@ -258,7 +258,8 @@ fn failure_of(value: &Value) -> Result<Failure, JournalError> {
     let code: Code = stave_diag::lookup(text(value, "code")?)
         .map(|info| info.code)
         .ok_or_else(|| damaged("a failure has a code that is not known"))?;
-    let kind = Kind::from_word(text(value, "kind")?).ok_or_else(|| damaged("a failure has no kind"))?;
+    let kind =
+        FailureKind::from_word(text(value, "kind")?).ok_or_else(|| damaged("a failure has no kind"))?;
     let mut failure = Failure::new(code, kind, text(value, "message")?);
     failure.retryable = flag(value, "retryable");
     failure.retry_after = value.get("retry_after_us").and_then(as_count).map(Duration::from_micros);

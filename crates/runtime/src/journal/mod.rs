@@ -33,14 +33,14 @@ pub use crate::database::Driver;
 use crate::database::segments::Unfoldable;
 use crate::report::{NodeReport, RunReport};
 use crate::state::{Commit, StateError};
-use stave_engine::{Failure, Kind};
+use stave_engine::{Failure, FailureKind};
 use stave_engine::{RunFailure, StepResult};
 
 pub(crate) use codec::{usage_of, usage_value};
 pub use ephemeral::Ephemeral;
 pub use questions::Question;
 pub(crate) use redact::hide;
-pub use retention::{Removed, Retention};
+pub use retention::{Removed, RunRetention};
 pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
 
@@ -397,9 +397,9 @@ impl StoredRun {
                 Some(Ending::Ok(output)) => Ok(output.clone()),
                 Some(Ending::Failed(failed)) => Err(failed.clone()),
                 Some(Ending::Cancelled) => {
-                    Err(whole_run(Kind::Cancelled, "the run was cancelled".to_owned()))
+                    Err(whole_run(FailureKind::Cancelled, "the run was cancelled".to_owned()))
                 }
-                None => Err(whole_run(Kind::Waiting, format!("the run is {}", self.summary.status))),
+                None => Err(whole_run(FailureKind::Waiting, format!("the run is {}", self.summary.status))),
             },
             nodes: nodes.collect(),
             duration: ended_at.duration_since(self.summary.started_at).unsigned_abs(),
@@ -418,7 +418,7 @@ impl StoredRun {
     pub fn answer(&self) -> RunReport {
         let mut report = self.report();
         if let Err(failed) = &mut report.result
-            && failed.failure.kind == Kind::Waiting
+            && failed.failure.kind == FailureKind::Waiting
         {
             failed.node = self.open_questions().next().map(Question::address);
         }

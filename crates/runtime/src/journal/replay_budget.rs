@@ -19,7 +19,8 @@ impl StoredRun {
     /// run began with it.
     #[must_use]
     pub fn held_to_budget_of(mut self, now: &Document) -> StoredRun {
-        let has_contract = |node: &stave_exec::Node| !matches!(StepContract::read(&node.extra), Ok(None));
+        let has_contract =
+            |node: &stave_exec::DocumentNode| !matches!(StepContract::read(&node.extra), Ok(None));
         let is_other = now.flow.name != self.document.flow.name;
         if is_other || self.document.graph.nodes.iter().any(has_contract) {
             return self;

@@ -21,7 +21,7 @@ const PAGES_AT_ONCE: u32 = 2000;
 
 /// Which ended runs may go. Runs that have not ended always stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retention {
+pub struct RunRetention {
     /// Those that ended longer ago than this; `None` lets age alone take nothing away.
     pub older_than: Option<Duration>,
     /// The newest ones stay whatever their age and the size.
@@ -46,7 +46,7 @@ impl std::ops::AddAssign for Removed {
 
 impl SqliteJournal {
     /// Takes away what a retention does not keep.
-    pub async fn retain(&self, retention: Retention, now: Timestamp) -> Result<Removed, JournalError> {
+    pub async fn retain(&self, retention: RunRetention, now: Timestamp) -> Result<Removed, JournalError> {
         let mut removed = Removed::default();
         loop {
             let part = self.retain_batch(retention, now, AT_ONCE).await?;
@@ -61,7 +61,7 @@ impl SqliteJournal {
     /// retention holds, so a caller repeats this until no run goes.
     pub async fn retain_batch(
         &self,
-        retention: Retention,
+        retention: RunRetention,
         now: Timestamp,
         limit: usize,
     ) -> Result<Removed, JournalError> {

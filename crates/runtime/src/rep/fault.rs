@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 
-use stave_engine::Kind;
+use stave_engine::FailureKind;
 use stave_engine::RunFailure;
 
 /// An error as a peer sees it.
@@ -47,8 +47,8 @@ impl Fault {
         let failure = &failed.failure;
         let code = match failure.kind {
             _ if failure.code == codes::UNKNOWN_STEP_KIND => Code::StepKind,
-            Kind::Request => Code::Schema,
-            Kind::Configuration if failure.code == codes::BAD_DOCUMENT => Code::Schema,
+            FailureKind::Request => Code::Schema,
+            FailureKind::Configuration if failure.code == codes::BAD_DOCUMENT => Code::Schema,
             _ => Code::Step,
         };
         let mut details = Object::new();

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 
 use super::fault::Fault;
 use crate::journal::StepRecord;
-use crate::observer::{Event, Observer};
+use crate::observer::{RunEvent, RunObserver};
 use crate::report::{NodeReport, RunReport, Status as NodeStatus};
-use stave_engine::Kind;
+use stave_engine::FailureKind;
 
 /// How many runs may go on at once.
 const MAX_GOING_ON: usize = 64;
@@ -178,9 +178,9 @@ impl Run {
                 }
                 Err(failed) => {
                     let reason = match failed.failure.kind {
-                        Kind::Cancelled => "cancelled",
-                        Kind::Waiting => "waiting",
-                        Kind::Timeout => "timeout",
+                        FailureKind::Cancelled => "cancelled",
+                        FailureKind::Waiting => "waiting",
+                        FailureKind::Timeout => "timeout",
                         _ => "failed",
                     };
                     summary.insert("reason".into(), reason.into());
@@ -269,9 +269,9 @@ impl Run {
     }
 }
 
-impl Observer for Run {
-    fn on(&self, event: &Event<'_>) {
-        if let Event::NodeStarted { node, .. } = event
+impl RunObserver for Run {
+    fn on(&self, event: &RunEvent<'_>) {
+        if let RunEvent::NodeStarted { node, .. } = event
             && !node.starts_with('_')
         {
             let now = self.clock.now();

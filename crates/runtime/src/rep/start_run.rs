@@ -18,7 +18,7 @@ use super::fault::{Code, Fault};
 use super::runs::{Run, Runs};
 use crate::engine::{Begun, EmbeddedEngine, Engine};
 use crate::journal::{Ending, Journal, JournalError};
-use crate::observer::Observer;
+use crate::observer::RunObserver;
 use crate::plan::Plan;
 use crate::steps::StepKinds;
 use stave_engine::RunFailure;
@@ -73,7 +73,7 @@ pub(super) fn start_run<'h>(
     };
     let run = runs.add(&id, Arc::clone(&services.clock))?;
     let journal = Arc::clone(&services.journal);
-    services.observer = Arc::clone(&run) as Arc<dyn Observer>;
+    services.observer = Arc::clone(&run) as Arc<dyn RunObserver>;
     services.journal = Arc::new(Observed::new(services.journal, Arc::clone(&run)));
     let engine = EmbeddedEngine::new(services);
     Ok(Box::pin(begin(engine, journal, run, document, Value::Object(inputs))))

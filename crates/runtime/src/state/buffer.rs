@@ -140,19 +140,19 @@ impl<'s> StateBuffer<'s> {
 
 #[async_trait::async_trait]
 impl StateHost for StateBuffer<'_> {
-    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateError> {
-        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateError(error.to_string()))
+    async fn get(&self, key: &str) -> Result<Option<Value>, stave_script::StateHostError> {
+        StateBuffer::get(self, key).await.map_err(|error| stave_script::StateHostError(error.to_string()))
     }
 
-    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateError> {
+    async fn set(&self, key: &str, value: Value) -> Result<(), stave_script::StateHostError> {
         StateBuffer::set(self, key.to_owned(), value);
         if self.is_over() {
-            return Err(stave_script::StateError("more is written than `state_bytes` allows".to_owned()));
+            return Err(stave_script::StateHostError("more is written than `state_bytes` allows".to_owned()));
         }
         Ok(())
     }
 
-    async fn delete(&self, key: &str) -> Result<(), stave_script::StateError> {
+    async fn delete(&self, key: &str) -> Result<(), stave_script::StateHostError> {
         StateBuffer::delete(self, key.to_owned());
         Ok(())
     }

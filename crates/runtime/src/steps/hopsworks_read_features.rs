@@ -7,7 +7,7 @@ use stave_diag::codes::run as codes;
 use super::{Step, StepOutput, argument, bad_argument, optional_argument};
 use crate::features::{FeatureError, FeatureQuery};
 use crate::labels::{self, Receiver};
-use crate::{Failure, failure::Kind, interpolate::Scope, run::Call};
+use crate::{Failure, failure::FailureKind, interpolate::PathScope, run::Call};
 
 #[derive(Debug)]
 pub(super) struct ReadFeatures;
@@ -43,7 +43,7 @@ impl Step for ReadFeatures {
     }
 }
 
-pub(super) fn text_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<String, Failure> {
+pub(super) fn text_argument(call: &Call<'_>, scope: &PathScope<'_>, name: &str) -> Result<String, Failure> {
     match argument(call, scope, name)? {
         Value::String(text) => Ok(text),
         _ => Err(bad_argument(name, "a text")),
@@ -51,13 +51,17 @@ pub(super) fn text_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> R
 }
 
 /// A time, or that of the request.
-pub(super) fn time_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Timestamp, Failure> {
+pub(super) fn time_argument(
+    call: &Call<'_>,
+    scope: &PathScope<'_>,
+    name: &str,
+) -> Result<Timestamp, Failure> {
     let Some(value) = optional_argument(call, scope, name)? else { return Ok(call.request.event_time) };
     let parsed = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     parsed.ok_or_else(|| bad_argument(name, "an RFC 3339 timestamp"))
 }
 
-pub(super) fn version_argument(call: &Call<'_>, scope: &Scope<'_>) -> Result<Option<i64>, Failure> {
+pub(super) fn version_argument(call: &Call<'_>, scope: &PathScope<'_>) -> Result<Option<i64>, Failure> {
     let Some(value) = optional_argument(call, scope, "version")? else { return Ok(None) };
     let number = value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
     number.map(Some).ok_or_else(|| bad_argument("version", "an integer"))
@@ -66,10 +70,12 @@ pub(super) fn version_argument(call: &Call<'_>, scope: &Scope<'_>) -> Result<Opt
 /// What is not there will not be there in a moment; a store that failed may answer again.
 pub(super) fn feature_failure(error: &FeatureError) -> Failure {
     match error {
-        FeatureError::BadRow { .. } => Failure::new(codes::BAD_ARGUMENT, Kind::Value, error.to_string()),
-        FeatureError::Store(_) => {
-            Failure::new(codes::STATE_FAILED, Kind::Upstream, error.to_string()).retryable()
+        FeatureError::BadRow { .. } => {
+            Failure::new(codes::BAD_ARGUMENT, FailureKind::Value, error.to_string())
         }
-        _ => Failure::new(codes::NOT_FOUND, Kind::Upstream, error.to_string()),
+        FeatureError::Store(_) => {
+            Failure::new(codes::STATE_FAILED, FailureKind::Upstream, error.to_string()).retryable()
+        }
+        _ => Failure::new(codes::NOT_FOUND, FailureKind::Upstream, error.to_string()),
     }
 }

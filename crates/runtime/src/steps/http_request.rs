@@ -10,7 +10,7 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::project::UNLISTED_SECRET;
 use stave_diag::codes::run as codes;
 use stave_llm::{FaultClass, SecretSearch};
-use stave_operations::{Descriptor, HTTP_GET, HTTP_POST, Secrets};
+use stave_operations::{Descriptor, HTTP_GET, HTTP_POST, SecretUse};
 use stave_script::address::HostPort;
 use stave_script::header_names::is_of_the_client;
 use url::Url;
@@ -19,7 +19,7 @@ use super::{Step, StepOutput, address_argument, bad_argument, optional_argument}
 use crate::hosts::HostReply;
 use crate::interpolate::add_secret_names;
 use crate::labels::{self, Receiver};
-use crate::{Failure, failure::Kind, port, run::Call};
+use crate::{Failure, failure::FailureKind, port, run::Call};
 
 /// How much of an error's body is shown.
 const SHOWN_BODY: usize = 300;
@@ -57,7 +57,7 @@ impl Step for HttpRequest {
             let said = secrets.hide(&said);
             let shown: String = said.chars().take(SHOWN_BODY).collect();
             let message = format!("the host answered {status}");
-            let mut failure = Failure::new(codes::HTTP_FAILED, Kind::Upstream, message);
+            let mut failure = Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, message);
             failure.retryable = FaultClass::of_status(status).is_some_and(FaultClass::may_pass);
             failure.retry_after = retry_after;
             let details: Value =
@@ -92,7 +92,7 @@ impl HttpRequest {
     /// The names of the secrets in all arguments that may have some.
     fn secrets(&self, call: &Call<'_>) -> BTreeSet<String> {
         let listed = self.descriptor.arguments.iter();
-        let may_have = listed.filter(|argument| argument.secrets != Secrets::Refused);
+        let may_have = listed.filter(|argument| argument.secrets != SecretUse::Refused);
         secrets(call, &may_have.map(|argument| argument.name).collect::<Vec<_>>())
     }
 
@@ -108,7 +108,7 @@ impl HttpRequest {
                 pairs.append_pair(name, &port::text(value)?);
             }
         }
-        let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason));
+        let refuse = |reason| Err(Failure::new(codes::HOST_NOT_ALLOWED, FailureKind::Refused, reason));
         let host = HostPort::of_url(&url);
         // The host may be the secret itself, so the host of an address that has one is not shown.
         let is_shown = secrets(call, &["url"]).is_empty();
@@ -117,7 +117,7 @@ impl HttpRequest {
                 let shown = host.as_ref().filter(|_| is_shown);
                 let refusal = call.services.secrets.refusal(&name, shown);
                 let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
-                return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, reason));
+                return Err(Failure::new(UNLISTED_SECRET, FailureKind::Refused, reason));
             }
         }
         if let Some(reason) = call.services.http.refusal(&url) {
@@ -210,11 +210,11 @@ fn parse_body(body: &[u8], is_json: bool) -> Result<Value, Failure> {
     if is_json {
         return stave_canon::parse_bytes(body).map_err(|error| {
             let message = format!("the reply says it is JSON and is not: {error}");
-            Failure::new(codes::HTTP_FAILED, Kind::Upstream, message)
+            Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, message)
         });
     }
     let text = String::from_utf8(body.to_vec()).map_err(|_| {
-        Failure::new(codes::HTTP_FAILED, Kind::Upstream, "the reply is neither JSON nor UTF-8 text")
+        Failure::new(codes::HTTP_FAILED, FailureKind::Upstream, "the reply is neither JSON nor UTF-8 text")
     })?;
     Ok(Value::String(text))
 }

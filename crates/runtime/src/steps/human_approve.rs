@@ -11,7 +11,7 @@ use stave_diag::codes::run as codes;
 
 use super::{Step, StepOutput, optional_argument};
 use crate::journal::Question;
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 #[derive(Debug)]
 pub(super) struct HumanApprove;
@@ -30,7 +30,7 @@ impl Step for HumanApprove {
                 Some(comment) => format!("a person denied it: {comment}"),
                 None => "a person denied it".to_owned(),
             };
-            return Err(Failure::new(codes::RUN_STOPPED, Kind::Denied, message));
+            return Err(Failure::new(codes::RUN_STOPPED, FailureKind::Denied, message));
         }
         let mut inputs = call.inputs.values();
         match (inputs.next(), inputs.next()) {

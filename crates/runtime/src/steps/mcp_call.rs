@@ -10,7 +10,7 @@ use super::hopsworks_read_features::text_argument;
 use super::{Step, StepOutput, bad_argument, optional_argument};
 use crate::labels::{self, Receiver};
 use crate::tool_servers::{ToolServerCall, ToolServerFault};
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 #[derive(Debug)]
 pub(super) struct McpCall;
@@ -40,8 +40,8 @@ impl Step for McpCall {
 fn failure(call: &Call<'_>, fault: &ToolServerFault) -> Failure {
     let message = call.services.secrets.hide(&fault.to_string());
     let kind = match fault {
-        ToolServerFault::UnknownServer { .. } => Kind::Configuration,
-        _ => Kind::Upstream,
+        ToolServerFault::UnknownServer { .. } => FailureKind::Configuration,
+        _ => FailureKind::Upstream,
     };
     let failure = Failure::new(codes::TOOL_SERVER_FAILED, kind, message);
     match fault {

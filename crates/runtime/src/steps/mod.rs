@@ -35,8 +35,8 @@ use crate::opcua::Opcua;
 use crate::run::Call;
 use crate::{
     Failure,
-    failure::Kind,
-    interpolate::{Scope, bad_address},
+    failure::FailureKind,
+    interpolate::{PathScope, bad_address},
     references,
 };
 
@@ -151,14 +151,14 @@ pub(crate) fn repeats_by_part(kind: &str) -> bool {
 
 /// A required argument, filled. Arguments that are absent or of the wrong kind were reported by the
 /// checker; a document from elsewhere fails here.
-fn argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Value, Failure> {
+fn argument(call: &Call<'_>, scope: &PathScope<'_>, name: &str) -> Result<Value, Failure> {
     optional_argument(call, scope, name)?.ok_or_else(|| {
         let message = format!("argument `{name}` is missing");
-        Failure::new(stave_diag::codes::run::BAD_ARGUMENT, Kind::Configuration, message)
+        Failure::new(stave_diag::codes::run::BAD_ARGUMENT, FailureKind::Configuration, message)
     })
 }
 
-fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<Option<Value>, Failure> {
+fn optional_argument(call: &Call<'_>, scope: &PathScope<'_>, name: &str) -> Result<Option<Value>, Failure> {
     match call.with.get(name) {
         None => Ok(None),
         Some(value) if call.run.plan.graph.reads_references() => {
@@ -170,7 +170,7 @@ fn optional_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<O
 
 /// An argument that is an address, filled. A value in it is encoded for its place; one that is the whole address is used
 /// as it came.
-fn address_argument(call: &Call<'_>, scope: &Scope<'_>, name: &str) -> Result<String, Failure> {
+fn address_argument(call: &Call<'_>, scope: &PathScope<'_>, name: &str) -> Result<String, Failure> {
     let written = call.with.get(name).and_then(Value::as_str);
     let is_reference = |text: &str| {
         call.run.plan.graph.reads_references() && stave_engine::references::Reference::read(text).is_some()
@@ -204,7 +204,7 @@ fn list_argument(call: &Call<'_>, name: &str) -> Result<Vec<Value>, Failure> {
 
 fn bad_argument(name: &str, wanted: &str) -> Failure {
     let message = format!("argument `{name}` must be {wanted}");
-    Failure::new(stave_diag::codes::run::BAD_ARGUMENT, Kind::Value, message)
+    Failure::new(stave_diag::codes::run::BAD_ARGUMENT, FailureKind::Value, message)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::hopsworks_read_features::text_argument;
 use super::{Step, StepOutput, argument, bad_argument};
 use crate::labels::{self, Receiver};
 use crate::opcua::{Opcua, OpcuaFault, Reading};
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 /// How many values one step reads.
 const MOST_NODES: usize = 1000;
@@ -65,11 +65,13 @@ impl Step for OpcuaRead {
 /// A fault of a plant's server as the step's failure.
 pub(super) fn failure(fault: &OpcuaFault) -> Failure {
     let (code, kind) = match fault {
-        OpcuaFault::NotAllowed { .. } => (codes::HOST_NOT_ALLOWED, Kind::Refused),
-        OpcuaFault::BadArgument(_) => (codes::BAD_ARGUMENT, Kind::Value),
-        OpcuaFault::Configuration(_) => (codes::PLANT_FAILED, Kind::Configuration),
-        OpcuaFault::Timeout { .. } => (codes::STEP_TIMEOUT, Kind::Timeout),
-        OpcuaFault::Refused { .. } | OpcuaFault::Unreachable { .. } => (codes::PLANT_FAILED, Kind::Upstream),
+        OpcuaFault::NotAllowed { .. } => (codes::HOST_NOT_ALLOWED, FailureKind::Refused),
+        OpcuaFault::BadArgument(_) => (codes::BAD_ARGUMENT, FailureKind::Value),
+        OpcuaFault::Configuration(_) => (codes::PLANT_FAILED, FailureKind::Configuration),
+        OpcuaFault::Timeout { .. } => (codes::STEP_TIMEOUT, FailureKind::Timeout),
+        OpcuaFault::Refused { .. } | OpcuaFault::Unreachable { .. } => {
+            (codes::PLANT_FAILED, FailureKind::Upstream)
+        }
     };
     let failure = Failure::new(code, kind, fault.to_string());
     match fault {

@@ -8,7 +8,7 @@ use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
 use super::{Step, StepOutput, bad_argument, optional_argument};
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 #[derive(Debug)]
 pub(super) struct PolicyApply;
@@ -28,7 +28,7 @@ impl Step for PolicyApply {
             Some(number(call.idempotency_key, draws))
         };
         let decided = stave_exec::policy::apply(policy, &values, epsilon, &mut random)
-            .map_err(|error| Failure::new(codes::EXPRESSION_FAILED, Kind::Code, error.to_string()))?;
+            .map_err(|error| Failure::new(codes::EXPRESSION_FAILED, FailureKind::Code, error.to_string()))?;
         Ok(StepOutput::Whole(Value::Object(decided)))
     }
 }

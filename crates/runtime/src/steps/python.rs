@@ -7,7 +7,7 @@ use stave_script::{StateHost, TransformJob};
 
 use super::{Step, StepOutput, literal_text};
 use crate::volume::Volume;
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 /// The name under which a node's code sees the model's result.
 pub(super) const PROMPT_OUTPUT: &str = "prompt_output";
@@ -41,7 +41,7 @@ impl Step for Python {
             Value::Object(ports) => Ok(StepOutput::Ports(ports)),
             other => {
                 let message = format!("`transform` returned {}, not a dict of outputs", other.kind());
-                Err(Failure::new(codes::INVALID_OUTPUT, Kind::Value, message))
+                Err(Failure::new(codes::INVALID_OUTPUT, FailureKind::Value, message))
             }
         }
     }

@@ -16,13 +16,13 @@ use stave_diag::codes::run as codes;
 use super::{Step, StepOutput, bad_argument, list_argument, literal_text, optional_argument};
 use crate::journal::JournalError;
 use crate::journal::items::REUSED;
-use crate::plan::Node;
+use crate::plan::PlannedNode;
 use crate::report::Status;
 use crate::run::Call;
 use crate::state::StateError;
 use crate::task::STATE_CONFLICTS;
 use crate::volume::{commit_bytes, with_state_bytes};
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// How many items are worked on at once when the node does not say.
 const PARALLEL: usize = 4;
@@ -159,13 +159,13 @@ impl Items {
     }
 
     fn is_out_of_budget(&self) -> bool {
-        self.ended.as_ref().is_some_and(|failure| failure.kind == Kind::Budget)
+        self.ended.as_ref().is_some_and(|failure| failure.kind == FailureKind::Budget)
     }
 
     fn take(&mut self, index: usize, result: Result<Item, Failure>, collects: bool) {
         self.at_work.remove(&index);
         match result {
-            Err(failure) if failure.kind == Kind::Waiting => {
+            Err(failure) if failure.kind == FailureKind::Waiting => {
                 self.waits.get_or_insert(failure);
             }
             Err(failure) => {
@@ -203,7 +203,7 @@ impl Items {
 /// The node that is run, and the input that takes the item.
 struct Target<'c> {
     index: usize,
-    node: &'c Node,
+    node: &'c PlannedNode,
     port: String,
     /// What edges bring to its other inputs.
     fed: Object,
@@ -262,7 +262,8 @@ impl<'c> Target<'c> {
             let item = match outcome.outputs {
                 Ok(outputs) => Ok(whole(outputs)),
                 Err(failure)
-                    if failure.is_pause() || matches!(failure.kind, Kind::Refused | Kind::Budget) =>
+                    if failure.is_pause()
+                        || matches!(failure.kind, FailureKind::Refused | FailureKind::Budget) =>
                 {
                     return Err(failure);
                 }
@@ -276,7 +277,7 @@ impl<'c> Target<'c> {
                 Ok(commit) => commit,
                 Err(StateError::Conflict) => continue,
                 Err(error) => {
-                    return Err(Failure::new(codes::STATE_FAILED, Kind::Upstream, error.to_string()));
+                    return Err(Failure::new(codes::STATE_FAILED, FailureKind::Upstream, error.to_string()));
                 }
             };
             let answer = match &item {
@@ -291,7 +292,7 @@ impl<'c> Target<'c> {
             }
         }
         let message = "other runs changed the state again and again";
-        Err(Failure::new(codes::STATE_FAILED, Kind::Upstream, message))
+        Err(Failure::new(codes::STATE_FAILED, FailureKind::Upstream, message))
     }
 }
 

@@ -6,7 +6,7 @@ use stave_canon::Value;
 use stave_diag::codes::run as codes;
 
 use super::{Step, StepOutput, list_argument, literal_text, optional_argument};
-use crate::{Failure, failure::Kind, run::Call};
+use crate::{Failure, failure::FailureKind, run::Call};
 
 #[derive(Debug)]
 pub(super) struct Reduce;
@@ -19,7 +19,7 @@ impl Step for Reduce {
             Some(initial) => initial,
             None if items.is_empty() => {
                 let message = "an empty list without `initial` has no value";
-                return Err(Failure::new(codes::EXPRESSION_FAILED, Kind::Code, message));
+                return Err(Failure::new(codes::EXPRESSION_FAILED, FailureKind::Code, message));
             }
             None => items.remove(0),
         };

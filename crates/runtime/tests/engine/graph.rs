@@ -3,8 +3,10 @@
 
 use proptest::prelude::*;
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{EdgeData, NodeData, Port, PortType};
-use stave_exec::{Constants, Document, Edge, FlowHeader, Graph, Metadata, Node, On, Retry};
+use stave_exec::dataflow::{EdgeData, NodeData, PortType, StepPort};
+use stave_exec::{
+    Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
+};
 
 /// The kind of the steps that the tests script.
 pub(crate) const SCRIPTED: &str = "test.scripted";
@@ -162,11 +164,11 @@ impl Sketch {
             .as_object()
             .cloned()
             .unwrap(),
-            graph: Graph {
+            graph: DocumentGraph {
                 nodes,
                 edges: self.edges.iter().enumerate().map(|(i, edge)| exec_edge(i, edge)).collect(),
             },
-            metadata: Metadata {
+            metadata: DocumentMetadata {
                 generated_at: "2026-01-01T00:00:00Z".to_owned(),
                 source_file: "random.yaml".to_owned(),
                 extra: Object::new(),
@@ -175,8 +177,8 @@ impl Sketch {
         }
     }
 
-    fn node(&self, index: usize, sketch: &SketchNode) -> Node {
-        let port = |name: String, optional| Port {
+    fn node(&self, index: usize, sketch: &SketchNode) -> DocumentNode {
+        let port = |name: String, optional| StepPort {
             name,
             port_type: PortType::Number,
             schema: None,
@@ -191,7 +193,7 @@ impl Sketch {
                 .map(|(i, optional)| port(format!("p{i}"), *optional))
                 .collect(),
             outputs: vec![port("a".to_owned(), false), port("b".to_owned(), true)],
-            state: sketch.counts.then(|| stave_exec::dataflow::State {
+            state: sketch.counts.then(|| stave_exec::dataflow::StepState {
                 session: true,
                 key: "{node.id}".to_owned(),
                 ttl_seconds: None,
@@ -206,7 +208,7 @@ impl Sketch {
             ("fails_on", fails_on.into()),
             ("yields", u32::from(yields).into()),
         ]);
-        Node {
+        DocumentNode {
             with: with.as_object().cloned().unwrap(),
             extra: data.write(),
             ..plain(&node_id(index), SCRIPTED)
@@ -214,8 +216,8 @@ impl Sketch {
     }
 }
 
-fn plain(id: &str, kind: &str) -> Node {
-    Node {
+fn plain(id: &str, kind: &str) -> DocumentNode {
+    DocumentNode {
         id: id.to_owned(),
         kind: kind.to_owned(),
         with: Object::new(),
@@ -225,7 +227,7 @@ fn plain(id: &str, kind: &str) -> Node {
     }
 }
 
-fn exec_edge(index: usize, edge: &SketchEdge) -> Edge {
+fn exec_edge(index: usize, edge: &SketchEdge) -> DocumentEdge {
     let is_error = edge.from_port == FromPort::Error;
     let data = EdgeData {
         from_port: Some(match edge.from {
@@ -242,7 +244,7 @@ fn exec_edge(index: usize, edge: &SketchEdge) -> Edge {
         cast: None,
         origin: None,
     };
-    Edge {
+    DocumentEdge {
         from: edge.from.map_or("_input".to_owned(), node_id),
         to: edge.to.map_or("_output".to_owned(), |(to, _)| node_id(to)),
         on: if is_error { On::Failure } else { On::Success },

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
-use stave_runtime::{Call, Failure, Kind, Step, StepOutput};
+use stave_runtime::{Call, Failure, FailureKind, Step, StepOutput};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scripted {
@@ -48,7 +48,7 @@ impl Step for Scripted {
         self.going_on.lock().unwrap().0 -= 1;
         let inputs = call.inputs.values().filter_map(Value::as_i64).sum();
         match result(inputs, number("plus").unwrap_or_default(), number("fails_on")) {
-            None => Err(Failure::new(codes::CODE_FAILED, Kind::Code, "scripted to fail")),
+            None => Err(Failure::new(codes::CODE_FAILED, FailureKind::Code, "scripted to fail")),
             Some((a, b)) => {
                 let mut outputs = Object::new();
                 outputs.insert("a".into(), a.into());

@@ -16,8 +16,8 @@ use stave_runtime::journal::{
 };
 use stave_runtime::state::{Commit, StateStore};
 use stave_runtime::tool_servers::NoToolServers;
-use stave_runtime::{Limits, ModelHosts, NodeReport, Secrets, Services};
-use stave_script::{PoolOptions, PythonPool, Templates, WorkerCommand};
+use stave_runtime::{ModelHosts, NodeReport, RunLimits, Secrets, Services};
+use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
 
 /// The worker that cargo builds beside the tests.
 fn worker() -> PathBuf {
@@ -42,8 +42,9 @@ pub(crate) fn services(
         clock: Arc::new(FixedClock(Timestamp::from_second(1_767_225_600).unwrap())),
         ids: Arc::new(CountingIds::new()),
         python: Arc::clone(python),
-        templates: Arc::new(Templates::new(Arc::clone(python))),
+        templates: Arc::new(TemplateRenderer::new(Arc::clone(python))),
         models,
+        planning: None,
         prices: Arc::new(Prices::built_in()),
         model_hosts: ModelHosts::everywhere(),
         http: HTTP.clone(),
@@ -58,7 +59,7 @@ pub(crate) fn services(
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),
         secrets: Secrets::default(),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
         policy: None,
     }
 }

@@ -13,9 +13,11 @@ use restate_sdk::context::{DurableFuture, RequestTarget};
 use restate_sdk::prelude::*;
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
-use stave_runtime::interpreter::{Command, Drive, Interpreter, StepCall, StepDone, cancelled, timed_out};
+use stave_runtime::interpreter::{
+    Drive, ExecutorCommand, Interpreter, StepCall, StepDone, cancelled, timed_out,
+};
 use stave_runtime::journal::{Decision, Question, RunStatus, codec};
-use stave_runtime::{Failure, Kind, RunFailure, RunReport};
+use stave_runtime::{Failure, FailureKind, RunFailure, RunReport};
 
 use crate::body::Body;
 use crate::error::ScaleError;
@@ -150,12 +152,12 @@ impl<'c> Driver<'c> {
         loop {
             while let Some(command) = commands.pop_front() {
                 match command {
-                    Command::Step(call) if call.is_request() => {
+                    ExecutorCommand::Step(call) if call.is_request() => {
                         commands.extend(self.take_request(*call).await?);
                     }
-                    Command::Step(call) => self.begin_step(*call).await?,
-                    Command::Rest(failed) => self.rest(failed).await?,
-                    Command::End(result) => return Ok(result),
+                    ExecutorCommand::Step(call) => self.begin_step(*call).await?,
+                    ExecutorCommand::Rest(failed) => self.rest(failed).await?,
+                    ExecutorCommand::End(result) => return Ok(result),
                 }
             }
             // An error says that Restate itself was asked to cancel the invocation.
@@ -211,7 +213,7 @@ impl<'c> Driver<'c> {
     }
 
     /// The fields of the request, which no step has to be done for elsewhere.
-    async fn take_request(&mut self, call: StepCall) -> Result<Vec<Command>, HandlerError> {
+    async fn take_request(&mut self, call: StepCall) -> Result<Vec<ExecutorCommand>, HandlerError> {
         let interpreter = self.interpreter;
         let done = self.ctx.run(move || async move {
             match interpreter.step(&call, Vec::new(), HashMap::new()).await? {
@@ -251,7 +253,7 @@ impl<'c> Driver<'c> {
     }
 
     /// Takes up the answer of a step.
-    async fn take(&mut self, call: StepCall, answer: &Value) -> Result<Vec<Command>, HandlerError> {
+    async fn take(&mut self, call: StepCall, answer: &Value) -> Result<Vec<ExecutorCommand>, HandlerError> {
         let ctx = self.ctx;
         match Answer::of_value(answer).map_err(failed)? {
             Answer::Waits { reports, questions } => {
@@ -298,7 +300,7 @@ impl<'c> Driver<'c> {
     }
 
     /// Takes a decision up, and restarts the step that waits for it.
-    fn decide(&mut self, path: String, decision: Decision) -> Vec<Command> {
+    fn decide(&mut self, path: String, decision: Decision) -> Vec<ExecutorCommand> {
         let ctx = self.ctx;
         // A question that was replaced by another is not decided any more.
         if self.open.get(&path) != decision.digest.as_ref() {
@@ -399,6 +401,6 @@ fn kept_step(node: &str, record: &Packed) -> Value {
 /// A step that cannot be done, whatever is tried.
 fn undone(node: &str, error: &TerminalError) -> RunFailure {
     let message = format!("the step could not be done: {}", error.message());
-    let failure = Failure::new(codes::RUN_STOPPED, Kind::Configuration, message);
+    let failure = Failure::new(codes::RUN_STOPPED, FailureKind::Configuration, message);
     RunFailure { failure, node: Some(node.to_owned()), attempts: 0 }
 }

@@ -16,8 +16,8 @@ use stave_canon::{Object, Value};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use crate::protocol::{Bounds, Failure, Json, Reply, Request};
-use crate::{Limit, Limits, RenderError, RenderedPiece, ScriptError};
+use crate::protocol::{JobFailure, Json, WorkerLimits, WorkerReply, WorkerRequest};
+use crate::{JobLimits, Limit, RenderError, RenderedPiece, ScriptError};
 use worker::Worker;
 
 /// The program that serves jobs on its stdin and stdout.
@@ -56,15 +56,15 @@ pub struct TransformOutput {
 /// The state store failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the state store failed: {0}")]
-pub struct StateError(pub String);
+pub struct StateHostError(pub String);
 
 /// Where `state.get`, `state.set` and `state.delete` of one node go.
 #[async_trait]
 pub trait StateHost: Send + Sync {
     /// The value of a field, `None` when the record has no such field.
-    async fn get(&self, key: &str) -> Result<Option<Value>, StateError>;
-    async fn set(&self, key: &str, value: Value) -> Result<(), StateError>;
-    async fn delete(&self, key: &str) -> Result<(), StateError>;
+    async fn get(&self, key: &str) -> Result<Option<Value>, StateHostError>;
+    async fn set(&self, key: &str, value: Value) -> Result<(), StateHostError>;
+    async fn delete(&self, key: &str) -> Result<(), StateHostError>;
 }
 
 /// Workers that run Python.
@@ -91,17 +91,17 @@ impl PythonPool {
         &self,
         job: TransformJob,
         state: Option<&dyn StateHost>,
-        limits: &Limits,
+        limits: &JobLimits,
     ) -> Result<TransformOutput, ScriptError> {
-        let request = Request::Transform {
+        let request = WorkerRequest::Transform {
             code: job.code,
             inputs: Json(Value::Object(job.inputs)),
             context: Json(Value::Object(job.context)),
             has_state: job.has_state,
-            bounds: Bounds::from(limits),
+            bounds: WorkerLimits::from(limits),
         };
         match self.call(&request, state, limits).await? {
-            Reply::Value { value, printed } => Ok(TransformOutput { value: value.0, printed }),
+            WorkerReply::Value { value, printed } => Ok(TransformOutput { value: value.0, printed }),
             other => Err(unexpected(other)),
         }
     }
@@ -113,18 +113,18 @@ impl PythonPool {
         &self,
         expression: &str,
         scopes: Vec<Object>,
-        limits: &Limits,
+        limits: &JobLimits,
     ) -> Result<Vec<Result<Value, ScriptError>>, ScriptError> {
         if scopes.is_empty() {
             return Ok(Vec::new());
         }
-        let request = Request::Evaluate {
+        let request = WorkerRequest::Evaluate {
             expression: expression.to_owned(),
             scopes: scopes.into_iter().map(|scope| Json(Value::Object(scope))).collect(),
-            bounds: Bounds::from(limits),
+            bounds: WorkerLimits::from(limits),
         };
         match self.call(&request, None, limits).await? {
-            Reply::Values(outcomes) => Ok(outcomes
+            WorkerReply::Values(outcomes) => Ok(outcomes
                 .into_iter()
                 .map(|outcome| outcome.map(|value| value.0).map_err(ScriptError::from))
                 .collect()),
@@ -138,19 +138,19 @@ impl PythonPool {
         expression: &str,
         initial: Value,
         items: Vec<Value>,
-        limits: &Limits,
+        limits: &JobLimits,
     ) -> Result<Value, ScriptError> {
         if items.is_empty() {
             return Ok(initial);
         }
-        let request = Request::Fold {
+        let request = WorkerRequest::Fold {
             expression: expression.to_owned(),
             initial: Json(initial),
             items: items.into_iter().map(Json).collect(),
-            bounds: Bounds::from(limits),
+            bounds: WorkerLimits::from(limits),
         };
         match self.call(&request, None, limits).await? {
-            Reply::Value { value, .. } => Ok(value.0),
+            WorkerReply::Value { value, .. } => Ok(value.0),
             other => Err(unexpected(other)),
         }
     }
@@ -160,15 +160,15 @@ impl PythonPool {
         &self,
         template: &str,
         context: &Object,
-        limits: &Limits,
+        limits: &JobLimits,
     ) -> Result<Result<Vec<RenderedPiece>, RenderError>, ScriptError> {
-        let request = Request::Render {
+        let request = WorkerRequest::Render {
             template: template.to_owned(),
             context: Json(Value::Object(context.clone())),
-            bounds: Bounds::from(limits),
+            bounds: WorkerLimits::from(limits),
         };
         match self.call(&request, None, limits).await? {
-            Reply::Rendered(outcome) => Ok(outcome),
+            WorkerReply::Rendered(outcome) => Ok(outcome),
             other => Err(unexpected(other)),
         }
     }
@@ -185,10 +185,10 @@ impl PythonPool {
 
     async fn call(
         &self,
-        request: &Request,
+        request: &WorkerRequest,
         state: Option<&dyn StateHost>,
-        limits: &Limits,
-    ) -> Result<Reply, ScriptError> {
+        limits: &JobLimits,
+    ) -> Result<WorkerReply, ScriptError> {
         let _permit = self.running.acquire().await.map_err(|_| ScriptError::Closed)?;
         let mut worker = match self.fit() {
             Some(worker) => worker,
@@ -198,7 +198,7 @@ impl PythonPool {
         match tokio::time::timeout(limits.wall, worker.job(request, state, limits.compute)).await {
             Ok(Ok(reply)) => {
                 // After a job that filled the memory, the next one starts with a clean slate.
-                let full = Reply::is_out_of_memory(&reply);
+                let full = WorkerReply::is_out_of_memory(&reply);
                 if full {
                     worker.kill().await;
                 } else {
@@ -244,23 +244,23 @@ impl PythonPool {
     }
 }
 
-fn unexpected(reply: Reply) -> ScriptError {
+fn unexpected(reply: WorkerReply) -> ScriptError {
     match reply {
-        Reply::Failed(failure) => ScriptError::from(failure),
+        WorkerReply::Failed(failure) => ScriptError::from(failure),
         _ => ScriptError::Worker("it answered another question".to_owned()),
     }
 }
 
-impl From<Failure> for ScriptError {
-    fn from(failure: Failure) -> Self {
+impl From<JobFailure> for ScriptError {
+    fn from(failure: JobFailure) -> Self {
         match failure {
-            Failure::Raised { kind, message, range } => ScriptError::Raised { kind, message, range },
-            Failure::NotJson { type_name, place } => ScriptError::NotJson { type_name, place },
-            Failure::LimitExceeded { limit, detail, range } => {
+            JobFailure::Raised { kind, message, range } => ScriptError::Raised { kind, message, range },
+            JobFailure::NotJson { type_name, place } => ScriptError::NotJson { type_name, place },
+            JobFailure::LimitExceeded { limit, detail, range } => {
                 ScriptError::LimitExceeded { limit, detail, range }
             }
-            Failure::Host => ScriptError::Worker("it gave up on a state that answered".to_owned()),
-            Failure::Protocol(message) => ScriptError::Worker(message),
+            JobFailure::Host => ScriptError::Worker("it gave up on a state that answered".to_owned()),
+            JobFailure::Protocol(message) => ScriptError::Worker(message),
         }
     }
 }

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout};
 
-use super::{StateError, StateHost, WorkerCommand};
-use crate::protocol::{self, Failure, HostAnswer, HostCall, Json, Reply, Request};
+use super::{StateHost, StateHostError, WorkerCommand};
+use crate::protocol::{self, HostAnswer, HostCall, JobFailure, Json, WorkerReply, WorkerRequest};
 use crate::{Limit, ScriptError};
 
 /// How many jobs a worker does before a fresh one takes its place, so that nothing can pile up in it.
@@ -57,10 +57,10 @@ impl Worker {
     /// `compute`; the time it waits for answers does not count.
     pub(super) async fn job(
         &mut self,
-        request: &Request,
+        request: &WorkerRequest,
         state: Option<&dyn StateHost>,
         compute: Duration,
-    ) -> Result<Reply, ScriptError> {
+    ) -> Result<WorkerReply, ScriptError> {
         self.jobs += 1;
         self.send(request).await?;
         let mut left = compute.saturating_add(GRACE);
@@ -72,7 +72,7 @@ impl Worker {
             })?;
             left = left.saturating_sub(started.elapsed());
             match received? {
-                Reply::Host(calls) => {
+                WorkerReply::Host(calls) => {
                     let mut failure = None;
                     let mut answers = Vec::with_capacity(calls.len());
                     for call in calls {
@@ -84,11 +84,11 @@ impl Worker {
                             }
                         });
                     }
-                    self.send(&Request::Answers(answers)).await?;
+                    self.send(&WorkerRequest::Answers(answers)).await?;
                     if let Some(error) = failure {
                         // The worker ends the job on its side too, and stays in step with its host.
                         return match self.receive().await? {
-                            Reply::Failed(Failure::Host) => Err(ScriptError::State(error)),
+                            WorkerReply::Failed(JobFailure::Host) => Err(ScriptError::State(error)),
                             _ => Err(ScriptError::Worker("it went on without its state".to_owned())),
                         };
                     }
@@ -98,7 +98,7 @@ impl Worker {
         }
     }
 
-    async fn send(&mut self, request: &Request) -> Result<(), ScriptError> {
+    async fn send(&mut self, request: &WorkerRequest) -> Result<(), ScriptError> {
         let frame = protocol::encode(request).map_err(|error| {
             let detail = format!("the job cannot be sent: {error}");
             ScriptError::LimitExceeded { limit: Limit::Memory, detail, range: None }
@@ -113,14 +113,14 @@ impl Worker {
         }
     }
 
-    async fn receive(&mut self) -> Result<Reply, ScriptError> {
+    async fn receive(&mut self) -> Result<WorkerReply, ScriptError> {
         match self.read().await {
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.lost(&error).await),
         }
     }
 
-    async fn read(&mut self) -> io::Result<Reply> {
+    async fn read(&mut self) -> io::Result<WorkerReply> {
         let mut prefix = [0; 4];
         self.output.read_exact(&mut prefix).await?;
         let mut body = vec![0; protocol::body_length(prefix)?];
@@ -157,9 +157,9 @@ impl Worker {
     }
 }
 
-async fn answer(call: HostCall, state: Option<&dyn StateHost>) -> Result<HostAnswer, StateError> {
+async fn answer(call: HostCall, state: Option<&dyn StateHost>) -> Result<HostAnswer, StateHostError> {
     let Some(state) = state else {
-        return Err(StateError("the node has none".to_owned()));
+        return Err(StateHostError("the node has none".to_owned()));
     };
     match call {
         HostCall::Get { key } => {

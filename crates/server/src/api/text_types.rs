@@ -1,8 +1,8 @@
 //! Bodies about a flow's text: places in it, what is wrong with it, edits, and what an editor asks.
 
 use stave_canon::Value;
-use stave_flow::edit::{Command, request_schema};
-use stave_shape::{Definitions, FaultKind, Node, Nullable, Place, Reader, Shape};
+use stave_flow::edit::{FlowEdit, request_schema};
+use stave_shape::{Definitions, FaultKind, Nullable, Place, Reader, Shape, ValueNode};
 
 use super::graph_types::{Cast, Graph, RequestField};
 
@@ -166,11 +166,11 @@ pub(crate) struct Source {
 
 /// A command of an edit, as `stave edit --schema` describes it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct EditCommand(Command);
+pub(crate) struct EditCommand(FlowEdit);
 
 impl Shape for EditCommand {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
-        match Command::from_value(&node.to_value()) {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+        match FlowEdit::from_value(&node.to_value()) {
             Ok(command) => Some(EditCommand(command)),
             Err(reason) => {
                 reader.fault(at, node.span(), FaultKind::rule("edit-command", reason));

@@ -1,7 +1,7 @@
 //! Types of bodies as values: what a table can hold of them.
 
 use stave_canon::Value;
-use stave_shape::{Definitions, Faults, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, Faults, Place, Reader, Shape, ValueNode};
 
 use super::{Content, Operation};
 use crate::message::{JsonBody, Reply};
@@ -31,7 +31,7 @@ pub(crate) enum Either<A, B> {
 }
 
 impl<A: Shape, B: Shape> Shape for Either<A, B> {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let mut trial = Reader::new();
         trial.closed = reader.closed;
         match A::read(node, at, &mut trial) {

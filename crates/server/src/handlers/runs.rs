@@ -13,7 +13,7 @@ use super::Call;
 use crate::api::{
     CancelledRun, Decide, ReplayRun, ResumeRun, RunStanding, StartRun, StartedReplay, StartedRun,
 };
-use crate::catalog::Archive;
+use crate::catalog::TenantRuns;
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, does_not_fit, json_of_run, typed_of_run};
 use crate::problem::Problem;
@@ -79,7 +79,7 @@ pub(super) fn only_parameters(call: &Call<'_>) -> Result<(), Problem> {
 }
 
 /// A run that the principal may see, and where it is kept. Runs of others are not there.
-pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<TenantRuns>, StoredRun), Problem> {
     for archive in call.shared.catalog().archives(&call.principal) {
         match archive.runs.show(run).await {
             Ok(stored) if call.principal.sees(&archive.tenant, &stored.summary.flow) => {
@@ -94,7 +94,7 @@ pub(crate) async fn find(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, St
 
 /// The same for people to look at. A key that can only observe sees no restricted values; who starts runs or decides
 /// about them gets what it works on.
-pub(crate) async fn find_shown(call: &Call<'_>, run: &str) -> Result<(Arc<Archive>, StoredRun), Problem> {
+pub(crate) async fn find_shown(call: &Call<'_>, run: &str) -> Result<(Arc<TenantRuns>, StoredRun), Problem> {
     let (archive, stored) = find(call, run).await?;
     let hides = hides_restricted(call, &stored.summary.flow);
     Ok((archive, if hides { stored.redacted() } else { stored }))
@@ -175,7 +175,7 @@ pub(super) async fn resume(call: Call<'_>, run: &str) -> Result<Reply, Problem> 
 /// Goes on with a run on the document that it began with.
 async fn go_on(
     shared: &Arc<Shared>,
-    archive: &Arc<Archive>,
+    archive: &Arc<TenantRuns>,
     stored: &StoredRun,
     auth: Option<Value>,
 ) -> Result<Reply, Problem> {
@@ -193,7 +193,7 @@ async fn go_on(
 }
 
 /// The engine for the document that a run began with.
-fn engine(archive: &Archive, stored: &StoredRun) -> Result<Arc<dyn Engine>, Problem> {
+fn engine(archive: &TenantRuns, stored: &StoredRun) -> Result<Arc<dyn Engine>, Problem> {
     archive.engine(&stored.document).map_err(|reason| {
         let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", reason);
         problem.of_run(&stored.summary.id)
@@ -239,7 +239,7 @@ pub(super) async fn decide(call: Call<'_>, run: &str, node: &str) -> Result<Repl
     let path = questions::path_of(node);
     let top = path.split('/').next().unwrap_or_default();
     // What another node runs may ask as well; a node of the flow itself has to be one that does.
-    let may_ask = |node: &stave_exec::Node| node.kind == HUMAN_APPROVE.name || top != path;
+    let may_ask = |node: &stave_exec::DocumentNode| node.kind == HUMAN_APPROVE.name || top != path;
     if !stored.document.node(top).is_some_and(may_ask) {
         return Err(Problem::not_found("node that asks a person called", node).of_run(run));
     }

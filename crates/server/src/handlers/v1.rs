@@ -8,7 +8,7 @@ use stave_runtime::journal::RunStatus;
 use super::Call;
 use crate::api::{ModelReadiness, Models, UnservedFile, WaitingRun};
 use crate::batch::{output, waits_at};
-use crate::catalog::{Model, Unserved};
+use crate::catalog::{ServedFlow, Unserved};
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, json, json_of_run, typed, typed_of_run};
 use crate::problem::Problem;
@@ -28,7 +28,7 @@ pub(super) fn models(call: &Call<'_>) -> Reply {
 }
 
 /// Whether a flow can be run, and why not.
-pub(super) fn readiness(call: &Call<'_>, model: &Model) -> ModelReadiness {
+pub(super) fn readiness(call: &Call<'_>, model: &ServedFlow) -> ModelReadiness {
     let reason = call.shared.unready().into_iter().next().or_else(|| model.unready.clone());
     ModelReadiness { name: model.name.clone(), ready: reason.is_none(), reason }
 }
@@ -61,7 +61,7 @@ pub(super) async fn predict(call: Call<'_>, name: &str) -> Result<Reply, Problem
 }
 
 /// The requests of a batch. A flow that has a field of this name takes the object as it is.
-fn instances<'b>(model: &Model, body: &'b Value) -> Option<&'b [Value]> {
+fn instances<'b>(model: &ServedFlow, body: &'b Value) -> Option<&'b [Value]> {
     let is_field = model.fields().any(|field| field == INSTANCES);
     body.get(INSTANCES).filter(|_| !is_field).and_then(Value::as_array)
 }

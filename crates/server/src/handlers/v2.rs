@@ -8,7 +8,7 @@ use super::Call;
 use super::v1::{readiness, waiting};
 use crate::api::{InferParameters, InferResponse, ModelMetadata, TensorMetadata};
 use crate::batch::{output, waits_at};
-use crate::catalog::Model;
+use crate::catalog::ServedFlow;
 use crate::context::{fill, trace_parent};
 use crate::message::{Reply, typed, typed_of_run};
 use crate::problem::Problem;
@@ -71,7 +71,7 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
 }
 
 fn answer(
-    model: &Model,
+    model: &ServedFlow,
     body: &Value,
     texts: Vec<String>,
     outcomes: &[Result<RunReport, Problem>],

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::Call;
 use super::runs::{find, hides_restricted};
-use crate::catalog::Archive;
+use crate::catalog::TenantRuns;
 use crate::events::{Event, Progress, RunLog, WAITING, grown};
 use crate::message::{RUN_ID, Reply};
 use crate::observed::past;
@@ -86,7 +86,7 @@ enum Place {
 
 impl Place {
     /// The log has what failures say, so that who may not see restricted values reads the journal.
-    fn of(archive: &Archive, stored: StoredRun, hides: bool) -> Place {
+    fn of(archive: &TenantRuns, stored: StoredRun, hides: bool) -> Place {
         if hides {
             return Place::journal(&stored.redacted());
         }
@@ -115,7 +115,7 @@ impl Place {
 
 struct Watching {
     place: Place,
-    archive: Arc<Archive>,
+    archive: Arc<TenantRuns>,
     /// Whether restricted values are hidden.
     hides: bool,
     run: String,

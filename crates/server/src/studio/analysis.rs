@@ -1,7 +1,7 @@
 //! Everything about a text at once: what is wrong with it, and the graph that it is.
 
 use stave_canon::Value;
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::graph::connected;
 use stave_flow::model::{Flow, Sensitivity, Text};
 use stave_flow::service::Analysis;
@@ -20,7 +20,7 @@ pub(super) async fn analyse(call: Call<'_>, studio: &Studio) -> Result<Value, Pr
 }
 
 /// The analysis of a text.
-pub(super) fn analysis(text: &str, options: &Options) -> Value {
+pub(super) fn analysis(text: &str, options: &CheckOptions) -> Value {
     let read = stave_flow::load(stave_diag::SourceId(0), text, options);
     let places = Places::new(text);
     let flow = read.flow.as_ref();
@@ -41,7 +41,7 @@ pub(super) fn analysis(text: &str, options: &Options) -> Value {
 }
 
 /// A text with what an editor asks about it.
-pub(super) fn service(text: String, options: &Options) -> Analysis {
+pub(super) fn service(text: String, options: &CheckOptions) -> Analysis {
     Analysis::new(text, options)
 }
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use stave_canon::Value;
 use stave_diag::{SourceId, Span};
-use stave_flow::Options;
-use stave_flow::edit::{Command, EditError, EditRequest, apply};
-use stave_flow::graph::{self, Connected, Destination, Origin};
+use stave_flow::CheckOptions;
+use stave_flow::edit::{EditError, EditRequest, FlowEdit, apply};
+use stave_flow::graph::{self, Connected, EdgeSource, EdgeTarget};
 use stave_flow::model::{Endpoint, Flow, INPUT, OUTPUT, Port, PortType, Spanned};
 use stave_flow::types::connection;
 
@@ -90,24 +90,24 @@ impl<'f> Ends<'f> {
         let endpoint = endpoint(to);
         let destination = graph::destination(self.flow, &endpoint)
             .map_err(|_| Problem::bad_request(format!("`{to}` is no input of the flow")))?;
-        let mut origins: Vec<(String, Origin<'_>)> = Vec::new();
+        let mut origins: Vec<(String, EdgeSource<'_>)> = Vec::new();
         for field in self.flow.context.fields() {
-            origins.push((format!("{INPUT}.{}", field.as_str()), Origin::Request(field.as_str())));
+            origins.push((format!("{INPUT}.{}", field.as_str()), EdgeSource::Request(field.as_str())));
         }
         for node in self.flow.nodes.values() {
             let name = |port: &Port| format!("{}.{}", node.id.as_str(), port.name.as_str());
-            origins.extend(node.outputs.iter().map(|port| (name(port), Origin::Output(node, port))));
-            origins.extend(node.error.iter().map(|port| (name(port), Origin::Error(node, port))));
+            origins.extend(node.outputs.iter().map(|port| (name(port), EdgeSource::Output(node, port))));
+            origins.extend(node.error.iter().map(|port| (name(port), EdgeSource::Error(node, port))));
         }
         let answers = origins.into_iter().map(|(name, origin)| {
             let answer = match destination {
-                Destination::Input(node, port) => {
+                EdgeTarget::Input(node, port) => {
                     let id = node.id.as_str();
                     let is_before =
                         origin.node().is_some_and(|from| self.leading_to(from.id.as_str()).contains(id));
                     self.judge(&origin, id, port, is_before)
                 }
-                Destination::Response | Destination::ResponseField(_) => {
+                EdgeTarget::Response | EdgeTarget::ResponseField(_) => {
                     Answer { cast: "none", reason: None, is_allowed: true }
                 }
             };
@@ -117,7 +117,7 @@ impl<'f> Ends<'f> {
     }
 
     /// `is_before`: the target leads to the origin already, or is it.
-    fn judge(&self, origin: &Origin<'_>, node: &str, port: &Port, is_before: bool) -> Answer {
+    fn judge(&self, origin: &EdgeSource<'_>, node: &str, port: &Port, is_before: bool) -> Answer {
         if origin.node().is_some_and(|from| from.id.as_str() == node) {
             return Answer::refused("a node cannot feed itself");
         }
@@ -153,13 +153,13 @@ impl<'f> Ends<'f> {
     }
 
     /// A field of the request has one type, which all ports it feeds can take.
-    fn request_fits(&self, origin: &Origin<'_>, target: PortType) -> Result<&'static str, PortType> {
-        let Origin::Request(field) = origin else { return Ok("none") };
+    fn request_fits(&self, origin: &EdgeSource<'_>, target: PortType) -> Result<&'static str, PortType> {
+        let EdgeSource::Request(field) = origin else { return Ok("none") };
         let fed: Vec<PortType> = self
             .connected
             .iter()
             .filter(|edge| edge.edge.transform.is_absent())
-            .filter(|edge| matches!(edge.origin, Origin::Request(known) if known == *field))
+            .filter(|edge| matches!(edge.origin, EdgeSource::Request(known) if known == *field))
             .filter_map(|edge| edge.destination.port()?.port_type.map(|kind| kind.value))
             .collect();
         let takes = |kind: PortType| fed.iter().chain([&target]).all(|to| connection(kind, *to).is_some());
@@ -172,8 +172,8 @@ impl<'f> Ends<'f> {
         let mut is_whole = false;
         for edge in &self.connected {
             match edge.destination {
-                Destination::ResponseField(field) if !fields.contains(&field) => fields.push(field),
-                Destination::Response => is_whole = true,
+                EdgeTarget::ResponseField(field) if !fields.contains(&field) => fields.push(field),
+                EdgeTarget::Response => is_whole = true,
                 _ => {}
             }
         }
@@ -214,9 +214,9 @@ impl<'f> Ends<'f> {
     }
 
     /// The edge as the checker judges it.
-    fn tried(&self, text: &str, from: &str, to: &str, options: &Options) -> Answer {
+    fn tried(&self, text: &str, from: &str, to: &str, options: &CheckOptions) -> Answer {
         let connect =
-            Command::Connect { from: from.to_owned(), to: to.to_owned(), condition: None, transform: None };
+            FlowEdit::Connect { from: from.to_owned(), to: to.to_owned(), condition: None, transform: None };
         let (origin, target) = (endpoint(from), endpoint(to));
         let types = graph::origin(self.flow, &origin).ok().zip(graph::destination(self.flow, &target).ok());
         let types =
@@ -291,7 +291,7 @@ edges:
             ["_input.q true none", "a.n true text", "a.list false none", "b.done false none"]
         );
         assert!(ends.targets("nobody.x").is_err() && ends.sources("a.nothing").is_err());
-        assert!(!ends.tried(FLOW, "a.list", "b.flag", &Options::default()).is_allowed);
-        assert!(ends.tried(FLOW, "a.n", "b.text", &Options::default()).reason.is_some());
+        assert!(!ends.tried(FLOW, "a.list", "b.flag", &CheckOptions::default()).is_allowed);
+        assert!(ends.tried(FLOW, "a.n", "b.text", &CheckOptions::default()).reason.is_some());
     }
 }

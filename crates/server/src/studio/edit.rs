@@ -6,10 +6,10 @@ use hyper::StatusCode;
 use similar::{ChangeTag, TextDiff};
 use stave_canon::Value;
 use stave_diag::{Colour, SourceId};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 use stave_flow::diff::show;
 use stave_flow::edit::chat::{FORMS, Meaning, understand};
-use stave_flow::edit::{Command, EditError, EditRequest, Edited, apply};
+use stave_flow::edit::{EditError, EditRequest, Edited, FlowEdit, apply};
 
 use super::analysis::analysis;
 use super::findings::findings;
@@ -83,18 +83,18 @@ fn not_understood(reason: &str) -> Problem {
 }
 
 /// What an edit makes of a text.
-fn proposal(text: &str, request: &EditRequest, options: &Options) -> Result<Value, Problem> {
+fn proposal(text: &str, request: &EditRequest, options: &CheckOptions) -> Result<Value, Problem> {
     let edited = apply(text, request, options).map_err(|error| refused(error, text))?;
     Ok(edited_value(text, request, &edited, options))
 }
 
-fn edited_value(text: &str, request: &EditRequest, edited: &Edited, options: &Options) -> Value {
+fn edited_value(text: &str, request: &EditRequest, edited: &Edited, options: &CheckOptions) -> Value {
     let shown = show(&edited.diff, Colour::Never).to_string();
     let shown: Vec<&str> = shown.lines().collect();
     object([
         ("text", edited.text.as_str().into()),
         ("hash", edited.hash.clone().into()),
-        ("commands", Value::Array(request.commands.iter().map(Command::to_value).collect())),
+        ("commands", Value::Array(request.commands.iter().map(FlowEdit::to_value).collect())),
         ("diff", edited.diff.to_value()),
         ("shown", shown.into()),
         ("inverse", edited.inverse.to_value()),

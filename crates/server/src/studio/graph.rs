@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Severity, Span};
-use stave_flow::graph::{self, Connected, Destination, Origin, Unresolved};
-use stave_flow::model::{Edge, Endpoint, Flow, INPUT, Node, OUTPUT, Port, Scope, Sensitivity, Text};
+use stave_flow::graph::{self, Connected, EdgeSource, EdgeTarget, Unresolved};
+use stave_flow::model::{Edge, Endpoint, Flow, INPUT, Node, NodeStateScope, OUTPUT, Port, Sensitivity, Text};
 use stave_flow::types::{Connection, connection};
 
 use super::findings::node_of;
@@ -74,7 +74,7 @@ impl<'f> Graph<'f> {
         let used: HashSet<&str> = self
             .connected
             .iter()
-            .filter_map(|edge| if let Origin::Request(field) = edge.origin { Some(field) } else { None })
+            .filter_map(|edge| if let EdgeSource::Request(field) = edge.origin { Some(field) } else { None })
             .collect();
         let outputs = fields.iter().map(|field| {
             Value::from_iter([
@@ -99,9 +99,9 @@ impl<'f> Graph<'f> {
         let mut names: Vec<&str> = Vec::new();
         for edge in &self.connected {
             let name = match edge.destination {
-                Destination::Response => "",
-                Destination::ResponseField(field) => field,
-                Destination::Input(..) => continue,
+                EdgeTarget::Response => "",
+                EdgeTarget::ResponseField(field) => field,
+                EdgeTarget::Input(..) => continue,
             };
             if !names.contains(&name) {
                 names.push(name);
@@ -149,8 +149,8 @@ impl<'f> Graph<'f> {
             .as_ref()
             .and_then(|position| Some(point(position.x.as_ref()?.as_f64(), position.y.as_ref()?.as_f64())));
         let scope = node.state.as_ref().and_then(|state| state.scope).map(|scope| match scope.value {
-            Scope::Request => "request",
-            Scope::Session => "session",
+            NodeStateScope::Request => "request",
+            NodeStateScope::Session => "session",
         });
         Value::from_iter([
             ("id", Value::from(id)),
@@ -242,7 +242,7 @@ impl<'f> Graph<'f> {
         );
         put("condition", edge.condition.as_ref().map(Text::as_str).into());
         put("transform", edge.transform.as_ref().map(Text::as_str).into());
-        put("error", connected.is_some_and(|edge| matches!(edge.origin, Origin::Error(..))).into());
+        put("error", connected.is_some_and(|edge| matches!(edge.origin, EdgeSource::Error(..))).into());
         put("cast", connected.map_or("none", cast).into());
         put("broken", if connected.is_some() { Value::Null } else { self.fault(edge).into() });
         put("range", self.range(edge.span));
@@ -308,7 +308,7 @@ pub(super) struct RequestField<'f> {
 pub(super) fn request<'f>(flow: &'f Flow, connected: &[Connected<'f>]) -> Vec<RequestField<'f>> {
     let mut ports: HashMap<&str, Vec<&'f Port>> = HashMap::new();
     for edge in connected.iter().filter(|edge| edge.edge.transform.is_absent()) {
-        if let (Origin::Request(field), Some(port)) = (edge.origin, edge.destination.port()) {
+        if let (EdgeSource::Request(field), Some(port)) = (edge.origin, edge.destination.port()) {
             ports.entry(field).or_default().push(port);
         }
     }
@@ -384,13 +384,15 @@ fn edge_members(id: String, kind: &str, from: &End, to: &End) -> Object {
 fn ends(connected: &Connected<'_>) -> Ends {
     let owned = |node: &str, port: &str| (node.to_owned(), Some(port.to_owned()));
     let from = match connected.origin {
-        Origin::Request(field) => owned(INPUT, field),
-        Origin::Output(node, port) | Origin::Error(node, port) => owned(node.id.as_str(), port.name.as_str()),
+        EdgeSource::Request(field) => owned(INPUT, field),
+        EdgeSource::Output(node, port) | EdgeSource::Error(node, port) => {
+            owned(node.id.as_str(), port.name.as_str())
+        }
     };
     let to = match connected.destination {
-        Destination::Response => owned(OUTPUT, ""),
-        Destination::ResponseField(field) => owned(OUTPUT, field),
-        Destination::Input(node, port) => owned(node.id.as_str(), port.name.as_str()),
+        EdgeTarget::Response => owned(OUTPUT, ""),
+        EdgeTarget::ResponseField(field) => owned(OUTPUT, field),
+        EdgeTarget::Input(node, port) => owned(node.id.as_str(), port.name.as_str()),
     };
     (from, to)
 }

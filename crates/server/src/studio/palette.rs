@@ -44,8 +44,8 @@ fn members(value: Value) -> Option<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stave_flow::Options;
-    use stave_flow::edit::{Command, EditRequest, apply};
+    use stave_flow::CheckOptions;
+    use stave_flow::edit::{EditRequest, FlowEdit, apply};
     use stave_operations::operations;
 
     const FLOW: &str = r#"version: "1.0"
@@ -71,9 +71,9 @@ edges:
             let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap();
             let id = format!("{}_new", text("id_hint"));
             let node = item.get("node").unwrap().clone();
-            let add = Command::AddNode { id, node, after: None };
+            let add = FlowEdit::AddNode { id, node, after: None };
             let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![add]) };
-            let edited = apply(FLOW, &request, &Options::default()).unwrap();
+            let edited = apply(FLOW, &request, &CheckOptions::default()).unwrap();
             let errors: Vec<&str> = edited
                 .diagnostics
                 .iter()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use stave_canon::Value;
 use stave_diag::SourceId;
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 
 use super::findings::findings;
 use super::places::Places;
@@ -66,7 +66,7 @@ impl TextCall {
     pub(super) async fn work<T: Send + 'static>(
         self,
         studio: &Studio,
-        work: impl FnOnce(TextCall, Options, Arc<dyn Workspace>) -> T + Send + 'static,
+        work: impl FnOnce(TextCall, CheckOptions, Arc<dyn Workspace>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (workspace, principal) = (Arc::clone(&studio.workspace), self.principal.clone());
         studio

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::{EdgeData, NodeData, Origin};
-use stave_exec::{Document, Edge};
+use stave_exec::{Document, DocumentEdge};
 use stave_runtime::journal::{Question, RunStatus, StoredRun, questions};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
 
@@ -73,7 +73,7 @@ pub(super) struct RunView<'r> {
 
 /// What an edge brought.
 pub(super) struct Arrival<'r> {
-    edge: &'r Edge,
+    edge: &'r DocumentEdge,
     data: EdgeData,
     brought: Brought,
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use stave_canon::{Timestamp, Value};
 use stave_diag::Diagnostic;
-use stave_flow::Options;
-use stave_flow::edit::Command;
+use stave_flow::CheckOptions;
+use stave_flow::edit::FlowEdit;
 use thiserror::Error;
 
-use crate::catalog::Model;
+use crate::catalog::ServedFlow;
 
 /// A project whose flows can be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,16 +85,16 @@ pub trait Workspace: Send + Sync + fmt::Debug {
     fn write(&self, path: &str, text: &str, hash: Option<&str>) -> Result<(), WorkspaceError>;
 
     /// How flows of the path's project are checked; without a path, as in a project that sets nothing.
-    fn options(&self, path: Option<&str>) -> Options;
+    fn options(&self, path: Option<&str>) -> CheckOptions;
 
     /// The flow in this text, as if it were in the file.
     fn compile(&self, path: &str, text: &str) -> Result<CompiledLines, WorkspaceError>;
 
     /// The same, ready to run.
-    fn model(&self, path: &str, text: &str) -> Result<Arc<Model>, WorkspaceError>;
+    fn model(&self, path: &str, text: &str) -> Result<Arc<ServedFlow>, WorkspaceError>;
 
     /// Puts a wish to the project's model.
-    fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<Command>, WorkspaceError>;
+    fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<FlowEdit>, WorkspaceError>;
 
     /// Whether a gateway of the project has recorded anything.
     fn has_gateway(&self, project: &str) -> bool;

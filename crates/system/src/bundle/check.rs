@@ -16,7 +16,7 @@ use stave_diag::Code;
 
 use super::{BundleVersion, select};
 use crate::policy::Check;
-use crate::{Document, codes, strip};
+use crate::{SystemDocument, codes, strip};
 
 /// One disagreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub struct Issue {
 
 /// A bundle with what it is compared with. Parts that are not at hand are not compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'s> {
-    pub document: &'s Document,
+pub struct BundleComparison<'s> {
+    pub document: &'s SystemDocument,
     pub bundle: &'s Value,
     pub orchestration: Option<&'s Value>,
     pub coordination: Option<&'s Value>,
@@ -41,7 +41,7 @@ pub struct Subject<'s> {
 
 /// Everything that a bundle and its sources disagree about.
 #[must_use]
-pub fn check(subject: Subject<'_>) -> Vec<Issue> {
+pub fn check(subject: BundleComparison<'_>) -> Vec<Issue> {
     let mut issues = Issues { subject, found: Vec::new() };
     for (pointer, message) in version_faults(subject.bundle) {
         issues.add(codes::BUNDLE_BAD_SHAPE, pointer, message);
@@ -82,7 +82,7 @@ pub(super) fn version_faults(bundle: &Value) -> Vec<(Pointer, String)> {
 
 #[derive(Debug)]
 struct Issues<'s> {
-    subject: Subject<'s>,
+    subject: BundleComparison<'s>,
     found: Vec<Issue>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stave_canon::{Object, Value};
 
-use crate::{Document, Node, strip, workflow_order};
+use crate::{SystemDocument, SystemNode, strip, workflow_order};
 
 /// How a run's steps follow each other, and who runs them.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Specifications {
 /// Lays the workflow nodes out as steps, a layer for each depth of dependency: what is in one layer may
 /// run side by side.
 #[must_use]
-pub fn specifications(run_id: &str, document: &Document) -> Specifications {
+pub fn specifications(run_id: &str, document: &SystemDocument) -> Specifications {
     let workflows = workflow_order(document);
     let steps: Vec<Step<'_>> = workflows
         .iter()
@@ -33,12 +33,12 @@ pub fn specifications(run_id: &str, document: &Document) -> Specifications {
 #[derive(Debug)]
 struct Step<'d> {
     id: String,
-    node: &'d Node,
+    node: &'d SystemNode,
     role: &'static str,
 }
 
 /// Who runs a node: one that asks a model writes, one that reaches the network retrieves, others plan.
-fn role(node: &Node) -> &'static str {
+fn role(node: &SystemNode) -> &'static str {
     match &node.effects {
         Some(effects) if effects.tools.iter().any(|tool| tool == "llm.complete") => "writer",
         Some(effects) if effects.network => "retriever",
@@ -46,7 +46,7 @@ fn role(node: &Node) -> &'static str {
     }
 }
 
-fn orchestration(run_id: &str, document: &Document, steps: &[Step<'_>]) -> Value {
+fn orchestration(run_id: &str, document: &SystemDocument, steps: &[Step<'_>]) -> Value {
     let rows = steps.iter().enumerate().map(|(index, step)| {
         let inputs = [
             ("ir_node_id", strip(&step.node.id)),
@@ -78,7 +78,7 @@ fn orchestration(run_id: &str, document: &Document, steps: &[Step<'_>]) -> Value
     members.into()
 }
 
-fn coordination(run_id: &str, document: &Document, steps: &[Step<'_>]) -> Value {
+fn coordination(run_id: &str, document: &SystemDocument, steps: &[Step<'_>]) -> Value {
     let edges = edges(steps);
     let roles = roles(steps);
     let bindings = roles.iter().map(|role| {
@@ -114,7 +114,7 @@ fn coordination(run_id: &str, document: &Document, steps: &[Step<'_>]) -> Value 
     members.into()
 }
 
-fn scope(run_id: &str, document: &Document, version: i64) -> Object {
+fn scope(run_id: &str, document: &SystemDocument, version: i64) -> Object {
     [
         ("spec_version", Value::from(version)),
         ("run_id", run_id.into()),

@@ -3,10 +3,10 @@
 use stave_canon::{Object, Value};
 
 use crate::codec::node_value;
-use crate::{Node, stable_json_fingerprint, strip};
+use crate::{SystemNode, stable_json_fingerprint, strip};
 
 /// The part of a row that follows from the node alone. Alignment compares it member by member.
-pub(super) fn projection(node: &Node) -> Object {
+pub(super) fn projection(node: &SystemNode) -> Object {
     let canonical = node_value(node);
     let member = |key: &str| canonical.get(key).cloned().unwrap_or_default();
     let contract_id = node.contract.as_ref().map(|contract| strip(&contract.contract_id).to_owned());
@@ -24,12 +24,12 @@ pub(super) fn projection(node: &Node) -> Object {
 }
 
 /// The rows of the selected nodes, with what the delivery plan adds to each.
-pub(super) fn rows(selected: &[&Node], delivery_plan: Option<&Value>) -> Vec<Value> {
+pub(super) fn rows(selected: &[&SystemNode], delivery_plan: Option<&Value>) -> Vec<Value> {
     let deployable = selected.iter().filter(|node| node.kind.is_deployable());
     deployable.map(|node| row(node, delivery_plan)).collect()
 }
 
-fn row(node: &Node, delivery_plan: Option<&Value>) -> Value {
+fn row(node: &SystemNode, delivery_plan: Option<&Value>) -> Value {
     let targets = delivery_plan.and_then(|plan| plan.get("targets")).and_then(Value::as_array);
     let target = targets.unwrap_or_default().iter().find(|target| {
         let id = target.get("target_id").or_else(|| target.get("node_id")).and_then(Value::as_str);

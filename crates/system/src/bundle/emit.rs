@@ -7,13 +7,13 @@ use super::envelope::Envelope;
 use super::select::select;
 use super::{Bundle, BundleVersion, coordination_path, deployment, ir_path};
 use crate::codec::{contract_value, node_value};
-use crate::{Document, Node, NodeKind, stable_json_fingerprint, strip};
+use crate::{NodeKind, SystemDocument, SystemNode, stable_json_fingerprint, strip};
 
 /// What a bundle is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct BundleSource<'b> {
     pub run_id: &'b str,
-    pub document: &'b Document,
+    pub document: &'b SystemDocument,
     pub intent: Option<&'b Intent>,
     pub orchestration: &'b Value,
     pub coordination: &'b Value,
@@ -273,7 +273,7 @@ impl BundleSource<'_> {
     }
 }
 
-fn system_ir_ref(run_id: &str, document: &Document, fingerprint: String) -> Value {
+fn system_ir_ref(run_id: &str, document: &SystemDocument, fingerprint: String) -> Value {
     Value::from_iter([
         ("path", Value::from(ir_path(run_id))),
         ("fingerprint", fingerprint.into()),
@@ -283,7 +283,7 @@ fn system_ir_ref(run_id: &str, document: &Document, fingerprint: String) -> Valu
 }
 
 /// The contracts of the selected nodes in order of their ids; nodes may share one.
-pub(super) fn contracts(selected: &[&Node]) -> Vec<Value> {
+pub(super) fn contracts(selected: &[&SystemNode]) -> Vec<Value> {
     let mut contracts: Vec<_> = selected.iter().filter_map(|node| node.contract.as_ref()).collect();
     contracts.sort_by_key(|contract| strip(&contract.contract_id));
     contracts.into_iter().map(contract_value).collect()
@@ -311,7 +311,7 @@ fn promotion_readiness(plan: Option<&Value>) -> Value {
 }
 
 /// What the first hub by id says.
-fn knowledge_layer_ref(selected: &[&Node]) -> Option<Value> {
+fn knowledge_layer_ref(selected: &[&SystemNode]) -> Option<Value> {
     let hub = selected.iter().find(|node| node.kind == NodeKind::Knowledge)?;
     let mut reference = Object::new();
     reference.insert("knowledge_hub_node_id".into(), strip(&hub.id).into());

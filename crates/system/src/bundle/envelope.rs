@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stave_canon::{Object, Value};
 
 use super::emit::BundleError;
-use crate::{Document, NodeKind, strip};
+use crate::{NodeKind, SystemDocument, strip};
 
 /// Words of a constraint that is about the network.
 const NETWORK_WORDS: [&str; 8] =
@@ -13,7 +13,7 @@ const NETWORK_WORDS: [&str; 8] =
 
 /// Whether what is known forbids the network: a hard constraint about it that no decision set aside.
 #[must_use]
-pub fn forbids_network(document: &Document) -> bool {
+pub fn forbids_network(document: &SystemDocument) -> bool {
     let entities = || document.nodes.iter().filter(|node| node.kind == NodeKind::Entity);
     let text = |properties: &Object, key: &str| {
         properties.get(key).and_then(Value::as_str).map(|text| strip(text).to_lowercase())
@@ -35,7 +35,7 @@ pub fn forbids_network(document: &Document) -> bool {
 #[derive(Debug)]
 pub(super) struct Envelope<'e> {
     pub(super) run_id: &'e str,
-    pub(super) document: &'e Document,
+    pub(super) document: &'e SystemDocument,
     pub(super) coordination: &'e Value,
     /// Whether the intent lets the run use the network.
     pub(super) intent_allows: bool,

@@ -1,7 +1,7 @@
 //! What a runtime relies on in a bundle. The rest of a bundle is its writer's own.
 
 use stave_canon::Value;
-use stave_shape::{Definitions, Kind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, Place, Reader, Shape, ValueKind, ValueNode};
 
 use super::BundleVersion;
 use super::check::version_faults;
@@ -72,8 +72,12 @@ macro_rules! present {
         mod $name {
             use super::*;
 
-            pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Present> {
-                let is_fault: fn(Kind) -> bool = $is_fault;
+            pub(super) fn read<N: ValueNode>(
+                node: N,
+                at: &Place<'_>,
+                reader: &mut Reader,
+            ) -> Option<Present> {
+                let is_fault: fn(ValueKind) -> bool = $is_fault;
                 if is_fault(node.kind()) {
                     reader.wrong_type(node, at, $wanted);
                     return None;
@@ -93,8 +97,8 @@ macro_rules! present {
     };
 }
 
-present!(list, |kind| kind != Kind::Array, "an array", Value::from_iter([("type", "array")]));
-present!(part, |kind| kind != Kind::Object, "an object", Value::from_iter([("type", "object")]));
+present!(list, |kind| kind != ValueKind::Array, "an array", Value::from_iter([("type", "array")]));
+present!(part, |kind| kind != ValueKind::Object, "an object", Value::from_iter([("type", "object")]));
 present!(schema_version, |_| false, "a version", {
     let numbers = BundleVersion::ALL.map(|version| Value::from(version.number()));
     Value::from_iter([("enum", Value::Array(numbers.to_vec()))])

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stave_canon::Value;
 
-use crate::{Document, Node, NodeKind, strip};
+use crate::{NodeKind, SystemDocument, SystemNode, strip};
 
 /// The nodes that the orchestration's steps name, everything they depend on, and every knowledge node, in
 /// order of their ids. Where no step names a node, the nodes with contracts begin, else the workflow nodes,
 /// else all.
-pub(super) fn select<'d>(document: &'d Document, orchestration: &Value) -> Vec<&'d Node> {
-    let by_id: BTreeMap<&str, &Node> = document.nodes.iter().map(|node| (strip(&node.id), node)).collect();
+pub(super) fn select<'d>(document: &'d SystemDocument, orchestration: &Value) -> Vec<&'d SystemNode> {
+    let by_id: BTreeMap<&str, &SystemNode> =
+        document.nodes.iter().map(|node| (strip(&node.id), node)).collect();
     let named = named(orchestration);
     let mut waiting: Vec<&str> =
         if named.is_empty() { unnamed(document) } else { named.into_iter().collect() };
@@ -42,8 +43,8 @@ pub(super) fn step_node<'v>(step: &'v Value) -> Option<&'v str> {
     step.get("inputs").and_then(named).or_else(|| named(step))
 }
 
-fn unnamed(document: &Document) -> Vec<&str> {
-    let ids = |wanted: &dyn Fn(&Node) -> bool| -> Vec<&str> {
+fn unnamed(document: &SystemDocument) -> Vec<&str> {
+    let ids = |wanted: &dyn Fn(&SystemNode) -> bool| -> Vec<&str> {
         document.nodes.iter().filter(|node| wanted(node)).map(|node| strip(&node.id)).collect()
     };
     let with_contracts = ids(&|node| node.contract.is_some());

@@ -4,10 +4,10 @@ use stave_canon::{Layout, Sink, compact_utf8, pretty_sorted_utf8, write};
 
 use super::node_value;
 use crate::model::SCHEMA_KIND;
-use crate::{Document, Node, strip};
+use crate::{SystemDocument, SystemNode, strip};
 
 /// Writes the canonical text node by node; neither the text nor a tree of it is held whole.
-pub(crate) fn canonical(document: &Document, sink: &mut impl Sink) {
+pub(crate) fn canonical(document: &SystemDocument, sink: &mut impl Sink) {
     let text = |value: &str| compact_utf8(&value.into());
     sink.put(&format!("{{\"format_version\":{},\"nodes\":[", text(document.version.format_version())));
     for (index, node) in sorted(document).into_iter().enumerate() {
@@ -24,7 +24,7 @@ pub(crate) fn canonical(document: &Document, sink: &mut impl Sink) {
 }
 
 /// The file's text, node by node: one node's lines are those of the node alone, four columns further in.
-pub(super) fn file_text(document: &Document) -> String {
+pub(super) fn file_text(document: &SystemDocument) -> String {
     if document.nodes.is_empty() {
         return pretty_sorted_utf8(&document.to_value());
     }
@@ -49,8 +49,8 @@ pub(super) fn file_text(document: &Document) -> String {
 }
 
 /// The nodes in order of their ids.
-pub(super) fn sorted(document: &Document) -> Vec<&Node> {
-    let mut nodes: Vec<&Node> = document.nodes.iter().collect();
+pub(super) fn sorted(document: &SystemDocument) -> Vec<&SystemNode> {
+    let mut nodes: Vec<&SystemNode> = document.nodes.iter().collect();
     nodes.sort_by_key(|node| strip(&node.id));
     nodes
 }

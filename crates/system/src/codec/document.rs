@@ -2,14 +2,14 @@
 //! a second tree of values.
 
 use stave_canon::{DuplicateKeys, Items, ParseOptions, Pointer, Value, parse_each};
-use stave_shape::{Kind, Place, Reader, Shape};
+use stave_shape::{Place, Reader, Shape, ValueKind};
 
 use super::canonical::sorted;
 use super::leaves::text;
 use super::{rule, violations};
 use crate::model::SCHEMA_KIND;
 use crate::verify::invariants;
-use crate::{Document, LoadError, Node, Version, codes, strip};
+use crate::{LoadError, SystemDocument, SystemNode, SystemVersion, codes, strip};
 
 /// A system: what it is made of, whose it is, and what it may touch. Beyond the schema, node ids are unique, all parts
 /// belong to the document's tenant, and contracts are whole.
@@ -17,10 +17,10 @@ use crate::{Document, LoadError, Node, Version, codes, strip};
 #[shape(open, name = "Document", mark(schema_kind = SCHEMA_KIND), check = version_is_known)]
 struct DocumentForm {
     /// 1 with format version 1.0, or 2 with 2.0.
-    #[shape(default = Version::default().schema_version().into(), with = schema_version)]
+    #[shape(default = SystemVersion::default().schema_version().into(), with = schema_version)]
     schema_version: Value,
     /// The form of the document.
-    #[shape(default = Version::default().format_version().into(), with = format_version)]
+    #[shape(default = SystemVersion::default().format_version().into(), with = format_version)]
     format_version: Value,
     /// Whose system it is.
     #[shape(stand_in, with = text)]
@@ -30,7 +30,7 @@ struct DocumentForm {
     repo_id: String,
     /// The parts of the system.
     #[shape(stand_in, with = nodes)]
-    nodes: Vec<Node>,
+    nodes: Vec<SystemNode>,
 }
 
 /// The JSON Schema of a document.
@@ -40,7 +40,7 @@ pub fn schema() -> Value {
 }
 
 /// Reads a document's text.
-pub(super) fn read_text(text: &str) -> Result<Document, LoadError> {
+pub(super) fn read_text(text: &str) -> Result<SystemDocument, LoadError> {
     let mut nodes = Nodes::new();
     let options = ParseOptions { duplicate_keys: DuplicateKeys::Refuse, non_finite: true };
     let rest = parse_each(text, options, "nodes", &mut nodes)?;
@@ -48,7 +48,7 @@ pub(super) fn read_text(text: &str) -> Result<Document, LoadError> {
 }
 
 /// Reads a document that is a value already.
-pub(super) fn read(value: &Value) -> Result<Document, LoadError> {
+pub(super) fn read(value: &Value) -> Result<SystemDocument, LoadError> {
     let mut nodes = Nodes::new();
     for item in value.get("nodes").and_then(Value::as_array).unwrap_or_default() {
         nodes.read(item);
@@ -57,7 +57,7 @@ pub(super) fn read(value: &Value) -> Result<Document, LoadError> {
 }
 
 /// The canonical form.
-pub(super) fn write(document: &Document) -> Value {
+pub(super) fn write(document: &SystemDocument) -> Value {
     let form = DocumentForm {
         schema_version: document.version.schema_version().into(),
         format_version: document.version.format_version().into(),
@@ -77,7 +77,7 @@ pub(super) fn write(document: &Document) -> Value {
 struct Nodes {
     reader: Reader,
     root: Pointer,
-    read: Vec<Node>,
+    read: Vec<SystemNode>,
     /// Where each of them stood; items that are no objects leave a gap.
     places: Vec<usize>,
     next: usize,
@@ -91,7 +91,7 @@ impl Nodes {
 
     fn read(&mut self, item: &Value) {
         let place = Place::at(&self.root);
-        if let Some(node) = Node::read(item, &place.index(self.next), &mut self.reader) {
+        if let Some(node) = SystemNode::read(item, &place.index(self.next), &mut self.reader) {
             self.read.push(node);
             self.places.push(self.next);
         }
@@ -99,7 +99,7 @@ impl Nodes {
     }
 
     /// The document around the nodes.
-    fn document(self, value: &Value) -> Result<Document, LoadError> {
+    fn document(self, value: &Value) -> Result<SystemDocument, LoadError> {
         let mut around = Reader::new();
         let form = DocumentForm::read(value, &Place::root(), &mut around);
         let mut faults = violations(around);
@@ -114,7 +114,7 @@ impl Nodes {
         let version = form.as_ref().and_then(|form| version(&form.schema_version, &form.format_version));
         match (form, version) {
             (Some(DocumentForm { tenant_id, repo_id, .. }), Some(version)) if faults.is_empty() => {
-                Ok(Document { version, tenant_id, repo_id, nodes: self.read })
+                Ok(SystemDocument { version, tenant_id, repo_id, nodes: self.read })
             }
             _ => Err(LoadError::Faults(faults)),
         }
@@ -134,14 +134,14 @@ impl Items for Nodes {
     }
 }
 
-fn version(schema: &Value, format: &Value) -> Option<Version> {
-    Version::ALL.into_iter().find(|version| {
+fn version(schema: &Value, format: &Value) -> Option<SystemVersion> {
+    SystemVersion::ALL.into_iter().find(|version| {
         schema.as_i64() == Some(version.schema_version()) && format.as_str() == Some(version.format_version())
     })
 }
 
 /// Both fields together must be a supported pair; each is the current one when it is absent.
-fn version_is_known<N: stave_shape::Node>(
+fn version_is_known<N: stave_shape::ValueNode>(
     form: Option<&DocumentForm>,
     node: N,
     at: &Place<'_>,
@@ -153,7 +153,7 @@ fn version_is_known<N: stave_shape::Node>(
         return;
     }
     let is_there = |key: &str| node.member(key).is_some();
-    let known = Version::ALL.iter().any(|version| schema.as_i64() == Some(version.schema_version()));
+    let known = SystemVersion::ALL.iter().any(|version| schema.as_i64() == Some(version.schema_version()));
     // The one that is there is at fault; of both, the format when the schema alone could be meant.
     let is_schema = is_there("schema_version") && !(known && is_there("format_version"));
     let key = if is_schema { "schema_version" } else { "format_version" };
@@ -168,11 +168,11 @@ macro_rules! version_part {
     ($name:ident, $part:ident) => {
         mod $name {
             use stave_canon::Value;
-            use stave_shape::{Definitions, Node, Place, Reader};
+            use stave_shape::{Definitions, Place, Reader, ValueNode};
 
-            use crate::Version;
+            use crate::SystemVersion;
 
-            pub(super) fn read<N: Node>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<Value> {
+            pub(super) fn read<N: ValueNode>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<Value> {
                 Some(node.to_value())
             }
 
@@ -181,7 +181,7 @@ macro_rules! version_part {
             }
 
             pub(super) fn schema(_: &mut Definitions) -> Value {
-                let parts = Version::ALL.map(|version| Value::from(version.$part()));
+                let parts = SystemVersion::ALL.map(|version| Value::from(version.$part()));
                 Value::from_iter([("enum", Value::Array(parts.to_vec()))])
             }
         }
@@ -193,24 +193,24 @@ version_part!(format_version, format_version);
 
 /// The list of nodes, which are read and written one by one.
 mod nodes {
-    use super::{Kind, Node, Place, Reader, Shape, Value};
+    use super::{Place, Reader, Shape, SystemNode, Value, ValueKind};
 
-    pub(super) fn read<N: stave_shape::Node>(
+    pub(super) fn read<N: stave_shape::ValueNode>(
         node: N,
         at: &Place<'_>,
         reader: &mut Reader,
-    ) -> Option<Vec<Node>> {
-        if node.kind() != Kind::Array {
+    ) -> Option<Vec<SystemNode>> {
+        if node.kind() != ValueKind::Array {
             reader.wrong_type(node, at, "an array");
         }
         Some(Vec::new())
     }
 
-    pub(super) fn write(nodes: &[Node]) -> Value {
+    pub(super) fn write(nodes: &[SystemNode]) -> Value {
         Value::Array(nodes.iter().map(Shape::write).collect())
     }
 
     pub(super) fn schema(definitions: &mut stave_shape::Definitions) -> Value {
-        Vec::<Node>::schema(definitions)
+        Vec::<SystemNode>::schema(definitions)
     }
 }

@@ -3,7 +3,7 @@
 //! The canonical form has one order for everything that is a set, and no white space around identifiers.
 
 use stave_canon::{Number, Value, compact_utf8};
-use stave_shape::{Definitions, FaultKind, Kind, Node, Place, Reader, Shape};
+use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueKind, ValueNode};
 
 use super::rule;
 use crate::model::{ContractCategory, ContractTrigger, ProvenancePointer, StateTransition};
@@ -21,7 +21,7 @@ pub(crate) mod text {
     use super::*;
 
     #[inline]
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
         let text = String::read(node, at, reader)?;
         if strip(&text).is_empty() {
             reader.fault(at, node.span(), FaultKind::Empty("blank"));
@@ -44,7 +44,7 @@ pub(crate) mod stripped {
     use super::*;
 
     #[inline]
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
         text::read(node, at, reader).map(without_space)
     }
 
@@ -55,7 +55,7 @@ pub(crate) mod stripped {
 pub(crate) mod trimmed {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
         String::read(node, at, reader).map(without_space)
     }
 
@@ -75,8 +75,8 @@ fn without_space(text: String) -> String {
 pub(crate) mod strings {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
-        if node.kind() == Kind::Null {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
+        if node.kind() == ValueKind::Null {
             reader.wrong_type(node, at, "an array of strings");
             return None;
         }
@@ -110,8 +110,8 @@ pub(crate) mod dependencies {
 pub(crate) mod keys {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
-        if node.kind() != Kind::Array {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<String>> {
+        if node.kind() != ValueKind::Array {
             reader.wrong_type(node, at, "an array");
             return None;
         }
@@ -137,7 +137,7 @@ pub(crate) mod keys {
 pub(crate) mod sha256 {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<String> {
         let mut hash = trimmed::read(node, at, reader)?;
         hash.make_ascii_lowercase();
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -161,7 +161,7 @@ pub(crate) mod sha256 {
 pub(crate) mod count {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Number> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Number> {
         let Some(number) = node.number().filter(Number::is_integer) else {
             reader.wrong_type(node, at, "an integer");
             return None;
@@ -186,7 +186,11 @@ pub(crate) mod count {
 pub(crate) mod category {
     use super::*;
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<ContractCategory> {
+    pub(crate) fn read<N: ValueNode>(
+        node: N,
+        at: &Place<'_>,
+        reader: &mut Reader,
+    ) -> Option<ContractCategory> {
         const WORDS: &[&str] = &["runtime", "deployment", "authorization", "acceptance"];
         let found = stripped::read(node, at, reader)?.to_lowercase();
         let category = ContractCategory::from_word(&found);
@@ -210,7 +214,7 @@ pub(crate) mod category {
 pub(crate) mod provenance_rows {
     use super::*;
 
-    pub(crate) fn read<N: Node>(
+    pub(crate) fn read<N: ValueNode>(
         node: N,
         at: &Place<'_>,
         reader: &mut Reader,
@@ -242,7 +246,11 @@ macro_rules! sorted_by_id {
         pub(crate) mod $name {
             use super::*;
 
-            pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<$item>> {
+            pub(crate) fn read<N: ValueNode>(
+                node: N,
+                at: &Place<'_>,
+                reader: &mut Reader,
+            ) -> Option<Vec<$item>> {
                 Vec::read(node, at, reader)
             }
 

@@ -12,7 +12,7 @@ use crate::bundle::Bundle;
 pub struct Service {
     pub flow: String,
     pub name: String,
-    pub target: Target,
+    pub target: ServiceTarget,
     pub node_id: String,
     pub contract_id: Option<String>,
     pub run_id: String,
@@ -36,7 +36,7 @@ pub struct Service {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum ServiceTarget {
     Kserve,
     Lambda,
     /// The built-in server.
@@ -60,9 +60,9 @@ fn service(bundle: &Bundle, row: &Value, node: &Value) -> Option<Service> {
     let properties = node.get("properties")?;
     let flow = text(properties, "flow")?;
     let target = match text(properties, "target")? {
-        "kserve" => Target::Kserve,
-        "lambda" => Target::Lambda,
-        _ => Target::Local,
+        "kserve" => ServiceTarget::Kserve,
+        "lambda" => ServiceTarget::Lambda,
+        _ => ServiceTarget::Local,
     };
     let nothing = Value::Null;
     let kserve = properties.get("kserve").unwrap_or(&nothing);
@@ -135,7 +135,7 @@ impl Service {
         }
         let replicas = self.most_replicas();
         let in_memory = self.session_state_backends.iter().any(|backend| backend == "memory");
-        if self.target == Target::Kserve && replicas > 1 && in_memory {
+        if self.target == ServiceTarget::Kserve && replicas > 1 && in_memory {
             return Err(DeployError::SessionStateInMemory { service, replicas });
         }
         for (what, quantity) in [("cpu", &self.cpu), ("memory", &self.memory), ("gpu", &self.gpu)] {

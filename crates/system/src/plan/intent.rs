@@ -6,11 +6,11 @@ use stave_shape::Reader;
 use super::{PlacedStep, Plan, PlanContext, filled, items};
 use crate::codec::note;
 use crate::model::OperationalContract;
-use crate::{Node, NodeKind, acceptance_contract_id, codes, stable_node_id};
+use crate::{NodeKind, SystemNode, acceptance_contract_id, codes, stable_node_id};
 
 #[derive(Debug)]
 pub(super) struct Intent {
-    pub(super) node: Node,
+    pub(super) node: SystemNode,
     /// Whether the intent lets its steps use the network.
     pub(super) allow_network: bool,
 }
@@ -53,10 +53,10 @@ pub(super) fn node(reader: &mut Reader, plan: &Plan, context: PlanContext<'_>) -
     let effective = bounds.or_else(|| properties.get("operating_bounds").and_then(Value::as_object).cloned());
     let allow_network =
         effective.and_then(|bounds| bounds.get("allow_network").and_then(Value::as_bool)).unwrap_or(false);
-    let node = Node {
+    let node = SystemNode {
         properties,
         contract: Some(contract(contract_id, &criteria)),
-        ..Node::new(id, plan.tenant_id.as_str(), NodeKind::Intent, "intent_contract")
+        ..SystemNode::new(id, plan.tenant_id.as_str(), NodeKind::Intent, "intent_contract")
     };
     Some(Intent { node, allow_network })
 }

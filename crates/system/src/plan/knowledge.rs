@@ -7,10 +7,10 @@ use stave_canon::{Object, Value};
 use super::{Plan, filled, items, string_set};
 use crate::knowledge::{self, Assertion};
 use crate::model::ProvenancePointer;
-use crate::{Node, strip};
+use crate::{SystemNode, strip};
 
 /// The hub, when any step knows anything.
-pub(super) fn hub(plan: &Plan, intent: Option<&str>) -> Option<Node> {
+pub(super) fn hub(plan: &Plan, intent: Option<&str>) -> Option<SystemNode> {
     let last = |key: &str| {
         let texts = plan.steps().rev().find_map(|step| filled(&step.outputs, key));
         texts.map(str::to_lowercase)
@@ -27,8 +27,8 @@ pub(super) fn hub(plan: &Plan, intent: Option<&str>) -> Option<Node> {
 
 /// The entities of every step's snapshot. What several steps say about one assertion is one node with all
 /// of their evidence; where they disagree, the last step has the word.
-pub(super) fn entities(plan: &Plan, hub: &str) -> Vec<Node> {
-    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
+pub(super) fn entities(plan: &Plan, hub: &str) -> Vec<SystemNode> {
+    let mut nodes: BTreeMap<String, SystemNode> = BTreeMap::new();
     for step in plan.steps() {
         let evidence: BTreeMap<&str, &Value> = snapshot_items(&step.outputs, "evidence_by_assertion")
             .iter()
@@ -110,7 +110,7 @@ fn provenance(plan: &Plan, evidence: &Value) -> Vec<ProvenancePointer> {
     rows.filter(|row| strip(&row.tenant_id) == plan.tenant_id).collect()
 }
 
-fn merge(known: &mut Node, other: Node) {
+fn merge(known: &mut SystemNode, other: SystemNode) {
     const EVIDENCE: &str = "evidence_doc_ids";
     let lists = [&known.properties, &other.properties];
     let evidence: Vec<Value> = lists

@@ -8,7 +8,7 @@ use crate::codec::note;
 use crate::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalContract, ProvenancePointer,
 };
-use crate::{Node, NodeKind, codes, runtime_contract_id, stable_node_id, strip};
+use crate::{NodeKind, SystemNode, codes, runtime_contract_id, stable_node_id, strip};
 
 pub(super) fn node(
     reader: &mut Reader,
@@ -16,7 +16,7 @@ pub(super) fn node(
     placed: &PlacedStep,
     previous: Option<&str>,
     allow_network: bool,
-) -> Option<Node> {
+) -> Option<SystemNode> {
     let step = &placed.step;
     // A blank part was reported when the plan was read.
     let id = stable_node_id("workflow", &format!("{}:{}:{}", plan.id, step.id, step.title)).ok()?;
@@ -29,13 +29,13 @@ pub(super) fn node(
         fs_write: string_set(&touched),
         ..EffectAnnotation::default()
     };
-    Some(Node {
+    Some(SystemNode {
         properties: properties(plan, step, touched),
         depends_on: previous.map(str::to_owned).into_iter().collect(),
         effects: Some(effects),
         provenance: snapshot.map_or_else(Vec::new, |snapshot| provenance(reader, plan, placed, snapshot)),
         contract: Some(contract(contract_id)),
-        ..Node::new(id, plan.tenant_id.as_str(), NodeKind::Workflow, step.title.as_str())
+        ..SystemNode::new(id, plan.tenant_id.as_str(), NodeKind::Workflow, step.title.as_str())
     })
 }
 

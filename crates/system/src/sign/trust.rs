@@ -47,7 +47,7 @@ pub struct Trust<'t> {
 
 /// Why an artefact is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum TrustRefusal {
     #[error("it is not signed")]
     Unsigned,
     #[error("its signature cannot be read: {0}")]
@@ -72,22 +72,22 @@ pub enum Refusal {
     FutureDated(Timestamp),
 }
 
-impl Refusal {
+impl TrustRefusal {
     /// The word for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Refusal::Unsigned => "signature-missing",
-            Refusal::Malformed(_) => "signature-malformed",
-            Refusal::UntrustedKey(_) => "signature-untrusted-key",
-            Refusal::RevokedKey(_) => "signature-revoked-key",
-            Refusal::ForeignScope { .. } => "signature-foreign-scope",
-            Refusal::Tampered => "signature-content-mismatch",
-            Refusal::BadSignature => "signature-invalid",
-            Refusal::Unversioned => "signature-unversioned",
-            Refusal::RolledBack { .. } => "signature-rolled-back",
-            Refusal::Expired(_) => "signature-expired",
-            Refusal::FutureDated(_) => "signature-future-dated",
+            TrustRefusal::Unsigned => "signature-missing",
+            TrustRefusal::Malformed(_) => "signature-malformed",
+            TrustRefusal::UntrustedKey(_) => "signature-untrusted-key",
+            TrustRefusal::RevokedKey(_) => "signature-revoked-key",
+            TrustRefusal::ForeignScope { .. } => "signature-foreign-scope",
+            TrustRefusal::Tampered => "signature-content-mismatch",
+            TrustRefusal::BadSignature => "signature-invalid",
+            TrustRefusal::Unversioned => "signature-unversioned",
+            TrustRefusal::RolledBack { .. } => "signature-rolled-back",
+            TrustRefusal::Expired(_) => "signature-expired",
+            TrustRefusal::FutureDated(_) => "signature-future-dated",
         }
     }
 }
@@ -106,55 +106,55 @@ pub fn verify(
     signature: Option<&Signature>,
     trust: Trust<'_>,
     now: Timestamp,
-) -> Result<(), Refusal> {
-    let signature = signature.ok_or(Refusal::Unsigned)?;
+) -> Result<(), TrustRefusal> {
+    let signature = signature.ok_or(TrustRefusal::Unsigned)?;
     let settings = trust.settings;
     if settings.revoked.contains(&signature.key_id) {
-        return Err(Refusal::RevokedKey(signature.key_id.clone()));
+        return Err(TrustRefusal::RevokedKey(signature.key_id.clone()));
     }
     let key = settings.trusted.iter().find(|key| key.id() == signature.key_id);
-    let key = key.ok_or_else(|| Refusal::UntrustedKey(signature.key_id.clone()))?;
-    let claim = Claim::of(text).ok_or(Refusal::Tampered)?;
+    let key = key.ok_or_else(|| TrustRefusal::UntrustedKey(signature.key_id.clone()))?;
+    let claim = Claim::of(text).ok_or(TrustRefusal::Tampered)?;
     if claim != signature.claim {
-        return Err(Refusal::Tampered);
+        return Err(TrustRefusal::Tampered);
     }
     let message = message(&signature.claim, signature.terms.as_ref(), &signature.key_id);
     let bytes = ed25519_dalek::Signature::from_bytes(&signature.bytes);
-    key.0.verify_strict(message.as_bytes(), &bytes).map_err(|_| Refusal::BadSignature)?;
+    key.0.verify_strict(message.as_bytes(), &bytes).map_err(|_| TrustRefusal::BadSignature)?;
     own_scope(&claim, trust.tenant_id, trust.repo_id)?;
     terms(signature, trust, now)
 }
 
 /// Whether the terms of a valid signature hold now.
-fn terms(signature: &Signature, trust: Trust<'_>, now: Timestamp) -> Result<(), Refusal> {
+fn terms(signature: &Signature, trust: Trust<'_>, now: Timestamp) -> Result<(), TrustRefusal> {
     let name = trust.name.unwrap_or_else(|| signature.claim.subject.word());
     let minimum = trust.settings.minimum.of(name);
     let found = match signature.terms {
         Some(terms) => terms.counter,
         None if trust.settings.unversioned => 0,
-        None => return Err(Refusal::Unversioned),
+        None => return Err(TrustRefusal::Unversioned),
     };
     if found < minimum {
-        return Err(Refusal::RolledBack { found, minimum, name: name.to_owned() });
+        return Err(TrustRefusal::RolledBack { found, minimum, name: name.to_owned() });
     }
     let Some(terms) = signature.terms else { return Ok(()) };
     // At the end of the calendar nothing is later than this clock allows.
     let latest = now.checked_add(CLOCK_TOLERANCE).unwrap_or(Timestamp::MAX);
     if terms.issued_at > latest {
-        return Err(Refusal::FutureDated(terms.issued_at));
+        return Err(TrustRefusal::FutureDated(terms.issued_at));
     }
     match terms.expires_at {
-        Some(end) if end <= now => Err(Refusal::Expired(end)),
+        Some(end) if end <= now => Err(TrustRefusal::Expired(end)),
         _ => Ok(()),
     }
 }
 
 /// An artefact of another tenant or repository is not this project's, whoever signed it.
-pub fn own_scope(claim: &Claim, tenant_id: &str, repo_id: &str) -> Result<(), Refusal> {
+pub fn own_scope(claim: &Claim, tenant_id: &str, repo_id: &str) -> Result<(), TrustRefusal> {
     let pairs = [("tenant", &claim.tenant_id, tenant_id), ("repository", &claim.repo_id, repo_id)];
     for (field, found, own) in pairs {
         if found != own {
-            return Err(Refusal::ForeignScope { field, found: found.clone(), own: own.to_owned() });
+            return Err(TrustRefusal::ForeignScope { field, found: found.clone(), own: own.to_owned() });
         }
     }
     Ok(())

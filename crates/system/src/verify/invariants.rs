@@ -7,18 +7,18 @@
 use std::collections::HashSet;
 
 use stave_canon::Pointer;
-use stave_shape::{FaultKind, Node as Written, Place, Reader};
+use stave_shape::{FaultKind, Place, Reader, ValueNode};
 
 use crate::codec::{note, rule};
 use crate::model::{ContractCategory, OperationalBudget, OperationalContract};
-use crate::{Node, codes, strip};
+use crate::{SystemNode, codes, strip};
 
 /// Up to this many names are compared with each other; more go into a set.
 const FEW: usize = 8;
 
 /// Node ids are unique, and all nodes share the document's tenant. `places` are the nodes' indices in the
 /// document, which may have items that are no nodes.
-pub(crate) fn document(tenant_id: &str, nodes: &[Node], places: &[usize], reader: &mut Reader) {
+pub(crate) fn document(tenant_id: &str, nodes: &[SystemNode], places: &[usize], reader: &mut Reader) {
     let tenant_id = strip(tenant_id);
     let root = Pointer::root().key("nodes");
     let mut seen = HashSet::with_capacity(nodes.len());
@@ -40,7 +40,7 @@ pub(crate) fn document(tenant_id: &str, nodes: &[Node], places: &[usize], reader
 }
 
 /// Provenance rows share their node's tenant, and only a runtime contract has a state machine.
-pub(crate) fn node<N: Written>(read: Option<&Node>, node: N, at: &Place<'_>, reader: &mut Reader) {
+pub(crate) fn node<N: ValueNode>(read: Option<&SystemNode>, node: N, at: &Place<'_>, reader: &mut Reader) {
     let Some(read) = read else { return };
     let tenant_id = strip(&read.tenant_id);
     if read.provenance.iter().any(|row| is_stranger(strip(&row.tenant_id), tenant_id)) {
@@ -65,7 +65,7 @@ pub(crate) fn node<N: Written>(read: Option<&Node>, node: N, at: &Place<'_>, rea
 }
 
 /// Trigger and transition ids are unique, and a transition's trigger is one of the contract's.
-pub(crate) fn contract<N: Written>(
+pub(crate) fn contract<N: ValueNode>(
     read: Option<&OperationalContract>,
     node: N,
     at: &Place<'_>,
@@ -99,13 +99,14 @@ pub(crate) fn contract<N: Written>(
 }
 
 /// A budget sets a bound.
-pub(crate) fn budget<N: Written>(
+pub(crate) fn budget<N: ValueNode>(
     _: Option<&OperationalBudget>,
     node: N,
     at: &Place<'_>,
     reader: &mut Reader,
 ) {
-    let is_set = |key: &str| node.member(key).is_some_and(|bound| bound.kind() != stave_shape::Kind::Null);
+    let is_set =
+        |key: &str| node.member(key).is_some_and(|bound| bound.kind() != stave_shape::ValueKind::Null);
     if !["max_seconds", "max_steps", "max_tokens"].into_iter().any(is_set) {
         let message = "must set at least one of max_seconds, max_steps, max_tokens";
         reader.fault(at, node.span(), rule(codes::SYSTEM_BROKEN_CONTRACT, message));
@@ -129,19 +130,19 @@ fn repeats(names: &[&str]) -> bool {
 }
 
 /// The text at a key of each item that has one, without the white space around it.
-fn each_text<N: Written>(items: Option<N>, key: &str, mut visit: impl FnMut(usize, &str)) {
+fn each_text<N: ValueNode>(items: Option<N>, key: &str, mut visit: impl FnMut(usize, &str)) {
     let Some(items) = items else { return };
     let mut index = 0;
     items.items(|item| {
         let text = item.member(key);
-        if let Some(text) = text.as_ref().and_then(Written::text) {
+        if let Some(text) = text.as_ref().and_then(ValueNode::text) {
             visit(index, strip(text));
         }
         index += 1;
     });
 }
 
-fn repeated<N: Written>(items: Option<N>, key: &str, what: &str, at: &Place<'_>, reader: &mut Reader) {
+fn repeated<N: ValueNode>(items: Option<N>, key: &str, what: &str, at: &Place<'_>, reader: &mut Reader) {
     let mut seen = HashSet::new();
     each_text(items, key, |index, name| {
         if !name.is_empty() && !seen.insert(name.to_owned()) {

@@ -6,7 +6,7 @@ use stave_canon::Pointer;
 use stave_diag::Code;
 
 use super::Findings;
-use crate::{Node, codes};
+use crate::{SystemNode, codes};
 
 /// What a broken rule is reported as.
 pub(super) const CODE: Code = codes::SYSTEM_DEPENDENCY_CYCLE;
@@ -32,7 +32,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 
 /// The first circle in document order, from a node back to itself. The walk keeps its own stack, so the
 /// longest chain of dependencies cannot exhaust the thread's.
-fn circle(nodes: &[Node]) -> Option<Vec<usize>> {
+fn circle(nodes: &[SystemNode]) -> Option<Vec<usize>> {
     let index_of: HashMap<&str, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.id.as_str(), index)).collect();
     let dependencies = |index: usize| -> Vec<usize> {

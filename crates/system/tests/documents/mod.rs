@@ -8,7 +8,7 @@ use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract,
     ProvenanceKind, ProvenancePointer, StateMachineContract, StateTransition,
 };
-use stave_system::{Document, Node, NodeKind, Version};
+use stave_system::{NodeKind, SystemDocument, SystemNode, SystemVersion};
 
 fn name() -> impl Strategy<Value = String> {
     select(vec!["a", "b", "c", " a ", "\u{1f}b", "é", "😀", "\u{ffff}", "l o n g"]).prop_map(str::to_owned)
@@ -86,7 +86,7 @@ fn contract() -> impl Strategy<Value = OperationalContract> {
     })
 }
 
-fn node(index: usize) -> impl Strategy<Value = Node> {
+fn node(index: usize) -> impl Strategy<Value = SystemNode> {
     let effects = proptest::option::of(
         (any::<bool>(), vec(name(), 0..3)).prop_map(|(network, tools)| EffectAnnotation {
             network,
@@ -104,19 +104,19 @@ fn node(index: usize) -> impl Strategy<Value = Node> {
         vec(provenance(), 0..4),
         proptest::option::of(contract()),
     );
-    parts.prop_map(move |(kind, name, properties, depends_on, effects, provenance, contract)| Node {
+    parts.prop_map(move |(kind, name, properties, depends_on, effects, provenance, contract)| SystemNode {
         properties,
         depends_on,
         effects,
         provenance,
         contract,
-        ..Node::new(format!("n{index}"), " t", kind, name)
+        ..SystemNode::new(format!("n{index}"), " t", kind, name)
     })
 }
 
-pub(crate) fn document() -> impl Strategy<Value = Document> {
+pub(crate) fn document() -> impl Strategy<Value = SystemDocument> {
     let nodes = (0..6_usize).prop_flat_map(|count| (0..count).map(node).collect::<Vec<_>>());
-    (select(Version::ALL.to_vec()), nodes).prop_map(|(version, nodes)| Document {
+    (select(SystemVersion::ALL.to_vec()), nodes).prop_map(|(version, nodes)| SystemDocument {
         version,
         tenant_id: "t".to_owned(),
         repo_id: " r ".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{Cell, CellAlignment, Table};
-use stave_block::{PositionKind, Replay, Traced, VariableKind, find_variables};
+use stave_block::{PositionKind, Replay, TracedRequest, VariableKind, find_variables};
 use stave_canon::Value;
 
 use super::arguments::Analyze;
@@ -47,7 +47,7 @@ struct Share {
     read: u64,
 }
 
-fn shares(trace: &[Traced], as_sent: &Replay) -> BTreeMap<&'static str, Share> {
+fn shares(trace: &[TracedRequest], as_sent: &Replay) -> BTreeMap<&'static str, Share> {
     let mut shares: BTreeMap<&'static str, Share> = BTreeMap::new();
     let mut seen = std::collections::HashSet::new();
     for (traced, served) in trace.iter().zip(&as_sent.requests) {
@@ -102,7 +102,7 @@ fn share_table(shares: &BTreeMap<&'static str, Share>) -> Table {
 }
 
 /// What stands in the way of caching: clocks and ids in the instructions, tools that change.
-fn findings(trace: &[Traced]) -> Vec<String> {
+fn findings(trace: &[TracedRequest]) -> Vec<String> {
     let mut clocks: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut changed = 0;
     let mut last_tools: BTreeMap<String, Option<u128>> = BTreeMap::new();

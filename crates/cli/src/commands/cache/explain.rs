@@ -1,6 +1,6 @@
 //! `stave cache explain`: where a request parts from an earlier one, and what that cost.
 
-use stave_block::{CacheRules, Difference, Traced, first_difference};
+use stave_block::{CacheRules, RequestDifference, TracedRequest, first_difference};
 use stave_canon::Value;
 
 use super::arguments::ExplainRequest;
@@ -52,25 +52,25 @@ pub(super) fn explain(arguments: &ExplainRequest) -> Result<Exit, Stop> {
 }
 
 /// The number of the earlier request that shares the most; the latest of several.
-fn closest(earlier: &[Traced], later: &Traced) -> Option<usize> {
-    let shared = |traced: &Traced| {
+fn closest(earlier: &[TracedRequest], later: &TracedRequest) -> Option<usize> {
+    let shared = |traced: &TracedRequest| {
         let pairs = traced.wire.positions.iter().zip(&later.wire.positions);
         pairs.take_while(|(old, new)| old.prefix == new.prefix).count()
     };
-    let same_session = |traced: &Traced| traced.session.is_some() && traced.session == later.session;
+    let same_session = |traced: &TracedRequest| traced.session.is_some() && traced.session == later.session;
     let candidates = earlier.iter().enumerate();
     candidates.max_by_key(|(_, traced)| (shared(traced), same_session(traced))).map(|(index, _)| index + 1)
 }
 
 /// What reading a token instead of sending it saves, of its price.
-fn saved_by_reading(traced: &Traced) -> f64 {
+fn saved_by_reading(traced: &TracedRequest) -> f64 {
     match CacheRules::of(traced.wire.surface) {
         CacheRules::Marked(rules) => 1.0 - rules.read,
         CacheRules::Automatic(rules) => 1.0 - rules.family(&traced.wire.model).read,
     }
 }
 
-fn place(difference: &Difference) -> String {
+fn place(difference: &RequestDifference) -> String {
     let kind = difference.kind.map_or("nothing", stave_block::PositionKind::word);
     let whose = match (difference.message, difference.role) {
         (Some(message), Some(role)) => format!(" of message {message} ({role})"),
@@ -80,7 +80,7 @@ fn place(difference: &Difference) -> String {
     format!("position {}, {kind}{whose}, byte {offset} of the body", difference.position)
 }
 
-fn value(request: usize, against: usize, difference: Option<&Difference>, cost: f64) -> Value {
+fn value(request: usize, against: usize, difference: Option<&RequestDifference>, cost: f64) -> Value {
     let difference = difference.map(|difference| {
         Value::from_iter([
             ("position", Value::from(difference.position)),

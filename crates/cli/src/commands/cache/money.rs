@@ -1,10 +1,10 @@
 //! What a replay costs in dollars.
 
-use stave_block::{Replay, Traced};
+use stave_block::{Replay, TracedRequest};
 use stave_llm::prices::Prices;
 
 /// The dollars of a replay; `None` when some model of the trace has no price.
-pub(super) fn dollars(trace: &[Traced], replay: &Replay) -> Option<f64> {
+pub(super) fn dollars(trace: &[TracedRequest], replay: &Replay) -> Option<f64> {
     let prices = Prices::built_in();
     let each = trace.iter().zip(&replay.costs).map(|(traced, cost)| {
         let price = prices.of(&traced.wire.model)?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use stave_block::{Replay, Served, Traced};
+use stave_block::{Replay, Served, TracedRequest};
 use stave_picture::escaped;
 
 const WIDTH: f64 = 960.0;
@@ -15,7 +15,7 @@ const COLOURS: [(&str, &str); 4] =
     [("read", "#3a8f5c"), ("written 5m", "#d9a441"), ("written 1h", "#b5652f"), ("uncached", "#9aa0a8")];
 
 /// The picture alone.
-pub(super) fn svg(trace: &[Traced], replays: &[(&'static str, Replay)]) -> String {
+pub(super) fn svg(trace: &[TracedRequest], replays: &[(&'static str, Replay)]) -> String {
     let panels: Vec<&(&str, Replay)> =
         replays.iter().filter(|(_, replay)| !replay.requests.is_empty()).collect();
     let height = GAP + panels.len() as f64 * (PANEL + GAP) + 20.0;
@@ -48,7 +48,7 @@ pub(super) fn svg(trace: &[Traced], replays: &[(&'static str, Replay)]) -> Strin
     svg
 }
 
-fn panel(svg: &mut String, name: &str, replay: &Replay, trace: &[Traced], top: f64, most: f64) {
+fn panel(svg: &mut String, name: &str, replay: &Replay, trace: &[TracedRequest], top: f64, most: f64) {
     let bottom = top + PANEL;
     let _ = writeln!(
         svg,
@@ -89,7 +89,7 @@ fn panel(svg: &mut String, name: &str, replay: &Replay, trace: &[Traced], top: f
 
 /// A page with the picture, the tables and what was found.
 pub(super) fn html(
-    trace: &[Traced],
+    trace: &[TracedRequest],
     replays: &[(&'static str, Replay)],
     tables: &[String],
     findings: &[String],

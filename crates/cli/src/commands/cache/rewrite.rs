@@ -1,8 +1,9 @@
 //! `stave cache rewrite`: a trace as the gateway would send it, one line out for each line in.
 
-use stave_block::{Counters, PlanRequest, Planner};
+use stave_block::{Counters, Planner};
 use stave_canon::Value;
-use stave_lower::{RewritePolicy, rewrite_body, splice_plan};
+use stave_lower::RewritePolicy;
+use stave_request::{BodyToPlan, plan_body};
 
 use super::arguments::Rewrite;
 use super::state::State;
@@ -29,37 +30,63 @@ pub(super) fn rewrite(arguments: &Rewrite) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-/// The body as it should be sent. A body that cannot be read as a request is sent unchanged.
+/// The body as the gateway would send it. A body that cannot be read as a request is sent unchanged.
 fn planned(line: &Line, arguments: &Rewrite, planner: &mut Planner) -> String {
-    let Some(mut prompt) = wire(&line.body, Some(arguments.provider)) else { return line.body.clone() };
-    let mut body = line.body.clone();
-    let policy = RewritePolicy { move_volatile: arguments.move_volatile, order_tools: arguments.order_tools };
-    if policy != RewritePolicy::default() {
-        let rewritten = rewrite_body(&body, &prompt, policy).body;
-        if let Some(again) = wire(&rewritten, Some(arguments.provider)) {
-            (body, prompt) = (rewritten, again);
-        }
+    let Some(wire) = wire(&line.body, Some(arguments.provider)) else { return line.body.clone() };
+    let request = BodyToPlan {
+        body: &line.body,
+        wire: &wire,
+        session: line.session.as_deref(),
+        rewrites: RewritePolicy {
+            move_volatile: arguments.move_volatile,
+            order_tools: arguments.order_tools,
+        },
+        now: line.time,
+    };
+    let Ok(planned) = plan_body(&request, |request| Ok(planner.plan(request))) else {
+        return line.body.clone();
+    };
+    if let (Some(plan), Some(counters)) = (&planned.plan, line.usage.as_ref().and_then(counters)) {
+        planner.learn(plan, counters, line.time);
     }
-    let request =
-        PlanRequest { wire: &prompt, body: &body, session: line.session.as_deref(), now: line.time };
-    let plan = planner.plan(&request);
-    if let Some(counters) = line.usage.as_ref().and_then(counters) {
-        planner.learn(&plan, counters, line.time);
-    }
-    splice_plan(&body, &prompt, &plan).body
+    planned.text(&line.body)
 }
 
-/// The counters of a response in either provider's words.
+/// The counters of a response in its provider's words. Anthropic counts cached tokens apart from `input_tokens`; OpenAI's
+/// two interfaces count them in.
 fn counters(usage: &Value) -> Option<Counters> {
-    let count =
-        |key: &str| usage.get(key).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
-    if let Some(uncached) = count("input_tokens") {
-        let read = count("cache_read_input_tokens").unwrap_or(0);
-        let written = count("cache_creation_input_tokens").unwrap_or(0);
-        return Some(Counters { input: uncached + read + written, read, written });
+    let count = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok())
+    };
+    for (input, details) in
+        [("prompt_tokens", "prompt_tokens_details"), ("input_tokens", "input_tokens_details")]
+    {
+        let Some(details) = usage.get(details) else { continue };
+        let read = count(details, "cached_tokens").unwrap_or(0);
+        return Some(Counters { input: count(usage, input)?, read, written: 0 });
     }
-    let details = usage.get("prompt_tokens_details");
-    let read = details.and_then(|details| details.get("cached_tokens")).and_then(Value::as_i64);
-    let read = read.and_then(|read| u64::try_from(read).ok()).unwrap_or(0);
-    Some(Counters { input: count("prompt_tokens")?, read, written: 0 })
+    if let Some(uncached) = count(usage, "input_tokens") {
+        let read = count(usage, "cache_read_input_tokens").unwrap_or(0);
+        let written = count(usage, "cache_creation_input_tokens").unwrap_or(0);
+        let input = uncached.saturating_add(read).saturating_add(written);
+        return Some(Counters { input, read, written });
+    }
+    Some(Counters { input: count(usage, "prompt_tokens")?, read: 0, written: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cached_tokens_are_read_in_the_words_of_each_interface() {
+        let read = |usage: &str| counters(&stave_canon::parse(usage).unwrap()).unwrap();
+        let wanted = Counters { input: 5000, read: 4000, written: 0 };
+        let chat = r#"{"prompt_tokens":5000,"prompt_tokens_details":{"cached_tokens":4000}}"#;
+        let responses = r#"{"input_tokens":5000,"input_tokens_details":{"cached_tokens":4000}}"#;
+        let anthropic = r#"{"input_tokens":1000,"cache_read_input_tokens":4000}"#;
+        for usage in [chat, responses, anthropic] {
+            assert_eq!(read(usage), wanted, "{usage}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{Cell, CellAlignment, Table};
-use stave_block::{PlannerSettings, Replay, Strategy, Totals, Traced};
+use stave_block::{PlannerSettings, Replay, Strategy, Totals, TracedRequest};
 use stave_canon::Value;
 
 use super::arguments::Simulate;
@@ -35,12 +35,12 @@ pub(super) fn simulate(arguments: &Simulate, _: Terminal) -> Result<Exit, Stop> 
 }
 
 /// The trace under every strategy.
-pub(super) fn replays(trace: &[Traced]) -> Vec<(&'static str, Replay)> {
+pub(super) fn replays(trace: &[TracedRequest]) -> Vec<(&'static str, Replay)> {
     let replay = |strategy| stave_block::simulate(trace, strategy, PlannerSettings::default());
     STRATEGIES.iter().map(|(name, strategy)| (*name, replay(*strategy))).collect()
 }
 
-pub(super) fn table(trace: &[Traced], replays: &[(&'static str, Replay)]) -> Table {
+pub(super) fn table(trace: &[TracedRequest], replays: &[(&'static str, Replay)]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_BORDERS_ONLY);
     table.set_header([
@@ -91,7 +91,7 @@ fn sessions(replays: &[(&'static str, Replay)]) -> Table {
     table
 }
 
-fn value(trace: &[Traced], replay: &Replay) -> Value {
+fn value(trace: &[TracedRequest], replay: &Replay) -> Value {
     let mut value = totals_value(&replay.total);
     let sessions = replay.sessions.iter().map(|(name, totals)| (name.as_str(), totals_value(totals)));
     let sessions = Value::from_iter(sessions);

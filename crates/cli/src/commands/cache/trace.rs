@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use stave_block::{PrefixHash, Surface, Traced, WirePrompt, tokens_by_bytes};
+use stave_block::{PrefixHash, Surface, TracedRequest, WirePrompt, tokens_by_bytes};
 use stave_canon::{Value, locate, locate_key};
 use stave_lower::read_wire;
 
@@ -121,8 +121,8 @@ pub(super) fn wire(body: &str, provider: Option<ProviderWord>) -> Option<WirePro
 }
 
 /// A whole trace, with tokens counted.
-pub(super) fn read(arguments: &Trace) -> Result<Vec<Traced>, Stop> {
-    let mut trace: Vec<Traced> = Vec::new();
+pub(super) fn read(arguments: &Trace) -> Result<Vec<TracedRequest>, Stop> {
+    let mut trace: Vec<TracedRequest> = Vec::new();
     let mut counted: HashMap<PrefixHash, u64> = HashMap::new();
     let lines = Lines::open(arguments.trace.as_deref())?;
     let name = lines.name.clone();
@@ -138,7 +138,7 @@ pub(super) fn read(arguments: &Trace) -> Result<Vec<Traced>, Stop> {
             TokensBy::Bytes => tokens_by_bytes(&wire, 4.0),
             TokensBy::Vocabulary => tokens(&wire, &line.body, &mut counted),
         };
-        trace.push(Traced { time: line.time, session: line.session, body: line.body, wire, tokens });
+        trace.push(TracedRequest { time: line.time, session: line.session, body: line.body, wire, tokens });
     }
     if trace.is_empty() {
         return Err(Stop::invalid("the trace is empty"));

@@ -1,11 +1,10 @@
-//! Two flows of one project do not share a name: a server serves one of them only.
+//! Two flows or workflows of one project do not share a name: a server serves one of them only.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use stave_diag::codes::exec as codes;
-use stave_diag::{Diagnostic, Severity};
-use stave_flow::model::Text;
+use stave_diag::{Diagnostic, Severity, Span};
 
 use super::Checked;
 
@@ -15,16 +14,15 @@ pub(super) struct Names(HashMap<(PathBuf, String), PathBuf>);
 
 impl Names {
     /// A warning when another flow of the project has this name. Flows without a project file are not served together.
-    pub(super) fn add(&mut self, checked: &Checked, name: Option<Text>) -> Option<Diagnostic> {
-        let (project, name) = (checked.project.clone()?, name?);
+    pub(super) fn add(&mut self, checked: &Checked, name: Option<(String, Span)>) -> Option<Diagnostic> {
+        let (project, (name, span)) = (checked.project.clone()?, name?);
         let file = checked.file.clone();
-        let first = self.0.entry((project, name.as_str().to_owned())).or_insert_with(|| file.clone());
+        let first = self.0.entry((project, name.clone())).or_insert_with(|| file.clone());
         if *first == file {
             return None;
         }
-        let message =
-            format!("{} is named `{}` too, and one of them is not served", first.display(), name.as_str());
-        let found = Diagnostic::new(codes::SHARED_FLOW_NAME, name.span, message).severity(Severity::Warning);
-        Some(found.help("give one of them another `metadata.name`"))
+        let message = format!("{} is named `{name}` too, and one of them is not served", first.display());
+        let found = Diagnostic::new(codes::SHARED_FLOW_NAME, span, message).severity(Severity::Warning);
+        Some(found.help("give one of them another name"))
     }
 }

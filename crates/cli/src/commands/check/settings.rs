@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use stave_diag::{Diagnostic, SourceId, Sources};
-use stave_flow::Options;
+use stave_flow::CheckOptions;
 
 use super::Checked;
 use crate::exit::Stop;
-use crate::files::{self, SourceText};
+use crate::files::{self, CheckedText};
 use crate::project::{self, KnownNames};
 use crate::source_kind::SourceKind;
 
@@ -18,7 +18,7 @@ pub(super) fn unknown_names(subjects: &[Checked], sources: &mut Sources) -> Resu
     let mut found = Vec::new();
     for root in roots {
         let file = root.join(project::FILE);
-        let SourceText { text, broken_at } = files::read_source(&file)?;
+        let CheckedText { text, broken_at } = files::read_source(&file)?;
         if broken_at.is_some() || !project::names_flows(&text) {
             continue;
         }
@@ -38,7 +38,7 @@ fn known_names(root: &Path) -> Result<Option<KnownNames>, Stop> {
     for file in files {
         if SourceKind::of(&file) == Some(SourceKind::Flow) {
             let text = files::read_source(&file)?.text;
-            if let Some(flow) = stave_flow::load(SourceId(0), &text, &Options::default()).flow {
+            if let Some(flow) = stave_flow::load(SourceId(0), &text, &CheckOptions::default()).flow {
                 known.add(&flow);
             }
         }

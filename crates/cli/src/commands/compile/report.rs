@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stave_canon::Value;
-use stave_compile::{Compiled, Emitters, Listener, Outcome, Published};
+use stave_compile::{CompileOutput, Compiled, Emitters, Listener, Published};
 use stave_diag::{Diagnostic, Sources, render};
 
 use crate::exit::Exit;
@@ -24,8 +24,8 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(out: &Path, emitters: &Emitters, outcome: Outcome) -> Report {
-        let Outcome { diagnostics, sources, compiled } = outcome;
+    pub(super) fn new(out: &Path, emitters: &Emitters, outcome: CompileOutput) -> Report {
+        let CompileOutput { diagnostics, sources, compiled } = outcome;
         let emitted = if compiled.is_some() { emitters.words() } else { Vec::new() };
         Report { out: out.to_path_buf(), emitted, diagnostics, sources, compiled }
     }

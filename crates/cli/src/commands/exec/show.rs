@@ -44,16 +44,17 @@ pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
 }
 
 /// The entries of a manifest, when the file is one.
-fn manifest(arguments: &Show) -> Result<Option<Vec<manifest::Entry>>, Stop> {
+fn manifest(arguments: &Show) -> Result<Option<Vec<manifest::ManifestEntry>>, Stop> {
     let bytes = files::read_bytes(&arguments.file)?;
     let Ok(Value::Array(entries)) = stave_canon::parse_untrusted_bytes(&bytes) else { return Ok(None) };
-    let read: Option<Vec<manifest::Entry>> = entries.iter().map(manifest::Entry::read).collect();
+    let read: Option<Vec<manifest::ManifestEntry>> =
+        entries.iter().map(manifest::ManifestEntry::read).collect();
     read.map(Some).ok_or_else(|| Stop::invalid(format!("{} is not a manifest", arguments.file.display())))
 }
 
-fn show_manifest(entries: &[manifest::Entry], json: bool) {
+fn show_manifest(entries: &[manifest::ManifestEntry], json: bool) {
     if json {
-        let flows = entries.iter().map(manifest::Entry::to_value).collect();
+        let flows = entries.iter().map(manifest::ManifestEntry::to_value).collect();
         terminal::out(&Value::from_iter([("flows", Value::Array(flows))]).to_string());
         return;
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
-use stave_gateway::planning::{CachePlanners, KeptPlanners};
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
+use stave_request::planning::{CachePlanners, KeptPlanners};
 use stave_stores::SqlitePlannerStore;
 
 pub(crate) use self::stats::Stats as GatewayStats;

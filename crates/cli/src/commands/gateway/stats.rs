@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, CellAlignment};
 use stave_canon::{Clock, Timestamp};
-use stave_gateway::records::{By, Group, Stats as Evidence, StatsQuery, Sums, page, shown};
+use stave_gateway::records::{By, Stats as Evidence, StatsGroup, StatsQuery, Sums, page, shown};
 
 use crate::archive::gateway_records;
 use crate::args::GatewayPlace;
@@ -112,7 +112,7 @@ fn spent(sums: &Sums) -> String {
 
 fn told(evidence: &Evidence, terminal: Terminal) -> String {
     let number = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-    let row = |name: &str, group: &Group| {
+    let row = |name: &str, group: &StatsGroup| {
         let sums = &group.sums;
         [
             Cell::new(name),
@@ -141,7 +141,7 @@ fn told(evidence: &Evidence, terminal: Terminal) -> String {
     for group in &evidence.groups {
         groups.add_row(row(if group.name.is_empty() { "(none)" } else { &group.name }, group));
     }
-    let total = Group { name: String::new(), sums: evidence.total };
+    let total = StatsGroup { name: String::new(), sums: evidence.total };
     groups.add_row(row("total", &total));
     let mut told = groups.to_string();
     let more = evidence.group_count.saturating_sub(evidence.groups.len() as u64);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use comfy_table::{Cell, CellAlignment, Color};
 use stave_canon::{Clock, Timestamp, Value};
-use stave_gateway::keys::{IssuedKey, KeyError, KeyStore, Limits, ListedKey, ModelPattern, NewKey};
+use stave_gateway::keys::{IssuedKey, KeyLimits, KeyStore, KeyStoreError, ListedKey, ModelPattern, NewKey};
 use stave_llm::prices::Cost;
 
 pub(crate) use self::arguments::Keys;
@@ -39,7 +39,7 @@ fn issue(arguments: &Issue) -> Result<Exit, Stop> {
         name: arguments.name.clone(),
         tenant: arguments.tenant.clone().unwrap_or_else(|| project.tenant().to_owned()),
         models: models.map_err(|error| Stop::invalid(error.to_string()))?,
-        limits: Limits {
+        limits: KeyLimits {
             requests_per_minute: arguments.requests_per_minute,
             tokens_per_minute: arguments.tokens_per_minute,
             day_budget: arguments.budget_day,
@@ -131,20 +131,20 @@ fn store(path: &Path) -> Result<KeyStore, Stop> {
 
 fn existing(place: &GatewayPlace, key: &str) -> Result<KeyStore, Stop> {
     let (path, _) = gateway_records(place.state_dir.as_deref())?;
-    if path.is_file() { store(&path) } else { Err(stop(&KeyError::Unknown(key.to_owned()))) }
+    if path.is_file() { store(&path) } else { Err(stop(&KeyStoreError::Unknown(key.to_owned()))) }
 }
 
-fn stop(error: &KeyError) -> Stop {
+fn stop(error: &KeyStoreError) -> Stop {
     let message = error.to_string();
     match error {
-        KeyError::Unknown(_) | KeyError::Revoked(_) => {
+        KeyStoreError::Unknown(_) | KeyStoreError::Revoked(_) => {
             Stop::invalid(message).help("`stave keys list --all` shows the keys")
         }
-        KeyError::NameTaken(name) => Stop::invalid(message).help(format!(
+        KeyStoreError::NameTaken(name) => Stop::invalid(message).help(format!(
             "`stave keys rotate {name}` gives it a new text, `stave keys revoke {name}` ends it"
         )),
-        KeyError::BadName(_) => Stop::invalid(message),
-        KeyError::Evidence(_) => Stop::internal(message),
+        KeyStoreError::BadName(_) => Stop::invalid(message),
+        KeyStoreError::Evidence(_) => Stop::internal(message),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use stave_prompt::governance::Mode;
+use stave_prompt::governance::MatchMode;
 
 /// Work on Prompt IR documents: one in a .json file, one a line in a .jsonl file or on stdin.
 #[derive(Debug, Args)]
@@ -71,11 +71,11 @@ pub(crate) enum ModeWord {
     Specified,
 }
 
-impl From<ModeWord> for Mode {
-    fn from(word: ModeWord) -> Mode {
+impl From<ModeWord> for MatchMode {
+    fn from(word: ModeWord) -> MatchMode {
         match word {
-            ModeWord::Strict => Mode::Strict,
-            ModeWord::Specified => Mode::Specified,
+            ModeWord::Strict => MatchMode::Strict,
+            ModeWord::Specified => MatchMode::Specified,
         }
     }
 }

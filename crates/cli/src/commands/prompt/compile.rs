@@ -6,8 +6,8 @@ use stave_canon::Value;
 use stave_llm::tokens;
 use stave_prompt::compile::{CompileError, CompiledPrompt, Compiler, TokenCounter};
 use stave_prompt::governance::Violation;
-use stave_prompt::resolve::ContextSource;
-use stave_prompt::{Outcome, Pipeline, PromptIr, Stage};
+use stave_prompt::resolve::ReferenceSource;
+use stave_prompt::{Pipeline, PipelineResult, PromptIr, Stage};
 
 use super::arguments::Compile;
 use super::{Answer, Task, invalid, print, process};
@@ -63,7 +63,7 @@ pub(super) fn compile(arguments: &Compile, terminal: Terminal) -> Result<Exit, S
 fn one(
     pipeline: &Pipeline,
     compiler: &Compiler,
-    source: &dyn ContextSource,
+    source: &dyn ReferenceSource,
     ir: &Arc<PromptIr>,
     counter: &TokenCounter<'_>,
 ) -> Result<CompiledPrompt, Box<Answer>> {
@@ -92,7 +92,7 @@ fn show(violations: &[Violation]) {
     violations.iter().for_each(|violation| terminal::error(&violation.to_string()));
 }
 
-fn failed(outcome: &Outcome, error: &CompileError) -> Answer {
+fn failed(outcome: &PipelineResult, error: &CompileError) -> Answer {
     let (kind, exit) = match error {
         CompileError::OverBudget(_) => ("over_budget", Exit::Failed),
         CompileError::UnknownSchema(_) => ("unknown_schema", Exit::Invalid),

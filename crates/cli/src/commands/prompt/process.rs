@@ -3,7 +3,7 @@
 use stave_canon::Value;
 use stave_prompt::governance::Violation;
 use stave_prompt::plugins::IrTransformation;
-use stave_prompt::{Outcome, Stage, to_dict};
+use stave_prompt::{PipelineResult, Stage, to_dict};
 
 use super::arguments::Selected;
 use super::{Answer, Task, invalid, print};
@@ -37,7 +37,7 @@ pub(super) fn process(selected: &Selected, terminal: Terminal) -> Result<Exit, S
 }
 
 /// A run as an object: what the specification's `process` returns, and what explains it.
-pub(super) fn value(outcome: &Outcome) -> Value {
+pub(super) fn value(outcome: &PipelineResult) -> Value {
     let denied_at = outcome.denied_at.as_ref().map(|stage| match stage {
         Stage::Governance => "governance".to_owned(),
         Stage::Plugin(name) => format!("plugin {name}"),
@@ -62,7 +62,7 @@ pub(super) fn value(outcome: &Outcome) -> Value {
 }
 
 /// What happened, for people.
-pub(super) fn tell(outcome: &Outcome) {
+pub(super) fn tell(outcome: &PipelineResult) {
     for text in outcome.violation_texts() {
         terminal::error(&text);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stave_canon::{Clock, Value};
-use stave_runtime::journal::{Removed, Retention, RunStatus};
+use stave_runtime::journal::{Removed, RunRetention, RunStatus};
 
 use super::arguments::{Cancel, Gc};
 use super::{Archive, Keeper, stop};
@@ -46,7 +46,7 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
         let settings = &archive.project.settings.journal;
         let days = arguments.older_than.or(settings.keep_days.and_then(|days| u32::try_from(days).ok()));
         let keep = settings.keep_runs.and_then(|runs| usize::try_from(runs).ok());
-        let retention = Retention {
+        let retention = RunRetention {
             older_than: Some(DAY.saturating_mul(days.unwrap_or(OLDER_THAN))),
             keep: arguments.keep.or(keep).unwrap_or(0),
             max_bytes: settings.max_bytes,

@@ -6,7 +6,7 @@
 use stave_canon::Value;
 use stave_exec::Document;
 use stave_script::allow_list::{Unlisted, variable_refusal};
-use stave_server::ContextSource;
+use stave_server::ContextFieldSource;
 
 use crate::project::Project;
 
@@ -14,7 +14,7 @@ use crate::project::Project;
 pub(super) fn sources(
     project: &Project,
     document: &Document,
-) -> Result<Vec<(String, ContextSource)>, Unlisted> {
+) -> Result<Vec<(String, ContextFieldSource)>, Unlisted> {
     let hints = document.metadata.extra.get("deployment").and_then(|hints| hints.get("context"));
     let fields = hints.and_then(Value::as_object).into_iter().flatten();
     let source = |source: &Value| {
@@ -23,18 +23,18 @@ pub(super) fn sources(
             return variable(project, name);
         }
         Ok(match (text("header"), source.get("value")) {
-            (Some(name), _) => ContextSource::Header(name.to_ascii_lowercase()),
-            (None, Some(value)) => ContextSource::Value(value.clone()),
-            (None, None) => ContextSource::Nothing,
+            (Some(name), _) => ContextFieldSource::Header(name.to_ascii_lowercase()),
+            (None, Some(value)) => ContextFieldSource::Value(value.clone()),
+            (None, None) => ContextFieldSource::Nothing,
         })
     };
     fields.map(|(field, hint)| Ok((field.clone(), source(hint)?))).collect()
 }
 
-fn variable(project: &Project, name: &str) -> Result<ContextSource, Unlisted> {
+fn variable(project: &Project, name: &str) -> Result<ContextFieldSource, Unlisted> {
     if let Some(unlisted) = variable_refusal(&project.settings.secrets.variables, name) {
         return Err(unlisted);
     }
     let value = project.secret(name).map(|value| value.expose().into());
-    Ok(value.map_or(ContextSource::Nothing, ContextSource::Value))
+    Ok(value.map_or(ContextFieldSource::Nothing, ContextFieldSource::Value))
 }

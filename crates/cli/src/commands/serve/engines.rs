@@ -1,16 +1,17 @@
 //! Engines of one project, which share its database and its Python workers.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use stave_exec::Document;
+use stave_request::ModelPlanning;
 use stave_runtime::database::Database;
 use stave_runtime::{EmbeddedEngine, Engine, HeavyWork, Services};
-use stave_script::{PoolOptions, PythonPool, Templates};
+use stave_script::{PoolOptions, PythonPool, TemplateRenderer};
 use stave_server::{Engines, Watched};
 
 use crate::exit::Stop;
 use crate::project::Project;
-use crate::restate::{self, Client};
+use crate::restate::{self, RestateClient};
 use crate::services::{self, Models};
 use crate::storage::{self, Storage};
 use crate::tracing::Tracing;
@@ -24,8 +25,10 @@ pub(super) struct ProjectEngines {
     pub(super) database: Arc<Database>,
     python: Arc<PythonPool>,
     heavy_work: Arc<HeavyWork>,
+    /// What the flows of the project know of providers' caches.
+    planning: OnceLock<Arc<ModelPlanning>>,
     /// The Restate that keeps and drives the runs; without one this process does.
-    restate: Option<Arc<Client>>,
+    restate: Option<Arc<RestateClient>>,
     tracing: Tracing,
 }
 
@@ -55,11 +58,11 @@ impl ProjectEngines {
         database: Arc<Database>,
         models: Models,
         (python, heavy_work): (Arc<PythonPool>, Arc<HeavyWork>),
-        restate: Option<Arc<Client>>,
+        restate: Option<Arc<RestateClient>>,
         tracing: Tracing,
     ) -> Self {
         let applied = RwLock::new(Arc::new(Applied::new(project, models)));
-        ProjectEngines { applied, database, python, heavy_work, restate, tracing }
+        ProjectEngines { applied, database, python, heavy_work, planning: OnceLock::new(), restate, tracing }
     }
 
     /// Whether another engine keeps the runs.
@@ -86,8 +89,9 @@ impl ProjectEngines {
         let (mut services, _) = services::build(&applied.project, document, storage, &applied.models)?;
         services.python = Arc::clone(&self.python);
         services.heavy_work = Arc::clone(&self.heavy_work);
+        services.planning = services.planning.map(|own| Arc::clone(self.planning.get_or_init(|| own)));
         // One pool for the whole server, so that its bound on workers holds for templates too.
-        services.templates = Arc::new(Templates::new(Arc::clone(&self.python)));
+        services.templates = Arc::new(TemplateRenderer::new(Arc::clone(&self.python)));
         services.tracer = self.tracing.tracer();
         Ok(services)
     }

@@ -11,7 +11,7 @@ use stave_exec::Document;
 use stave_runtime::HeavyPool;
 use stave_runtime::journal::Runs;
 use stave_script::PythonPool;
-use stave_server::{Archive, Catalog, Model, Unserved};
+use stave_server::{Catalog, ServedFlow, TenantRuns, Unserved};
 
 use super::engines::{ProjectEngines, python};
 use super::log::Log;
@@ -40,10 +40,9 @@ pub(super) struct Flows {
     pub(super) log: Log,
     replay: Option<PathBuf>,
     live: bool,
-    /// Whether flows with mistakes are passed over at the beginning too: the studio is there to cure them.
+    /// Whether the server starts without any flow that can be served, and with flows that it may not serve: the studio is
+    /// there to fix them.
     is_tolerant: bool,
-    /// Whether the files belong to several tenants. Mistakes of one keep no other from being served.
-    has_several_tenants: bool,
     engine: EngineChoice,
     /// The Python workers of each tenant: one that keeps its own busy takes nobody else's.
     python: BTreeMap<String, Arc<PythonPool>>,
@@ -53,13 +52,13 @@ pub(super) struct Flows {
     projects: Arc<ServedProjects>,
     tracing: Tracing,
     /// Where the runs of each project are kept, by its folder.
-    archives: BTreeMap<PathBuf, Arc<Archive>>,
+    archives: BTreeMap<PathBuf, Arc<TenantRuns>>,
     /// Who begins the runs of each project, by its folder.
     pub(super) engines: BTreeMap<PathBuf, Arc<ProjectEngines>>,
     /// The folder of the project that each file was last served for.
     pub(super) roots: BTreeMap<PathBuf, PathBuf>,
     /// What each file was last served as.
-    served: BTreeMap<PathBuf, Arc<Model>>,
+    served: BTreeMap<PathBuf, Arc<ServedFlow>>,
     /// The files that are not served as they are.
     pub(super) unserved: Vec<Unserved>,
     /// Project files that are not used and were reported.
@@ -78,7 +77,7 @@ pub(super) struct Loaded {
 
 /// A flow that was made from a text.
 pub(super) enum Made {
-    Model(Arc<Model>),
+    Model(Arc<ServedFlow>),
     /// What is wrong with it.
     Invalid(Vec<Diagnostic>),
 }
@@ -107,7 +106,6 @@ impl Flows {
             replay: arguments.replay.clone(),
             live: arguments.live,
             is_tolerant,
-            has_several_tenants: false,
             engine: arguments.engine.clone(),
             python: BTreeMap::new(),
             heavy_work: HeavyPool::beside_others(),
@@ -127,20 +125,12 @@ impl Flows {
         self.named.clone()
     }
 
-    pub(super) fn has_several_tenants(&self) -> bool {
-        self.has_several_tenants
-    }
-
     /// Divides what is read from outside among the tenants of these files.
     fn divide(&mut self, files: &[PathBuf]) -> Result<(), Stop> {
         let mut projects: Vec<Project> = Vec::new();
-        let mut has_unreadable = false;
         for file in files {
             // What is wrong with a project file is reported with its flows.
-            let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else {
-                has_unreadable = true;
-                continue;
-            };
+            let Ok(project) = self.project(file, &mut Sources::new(), &mut Vec::new()) else { continue };
             for ignored in project.ignored.iter().filter(|file| !self.ignored.contains(*file)) {
                 let message = format!("warning: {} is not used", files::shown(ignored).display());
                 self.log.warn("project-ignored", &message);
@@ -148,8 +138,6 @@ impl Flows {
             self.ignored.extend(project.ignored.iter().cloned());
             projects.push(project);
         }
-        let tenants: HashSet<&str> = projects.iter().map(Project::tenant).collect();
-        self.has_several_tenants = tenants.len() + usize::from(has_unreadable) > 1;
         tenants::separate_secrets(&projects)?;
         if tenants::close_environment(&projects, self.named.environment()) {
             // What was taken from the environment before belongs to nobody now.
@@ -163,12 +151,13 @@ impl Flows {
         Arc::clone(&self.projects)
     }
 
-    /// Reads every file. A flow that has mistakes is served as it was before it had them.
+    /// Reads every file. A flow that has mistakes is served as it was before it had them, at the start not at all: the
+    /// other flows are served. What may not be served stops the start.
     pub(super) fn load(&mut self, before: Option<&Catalog>) -> Result<Loaded, Stop> {
         let files = documents(&self.paths)?;
         self.divide(&files)?;
         let reread = self.reread_projects(&files);
-        let mut served: BTreeMap<PathBuf, Arc<Model>> = BTreeMap::new();
+        let mut served: BTreeMap<PathBuf, Arc<ServedFlow>> = BTreeMap::new();
         let mut unserved = Vec::new();
         let (mut is_whole, mut is_changed) = (true, before.is_none());
         for file in files {
@@ -190,9 +179,8 @@ impl Flows {
                     is_whole = false;
                     let kept = before_change.as_ref().map(|known| known.name().to_owned());
                     let one = self.unserved(&file, kept, &not_served);
-                    let passes_over = before.is_some()
-                        || (self.is_tolerant && is_flow(&file))
-                        || (self.has_several_tenants && !not_served.is_of_server);
+                    let passes_over =
+                        before.is_some() || (self.is_tolerant && is_flow(&file)) || !not_served.is_of_server;
                     self.report(&one, &not_served, is_changed_project, passes_over);
                     if !passes_over {
                         return Err(*not_served.stop);
@@ -205,27 +193,21 @@ impl Flows {
         let mut catalog = Catalog::new(self.archives.values().cloned().collect());
         let mut names = Vec::new();
         // Of two flows of one name, the one that was served stays; else the first by its path.
-        let mut ordered: Vec<(&PathBuf, &Arc<Model>)> = served.iter().collect();
+        let mut ordered: Vec<(&PathBuf, &Arc<ServedFlow>)> = served.iter().collect();
         ordered.sort_by_key(|(file, _)| !self.served.contains_key(*file));
         let mut refused = Vec::new();
         for (file, model) in ordered {
             match catalog.add(Arc::clone(model)) {
                 Ok(()) => names.push(format!("`{}`", model.name())),
-                Err(error) => refused.push((file.clone(), error.to_string())),
+                Err(error) => refused.push((file.clone(), error)),
             }
         }
         names.sort();
-        for (file, reason) in refused {
+        for (file, error) in refused {
             is_whole = false;
-            let stop = Stop::invalid(format!("{} is not served: {reason}", file.display()))
-                .help("give one of them another `metadata.name`");
-            if before.is_none() && !self.is_tolerant && !self.has_several_tenants {
-                return Err(stop);
-            }
-            let one = self.unserved(&file, None, &Stop::invalid(reason).into());
-            if !self.unserved.contains(&one) {
-                self.log.stop("flow-failed", &stop);
-            }
+            let not_served = NotServed::shared_name(&file, &error);
+            let one = self.unserved(&file, None, &not_served);
+            self.report(&one, &not_served, false, true);
             unserved.push(one);
             // It comes later than the other one also when it is read again.
             served.remove(&file);
@@ -269,7 +251,7 @@ impl Flows {
         project: Project,
         document: Document,
         about: Option<String>,
-    ) -> Result<Arc<Model>, Stop> {
+    ) -> Result<Arc<ServedFlow>, Stop> {
         let (context, refused) = match context::sources(&project, &document) {
             Ok(context) => (context, None),
             Err(unlisted) => (Vec::new(), Some((UNLISTED_VARIABLE.0, unlisted.to_string()))),
@@ -279,7 +261,7 @@ impl Flows {
         let archive = self.archive(project)?;
         let name = document.flow.name.clone();
         let alias = service_name(&document);
-        let model = Model::new(name, document, &archive, context).map_err(Stop::invalid)?;
+        let model = ServedFlow::new(name, document, &archive, context).map_err(Stop::invalid)?;
         Ok(Arc::new(model.alias(alias).about(about).unready(unready).refused(refused)))
     }
 
@@ -289,7 +271,7 @@ impl Flows {
     }
 
     /// The flow in a file; the one that is served, when it is still the same.
-    fn model(&mut self, file: &Path, known: Option<&Arc<Model>>) -> Result<Arc<Model>, NotServed> {
+    fn model(&mut self, file: &Path, known: Option<&Arc<ServedFlow>>) -> Result<Arc<ServedFlow>, NotServed> {
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = self.project(file, &mut sources, &mut diagnostics)?;
@@ -316,7 +298,7 @@ impl Flows {
     }
 
     /// Where the runs of a project are kept.
-    fn archive(&mut self, project: Project) -> Result<Arc<Archive>, Stop> {
+    fn archive(&mut self, project: Project) -> Result<Arc<TenantRuns>, Stop> {
         if let Some(archive) = self.archives.get(&project.root) {
             return Ok(Arc::clone(archive));
         }
@@ -342,7 +324,7 @@ impl Flows {
         let engines = Arc::new(engines);
         self.projects.add(&engines);
         self.engines.insert(root.clone(), Arc::clone(&engines));
-        let archive = Archive::new(tenant, runs, engines);
+        let archive = TenantRuns::new(tenant, runs, engines);
         self.archives.insert(root, Arc::clone(&archive));
         Ok(archive)
     }

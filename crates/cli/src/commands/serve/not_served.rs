@@ -5,13 +5,15 @@
 
 use std::path::Path;
 
+use stave_diag::codes::exec::SHARED_FLOW_NAME;
 use stave_diag::render::{self, Colour};
 use stave_diag::{Diagnostic, Sources};
-use stave_server::{FaultPlace, Unserved};
+use stave_server::{FaultPlace, SharedName, Unserved};
 
 use super::flows::Flows;
 use crate::exit::{Exit, Stop};
 use crate::files;
+use crate::source_kind::SourceKind;
 
 /// A file that cannot be served.
 #[derive(Debug)]
@@ -55,10 +57,33 @@ impl NotServed {
         }
     }
 
+    /// A flow whose name another flow of its tenant has. The other one is served.
+    pub(super) fn shared_name(file: &Path, error: &SharedName) -> NotServed {
+        let shown = files::shown(file).display().to_string();
+        let place = name_line(file).map(|line| FaultPlace { file: shown.clone(), line });
+        let at = place.as_ref().map_or_else(|| shown.clone(), |at| format!("{}:{}", at.file, at.line));
+        let stop = Stop::invalid(format!("{at}: {}: {error}", SHARED_FLOW_NAME.0))
+            .code(SHARED_FLOW_NAME.0)
+            .help("give one of them another name");
+        NotServed { stop: Box::new(stop), place, findings: None, is_of_server: false }
+    }
+
     /// A file that is whole, and that this server cannot serve as it was started.
     pub(super) fn of_server(stop: Stop) -> NotServed {
         NotServed { stop: Box::new(stop), place: None, findings: None, is_of_server: true }
     }
+}
+
+/// The line of a flow's name; of other sources the name has no place.
+fn name_line(file: &Path) -> Option<u32> {
+    if SourceKind::of(file) != Some(SourceKind::Flow) {
+        return None;
+    }
+    let text = files::read_text(file).ok()?;
+    let mut sources = Sources::new();
+    let source = sources.add(file.display().to_string(), text.as_str());
+    let name = stave_flow::parse(source, &text).flow?.metadata.name?;
+    sources.place(name.span).map(|(start, _)| start.line)
 }
 
 impl From<Stop> for NotServed {

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use stave_canon::Value;
-use stave_exec::{Document, Node};
+use stave_exec::{Document, DocumentNode};
 use stave_llm::Provider;
 use stave_operations::step_kind;
 use stave_runtime::{Secrets, add_secret_names};
 use stave_script::address::written_host;
-use stave_script::allow_list::{AllowLists, http_host_refusal, model_host_refusal, unlisted_secret};
+use stave_script::allow_list::{
+    AllowLists, http_host_refusal, model_host_refusal, secret_refusal, unlisted_secret,
+};
 
 use crate::project::Project;
 use crate::services::Models;
@@ -24,6 +26,7 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
             reasons.push(format!("this build has no {}, which `{}` needs", feature.title, node.id));
         }
         node.with.values().for_each(|value| add_secret_names(value, &mut secrets));
+        reasons.extend(refused_secrets(&lists, node));
         reasons.extend(refused_host(&lists, node, models));
         // A model at an endpoint that the flow names may take requests without a key, and a recording takes all.
         let model = node.with.get("model").filter(|model| model.get("endpoint").is_none_or(Value::is_null));
@@ -49,8 +52,27 @@ pub(super) fn lacks(project: &Project, document: &Document, models: &Models) -> 
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
+/// Why a host that a step names in its text does not receive the secrets of the step. A secret that the project does not
+/// list at all has a reason of its own.
+fn refused_secrets(lists: &AllowLists, node: &DocumentNode) -> Vec<String> {
+    let endpoint = node.with.get("model").and_then(|model| model.get("endpoint"));
+    // The arguments of a request all go to its host. The text of an endpoint goes to the model's.
+    let request = node.with.get("url").map(|url| (url, node.with.values().collect::<Vec<_>>()));
+    let model = endpoint.map(|endpoint| (endpoint, vec![endpoint]));
+    let mut reasons = Vec::new();
+    for (address, sent) in request.into_iter().chain(model) {
+        let Some(host) = address.as_str().and_then(written_host) else { continue };
+        let mut names = BTreeSet::new();
+        sent.into_iter().for_each(|value| add_secret_names(value, &mut names));
+        let listed = names.iter().filter(|name| lists.secrets.contains_key(*name));
+        let refusals = listed.filter_map(|name| secret_refusal(&lists.secrets, name, Some(&host)));
+        reasons.extend(refusals.map(|found| format!("`{}`: {}", node.id, found.message)));
+    }
+    reasons
+}
+
 /// Why the host that a step names in its text is not called. A host that only the run knows is left to the run.
-fn refused_host(lists: &AllowLists, node: &Node, models: &Models) -> Option<String> {
+fn refused_host(lists: &AllowLists, node: &DocumentNode, models: &Models) -> Option<String> {
     let called = node.with.get("url").and_then(Value::as_str).and_then(written_host);
     let request =
         called.zip(lists.http_hosts.as_ref()).and_then(|(host, listed)| http_host_refusal(listed, &host));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use stave_canon::{Clock, Value};
-use stave_runtime::journal::{JournalError, Removed, Retention, SqliteJournal};
+use stave_runtime::journal::{JournalError, Removed, RunRetention, SqliteJournal};
 
 use super::engines::ProjectEngines;
 use super::flows::Flows;
@@ -65,7 +65,7 @@ async fn apply(engines: &ProjectEngines, log: &Log) {
 }
 
 /// What was removed, also when a later batch failed.
-async fn remove(journal: &SqliteJournal, retention: Retention) -> (Removed, Result<(), JournalError>) {
+async fn remove(journal: &SqliteJournal, retention: RunRetention) -> (Removed, Result<(), JournalError>) {
     let mut removed = Removed::default();
     loop {
         match journal.retain_batch(retention, SystemClock.now(), BATCH).await {

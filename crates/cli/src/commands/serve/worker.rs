@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stave_exec::Document;
 use stave_runtime::{Services, StepKinds};
-use stave_scale::{Client, Kept, ProjectKey, Projects, Worker, WorkerOptions};
+use stave_scale::{Kept, ProjectKey, Projects, RestateClient, Worker, WorkerOptions};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -38,7 +38,7 @@ impl Working {
     pub(super) async fn start(
         arguments: &Serve,
         project: &Project,
-        client: Arc<Client>,
+        client: Arc<RestateClient>,
         projects: Arc<ServedProjects>,
     ) -> Result<Working, Stop> {
         let settings = &project.settings;

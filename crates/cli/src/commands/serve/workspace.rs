@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use stave_canon::{Timestamp, Value, prefixed_sha256};
 use stave_diag::Sources;
-use stave_flow::Options;
-use stave_flow::edit::Command;
+use stave_flow::CheckOptions;
+use stave_flow::edit::FlowEdit;
 use stave_gateway::records::{By, Stats, StatsQuery};
 use stave_server::{
-    CompiledLines, Model, Server, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject,
+    CompiledLines, ServedFlow, Server, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject,
 };
 
 use super::flows::{Flows, Made};
@@ -268,7 +268,7 @@ impl Workspace for ProjectWorkspace {
         Ok(())
     }
 
-    fn options(&self, path: Option<&str>) -> Options {
+    fn options(&self, path: Option<&str>) -> CheckOptions {
         let file = path.and_then(|path| self.resolve(path).ok()).map(|(_, file)| file);
         let project = file.and_then(|file| self.project(&file).ok());
         project.map(|project| project.settings.check_options(false)).unwrap_or_default()
@@ -288,7 +288,7 @@ impl Workspace for ProjectWorkspace {
         })
     }
 
-    fn model(&self, path: &str, text: &str) -> Result<Arc<Model>, WorkspaceError> {
+    fn model(&self, path: &str, text: &str) -> Result<Arc<ServedFlow>, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         match flows.made(&files::shown(&file), text).map_err(|stop| failed(&stop))? {
@@ -297,7 +297,7 @@ impl Workspace for ProjectWorkspace {
         }
     }
 
-    fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<Command>, WorkspaceError> {
+    fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<FlowEdit>, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
         let project = self.project(&file)?;
         let options = project.settings.check_options(false);

@@ -46,8 +46,8 @@ pub(super) struct Place {
 
 impl Place {
     /// The place as the project's library takes it.
-    pub(super) fn runs(&self) -> archive::Place {
-        archive::Place { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
+    pub(super) fn runs(&self) -> archive::ArchiveLocation {
+        archive::ArchiveLocation { state_dir: self.state_dir.clone(), engine: self.engine.choice() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A document as a picture: its nodes, and arrows from what is needed to what needs it.
 
 use stave_picture::{Arrow, Box, Diagram, Style, Tone};
-use stave_system::{Document, NodeKind, strip};
+use stave_system::{NodeKind, SystemDocument, strip};
 
 use crate::args::{GraphFormat, SystemGraph};
 use crate::exit::{Exit, Stop};
@@ -19,7 +19,7 @@ pub(super) fn graph(arguments: &SystemGraph) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-fn diagram(document: &Document) -> Diagram {
+fn diagram(document: &SystemDocument) -> Diagram {
     let boxes = document.nodes.iter().map(|node| Box {
         id: strip(&node.id).to_owned(),
         title: strip(&node.name).to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stave_canon::Value;
 use stave_system::bundle::Bundle;
-use stave_system::{Document, Node, strip};
+use stave_system::{SystemDocument, SystemNode, strip};
 
 use crate::args::SystemShow;
 use crate::exit::{Exit, Stop};
@@ -19,7 +19,7 @@ pub(super) fn show(arguments: &SystemShow) -> Result<Exit, Stop> {
     Ok(Exit::Fine)
 }
 
-fn show_document(document: &Document, json: bool) {
+fn show_document(document: &SystemDocument, json: bool) {
     let fingerprint = document.fingerprint();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for node in &document.nodes {
@@ -53,7 +53,7 @@ fn show_document(document: &Document, json: bool) {
     terminal::out(&format!("fingerprint  {fingerprint}"));
     let counts: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     terminal::out(&format!("nodes        {} ({})", document.nodes.len(), counts.join(", ")));
-    let mut nodes: Vec<&Node> = document.nodes.iter().collect();
+    let mut nodes: Vec<&SystemNode> = document.nodes.iter().collect();
     nodes.sort_by_key(|node| (node.kind, strip(&node.id)));
     for node in nodes {
         let (kind, id, name) = (node.kind.word(), strip(&node.id), strip(&node.name));
@@ -62,7 +62,7 @@ fn show_document(document: &Document, json: bool) {
 }
 
 /// What a node may touch, in a few words.
-fn touches(node: &Node) -> String {
+fn touches(node: &SystemNode) -> String {
     let Some(effects) = &node.effects else { return String::new() };
     let mut words = Vec::new();
     if effects.network {

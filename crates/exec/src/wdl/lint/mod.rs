@@ -17,9 +17,9 @@ use self::wdl_duplicate_step_id::DuplicateSteps;
 use self::wdl_missing_input::Inputs;
 use self::wdl_unknown_step_ref::StepReferences;
 use super::reference::{Reference, Target, find};
-use super::tree::{Node, Scalar};
+use super::tree::{Scalar, WdlNode};
 use super::triggers;
-use super::workflow::{Step, Workflow, calls as all_calls};
+use super::workflow::{WdlStep, Workflow, calls as all_calls};
 use super::{Dialect, Faults};
 
 /// Appends every finding: first those of the reference, then those it does not have.
@@ -55,17 +55,17 @@ struct Walk<'w, 'f> {
 }
 
 impl<'w> Walk<'w, '_> {
-    fn sequence(&mut self, steps: &'w [Step]) {
+    fn sequence(&mut self, steps: &'w [WdlStep]) {
         for step in steps {
             match step {
-                Step::Call(call) => {
+                WdlStep::Call(call) => {
                     self.duplicates.call(call, self.faults);
                     for argument in &call.arguments {
                         self.value(&argument.value);
                     }
                     self.steps.done.insert(&call.id);
                 }
-                Step::When(when) => {
+                WdlStep::When(when) => {
                     for reference in find(&when.condition) {
                         self.reference(&reference);
                     }
@@ -81,7 +81,7 @@ impl<'w> Walk<'w, '_> {
     }
 
     /// In each text of a value, inputs come before steps.
-    fn value(&mut self, value: &'w Node) {
+    fn value(&mut self, value: &'w WdlNode) {
         for text in value.scalars() {
             self.text(text);
         }

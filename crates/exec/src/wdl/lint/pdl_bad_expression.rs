@@ -5,10 +5,10 @@ use stave_diag::codes::exec as codes;
 
 use crate::expression;
 use crate::wdl::Faults;
-use crate::wdl::policy::{Policy, Statement};
+use crate::wdl::policy::{Statement, WdlPolicy};
 use crate::wdl::tree::Scalar;
 
-pub(crate) fn lint(policy: &Policy, faults: &mut Faults) {
+pub(crate) fn lint(policy: &WdlPolicy, faults: &mut Faults) {
     let mut texts: Vec<&Scalar> = Vec::new();
     let mut options: Vec<&Scalar> = Vec::new();
     let mut waiting: Vec<&Statement> = policy.evaluate.iter().rev().collect();

@@ -3,13 +3,13 @@
 use stave_diag::Diagnostic;
 use stave_diag::codes::exec as codes;
 
-use crate::wdl::workflow::{Step, Workflow};
+use crate::wdl::workflow::{WdlStep, Workflow};
 use crate::wdl::{Faults, condition};
 
 pub(super) fn lint(workflow: &Workflow, faults: &mut Faults) {
-    let mut waiting: Vec<&Step> = workflow.steps.iter().rev().collect();
+    let mut waiting: Vec<&WdlStep> = workflow.steps.iter().rev().collect();
     while let Some(step) = waiting.pop() {
-        let Step::When(when) = step else { continue };
+        let WdlStep::When(when) = step else { continue };
         match condition::read(&when.condition) {
             Err(message) => {
                 let span = faults.span(when.condition.place);

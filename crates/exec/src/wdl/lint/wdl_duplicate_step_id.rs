@@ -6,15 +6,15 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::exec as codes;
 
 use crate::wdl::Faults;
-use crate::wdl::tree::Place;
-use crate::wdl::workflow::Call;
+use crate::wdl::tree::WdlLocation;
+use crate::wdl::workflow::WdlCall;
 
 /// Where each id was met first.
 #[derive(Debug, Default)]
-pub(super) struct DuplicateSteps<'w>(HashMap<&'w str, Place>);
+pub(super) struct DuplicateSteps<'w>(HashMap<&'w str, WdlLocation>);
 
 impl<'w> DuplicateSteps<'w> {
-    pub(super) fn call(&mut self, call: &'w Call, faults: &mut Faults) {
+    pub(super) fn call(&mut self, call: &'w WdlCall, faults: &mut Faults) {
         let Some(earlier) = self.0.get(call.id.as_str()).copied() else {
             self.0.insert(call.id.as_str(), call.place);
             return;

@@ -4,9 +4,9 @@ use stave_diag::Diagnostic;
 use stave_diag::codes::exec as codes;
 
 use crate::wdl::Faults;
-use crate::wdl::workflow::When;
+use crate::wdl::workflow::WdlWhen;
 
-pub(super) fn when(when: &When, faults: &mut Faults) {
+pub(super) fn when(when: &WdlWhen, faults: &mut Faults) {
     if when.steps.is_empty() {
         let span = faults.span(when.place);
         let diagnostic = Diagnostic::new(codes::WDL_EMPTY_BRANCH, span, "no step stands below this `when`");

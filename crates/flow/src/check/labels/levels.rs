@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::path::Label;
 use super::{Scopes, is_labelled, travel};
-use crate::check::Options;
+use crate::check::CheckOptions;
 use crate::check::subject::Subject;
 use crate::model::{Flow, INPUT, Sensitivity};
 
@@ -31,7 +31,7 @@ pub struct Levels {
 /// The levels of a flow in a project with these scopes.
 #[must_use]
 pub fn levels(flow: &Flow, scopes: &Scopes) -> Levels {
-    let options = Options { scopes: scopes.clone(), ..Options::default() };
+    let options = CheckOptions { scopes: scopes.clone(), ..CheckOptions::default() };
     let subject = Subject::new(flow, &options);
     if !is_labelled(&subject) {
         return Levels::default();

@@ -11,7 +11,7 @@ use super::scopes::{FEATURES, STATE};
 use super::sensitive_data_leak;
 use super::travel::Labels;
 use crate::check::subject::{Subject, tools};
-use crate::model::{Backend, Model, Node, Prompt, Scope, Sensitivity, Text};
+use crate::model::{Backend, Model, Node, NodeStateScope, Prompt, Sensitivity, Text};
 use crate::yaml::Tree;
 
 pub(super) fn check(subject: &Subject<'_>, labels: &Labels<'_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -181,7 +181,7 @@ fn state(subject: &Subject<'_>, labels: &Labels<'_>, node: &Node, diagnostics: &
         };
         diagnostics.extend(judge(label, &receiver, sensitivity.span));
     }
-    let is_session = state.scope.is_some_and(|scope| scope.value == Scope::Session);
+    let is_session = state.scope.is_some_and(|scope| scope.value == NodeStateScope::Session);
     let backend = match state.backend() {
         Backend::Redis if is_session => Some("redis"),
         Backend::Hopsworks if is_session => Some("hopsworks"),

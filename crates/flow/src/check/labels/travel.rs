@@ -9,7 +9,7 @@ use super::path::{Label, join, join_all};
 use super::reads;
 use crate::check::state_keys::RecordPattern;
 use crate::check::subject::{Subject, tools};
-use crate::graph::{Connected, Origin};
+use crate::graph::{Connected, EdgeSource};
 use crate::model::{Node, Port, Sensitivity, Spanned, Text};
 
 /// The labels of everything in a flow that has one.
@@ -331,9 +331,11 @@ impl<'flow> Labels<'flow> {
 
     fn leaving(&self, connected: &Connected<'flow>) -> Option<Label> {
         match connected.origin {
-            Origin::Request(field) => self.fields.get(field).cloned(),
-            Origin::Output(node, port) => self.outputs.get(&(node.id.as_str(), port.name.as_str())).cloned(),
-            Origin::Error(node, _) => self.errors.get(node.id.as_str()).cloned(),
+            EdgeSource::Request(field) => self.fields.get(field).cloned(),
+            EdgeSource::Output(node, port) => {
+                self.outputs.get(&(node.id.as_str(), port.name.as_str())).cloned()
+            }
+            EdgeSource::Error(node, _) => self.errors.get(node.id.as_str()).cloned(),
         }
     }
 }

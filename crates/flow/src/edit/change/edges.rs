@@ -4,7 +4,7 @@ use stave_canon::Value;
 use stave_diag::{SourceId, Span};
 
 use super::{EditError, State, edges_mut};
-use crate::graph::{self, Destination, Origin};
+use crate::graph::{self, EdgeSource, EdgeTarget};
 use crate::model::{Edge, Endpoint, Flow, INPUT, OUTPUT, Spanned};
 
 pub(super) fn connect(
@@ -68,8 +68,8 @@ fn matching(state: &State, from: &str, to: &str) -> Vec<usize> {
 /// The port that an origin names, written out.
 pub(in crate::edit) fn origin_name(flow: &Flow, end: &Endpoint) -> String {
     match graph::origin(flow, end) {
-        Ok(Origin::Request(field)) => format!("{INPUT}.{field}"),
-        Ok(Origin::Output(node, port) | Origin::Error(node, port)) => {
+        Ok(EdgeSource::Request(field)) => format!("{INPUT}.{field}"),
+        Ok(EdgeSource::Output(node, port) | EdgeSource::Error(node, port)) => {
             format!("{}.{}", node.id.value, port.name.as_str())
         }
         Err(_) => end.to_string(),
@@ -79,9 +79,9 @@ pub(in crate::edit) fn origin_name(flow: &Flow, end: &Endpoint) -> String {
 /// The port that a destination names, written out.
 pub(in crate::edit) fn destination_name(flow: &Flow, end: &Endpoint) -> String {
     match graph::destination(flow, end) {
-        Ok(Destination::Response) => OUTPUT.to_owned(),
-        Ok(Destination::ResponseField(field)) => format!("{OUTPUT}.{field}"),
-        Ok(Destination::Input(node, port)) => format!("{}.{}", node.id.value, port.name.as_str()),
+        Ok(EdgeTarget::Response) => OUTPUT.to_owned(),
+        Ok(EdgeTarget::ResponseField(field)) => format!("{OUTPUT}.{field}"),
+        Ok(EdgeTarget::Input(node, port)) => format!("{}.{}", node.id.value, port.name.as_str()),
         Err(_) => end.to_string(),
     }
 }

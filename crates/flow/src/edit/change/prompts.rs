@@ -3,10 +3,10 @@
 use stave_canon::{Object, Value};
 
 use super::{EditError, list_mut, name_of, node_mut};
-use crate::edit::Command;
+use crate::edit::FlowEdit;
 
-pub(super) fn set(flow: &mut Value, command: &Command) -> Result<(), EditError> {
-    let Command::SetPrompt {
+pub(super) fn set(flow: &mut Value, command: &FlowEdit) -> Result<(), EditError> {
+    let FlowEdit::SetPrompt {
         node,
         system,
         append_to_system,

@@ -6,14 +6,14 @@
 mod nodes;
 mod things;
 
-use super::{Command, Direction};
+use super::{Direction, FlowEdit};
 use crate::model::{Flow, Node};
 use things::{Found, Thing};
 
 /// What a sentence means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning {
-    Commands(Vec<Command>),
+    Commands(Vec<FlowEdit>),
     /// The sentence is of a known form, and something in it is missing or can mean several things.
     Unclear(String),
     /// No form fits.
@@ -97,7 +97,7 @@ fn error_handling(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     )?;
     Some(node_meant(flow, rest, |node| {
         let node = node.id.value.clone();
-        Meaning::Commands(vec![Command::AddErrorHandling { node, port: None, handler: None }])
+        Meaning::Commands(vec![FlowEdit::AddErrorHandling { node, port: None, handler: None }])
     }))
 }
 
@@ -120,7 +120,7 @@ fn caching(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     };
     Some(node_meant(flow, rest, |node| {
         let node = node.id.value.clone();
-        Meaning::Commands(vec![Command::AddCaching { node, ttl_seconds, key: None }])
+        Meaning::Commands(vec![FlowEdit::AddCaching { node, ttl_seconds, key: None }])
     }))
 }
 
@@ -161,8 +161,8 @@ fn connect(flow: &Flow, words: &[&str]) -> Option<Meaning> {
                 let node = destination.node().unwrap_or_default().to_owned();
                 let port = stave_canon::Value::from_iter([("name", name.as_str()), ("type", kind)]);
                 let to = format!("{node}.{name}");
-                let add = Command::AddPort { node, direction: Direction::Input, port };
-                let connect = Command::Connect { from: origin.end(), to, condition: None, transform: None };
+                let add = FlowEdit::AddPort { node, direction: Direction::Input, port };
+                let connect = FlowEdit::Connect { from: origin.end(), to, condition: None, transform: None };
                 Meaning::Commands(vec![add, connect])
             }
         },
@@ -170,7 +170,7 @@ fn connect(flow: &Flow, words: &[&str]) -> Option<Meaning> {
 }
 
 fn connection(from: String, to: String) -> Meaning {
-    Meaning::Commands(vec![Command::Connect { from, to, condition: None, transform: None }])
+    Meaning::Commands(vec![FlowEdit::Connect { from, to, condition: None, transform: None }])
 }
 
 fn ends(flow: &Flow, from: &[&str], to: &[&str]) -> Result<(Thing, Thing), String> {
@@ -203,7 +203,7 @@ fn disconnect(flow: &Flow, words: &[&str]) -> Option<Meaning> {
             let text = |end: &Option<crate::model::Endpoint>| {
                 end.as_ref().map(ToString::to_string).unwrap_or_default()
             };
-            Meaning::Commands(vec![Command::Disconnect { from: text(&edge.from), to: text(&edge.to) }])
+            Meaning::Commands(vec![FlowEdit::Disconnect { from: text(&edge.from), to: text(&edge.to) }])
         }
         None => Meaning::Unclear(format!("no edge leads from {} there", origin.end())),
     })
@@ -214,14 +214,14 @@ fn rename(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     let (from, to) = around(rest, &["to", "as", "into"])?;
     let [to] = to else { return None };
     Some(node_meant(flow, from, |node| {
-        Meaning::Commands(vec![Command::RenameNode { from: node.id.value.clone(), to: (*to).to_owned() }])
+        Meaning::Commands(vec![FlowEdit::RenameNode { from: node.id.value.clone(), to: (*to).to_owned() }])
     }))
 }
 
 fn remove(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     let rest = after(words, &[&["remove"], &["delete"], &["drop"]])?;
     Some(node_meant(flow, rest, |node| {
-        Meaning::Commands(vec![Command::RemoveNode { id: node.id.value.clone() }])
+        Meaning::Commands(vec![FlowEdit::RemoveNode { id: node.id.value.clone() }])
     }))
 }
 
@@ -229,7 +229,7 @@ fn remove(flow: &Flow, words: &[&str]) -> Option<Meaning> {
 fn settings(flow: &Flow, words: &[&str]) -> Option<Meaning> {
     let set = |node: &Node, field: &str, number: u64| {
         let path = format!("/nodes/{}/runtime/{field}", node.id.value);
-        Meaning::Commands(vec![Command::Set { path, value: number.into() }])
+        Meaning::Commands(vec![FlowEdit::Set { path, value: number.into() }])
     };
     if let Some(rest) = after(words, &[&["set", "the", "timeout", "of"], &["set", "timeout", "of"]]) {
         let (node, time) = around(rest, &["to"])?;
@@ -277,7 +277,7 @@ fn tone(flow: &Flow, words: &[&str]) -> Option<Meaning> {
             if system.is_some_and(|system| system.as_str().contains(sentence)) {
                 return Some(Meaning::Unclear(format!("node `{}` is asked that already", node.id.value)));
             }
-            Meaning::Commands(vec![Command::SetPrompt {
+            Meaning::Commands(vec![FlowEdit::SetPrompt {
                 node: node.id.value.clone(),
                 system: None,
                 append_to_system: Some((*sentence).to_owned()),

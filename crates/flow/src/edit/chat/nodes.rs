@@ -6,7 +6,7 @@ use stave_operations::{
     TRANSFORM_FILTER, TRANSFORM_MAP, TRANSFORM_REDUCE,
 };
 
-use super::{Command, Meaning, after};
+use super::{FlowEdit, Meaning, after};
 use crate::edit::blank_node;
 use crate::model::{Flow, Text};
 
@@ -80,12 +80,12 @@ fn node(inputs: Vec<Value>, outputs: Vec<Value>, operation: &Descriptor, args: V
     ])
 }
 
-fn connect(from: String, to: String) -> Command {
-    Command::Connect { from, to, condition: None, transform: None }
+fn connect(from: String, to: String) -> FlowEdit {
+    FlowEdit::Connect { from, to, condition: None, transform: None }
 }
 
 /// The context field that names an entity, and the command that declares it when there is none.
-fn key_field(flow: &Flow, noun: &str) -> (String, Option<Command>) {
+fn key_field(flow: &Flow, noun: &str) -> (String, Option<FlowEdit>) {
     let wanted = format!("{noun}_id");
     let fields: Vec<&str> = flow.context.fields().map(Text::as_str).collect();
     let known = [wanted.as_str(), "user_id", "customer_id"].into_iter().find(|name| fields.contains(name));
@@ -94,7 +94,7 @@ fn key_field(flow: &Flow, noun: &str) -> (String, Option<Command>) {
     match known {
         Some(name) => (name.to_owned(), None),
         None => {
-            let add = Command::AddContext { field: wanted.clone(), optional: false };
+            let add = FlowEdit::AddContext { field: wanted.clone(), optional: false };
             (wanted, Some(add))
         }
     }
@@ -127,8 +127,8 @@ fn features(flow: &Flow, object: &[&str]) -> Meaning {
         &HOPSWORKS_READ_FEATURES,
         vec![("feature_group", Value::from(group)), ("key", Value::from(format!("${{{field}}}")))],
     );
-    let mut commands: Vec<Command> = declare.into_iter().collect();
-    commands.push(Command::AddNode { id: id.clone(), node: body, after: None });
+    let mut commands: Vec<FlowEdit> = declare.into_iter().collect();
+    commands.push(FlowEdit::AddNode { id: id.clone(), node: body, after: None });
     commands.push(connect(format!("_input.{field}"), format!("{id}.{field}")));
     Meaning::Commands(commands)
 }
@@ -152,7 +152,7 @@ fn write_features(flow: &Flow, object: &[&str]) -> Meaning {
         &HOPSWORKS_WRITE_FEATURES,
         vec![("feature_group", Value::from(group)), ("data", Value::from("${data}"))],
     );
-    let add = Command::AddNode { id: id.clone(), node: body, after: None };
+    let add = FlowEdit::AddNode { id: id.clone(), node: body, after: None };
     Meaning::Commands(vec![add, connect(source, format!("{id}.data"))])
 }
 
@@ -170,7 +170,7 @@ fn model(object: &[&str]) -> Meaning {
         vec![("name", Value::from(*name))],
     );
     let id = format!("get_{}", name.replace('-', "_"));
-    Meaning::Commands(vec![Command::AddNode { id, node: body, after: None }])
+    Meaning::Commands(vec![FlowEdit::AddNode { id, node: body, after: None }])
 }
 
 fn http(flow: &Flow, operation: &Descriptor, url: &str) -> Meaning {
@@ -191,7 +191,7 @@ fn http(flow: &Flow, operation: &Descriptor, url: &str) -> Meaning {
         commands.push(connect(format!("_input.{field}"), format!("{id}.{field}")));
     }
     let body = node(inputs, vec![port("answer", "object")], operation, args);
-    commands.insert(0, Command::AddNode { id, node: body, after: None });
+    commands.insert(0, FlowEdit::AddNode { id, node: body, after: None });
     Meaning::Commands(commands)
 }
 
@@ -217,6 +217,6 @@ fn list(flow: &Flow, operation: &Descriptor, object: &[&str]) -> Meaning {
     });
     let id = free(flow, &format!("{}_{name}", blank.id));
     let body = node(vec![port(&name, "array")], vec![port("result", "array")], operation, args.collect());
-    let add = Command::AddNode { id: id.clone(), node: body, after: None };
+    let add = FlowEdit::AddNode { id: id.clone(), node: body, after: None };
     Meaning::Commands(vec![add, connect(source.end(), format!("{id}.{name}"))])
 }

@@ -5,29 +5,30 @@ use stave_diag::Span;
 
 use super::{Place, Reconciler};
 use crate::edit::EditError;
-use crate::yaml::{Entry, Tree};
+use crate::yaml::{Tree, YamlEntry};
 
 /// New entries of a mapping, and the entry behind which they are written.
-type Group<'tree> = (Option<&'tree Entry>, Vec<(&'tree String, &'tree Value)>);
+type Group<'tree> = (Option<&'tree YamlEntry>, Vec<(&'tree String, &'tree Value)>);
 
 impl Reconciler<'_> {
     pub(super) fn mapping(
         &mut self,
         tree: &Tree,
-        entries: &[Entry],
+        entries: &[YamlEntry],
         object: &Object,
         place: Place<'_>,
     ) -> Result<(), EditError> {
-        let is_local =
-            |entry: &Entry| entry.key.span.start >= tree.span.start && entry.key.span.end <= tree.span.end;
-        let local: Vec<&Entry> = entries.iter().filter(|entry| is_local(entry)).collect();
+        let is_local = |entry: &YamlEntry| {
+            entry.key.span.start >= tree.span.start && entry.key.span.end <= tree.span.end
+        };
+        let local: Vec<&YamlEntry> = entries.iter().filter(|entry| is_local(entry)).collect();
         for entry in entries.iter().filter(|entry| !is_local(entry)) {
             let same = object.get(&entry.key.value).is_some_and(|value| *value == entry.value.to_value());
             if !same {
                 return Err(EditError::Alias { span: tree.span });
             }
         }
-        let kept: Vec<&Entry> =
+        let kept: Vec<&YamlEntry> =
             local.iter().copied().filter(|entry| object.contains_key(&entry.key.value)).collect();
         let Some(first) = kept.first() else {
             self.whole(tree, &Value::Object(object.clone()), place);
@@ -64,13 +65,13 @@ impl Reconciler<'_> {
     fn insert_entries(
         &mut self,
         tree: &Tree,
-        entries: &[Entry],
+        entries: &[YamlEntry],
         object: &Object,
-        kept: &[&Entry],
+        kept: &[&YamlEntry],
         column: usize,
         in_flow: bool,
     ) -> Result<(), EditError> {
-        let mut anchor: Option<&Entry> = None;
+        let mut anchor: Option<&YamlEntry> = None;
         let mut groups: Vec<Group<'_>> = Vec::new();
         for (key, value) in object {
             if let Some(entry) = kept.iter().find(|entry| entry.key.value == *key) {
@@ -136,13 +137,13 @@ impl Reconciler<'_> {
         Ok(())
     }
 
-    fn entry_end(&self, entry: &Entry) -> usize {
+    fn entry_end(&self, entry: &YamlEntry) -> usize {
         let key_end = entry.key.span.end as usize;
         let colon = self.colon_end(entry).unwrap_or(key_end);
         (entry.value.span.end as usize).max(colon)
     }
 
-    fn colon_end(&self, entry: &Entry) -> Result<usize, EditError> {
+    fn colon_end(&self, entry: &YamlEntry) -> Result<usize, EditError> {
         let from = entry.key.span.end as usize;
         let rest = self.lines.text.get(from..).unwrap_or_default();
         let blank = rest.len() - rest.trim_start().len();
@@ -152,7 +153,12 @@ impl Reconciler<'_> {
         Err(EditError::Layout { span: entry.key.span })
     }
 
-    fn remove_entries(&mut self, local: &[&Entry], object: &Object, column: usize) -> Result<(), EditError> {
+    fn remove_entries(
+        &mut self,
+        local: &[&YamlEntry],
+        object: &Object,
+        column: usize,
+    ) -> Result<(), EditError> {
         let mut skip_to = 0;
         for (index, entry) in local.iter().enumerate() {
             let start = entry.key.span.start as usize;

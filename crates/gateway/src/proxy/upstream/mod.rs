@@ -5,7 +5,6 @@
 
 mod address;
 mod breaker;
-mod planner;
 mod pool;
 mod retry_budget;
 mod socket;
@@ -20,18 +19,17 @@ use stave_block::Surface;
 use stave_canon::Clock;
 use stave_llm::FaultClass;
 use stave_llm::provider_headers::{self, CREDENTIALS};
+use stave_request::planning::{CachePlanners, UpstreamPlanner};
 use thiserror::Error;
 
 use self::address::{Address, provider_of};
 use self::breaker::{Breaker, Breakers};
-use self::planner::UpstreamPlanner;
 use self::pool::{Broken, Connection, Pool};
 use self::retry_budget::RetryBudget;
 use super::echo::KeyEcho;
 use super::queue::{FairQueue, Waiting};
 use super::seen::SeenPrompts;
 use crate::config::{GatewayConfig, GatewayTimeouts, UpstreamConfig};
-use crate::planning::CachePlanners;
 
 pub(crate) use self::pool::{BrokenOff, UpstreamBody};
 

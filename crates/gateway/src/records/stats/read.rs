@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row, params};
 use stave_canon::Timestamp;
 
-use super::{Bucket, By, Group, Latency, MissGroup, Stats, StatsQuery, Sums};
+use super::{Bucket, By, Latency, MissGroup, Stats, StatsGroup, StatsQuery, Sums};
 use crate::database::{EvidenceError, connect};
 
 /// Columns of [`Sums`], in their order.
@@ -84,19 +84,19 @@ impl Read<'_> {
             .query_row(&statement, params![self.since, self.until, self.tenant], |row| sums(row, 0))?)
     }
 
-    fn groups(&self, column: &str, order: &str, top: u32) -> Result<Vec<Group>, EvidenceError> {
+    fn groups(&self, column: &str, order: &str, top: u32) -> Result<Vec<StatsGroup>, EvidenceError> {
         let statement = format!(
             "SELECT COALESCE({column}, ''), {SUMS} FROM request WHERE {COUNTED}
              GROUP BY 1 ORDER BY {order}, 1 LIMIT ?4"
         );
         let mut statement = self.connection.prepare(&statement)?;
         let rows = statement.query_map(params![self.since, self.until, self.tenant, top], |row| {
-            Ok(Group { name: row.get(0)?, sums: sums(row, 1)? })
+            Ok(StatsGroup { name: row.get(0)?, sums: sums(row, 1)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn saving_sessions(&self, top: u32) -> Result<Vec<Group>, EvidenceError> {
+    fn saving_sessions(&self, top: u32) -> Result<Vec<StatsGroup>, EvidenceError> {
         let mut sessions = self.groups("session", "12 DESC, 2 DESC", top)?;
         // Requests without a session are not one.
         sessions.retain(|session| !session.name.is_empty());

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 
-use super::{Group, Stats, Sums};
+use super::{Stats, StatsGroup, Sums};
 
 impl Stats {
     /// Money is in dollars, as text with nine digits after the point: a float would not be exact. Where no request has a
@@ -12,8 +12,8 @@ impl Stats {
         let reasons = |reasons: &[(String, u64)]| {
             Value::Object(reasons.iter().map(|(reason, count)| (reason.clone(), (*count).into())).collect())
         };
-        let groups = |groups: &[Group], name: &str| -> Value {
-            let group = |group: &Group| {
+        let groups = |groups: &[StatsGroup], name: &str| -> Value {
+            let group = |group: &StatsGroup| {
                 let mut object = Object::new();
                 object.insert(name.to_owned(), group.name.as_str().into());
                 object.extend(sums(&group.sums));

@@ -5,8 +5,8 @@ use stave_canon::Value;
 use super::super::fields::{Fields, compact, take_cache_control};
 
 use crate::{
-    ErrorKind, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Source, Thinking,
-    Tool, ToolChoice, ToolResult, ToolUse,
+    ErrorKind, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request, ResponseSchema, Role,
+    Thinking, Tool, ToolChoice, ToolResult, ToolUse,
 };
 
 pub(super) fn decode_request(body: Value) -> Result<Request, ErrorKind> {
@@ -107,15 +107,17 @@ pub(super) fn decode_part(part: Value) -> Part {
     }
 }
 
-fn decode_source(fields: &mut Fields) -> Option<Source> {
+fn decode_source(fields: &mut Fields) -> Option<MediaSource> {
     let mut source = fields.nested("source")?;
     let read = match source.string("type")?.as_str() {
-        "base64" => Source::Base64 { media_type: source.string("media_type")?, data: source.string("data")? },
-        "url" => Source::Url(source.string("url")?),
-        "file" => Source::File(source.string("file_id")?),
+        "base64" => {
+            MediaSource::Base64 { media_type: source.string("media_type")?, data: source.string("data")? }
+        }
+        "url" => MediaSource::Url(source.string("url")?),
+        "file" => MediaSource::File(source.string("file_id")?),
         "text" => {
             source.drop_if("media_type", "text/plain");
-            Source::Text(source.string("data")?)
+            MediaSource::Text(source.string("data")?)
         }
         _ => return None,
     };

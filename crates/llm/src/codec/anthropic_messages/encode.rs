@@ -7,7 +7,7 @@ use super::super::strict_schema::{StrictMode, strict_copy};
 use super::super::{Encoded, Note};
 use super::DEFAULT_MAX_TOKENS;
 use crate::{
-    Message, Part, PartKind, Request, ResponseSchema, Role, Source, Thinking, Tool, ToolChoice, ToolUse,
+    MediaSource, Message, Part, PartKind, Request, ResponseSchema, Role, Thinking, Tool, ToolChoice, ToolUse,
 };
 
 pub(super) fn encode_request(request: &Request) -> Encoded {
@@ -152,16 +152,16 @@ fn encode_arguments(call: &ToolUse, notes: &mut Vec<Note>) -> Value {
     }
 }
 
-fn encode_source(source: &Source) -> Value {
+fn encode_source(source: &MediaSource) -> Value {
     Value::Object(match source {
-        Source::Base64 { media_type, data } => object([
+        MediaSource::Base64 { media_type, data } => object([
             ("type", "base64".into()),
             ("media_type", media_type.as_str().into()),
             ("data", data.as_str().into()),
         ]),
-        Source::Url(url) => object([("type", "url".into()), ("url", url.as_str().into())]),
-        Source::File(id) => object([("type", "file".into()), ("file_id", id.as_str().into())]),
-        Source::Text(text) => object([
+        MediaSource::Url(url) => object([("type", "url".into()), ("url", url.as_str().into())]),
+        MediaSource::File(id) => object([("type", "file".into()), ("file_id", id.as_str().into())]),
+        MediaSource::Text(text) => object([
             ("type", "text".into()),
             ("media_type", "text/plain".into()),
             ("data", text.as_str().into()),

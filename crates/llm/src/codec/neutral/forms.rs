@@ -1,12 +1,12 @@
 //! Parts, tools, choices and replies as they are written.
 
 use stave_canon::{Object, Value};
-use stave_shape::{Definitions, Kind, Node, Place, Reader, Shape, words_schema};
+use stave_shape::{Definitions, Place, Reader, Shape, ValueKind, ValueNode, words_schema};
 
 use crate::codec::fields::compact;
 use crate::{
-    CacheMark, CacheTtl, FunctionTool, Media, Part, PartKind, Response, Source, StopReason, Thinking, Tool,
-    ToolChoice, ToolResult, ToolUse, Usage,
+    CacheMark, CacheTtl, FunctionTool, Media, MediaSource, Part, PartKind, Response, StopReason, Thinking,
+    Tool, ToolChoice, ToolResult, ToolUse, Usage,
 };
 
 /// One piece of a message.
@@ -21,7 +21,7 @@ enum PartForm {
     },
     Image {
         #[shape(with = source)]
-        source: Source,
+        source: MediaSource,
         /// The file's name.
         name: Option<String>,
         cache: Option<CacheMark>,
@@ -30,7 +30,7 @@ enum PartForm {
     },
     Document {
         #[shape(with = source)]
-        source: Source,
+        source: MediaSource,
         /// The document's title.
         name: Option<String>,
         cache: Option<CacheMark>,
@@ -127,7 +127,7 @@ impl From<Part> for PartForm {
 }
 
 impl Shape for Part {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         PartForm::read(node, at, reader).map(Part::from)
     }
 
@@ -176,7 +176,7 @@ fn no_arguments() -> String {
 }
 
 impl Shape for Response {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let form = ResponseForm::read(node, at, reader)?;
         let mut content = form.content;
         content.extend(form.json.map(|json| Part::text(compact(&json))));
@@ -207,7 +207,7 @@ impl Shape for Response {
 }
 
 impl Shape for StopReason {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         String::read(node, at, reader).map(|word| StopReason::parse(&word))
     }
 
@@ -221,7 +221,7 @@ impl Shape for StopReason {
 }
 
 impl Shape for CacheMark {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         let ttl = match reader.word(node, at, CACHE_WORDS)? {
             0 => None,
             place => CACHE_WORDS.get(place).and_then(|word| CacheTtl::parse(word)),
@@ -247,7 +247,7 @@ struct ProviderTool {
 }
 
 impl Shape for Tool {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         match node.member("provider") {
             Some(_) => ProviderTool::read(node, at, reader).map(|tool| Tool::Provider(tool.provider)),
             None => FunctionTool::read(node, at, reader).map(Tool::Function),
@@ -282,7 +282,7 @@ struct OtherChoice {
 const CHOICES: &[&str] = &["auto", "none", "required"];
 
 impl Shape for ToolChoice {
-    fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
+    fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         match node.text() {
             Some("auto") => return Some(ToolChoice::Auto),
             Some("none") => return Some(ToolChoice::None),
@@ -321,10 +321,10 @@ pub(crate) mod content {
 
     pub(crate) const WANTED: &str = "a text or a list of parts";
 
-    pub(crate) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<Part>> {
+    pub(crate) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Vec<Part>> {
         match node.kind() {
-            Kind::String => node.text().map(|text| vec![Part::text(text)]),
-            Kind::Array => Vec::read(node, at, reader),
+            ValueKind::String => node.text().map(|text| vec![Part::text(text)]),
+            ValueKind::Array => Vec::read(node, at, reader),
             _ => {
                 reader.wrong_type(node, at, WANTED);
                 None
@@ -349,7 +349,7 @@ pub(crate) mod content {
 mod arguments {
     use super::*;
 
-    pub(super) fn read<N: Node>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<String> {
+    pub(super) fn read<N: ValueNode>(node: N, _: &Place<'_>, _: &mut Reader) -> Option<String> {
         Some(node.text().map_or_else(|| compact(&node.to_value()), str::to_owned))
     }
 
@@ -392,26 +392,26 @@ mod source {
         text: String,
     }
 
-    pub(super) fn read<N: Node>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Source> {
+    pub(super) fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<MediaSource> {
         let has = |key: &str| node.member(key).is_some();
         if has("data") {
             let Inline { media_type, data } = Inline::read(node, at, reader)?;
-            Some(Source::Base64 { media_type, data })
+            Some(MediaSource::Base64 { media_type, data })
         } else if has("url") {
-            AtUrl::read(node, at, reader).map(|source| Source::Url(source.url))
+            AtUrl::read(node, at, reader).map(|source| MediaSource::Url(source.url))
         } else if has("file") {
-            Uploaded::read(node, at, reader).map(|source| Source::File(source.file))
+            Uploaded::read(node, at, reader).map(|source| MediaSource::File(source.file))
         } else {
-            PlainText::read(node, at, reader).map(|source| Source::Text(source.text))
+            PlainText::read(node, at, reader).map(|source| MediaSource::Text(source.text))
         }
     }
 
-    pub(super) fn write(source: &Source) -> Value {
+    pub(super) fn write(source: &MediaSource) -> Value {
         match source.clone() {
-            Source::Base64 { media_type, data } => Inline { media_type, data }.write(),
-            Source::Url(url) => AtUrl { url }.write(),
-            Source::File(file) => Uploaded { file }.write(),
-            Source::Text(text) => PlainText { text }.write(),
+            MediaSource::Base64 { media_type, data } => Inline { media_type, data }.write(),
+            MediaSource::Url(url) => AtUrl { url }.write(),
+            MediaSource::File(file) => Uploaded { file }.write(),
+            MediaSource::Text(text) => PlainText { text }.write(),
         }
     }
 

@@ -8,7 +8,7 @@ use super::super::openai::{
 };
 use super::super::{Encoded, Note};
 use crate::tokens::encoding_of;
-use crate::{Media, Message, Part, PartKind, Request, Role, Source, ToolChoice, ToolResult, ToolUse};
+use crate::{Media, MediaSource, Message, Part, PartKind, Request, Role, ToolChoice, ToolResult, ToolUse};
 
 pub(super) fn encode_request(request: &Request) -> Encoded {
     let mut notes = Vec::new();
@@ -130,7 +130,7 @@ fn encode_part(part: &Part, notes: &mut Vec<Note>) -> Option<Value> {
             };
             object([("type", "image_url".into()), ("image_url", object([("url", url.into())]).into())])
         }
-        PartKind::Document(Media { source: Source::Text(text), .. }) => {
+        PartKind::Document(Media { source: MediaSource::Text(text), .. }) => {
             notes.push(Note::new("document", "a document of plain text is sent as text"));
             object([("type", "text".into()), ("text", text.as_str().into())])
         }

@@ -6,8 +6,8 @@ use super::super::fields::Fields;
 use super::super::openai::{file_media, parse_media_url};
 
 use crate::{
-    ErrorKind, FunctionTool, Media, Message, Part, PartKind, Request, ResponseSchema, Role, Source, Thinking,
-    Tool, ToolChoice, ToolResult, ToolUse,
+    ErrorKind, FunctionTool, Media, MediaSource, Message, Part, PartKind, Request, ResponseSchema, Role,
+    Thinking, Tool, ToolChoice, ToolResult, ToolUse,
 };
 
 pub(super) fn decode_request(body: Value) -> Result<Request, ErrorKind> {
@@ -148,14 +148,14 @@ pub(super) fn decode_part(part: Value) -> Part {
             "input_image" => {
                 let source = match fields.string("image_url") {
                     Some(url) => parse_media_url(url),
-                    None => Source::File(fields.string("file_id")?),
+                    None => MediaSource::File(fields.string("file_id")?),
                 };
                 PartKind::Image(Media { source, name: None })
             }
             "input_file" => {
                 let url = fields.string("file_url");
                 PartKind::Document(match url {
-                    Some(url) => Media { source: Source::Url(url), name: None },
+                    Some(url) => Media { source: MediaSource::Url(url), name: None },
                     None => file_media(&mut fields)?,
                 })
             }

@@ -5,7 +5,7 @@ use stave_canon::{Object, Value};
 use super::super::fields::{merge, object, put};
 use super::super::openai::{file_fields, media_url, note_what_is_left_out, wire_schema};
 use super::super::{Encoded, Note};
-use crate::{Media, Message, Part, PartKind, Request, Role, Source, Thinking, Tool, ToolChoice};
+use crate::{Media, MediaSource, Message, Part, PartKind, Request, Role, Thinking, Tool, ToolChoice};
 
 pub(super) fn encode_request(request: &Request) -> Encoded {
     let mut notes = Vec::new();
@@ -152,14 +152,14 @@ fn encode_part(part: &Part, role: Role, notes: &mut Vec<Note>) -> Option<Value> 
             let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
             object([("type", kind.into()), ("text", text.as_str().into())])
         }
-        PartKind::Image(Media { source: Source::File(id), .. }) => {
+        PartKind::Image(Media { source: MediaSource::File(id), .. }) => {
             object([("type", "input_image".into()), ("file_id", id.as_str().into())])
         }
         PartKind::Image(media) => {
             let url = media_url(&media.source)?;
             object([("type", "input_image".into()), ("image_url", url.into())])
         }
-        PartKind::Document(Media { source: Source::Text(text), .. }) => {
+        PartKind::Document(Media { source: MediaSource::Text(text), .. }) => {
             notes.push(Note::new("document", "a document of plain text is sent as text"));
             object([("type", "input_text".into()), ("text", text.as_str().into())])
         }
@@ -169,7 +169,7 @@ fn encode_part(part: &Part, role: Role, notes: &mut Vec<Note>) -> Option<Value> 
                 (_, Some(fields)) => {
                     out.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)));
                 }
-                (Source::Url(url), None) => put(&mut out, "file_url", Some(url.as_str())),
+                (MediaSource::Url(url), None) => put(&mut out, "file_url", Some(url.as_str())),
                 (_, None) => return None,
             }
             out

@@ -37,9 +37,15 @@ impl PathPattern {
     }
 
     fn covers(&self, place: &Place) -> bool {
+        // Below a folder that is spelt out, a wildcard is meant to reach what the folder holds.
+        let is_first = |index: usize| self.anywhere && index == 0;
         let begins = |components: &[String]| {
+            let mut pairs = self.components.iter().zip(components).enumerate();
             components.len() >= self.components.len()
-                && self.components.iter().zip(components).all(|(wanted, given)| is_same(wanted, given))
+                && pairs.all(|(index, (wanted, given))| match is_first(index) {
+                    true => is_same_name(wanted, given),
+                    false => is_same(wanted, given),
+                })
         };
         if self.anywhere {
             return (0..place.components.len()).any(|from| place.components.get(from..).is_some_and(begins));
@@ -257,25 +263,25 @@ fn components(path: &str, from_root: bool, has_host: bool) -> Place {
     out
 }
 
-/// Endings of files that are templates of protected ones.
-const SHOWN_FORMS: [&str; 4] = ["example", "sample", "template", "dist"];
+/// Endings of files that go with protected ones and hold no secrets: templates for people to copy, and public keys.
+const SHOWN_FORMS: [&str; 5] = ["example", "sample", "template", "dist", "pub"];
 
 /// Whether a component of a path is, or as a wildcard could be, the wanted one.
 fn is_same(wanted: &str, given: &str) -> bool {
     if wanted == given {
         return true;
     }
-    // A policy's own wildcard: `.env.*` is every name that begins like this.
+    // A policy's own wildcard: `.env*` is every name that begins like this.
     if let Some(beginning) = wanted.strip_suffix('*') {
-        // Files that show which variables there are, for people to copy, hold no secrets.
-        if given.strip_prefix(beginning).is_some_and(|rest| SHOWN_FORMS.contains(&rest)) {
+        let form = given.strip_prefix(beginning).map(|rest| rest.trim_start_matches(['.', '-', '_']));
+        if form.is_some_and(|form| SHOWN_FORMS.contains(&form)) {
             return false;
         }
-        // Of a reference's wildcard, what is before its first sign counts. `*.rs` could match `.env.rs` too; what
-        // a wildcard really matched is judged once it is known.
         let literal = given.split(['*', '?', '[', '{']).next().unwrap_or_default();
-        let is_wildcard = literal.len() < given.len() && !literal.is_empty();
-        return given.starts_with(beginning) || is_wildcard && beginning.starts_with(literal);
+        let is_wildcard = literal.len() < given.len();
+        return given.starts_with(beginning)
+            || is_wildcard && beginning.starts_with(literal) && is_most(literal.len(), beginning)
+            || alternatives(given).any(|one| one.starts_with(beginning));
     }
     if let Some((stem, number)) = given.split_once('~')
         && !stem.is_empty()
@@ -284,12 +290,49 @@ fn is_same(wanted: &str, given: &str) -> bool {
     {
         return wanted.len() > 8 && wanted.starts_with(stem);
     }
-    if given.contains('{') {
-        let alternatives = given.trim_matches(['{', '}']).split(',');
-        return alternatives.into_iter().any(|alternative| alternative == wanted)
-            || could_match(wanted, given);
+    if given.contains('{') && alternatives(given).any(|one| one == wanted) {
+        return true;
     }
-    given.contains(['*', '?', '[']) && could_match(wanted, given)
+    given.contains(['*', '?', '[', '{']) && could_match(wanted, given)
+}
+
+/// The same for a name that is protected wherever it stands. Every wildcard could match such a name, so one counts only
+/// when it spells out most of it. What the wildcard really matched is judged once it is known.
+fn is_same_name(wanted: &str, given: &str) -> bool {
+    let is_wildcard = given.contains(['*', '?', '[', '{']);
+    if wanted == given || !is_wildcard || wanted.ends_with('*') {
+        return is_same(wanted, given);
+    }
+    alternatives(given).any(|one| one == wanted)
+        || is_most(spelt_out(given), wanted) && could_match(wanted, given)
+}
+
+/// Whether this many bytes are more than half of a name.
+fn is_most(count: usize, name: &str) -> bool {
+    count * 2 > name.len()
+}
+
+/// The alternatives in a wildcard's braces.
+fn alternatives(wildcard: &str) -> impl Iterator<Item = &str> {
+    let inside = wildcard.split_once('{').map_or("", |(_, rest)| rest);
+    inside.split_once('}').map_or(inside, |(inside, _)| inside).split(',')
+}
+
+/// How many bytes of a wildcard stand for themselves.
+fn spelt_out(wildcard: &str) -> usize {
+    let mut is_inside = false;
+    let own = wildcard.chars().filter(|sign| {
+        match sign {
+            '[' | '{' => is_inside = true,
+            ']' | '}' => {
+                is_inside = false;
+                return false;
+            }
+            _ => {}
+        }
+        !is_inside && !matches!(sign, '*' | '?')
+    });
+    own.map(char::len_utf8).sum()
 }
 
 /// Whether a wildcard could match a name. What is in brackets or braces may be anything; the work is
@@ -423,6 +466,46 @@ mod tests {
             "file:environment.md",
         ] {
             assert!(!pattern.matches(&Paths::of(reference), &[]), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_glob_is_denied_when_it_spells_out_a_protected_name() {
+        let patterns = ["**/.ssh/", "**/.npmrc", "**/.env*", "**/id_rsa*", "**/.docker/config.json", "/etc/"]
+            .map(|path| PathPattern::new(path).unwrap());
+        let is_denied =
+            |reference: &str| patterns.iter().any(|pattern| pattern.matches(&Paths::of(reference), &[]));
+        for reference in [
+            "file:**/.ssh/*",
+            "file:**/.ss?/config",
+            "file:{.ssh,src}/*",
+            "file:a/{b,.npmrc}",
+            "file:**/.npmr*",
+            "file:**/.env*",
+            "file:{.env,src}",
+            "file:**/id_rsa*",
+            "file:**/.docker/*.json",
+            "file:/*/passwd",
+            "file:src/../../*/passwd",
+        ] {
+            assert!(is_denied(reference), "{reference}");
+        }
+        for reference in [
+            "file:src/**/*.rs",
+            "file:**/*.rs",
+            "file:src/*",
+            "file:*",
+            "file:**",
+            "file:docs/*/x.md",
+            "file:src/{a,b}.py",
+            "file:src/[a-z]*.py",
+            "file:src/id_*.py",
+            "file:.github/**/*.yml",
+            "file:config/*.json",
+            "file:id_rsa.pub",
+            "file:.env-example",
+        ] {
+            assert!(!is_denied(reference), "{reference}");
         }
     }
 

@@ -6,12 +6,13 @@ use stave_block::Sensitivity;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
+use stave_prompt::PhaseType;
 use stave_schema::SchemaValidator;
 
-use crate::interpolate::{Scope, add_secret_names};
+use crate::interpolate::{PathScope, add_secret_names};
 use crate::labels;
 use crate::run::Call;
-use crate::{Failure, failure::Kind, port};
+use crate::{Failure, failure::FailureKind, port};
 
 #[derive(Debug)]
 pub(super) struct Arguments {
@@ -21,6 +22,12 @@ pub(super) struct Arguments {
     pub(super) output_schema: Option<OutputSchema>,
     pub(super) temperature: Option<Number>,
     pub(super) max_tokens: Option<u64>,
+    pub(super) phase: PhaseType,
+    pub(super) priority: Option<u64>,
+    /// The node's own, after those of the policy.
+    pub(super) constraints: Vec<String>,
+    /// How many tokens the prompt may have, before phase and priority scale it.
+    pub(super) token_budget: Option<u64>,
     pub(super) tools: Vec<ChatTool>,
     pub(super) fallback: Option<Fallback>,
     /// The step that follows, with its arguments.
@@ -79,13 +86,6 @@ impl Arguments {
                 validator: port::compile_schema(schema)?,
             })
         });
-        let max_tokens = match with.get("max_tokens") {
-            None => None,
-            Some(value) => {
-                let tokens = value.as_i64().and_then(|tokens| u64::try_from(tokens).ok());
-                Some(tokens.ok_or_else(|| bad("`max_tokens` is not a whole number"))?)
-            }
-        };
         let transform = with.get("transform").map(|transform| {
             let kind = transform.get("type").and_then(Value::as_str);
             let arguments = transform.get("with").and_then(Value::as_object);
@@ -100,7 +100,11 @@ impl Arguments {
             model: Model::read(call, model, &scope)?,
             output_schema: output_schema.transpose()?,
             temperature: with.get("temperature").and_then(Value::as_number).cloned(),
-            max_tokens,
+            max_tokens: count(with, "max_tokens")?,
+            phase: phase(with)?,
+            priority: count(with, "priority")?,
+            constraints: constraints(with)?,
+            token_budget: count(with, "token_budget")?,
             tools: tools(call)?,
             fallback: with
                 .get("fallback")
@@ -113,7 +117,7 @@ impl Arguments {
 
 impl Model {
     /// An endpoint is an address, so a secret may be a part of it.
-    fn read(call: &Call<'_>, value: &Value, scope: &Scope<'_>) -> Result<Model, Failure> {
+    fn read(call: &Call<'_>, value: &Value, scope: &PathScope<'_>) -> Result<Model, Failure> {
         let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;
         let provider = text(model, "provider")?.ok_or_else(|| bad("`model.provider` is missing"))?;
         let provider = provider.parse::<Provider>().map_err(|error| bad(&error.to_string()))?;
@@ -135,7 +139,7 @@ impl Model {
 }
 
 impl Fallback {
-    fn read(call: &Call<'_>, value: &Value, scope: &Scope<'_>) -> Result<Fallback, Failure> {
+    fn read(call: &Call<'_>, value: &Value, scope: &PathScope<'_>) -> Result<Fallback, Failure> {
         let fallback = value.as_object().ok_or_else(|| bad("`fallback` is not an object"))?;
         let words = fallback.get("on").and_then(Value::as_array).unwrap_or_default();
         let on = words.iter().map(|word| match word.as_str() {
@@ -178,6 +182,29 @@ fn tools(call: &Call<'_>) -> Result<Vec<ChatTool>, Failure> {
     read.collect()
 }
 
+/// The phase is what the document says and never follows from the node's name: a rename changes no budget.
+fn phase(with: &Object) -> Result<PhaseType, Failure> {
+    let Some(word) = text(with, "phase")? else { return Ok(PhaseType::Implementation) };
+    PhaseType::from_word(&word).ok_or_else(|| {
+        let words: Vec<&str> = PhaseType::ALL.iter().map(|phase| phase.word()).collect();
+        bad(&format!("there is no phase `{word}`; use one of {}", words.join(", ")))
+    })
+}
+
+fn constraints(with: &Object) -> Result<Vec<String>, Failure> {
+    let Some(constraints) = with.get("constraints") else { return Ok(Vec::new()) };
+    let texts = constraints.as_array().and_then(|items| {
+        items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    });
+    texts.ok_or_else(|| bad("`constraints` is not a list of texts"))
+}
+
+fn count(object: &Object, key: &str) -> Result<Option<u64>, Failure> {
+    let Some(value) = object.get(key) else { return Ok(None) };
+    let count = value.as_i64().and_then(|count| u64::try_from(count).ok());
+    count.map(Some).ok_or_else(|| bad(&format!("`{key}` is not a whole number")))
+}
+
 fn text(object: &Object, key: &str) -> Result<Option<String>, Failure> {
     match object.get(key) {
         None => Ok(None),
@@ -187,5 +214,5 @@ fn text(object: &Object, key: &str) -> Result<Option<String>, Failure> {
 }
 
 fn bad(message: &str) -> Failure {
-    Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, message)
+    Failure::new(codes::BAD_ARGUMENT, FailureKind::Configuration, message)
 }

@@ -11,14 +11,16 @@ use stave_diag::codes::run as codes;
 use stave_llm::prices::Cost;
 use stave_llm::recording::Redactor;
 use stave_llm::{
-    Attempt, CallOptions, Error, Message, Observer, Request, Response, ResponseSchema, RetryPolicy, Role,
+    Attempt, CallObserver, CallOptions, Error, Message, Request, Response, ResponseSchema, RetryPolicy, Role,
     Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
+use stave_request::ModelPlanning;
 use stave_script::address::HostPort;
 use tokio::sync::Mutex;
 
 use super::arguments::{Arguments, ChatTool, Model};
+use super::cache_work::CacheWork;
 use super::evidence::Kept;
 use super::question::{self, Question};
 use super::{gate, reply, spans, turn};
@@ -29,12 +31,15 @@ use crate::run::Call;
 use crate::spend::{self, Spend};
 use crate::state::{Commit, StateError};
 use crate::task::STATE_CONFLICTS;
-use crate::trace::Traced;
+use crate::trace::OptionalSpan;
 use crate::volume::{Volume, commit_bytes, with_state_bytes};
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// How often the very same call may be made before it counts as a loop.
 const IDENTICAL_CALLS: usize = 3;
+
+/// Providers cache nothing of a request that has fewer tokens.
+const LEAST_CACHED: u64 = 512;
 
 /// Asks a model and gives its validated answer.
 pub(super) async fn converse(
@@ -71,7 +76,7 @@ pub(super) async fn converse(
             }
             Err(reason) => {
                 let message = format!("the model's reply does not fit the output schema: {reason}");
-                return Err(Failure::new(codes::MODEL_REPLY_INVALID, Kind::Validation, message));
+                return Err(Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message));
             }
         }
     }
@@ -109,14 +114,14 @@ impl Conversation<'_> {
                         "the model called `{}` with the same arguments again and again",
                         tool_use.name
                     );
-                    return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
+                    return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, FailureKind::Upstream, message));
                 }
             }
             // The round that is one too many is refused before any of its tools has an effect.
             let most = self.call.services.limits.tool_rounds;
             if self.rounds.fetch_add(1, Ordering::Relaxed) >= most {
                 let message = format!("no answer after {most} rounds of tool calls");
-                return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, Kind::Upstream, message));
+                return Err(Failure::new(codes::ENDLESS_TOOL_CALLS, FailureKind::Upstream, message));
             }
             request.messages.push(Message::new(Role::Assistant, response.content.clone()));
             for tool_use in &calls {
@@ -169,6 +174,9 @@ impl Conversation<'_> {
             output: request.max_tokens,
             longest: tokens::longest_output(&self.target.model),
             price: services.prices.of(&self.target.model),
+            writes_cache: services.planning.is_some()
+                && ModelPlanning::covers(&self.target)
+                && input >= LEAST_CACHED,
             is_free: false,
         };
         let reserving = spending.reserve(planned, || services.clock.elapsed());
@@ -191,10 +199,12 @@ impl Conversation<'_> {
             jitter_seed: seed(self.call.idempotency_key),
         };
         let span = spans::model(self, request);
-        let attempts = Attempts { call: self.call, span, number, state: Mutex::new((reserved, held)) };
+        let cache = CacheWork::new(self.call, &self.target);
+        let attempts = Attempts { call: self.call, span, number, cache, state: Mutex::new((reserved, held)) };
         let sending = services.models.send(request, &self.target, &options, &attempts);
         let reply = self.call.run.unless_halted(sending).await?;
-        let Attempts { span, state, .. } = attempts;
+        let Attempts { span, state, cache, .. } = attempts;
+        cache.learn(reply.as_ref().ok().and_then(|reply| reply.response.usage.as_ref()));
         let (reserved, _) = state.into_inner();
         let attempts = match &reply {
             Ok(reply) => reply.attempts.len(),
@@ -311,7 +321,7 @@ impl Conversation<'_> {
         &self,
         tool_use: &ToolUse,
         path: &str,
-        span: &Traced,
+        span: &OptionalSpan,
     ) -> Result<(String, Option<Commit>), ToolFault> {
         let tool = self.tool(&tool_use.name).ok_or_else(|| {
             let known: Vec<&str> =
@@ -341,7 +351,7 @@ impl Conversation<'_> {
         let outcome = run.execute(index, node, &inputs, &[], path, span).await;
         if self.call.run.is_unwritten() {
             let message = "what the tool did could not be written down";
-            let failure = Failure::new(codes::STATE_FAILED, Kind::Configuration, message);
+            let failure = Failure::new(codes::STATE_FAILED, FailureKind::Configuration, message);
             return Err(ToolFault::Step(failure));
         }
         let outputs = outcome.outputs?;
@@ -365,7 +375,7 @@ impl Conversation<'_> {
 
     /// A host may repeat what it was sent, a secret in its address included.
     fn failure(&self, error: &Error) -> Failure {
-        let kind = if error.is_timeout() { Kind::Timeout } else { Kind::Upstream };
+        let kind = if error.is_timeout() { FailureKind::Timeout } else { FailureKind::Upstream };
         let code = if error.is_timeout() { codes::STEP_TIMEOUT } else { codes::MODEL_FAILED };
         let message = self.call.services.secrets.hide(&error.to_string());
         let mut failure = Failure::new(code, kind, message);
@@ -377,13 +387,22 @@ impl Conversation<'_> {
 /// Watches the attempts of a call, and reserves each further one before it is made.
 struct Attempts<'a> {
     call: &'a Call<'a>,
-    span: Traced,
+    span: OptionalSpan,
     number: u32,
+    cache: CacheWork<'a>,
     /// What is reserved, and what the journal says of it.
     state: Mutex<(Reserved<'a>, Spend)>,
 }
 
-impl Observer for Attempts<'_> {
+impl CallObserver for Attempts<'_> {
+    fn body(&self, body: String) -> String {
+        self.cache.plan(body)
+    }
+
+    fn begun(&self) {
+        self.cache.begun();
+    }
+
     fn retry(&self, attempt: &Attempt) {
         spans::retry(&self.span, attempt);
     }
@@ -422,7 +441,7 @@ impl From<String> for ToolFault {
 
 impl From<Failure> for ToolFault {
     fn from(failure: Failure) -> Self {
-        if failure.is_pause() || failure.kind == Kind::Budget {
+        if failure.is_pause() || failure.kind == FailureKind::Budget {
             ToolFault::Step(failure)
         } else {
             ToolFault::Told(failure.message.clone())
@@ -440,7 +459,7 @@ fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
                 "the model's endpoint, of which a secret is a part, is at no host that the project names"
                     .to_owned();
         }
-        return Err(Failure::new(codes::HOST_NOT_ALLOWED, Kind::Refused, reason.to_string()));
+        return Err(Failure::new(codes::HOST_NOT_ALLOWED, FailureKind::Refused, reason.to_string()));
     }
     let host = endpoint.and_then(HostPort::of);
     for name in &model.endpoint_secrets {
@@ -448,7 +467,7 @@ fn target(call: &Call<'_>, model: &Model) -> Result<Target, Failure> {
             // The host may be the secret itself.
             let refusal = call.services.secrets.refusal(name, None);
             let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
-            return Err(Failure::new(UNLISTED_SECRET, Kind::Refused, reason));
+            return Err(Failure::new(UNLISTED_SECRET, FailureKind::Refused, reason));
         }
     }
     let mut target = Target::new(model.provider, &model.name);

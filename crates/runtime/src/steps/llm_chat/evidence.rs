@@ -7,9 +7,9 @@
 use stave_block::{BlockIr, GateAction, GateRecord, Sensitivity};
 use stave_llm::Response;
 use stave_lower::sent_sections;
-use stave_prompt::Outcome;
+use stave_prompt::PipelineResult;
 use stave_prompt::compile::{CompiledPrompt, CutReason};
-use stave_prompt::governance::{Action, Verdict, Violation};
+use stave_prompt::governance::{PolicyAction, Verdict, Violation};
 
 use super::arguments::Model;
 use crate::evidence::{
@@ -39,7 +39,7 @@ pub(super) struct Way {
 
 impl Way {
     /// What governance and the plugins made of it.
-    pub(super) fn governed(&mut self, outcome: &Outcome) {
+    pub(super) fn governed(&mut self, outcome: &PipelineResult) {
         self.violations.extend(outcome.violations.iter().map(violation));
         let done = outcome.transformations.iter().map(|done| PromptChange {
             plugin: done.applied_by.to_string(),
@@ -80,7 +80,7 @@ fn violation(violation: &Violation) -> PolicyHit {
     PolicyHit {
         policy: violation.policy.to_string(),
         text: violation.to_string(),
-        denies: violation.action == Action::Deny,
+        denies: violation.action == PolicyAction::Deny,
     }
 }
 

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use stave_block::{
-    BlockIr, Destination, Gate, GateAction, GateRecord, GateVerdict, Provenance, Scope, Sensitivity,
+    BlockIr, DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Provenance, Sensitivity,
     SensitivityPolicy, govern_blocks,
 };
 use stave_diag::codes::run as codes;
@@ -22,7 +22,7 @@ use super::evidence::{self, Kept};
 use super::question::Question;
 use crate::labels::{self, bad, read, rules};
 use crate::run::Call;
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// The label of a text that was made of these values, or whose presence they decided.
 pub(super) fn label<'r>(
@@ -59,7 +59,7 @@ pub(super) fn pass<'a>(
                 model.address_label,
                 model.provider.as_str()
             );
-            return Err(Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message));
+            return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
         }
         let governed = rules
             .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
@@ -139,8 +139,8 @@ impl Rules {
 
     /// A model that takes restricted data is inside the scope of the run; one that takes public data only is
     /// like a place that others read.
-    fn on<T>(&self, decide: impl FnOnce(&SensitivityPolicy, &Scope, Destination<'_>) -> T) -> T {
-        let run = Scope::new("run");
+    fn on<T>(&self, decide: impl FnOnce(&SensitivityPolicy, &DataScope, Destination<'_>) -> T) -> T {
+        let run = DataScope::new("run");
         let destination = match self.accepts {
             Sensitivity::Restricted => Destination::Within(&run),
             Sensitivity::Private => Destination::External,
@@ -189,5 +189,5 @@ fn note(model: &Model, record: &GateRecord) -> String {
 fn refused(model: &Model, records: &[GateRecord]) -> Failure {
     let notes: Vec<String> = records.iter().map(|record| note(model, record)).collect();
     let message = format!("the prompt may not go to `{}`: {}", model.provider.as_str(), notes.join("; "));
-    Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message).details(notes)
+    Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message).details(notes)
 }

@@ -4,6 +4,7 @@
 //! model once with the same rules, the static response, the error port.
 
 mod arguments;
+mod cache_work;
 mod conversation;
 mod evidence;
 mod gate;
@@ -23,7 +24,7 @@ use self::arguments::{Arguments, Trigger};
 use self::question::Question;
 use super::{Step, StepOutput, registry};
 use crate::run::Call;
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 #[derive(Debug)]
 pub(super) struct LlmChat;
@@ -39,7 +40,7 @@ impl Step for LlmChat {
                 let step: Arc<dyn Step> = registry(kind).ok_or_else(|| {
                     let message =
                         format!("the transform is a `{kind}` step, which this runtime does not have");
-                    Failure::new(codes::UNKNOWN_STEP_KIND, Kind::Configuration, message)
+                    Failure::new(codes::UNKNOWN_STEP_KIND, FailureKind::Configuration, message)
                 })?;
                 step.execute(&Call { with, prompt_output: Some(&answer), ..*call }).await
             }
@@ -63,7 +64,7 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
     };
     // What a rule or the budget forbids stays forbidden, whichever model would be asked; so does what a person
     // has yet to decide.
-    if failure.is_pause() || matches!(failure.kind, Kind::Refused | Kind::Budget) {
+    if failure.is_pause() || matches!(failure.kind, FailureKind::Refused | FailureKind::Budget) {
         return Err(failure);
     }
     call.run.report(call.index, |report| report.degraded = true);
@@ -77,7 +78,7 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
     match &fallback.static_response {
         Some(text) if arguments.output_schema.is_some() => reply::parse(text).map_err(|reason| {
             let message = format!("the static response is not JSON: {reason}");
-            Failure::new(codes::MODEL_REPLY_INVALID, Kind::Validation, message)
+            Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
         }),
         Some(text) => Ok(Value::from(text.as_str())),
         None => Err(failure),
@@ -86,8 +87,8 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
 
 fn trigger(failure: &Failure) -> Trigger {
     match failure.kind {
-        Kind::Timeout => Trigger::Timeout,
-        Kind::Validation => Trigger::ValidationFail,
+        FailureKind::Timeout => Trigger::Timeout,
+        FailureKind::Validation => Trigger::ValidationFail,
         _ => Trigger::Error,
     }
 }

@@ -9,16 +9,16 @@ use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
-use stave_prompt::compile::{Adapter, Part, Parts, Provenance, Sensitivity, TokenCounter, compile};
+use stave_prompt::compile::{Adapter, Parts, PromptPart, Provenance, Sensitivity, TokenCounter, compile};
 use stave_prompt::governance::{AskedModel, Content, Verdict};
 use stave_prompt::plugins::BudgetOptimizer;
-use stave_prompt::{PhaseType, Pipeline, PromptIrBuilder};
+use stave_prompt::{Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
 use super::evidence::{self, Way};
 use super::gate;
 use crate::run::Call;
-use crate::{Failure, failure::Kind};
+use crate::{Failure, failure::FailureKind};
 
 /// The ceiling of a prompt when neither the policy nor the model sets one.
 const DEFAULT_PROMPT_TOKENS: u64 = 100_000;
@@ -55,7 +55,7 @@ impl Question {
         arguments: &Arguments,
         system: String,
         sensitivity: Sensitivity,
-        pieces: Vec<Part>,
+        pieces: Vec<PromptPart>,
     ) -> Result<Question, Failure> {
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
@@ -65,7 +65,7 @@ impl Question {
             instructions: if system.is_empty() {
                 Vec::new()
             } else {
-                vec![Part::new("system", system, Provenance::Developer).sensitivity(sensitivity)]
+                vec![PromptPart::new("system", system, Provenance::Developer).sensitivity(sensitivity)]
             },
             inputs: pieces,
             adapter: Adapter::of(arguments.model.provider.as_str()),
@@ -76,7 +76,7 @@ impl Question {
             .map_err(|over| {
                 let message =
                     format!("the prompt needs {} tokens and its budget is {}", over.needed, over.budget);
-                Failure::new(codes::PROMPT_TOO_LARGE, Kind::Value, message)
+                Failure::new(codes::PROMPT_TOO_LARGE, FailureKind::Value, message)
             })?;
         let verdict = call.run.plan.policy.governance.check_compiled(&compiled);
         way.compiled(&compiled, &verdict, arguments.model.provider.has_native_schema());
@@ -108,7 +108,7 @@ impl Question {
         let blocks = blocks.map_err(|error| {
             Failure::new(
                 codes::BAD_DOCUMENT,
-                Kind::Configuration,
+                FailureKind::Configuration,
                 format!("the prompt cannot be built: {error}"),
             )
         })?;
@@ -125,9 +125,10 @@ fn govern(
 ) -> Result<Arc<stave_prompt::PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
     let most = most_tokens(policy.prompt_tokens, arguments);
+    let asked = arguments.token_budget.map_or(most, |tokens| tokens.min(most));
     let mut builder = PromptIrBuilder::new(&call.node.id, system)
-        .phase(phase(call))
-        .set_token_budget(most)
+        .phase(arguments.phase)
+        .set_token_budget(asked)
         .set_model_hint(arguments.model.provider.as_str())
         .add_metadata("model", arguments.model.name.as_str())
         .add_metadata("flow", call.run.plan.document.flow.name.as_str())
@@ -135,7 +136,10 @@ fn govern(
     for port in &call.node.inputs {
         builder = builder.add_context_ref(input_reference(port.name()));
     }
-    for constraint in &policy.constraints {
+    if let Some(priority) = arguments.priority {
+        builder = builder.set_priority(i64::try_from(priority).unwrap_or(i64::MAX));
+    }
+    for constraint in policy.constraints.iter().chain(&arguments.constraints) {
         builder = builder.add_constraint(constraint);
     }
     if let Some(temperature) = &arguments.temperature {
@@ -149,11 +153,15 @@ fn govern(
     }
     let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
     let ir = builder.build(ids, clock).map_err(|error| {
-        Failure::new(codes::BAD_ARGUMENT, Kind::Configuration, format!("the prompt cannot be built: {error}"))
+        Failure::new(
+            codes::BAD_ARGUMENT,
+            FailureKind::Configuration,
+            format!("the prompt cannot be built: {error}"),
+        )
     })?;
     let plugins = &call.services.prompt_plugins;
     let pipeline = Pipeline::new(Some(policy.governance.clone()))
-        .with_plugin(Box::new(BudgetOptimizer))
+        .with_plugin(Box::new(BudgetOptimizer::within(most)))
         .with_plugins(plugins.iter().cloned());
     let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
     let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
@@ -164,7 +172,7 @@ fn govern(
         let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
         judge(call, &policy.governance.check_model(model))?;
     }
-    // A phase may stretch a budget, but not beyond what the project or the model allows.
+    // A plugin of the project may raise the budget, but not beyond what the project or the model allows.
     let mut ir = outcome.ir;
     if ir.token_budget.tokens() > most {
         Arc::make_mut(&mut ir).token_budget = most.into();
@@ -177,7 +185,7 @@ fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
     let violations = verdict.texts();
     if !verdict.approved() {
         let message = format!("governance refused the prompt: {}", violations.join("; "));
-        return Err(Failure::new(codes::PROMPT_REFUSED, Kind::Refused, message).details(violations));
+        return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message).details(violations));
     }
     if !violations.is_empty() {
         call.run.report(call.index, |report| {
@@ -195,16 +203,6 @@ fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
 pub(super) fn judge_tool_answer(call: &Call<'_>, tool: &str, text: &str) -> Result<(), Failure> {
     let content = Content { reference: tool, path: None, text };
     judge(call, &call.run.plan.policy.governance.check_content(&[content]))
-}
-
-/// The phase that the node names in its metadata, or that its id names: `review`, or `draft_review`.
-fn phase(call: &Call<'_>) -> PhaseType {
-    let named = call.with.get("metadata").and_then(|metadata| metadata.get("phase")).and_then(Value::as_str);
-    if let Some(name) = named {
-        return PhaseType::lookup(name);
-    }
-    let mut phases = call.node.id.split(['_', '-', '.']).map(PhaseType::lookup);
-    phases.find(|phase| *phase != PhaseType::Implementation).unwrap_or(PhaseType::Implementation)
 }
 
 /// The most tokens that the prompt may have: what the policy allows, and what the model has room for beside
@@ -254,11 +252,12 @@ fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
 
 /// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,
 /// and each value with where it came from.
-async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>, Failure> {
+async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<PromptPart>, Failure> {
     let mut scope: Object = call.inputs.clone();
     scope.insert("context".into(), call.request.context.clone().into());
     let pieces = call.services.templates.render_pieces(template, &scope).await.map_err(|error| {
-        let mut failure = Failure::new(codes::TEMPLATE_FAILED, Kind::Code, format!("`{key}`: {error}"));
+        let mut failure =
+            Failure::new(codes::TEMPLATE_FAILED, FailureKind::Code, format!("`{key}`: {error}"));
         let before = error.range.and_then(|range| template.get(..range.start)).unwrap_or_default();
         let lines = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX);
         failure.origin = call.node.text_origins.get(key).map(|origin| stave_exec::dataflow::Origin {
@@ -270,18 +269,18 @@ async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Part>,
     let parts = pieces.into_iter().map(|piece| {
         let sensitivity = gate::label(call, &piece.reads)?;
         if piece.roots.is_empty() {
-            return Ok(Part::new(key, piece.text, Provenance::Developer).sensitivity(sensitivity));
+            return Ok(PromptPart::new(key, piece.text, Provenance::Developer).sensitivity(sensitivity));
         }
         let name = piece.roots.join(",");
         // A piece made of several values comes from the least trusted of them.
         let provenance = piece.roots.iter().map(|root| provenance(call, root)).max();
-        let part = Part::new(name, piece.text, provenance.unwrap_or(Provenance::User));
+        let part = PromptPart::new(name, piece.text, provenance.unwrap_or(Provenance::User));
         Ok(part.sensitivity(sensitivity))
     });
     parts.collect()
 }
 
-fn join(parts: &[Part]) -> String {
+fn join(parts: &[PromptPart]) -> String {
     parts.iter().map(|part| part.text.as_str()).collect()
 }
 

@@ -7,18 +7,18 @@ use stave_llm::prices::Cost;
 use stave_llm::{Attempt, Error, ErrorKind, Reply, Request, ToolUse};
 
 use super::conversation::Conversation;
-use crate::trace::{End, ModelWork, Traced, Work};
+use crate::trace::{End, ModelWork, OptionalSpan, Work};
 
 /// Marks that an attempt failed and another one follows.
-pub(super) fn retry(span: &Traced, attempt: &Attempt) {
+pub(super) fn retry(span: &OptionalSpan, attempt: &Attempt) {
     let error = attempt.error.as_ref().map(ErrorKind::word);
     span.retried(error.as_deref().unwrap_or("unknown"), attempt.wait);
 }
 
-pub(super) fn model(conversation: &Conversation<'_>, request: &Request) -> Traced {
+pub(super) fn model(conversation: &Conversation<'_>, request: &Request) -> OptionalSpan {
     let Conversation { call, arguments, target, .. } = conversation;
     if !call.span.is_watched() {
-        return Traced::default();
+        return OptionalSpan::default();
     }
     let content = call.span.wants_content().then(|| call.services.secrets.redactor().request(request));
     call.span.child(&Work::Model(ModelWork {
@@ -32,7 +32,7 @@ pub(super) fn model(conversation: &Conversation<'_>, request: &Request) -> Trace
 
 pub(super) fn end_model(
     conversation: &Conversation<'_>,
-    span: Traced,
+    span: OptionalSpan,
     reply: &Result<Reply, Error>,
     cost: Option<Cost>,
 ) {
@@ -52,14 +52,14 @@ pub(super) fn end_model(
     span.end(&End::Model { response, content: content.as_ref(), attempts, cost });
 }
 
-pub(super) fn tool(conversation: &Conversation<'_>, tool_use: &ToolUse) -> Traced {
+pub(super) fn tool(conversation: &Conversation<'_>, tool_use: &ToolUse) -> OptionalSpan {
     let call = conversation.call;
     let arguments = call.span.wants_content().then(|| call.services.secrets.hide(&tool_use.arguments));
     let arguments = arguments.as_deref();
     call.span.child(&Work::Tool { name: &tool_use.name, call_id: &tool_use.id, arguments })
 }
 
-pub(super) fn end_tool(conversation: &Conversation<'_>, span: Traced, text: &str, is_error: bool) {
+pub(super) fn end_tool(conversation: &Conversation<'_>, span: OptionalSpan, text: &str, is_error: bool) {
     let result = span.wants_content().then(|| conversation.call.services.secrets.hide(text));
     span.end(&End::Tool { is_error, result: result.as_deref() });
 }

@@ -7,7 +7,7 @@ use stave_canon::{Pointer, Value};
 
 use super::{Issues, select, text};
 use crate::bundle::emit::contracts;
-use crate::{Document, Node, codes, stable_json_fingerprint, strip};
+use crate::{SystemDocument, SystemNode, codes, stable_json_fingerprint, strip};
 
 pub(super) fn check(issues: &mut Issues<'_>) {
     let referenced = nodes(issues);
@@ -19,8 +19,8 @@ pub(super) fn check(issues: &mut Issues<'_>) {
 }
 
 /// Compares every referenced node with the document's; gives those that the document has.
-fn nodes<'s>(issues: &mut Issues<'s>) -> Vec<&'s Node> {
-    let by_id: BTreeMap<&str, &Node> =
+fn nodes<'s>(issues: &mut Issues<'s>) -> Vec<&'s SystemNode> {
+    let by_id: BTreeMap<&str, &SystemNode> =
         issues.subject.document.nodes.iter().map(|node| (strip(&node.id), node)).collect();
     let pointer = Pointer::root().key("referenced_ir_nodes");
     if issues.member("referenced_ir_nodes").and_then(Value::as_array).is_none() {
@@ -52,7 +52,7 @@ fn nodes<'s>(issues: &mut Issues<'s>) -> Vec<&'s Node> {
     referenced
 }
 
-fn contracts_match(issues: &mut Issues<'_>, referenced: &[&Node]) {
+fn contracts_match(issues: &mut Issues<'_>, referenced: &[&SystemNode]) {
     let pointer = Pointer::root().key("referenced_contracts");
     let found = issues.items("referenced_contracts");
     let wanted = contracts(referenced);
@@ -82,7 +82,7 @@ fn inline(issues: &mut Issues<'_>) {
         return;
     };
     let pointer = root.key("system_ir");
-    match Document::from_value(inline) {
+    match SystemDocument::from_value(inline) {
         Err(_) => issues.add(codes::BUNDLE_CONTENT_DRIFT, pointer, "is no system document"),
         Ok(found) if found.fingerprint() != issues.subject.document.fingerprint() => {
             issues.add(
@@ -95,7 +95,7 @@ fn inline(issues: &mut Issues<'_>) {
     }
 }
 
-fn selection(issues: &mut Issues<'_>, orchestration: &Value, referenced: &[&Node]) {
+fn selection(issues: &mut Issues<'_>, orchestration: &Value, referenced: &[&SystemNode]) {
     let found: BTreeSet<&str> = referenced.iter().map(|node| strip(&node.id)).collect();
     let wanted = select::select(issues.subject.document, orchestration);
     let wanted: BTreeSet<&str> = wanted.into_iter().map(|node| strip(&node.id)).collect();

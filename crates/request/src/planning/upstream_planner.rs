@@ -5,17 +5,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::planning::{CachePlanner, CachePlanners, PlanningFailed};
+use super::{CachePlanner, CachePlanners, PlanningFailed};
 
+/// The planner of one upstream, shared by all requests to it.
 #[derive(Debug)]
-pub(crate) struct UpstreamPlanner {
+pub struct UpstreamPlanner {
     planners: Arc<dyn CachePlanners>,
     upstream: String,
     planner: Mutex<Box<dyn CachePlanner>>,
 }
 
 impl UpstreamPlanner {
-    pub(super) fn new(planners: &Arc<dyn CachePlanners>, upstream: &str, now: f64) -> UpstreamPlanner {
+    #[must_use]
+    pub fn new(planners: &Arc<dyn CachePlanners>, upstream: &str, now: f64) -> UpstreamPlanner {
         UpstreamPlanner {
             planners: Arc::clone(planners),
             upstream: upstream.to_owned(),
@@ -24,7 +26,7 @@ impl UpstreamPlanner {
     }
 
     /// Asks the planner, or tells it something. Whatever goes wrong in `ask` is given back as a failure.
-    pub(crate) fn ask<T>(
+    pub fn ask<T>(
         &self,
         now: f64,
         ask: impl FnOnce(&mut dyn CachePlanner) -> Result<T, PlanningFailed>,

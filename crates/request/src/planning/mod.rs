@@ -3,12 +3,14 @@
 //! Invariant: nothing that goes wrong behind it, a panic included, keeps a request from being sent.
 
 mod kept;
+mod upstream_planner;
 
 use std::fmt;
 
 use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
 
 pub use self::kept::{KeptPlanners, OpenStore};
+pub use self::upstream_planner::UpstreamPlanner;
 
 /// Plans the requests to one upstream, and learns from what they came to.
 pub trait CachePlanner: Send + fmt::Debug {

@@ -5,11 +5,11 @@ use stave_diag::Span;
 
 /// Where the lines of a text begin.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct LineIndex {
     starts: Vec<usize>,
 }
 
-impl Places {
+impl LineIndex {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
@@ -19,7 +19,7 @@ impl Places {
                 starts.push(index + 1);
             }
         }
-        Places { starts }
+        LineIndex { starts }
     }
 
     /// The position of an offset; one inside a character counts as the character's start.
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn columns_count_utf_16_units() {
         let text = "a: \u{1f600}é\r\nb: x\n";
-        let places = Places::new(text);
+        let places = LineIndex::new(text);
         let at = |offset| {
             let position = places.position(text, offset);
             (position.line, position.character)
@@ -82,7 +82,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn every_boundary_survives_the_way_and_back(text in "[aé漢😀\r\n]{0,30}") {
-            let places = Places::new(&text);
+            let places = LineIndex::new(&text);
             for (offset, character) in text.char_indices() {
                 if character != '\n' || !text[..offset].ends_with('\r') {
                     let position = places.position(&text, offset);
