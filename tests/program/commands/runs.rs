@@ -196,13 +196,25 @@ async fn an_ended_run_is_neither_resumed_nor_cancelled() {
 #[tokio::test]
 async fn old_runs_are_taken_away_with_the_documents_that_nobody_needs() {
     let folder = divider();
+    let mut ids = Vec::new();
     for n in 1..=3 {
-        run(&folder, &format!("{{\"n\": {n}}}"), 0).await;
+        ids.push(run(&folder, &format!("{{\"n\": {n}}}"), 0).await);
     }
+    let keep_one = ["runs", "gc", "--older-than", "0", "--keep", "1", "--dry-run"];
+    let preview = stave(&folder, keep_one.into_iter().chain(["--json"])).finish().await.exits(0).json();
+    let oldest: Vec<Value> = ids[..2].iter().map(|id| id.as_str().into()).collect();
+    assert_eq!(preview.get("removed"), Some(&Value::from(oldest.clone())), "{preview}");
+    let preview = stave(&folder, keep_one).finish().await.exits(0);
+    assert!(
+        preview.stderr.contains(&format!("run {} of `divider` (ok) would be removed", ids[0])),
+        "{preview}"
+    );
+    assert_eq!(listed(&folder).await.len(), 3);
     let removed = stave(&folder, ["runs", "gc", "--older-than", "0", "--keep", "1", "--json"]).finish().await;
     let removed = removed.exits(0).json();
     let counts = |report: &Value| [report.get("runs"), report.get("documents")].map(Option::<&Value>::cloned);
     assert_eq!(counts(&removed), [Some(2.into()), Some(0.into())], "{removed}");
+    assert_eq!(removed.get("removed"), Some(&Value::from(oldest)), "{removed}");
     assert!(removed.get("bytes_before").is_some() && removed.get("bytes_after").is_some(), "{removed}");
     assert_eq!(listed(&folder).await.len(), 1);
     let removed = stave(&folder, ["runs", "gc", "--older-than", "0", "--json"]).finish().await.exits(0);

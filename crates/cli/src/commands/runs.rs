@@ -4,6 +4,7 @@ mod arguments;
 mod delete;
 mod end;
 mod export;
+mod gc;
 mod go_on;
 #[cfg_attr(not(feature = "restate"), path = "../without/hand_over.rs")]
 mod hand_over;
@@ -33,7 +34,7 @@ pub(crate) fn runs(arguments: &Runs, terminal: Terminal) -> Result<Exit, Stop> {
             RunsCommand::Approve(approve) => go_on::approve(approve, terminal).await,
             RunsCommand::Cancel(cancel) => end::cancel(cancel).await,
             RunsCommand::Delete(arguments) => delete::delete(arguments).await,
-            RunsCommand::Gc(gc) => end::gc(gc).await,
+            RunsCommand::Gc(gc) => gc::gc(gc).await,
             RunsCommand::Export(export) => export::export(export).await,
             RunsCommand::Handover(arguments) => hand_over::hand_over(arguments).await,
         }

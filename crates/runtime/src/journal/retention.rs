@@ -31,15 +31,16 @@ pub struct RunRetention {
 }
 
 /// What was taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Removed {
-    pub runs: usize,
+    /// The ids of the runs, the oldest first.
+    pub runs: Vec<String>,
     pub documents: usize,
 }
 
 impl std::ops::AddAssign for Removed {
     fn add_assign(&mut self, other: Removed) {
-        self.runs += other.runs;
+        self.runs.extend(other.runs);
         self.documents += other.documents;
     }
 }
@@ -50,7 +51,7 @@ impl SqliteJournal {
         let mut removed = Removed::default();
         loop {
             let part = self.retain_batch(retention, now, AT_ONCE).await?;
-            if part.runs == 0 {
+            if part.runs.is_empty() {
                 return Ok(removed);
             }
             removed += part;
@@ -66,11 +67,9 @@ impl SqliteJournal {
         limit: usize,
     ) -> Result<Removed, JournalError> {
         if let Some(age) = retention.older_than {
-            let before = now.checked_sub(age).map_err(|_| {
-                JournalError::Database(DatabaseError::Sqlite("the age reaches before all time".to_owned()))
-            })?;
+            let before = before(now, age)?;
             let removed = self.remove(before, retention.keep, limit).await?;
-            if removed.runs > 0 {
+            if !removed.runs.is_empty() {
                 return Ok(removed);
             }
         }
@@ -81,6 +80,24 @@ impl SqliteJournal {
             }
             _ => Ok(Removed::default()),
         }
+    }
+
+    /// The runs that [`SqliteJournal::retain`] would remove because of their age, the oldest first. How many more go because
+    /// of the database's size is known only once they are gone.
+    pub async fn too_old(
+        &self,
+        retention: RunRetention,
+        now: Timestamp,
+    ) -> Result<Vec<RunSummary>, JournalError> {
+        let Some(age) = retention.older_than else { return Ok(Vec::new()) };
+        let (before, keep) = (before(now, age)?, i64::try_from(retention.keep).unwrap_or(i64::MAX));
+        let ownership = self.database.ownership();
+        self.database
+            .read(move |connection| {
+                let ids = removable(connection, before, keep, i64::MAX)?;
+                ids.iter().map(|id| summary_of(connection, id, &ownership)).collect()
+            })
+            .await
     }
 
     /// The bytes that are in use in the database.
@@ -181,20 +198,37 @@ fn remove(
     keep: i64,
     limit: i64,
 ) -> Result<Removed, JournalError> {
+    let ids = removable(connection, before, keep, limit)?;
+    for id in &ids {
+        forget(connection, id)?;
+    }
+    let documents = if ids.is_empty() { 0 } else { sweep(connection)? };
+    Ok(Removed { runs: ids, documents })
+}
+
+/// The time before which runs ended that are older than `age`.
+fn before(now: Timestamp, age: Duration) -> Result<Timestamp, JournalError> {
+    now.checked_sub(age).map_err(|_| {
+        JournalError::Database(DatabaseError::Sqlite("the age reaches before all time".to_owned()))
+    })
+}
+
+/// The runs that ended before `before`, except the newest `keep`; at most `limit`, the oldest first.
+fn removable(
+    connection: &Connection,
+    before: Timestamp,
+    keep: i64,
+    limit: i64,
+) -> Result<Vec<String>, JournalError> {
     let mut statement = connection.prepare_cached(
         "SELECT id FROM run WHERE ended_at < ?1 AND status IN (?4, ?5, ?6) AND id NOT IN
              (SELECT id FROM run ORDER BY started_at DESC, rowid DESC LIMIT ?2)
          ORDER BY started_at LIMIT ?3",
     )?;
     let ended = [RunStatus::Ok, RunStatus::Error, RunStatus::Cancelled].map(RunStatus::word);
-    let ids: Vec<String> = statement
-        .query_map(params![nanoseconds(before), keep, limit, ended[0], ended[1], ended[2]], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for id in &ids {
-        forget(connection, id)?;
-    }
-    let documents = if ids.is_empty() { 0 } else { sweep(connection)? };
-    Ok(Removed { runs: ids.len(), documents })
+    let parameters = params![nanoseconds(before), keep, limit, ended[0], ended[1], ended[2]];
+    let ids = statement.query_map(parameters, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(ids)
 }
 
 /// Takes away what no run refers to any more. Gives the number of documents.

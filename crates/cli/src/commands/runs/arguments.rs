@@ -17,7 +17,7 @@ Examples:
   stave runs replay run_4f2a answer       again, from the node `answer` on
   stave runs approve run_4f2a ask_boss --comment \"within budget\"
   stave runs delete run_4f2a --dry-run
-  stave runs gc --older-than 7            days
+  stave runs gc --older-than 7 --dry-run  days
   stave runs export --all -o runs.jsonl
   stave runs handover --all --restate-url http://127.0.0.1:9070")]
 pub(crate) struct Runs {
@@ -206,6 +206,9 @@ pub(super) struct Gc {
     /// Stop reporting that commits are missing because the database's log was deleted or cut off
     #[arg(long)]
     pub(super) accept_loss: bool,
+    /// List the runs that would be removed because of their age, and remove nothing
+    #[arg(long, conflicts_with = "accept_loss")]
+    pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -49,14 +49,11 @@ async fn apply(engines: &ProjectEngines, log: &Log) {
     let name = format!("{}/{}", project.tenant(), project.repo());
     let journal = storage::journal(project, &engines.database);
     let (removed, outcome) = remove(&journal, retention).await;
-    if removed.runs > 0 {
-        let message =
-            format!("removed {} ended runs and {} documents of {name}", removed.runs, removed.documents);
-        let members = [
-            ("project", Value::from(name.as_str())),
-            ("runs", removed.runs.into()),
-            ("documents", removed.documents.into()),
-        ];
+    if !removed.runs.is_empty() {
+        let (runs, documents) = (removed.runs.len(), removed.documents);
+        let message = format!("removed {runs} ended runs and {documents} documents of {name}");
+        let members =
+            [("project", Value::from(name.as_str())), ("runs", runs.into()), ("documents", documents.into())];
         log.write(LogLevel::Info, "retention", &message, &members);
     }
     if let Err(error) = outcome {
@@ -69,7 +66,7 @@ async fn remove(journal: &SqliteJournal, retention: RunRetention) -> (Removed, R
     let mut removed = Removed::default();
     loop {
         match journal.retain_batch(retention, SystemClock.now(), BATCH).await {
-            Ok(part) if part.runs == 0 => return (removed, Ok(())),
+            Ok(part) if part.runs.is_empty() => return (removed, Ok(())),
             Ok(part) => removed += part,
             Err(error) => return (removed, Err(error)),
         }
