@@ -12,6 +12,7 @@ use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
 use stave_exec::{Document, On};
 use stave_operations::{Descriptor, MCP_CALL, SWITCH, TRANSFORM_EACH, step_kind};
+use stave_vocabulary::OnDenied;
 
 use crate::failure::{Failure, FailureKind};
 use crate::ports::Ports;
@@ -70,6 +71,21 @@ pub struct EngineEdge {
 }
 
 impl EngineNode {
+    /// Whether a failure of the node is one that no error route takes. What a rule forbids must not look like a mishap, unless
+    /// the author says so for the prompts that governance denies. A run without budget must not spend more on its error
+    /// route.
+    #[must_use]
+    pub fn is_final(&self, failure: &Failure) -> bool {
+        match failure.kind {
+            FailureKind::Budget => true,
+            FailureKind::Refused => {
+                let word = self.with.get("on_denied").and_then(Value::as_str).and_then(OnDenied::from_word);
+                failure.code != codes::PROMPT_REFUSED || word != Some(OnDenied::ErrorPort)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it runs only when another node calls it.
     #[must_use]
     pub fn is_tool(&self) -> bool {

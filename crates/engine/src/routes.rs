@@ -3,7 +3,7 @@
 use stave_canon::{Object, Value};
 use stave_exec::On;
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::graph::{EngineNode, Graph};
 use crate::size::Room;
 
@@ -51,9 +51,7 @@ impl Graph {
         }
         let unhandled = outputs.as_ref().err().filter(|failure| {
             let has_route = self.edges_of(node).any(|(_, edge)| edge.on == On::Failure);
-            // A refusal is never handled away: what a rule forbids must not look like a mishap, and a run without
-            // budget must not spend more on its error route.
-            !has_route || matches!(failure.kind, FailureKind::Refused | FailureKind::Budget)
+            !has_route || node.is_final(failure)
         });
         Routes { unhandled: too_much.or_else(|| unhandled.cloned()), signals }
     }

@@ -92,6 +92,7 @@ nodes:
       max_tokens: 10
       phase: review
       priority: 5
+      on_denied: fallback
       constraints: [short]
       token_budget: 1000
       tools: [{name: t, description: d, parameters: {type: object}, maps_to: n, mcp: a/b}]

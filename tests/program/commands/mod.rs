@@ -25,6 +25,7 @@ mod journal_files;
 mod keys;
 mod lsp;
 mod new;
+mod on_denied;
 mod ops;
 #[cfg(unix)]
 mod pipes;

@@ -14,7 +14,7 @@ mod recovery;
 mod reload;
 mod request_auth;
 mod roles;
-mod runs;
+pub(crate) mod runs;
 pub(crate) mod sample;
 mod schemathesis;
 mod sessions;

@@ -9,7 +9,7 @@ use super::sample::{project, slow_project};
 use crate::json::{items, text};
 use crate::process::stave;
 
-pub(super) async fn begin(served: &Served, flow: &str, input: &str) -> String {
+pub(crate) async fn begin(served: &Served, flow: &str, input: &str) -> String {
     let body = format!(r#"{{"flow": "{flow}", "input": {input}}}"#);
     let begun = served.post("/runs", &body).await.is(202);
     let run = text(&begun.json(), "run_id").expect("a run has an id").to_owned();
@@ -18,7 +18,7 @@ pub(super) async fn begin(served: &Served, flow: &str, input: &str) -> String {
 }
 
 /// The run once it is no longer running.
-pub(super) async fn settled(served: &Served, run: &str) -> Value {
+pub(crate) async fn settled(served: &Served, run: &str) -> Value {
     for _ in 0..400 {
         let shown = served.get(&format!("/runs/{run}")).await.is(200).json();
         if !matches!(text(&shown, "status"), Some("running" | "queued")) {

@@ -50,6 +50,7 @@ mod tools;
 mod unconnected_input;
 mod undeclared_context;
 mod unknown_property;
+mod unrouted_denial;
 mod unused_node;
 mod version;
 mod volatile_system_text;
@@ -119,6 +120,7 @@ const RULES: &[Rule] = &[
     code::check,
     models::check,
     fallbacks::check,
+    unrouted_denial::check,
     tools::check,
     each::check,
     state::check,

@@ -2,7 +2,7 @@
 
 use stave_canon::Number;
 use stave_diag::Span;
-use stave_vocabulary::PhaseType;
+use stave_vocabulary::{OnDenied, PhaseType};
 
 use super::{Extra, Readable, ReadableList, Spanned, Text};
 use crate::yaml::Tree;
@@ -30,6 +30,8 @@ pub struct Prompt {
     /// How many tokens the prompt may have.
     pub token_budget: Option<Spanned<u64>>,
     pub tools: ReadableList<ToolDeclaration>,
+    /// Who takes the denial when governance denies the prompt; the run ends as refused when absent.
+    pub on_denied: Option<Spanned<OnDenied>>,
     pub fallback: Option<Fallback>,
     pub extra: Vec<Extra>,
 }

@@ -1,6 +1,6 @@
 //! The prompt layer.
 
-use stave_vocabulary::PhaseType;
+use stave_vocabulary::{OnDenied, PhaseType};
 
 use super::fields::{Fields, Reader, as_text, unknown_word, wrong_type};
 use super::node::first_line;
@@ -24,7 +24,8 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
     let priority = fields.count(reader, "priority", 1);
     let constraints = fields.texts(reader, "constraints").unwrap_or_default();
     let token_budget = fields.count(reader, "token_budget", 1);
-    fields.added_in(reader, 1, &["phase", "priority", "constraints", "token_budget"]);
+    let on_denied = fields.optional("on_denied").and_then(|entry| on_denied(reader, entry, &owner));
+    fields.added_in(reader, 1, &["phase", "priority", "constraints", "token_budget", "on_denied"]);
     let tools = fields.optional("tools").map(|entry| tools(reader, entry, &owner)).unwrap_or_default();
     let fallback = fields.optional("fallback").and_then(|entry| fallback(reader, entry, &owner));
     let span = fields.span;
@@ -43,6 +44,7 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
         constraints,
         token_budget,
         tools,
+        on_denied,
         fallback,
         extra,
     })
@@ -56,6 +58,16 @@ fn phase(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Span
         reader.report(unknown_word(&text, &path, PhaseType::ALL.iter().map(|phase| phase.word())));
     }
     phase.map(|phase| Spanned::new(phase, text.span))
+}
+
+fn on_denied(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Spanned<OnDenied>> {
+    let path = format!("`on_denied` of {owner}");
+    let text = as_text(reader, entry, &path)?;
+    let word = OnDenied::from_word(text.as_str());
+    if word.is_none() {
+        reader.report(unknown_word(&text, &path, OnDenied::ALL.iter().map(|one| one.word())));
+    }
+    word.map(|word| Spanned::new(word, text.span))
 }
 
 fn model(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Model> {

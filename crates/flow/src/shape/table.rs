@@ -194,6 +194,11 @@ static PROMPT: FormatShape = FormatShape {
         optional("constraints", TextList, "Version 1.1: sentences that the answer has to respect."),
         optional("token_budget", Count(1), "Version 1.1: how many tokens the prompt may have."),
         optional("tools", List(&TOOL), "Functions that the model may call."),
+        optional(
+            "on_denied",
+            Word(&["fail", "error_port", "fallback"]),
+            "Version 1.1: who takes the denial when governance denies the prompt.",
+        ),
         optional("fallback", One(&FALLBACK), "What happens when there is no usable answer."),
     ],
 };

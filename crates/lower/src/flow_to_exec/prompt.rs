@@ -36,6 +36,7 @@ impl Lowering<'_> {
         if !prompt.tools.is_empty() {
             with.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
         }
+        insert(&mut with, "on_denied", prompt.on_denied.map(|word| word.value.word().into()));
         insert(&mut with, "fallback", prompt.fallback.as_ref().map(fallback));
         with
     }

@@ -37,6 +37,12 @@ answers it. A node whose tools change something outside is never answered from t
         )
         .default("what the policy and the model allow"),
         Argument::optional("tools", ArgumentKind::List, "what the model may call"),
+        Argument::optional(
+            "on_denied",
+            ArgumentKind::Text,
+            "who takes the denial when governance denies the prompt: fail, error_port or fallback",
+        )
+        .default("fail"),
         Argument::optional("fallback", ArgumentKind::Map, "what stands in when the model fails"),
     ],
     result: ResultShape::Any,

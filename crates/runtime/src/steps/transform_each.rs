@@ -261,12 +261,7 @@ impl<'c> Target<'c> {
             let attempts = outcome.attempts;
             let item = match outcome.outputs {
                 Ok(outputs) => Ok(whole(outputs)),
-                Err(failure)
-                    if failure.is_pause()
-                        || matches!(failure.kind, FailureKind::Refused | FailureKind::Budget) =>
-                {
-                    return Err(failure);
-                }
+                Err(failure) if failure.is_pause() || self.node.is_final(&failure) => return Err(failure),
                 Err(failure) => {
                     let error = failure.to_error_value(&self.node.id, attempts);
                     Err((failure, error))

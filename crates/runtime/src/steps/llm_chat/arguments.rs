@@ -8,6 +8,7 @@ use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
 use stave_prompt::PhaseType;
 use stave_schema::SchemaValidator;
+use stave_vocabulary::OnDenied;
 
 use crate::interpolate::{PathScope, add_secret_names};
 use crate::labels;
@@ -30,6 +31,7 @@ pub(super) struct Arguments {
     pub(super) token_budget: Option<u64>,
     pub(super) tools: Vec<ChatTool>,
     pub(super) fallback: Option<Fallback>,
+    pub(super) on_denied: OnDenied,
     /// The step that follows, with its arguments.
     pub(super) transform: Option<(String, Object)>,
 }
@@ -110,6 +112,7 @@ impl Arguments {
                 .get("fallback")
                 .map(|fallback| Fallback::read(call, fallback, &scope))
                 .transpose()?,
+            on_denied: on_denied(with)?,
             transform: transform.transpose()?,
         })
     }
@@ -188,6 +191,14 @@ fn phase(with: &Object) -> Result<PhaseType, Failure> {
     PhaseType::from_word(&word).ok_or_else(|| {
         let words: Vec<&str> = PhaseType::ALL.iter().map(|phase| phase.word()).collect();
         bad(&format!("there is no phase `{word}`; use one of {}", words.join(", ")))
+    })
+}
+
+fn on_denied(with: &Object) -> Result<OnDenied, Failure> {
+    let Some(word) = text(with, "on_denied")? else { return Ok(OnDenied::default()) };
+    OnDenied::from_word(&word).ok_or_else(|| {
+        let words: Vec<&str> = OnDenied::ALL.iter().map(|one| one.word()).collect();
+        bad(&format!("`on_denied` is `{word}`; use one of {}", words.join(", ")))
     })
 }
 

@@ -1,7 +1,8 @@
 //! `llm.chat`: a governed prompt to a model, with tools, one repair turn and fallbacks.
 //!
 //! The order is fixed: the model's attempts, one repair turn with the validation error, the fallback
-//! model once with the same rules, the static response, the error port.
+//! model once with the same rules, the static response, the error port. A prompt that governance denies is not asked of any
+//! model; `on_denied` says who takes the denial.
 
 mod arguments;
 mod cache_work;
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicUsize;
 use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
+use stave_vocabulary::OnDenied;
 
 use self::arguments::{Arguments, Trigger};
 use self::question::Question;
@@ -50,6 +52,20 @@ impl Step for LlmChat {
 
 /// The model's answer, or that of whatever stands in for it.
 async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
+    match ask(call, arguments).await {
+        // No other model is asked what governance denied.
+        Err(failure)
+            if failure.code == codes::PROMPT_REFUSED && arguments.on_denied == OnDenied::Fallback =>
+        {
+            call.run.report(call.index, |report| report.degraded = true);
+            static_response(arguments).unwrap_or(Err(failure))
+        }
+        answered => answered,
+    }
+}
+
+/// The answer of the model, of the fallback model, or the static response.
+async fn ask(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
     let question = Question::prepare(call, arguments).await?;
     let (retries, rounds) = (call.node.part_policy().retries, AtomicUsize::new(0));
     let asked = conversation::converse(call, arguments, &question, &arguments.model, retries, &rounds).await;
@@ -75,14 +91,19 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
             Err(_) => {}
         }
     }
-    match &fallback.static_response {
-        Some(text) if arguments.output_schema.is_some() => reply::parse(text).map_err(|reason| {
-            let message = format!("the static response is not JSON: {reason}");
-            Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
-        }),
-        Some(text) => Ok(Value::from(text.as_str())),
-        None => Err(failure),
+    static_response(arguments).unwrap_or(Err(failure))
+}
+
+/// What the author wrote to be answered in the end.
+fn static_response(arguments: &Arguments) -> Option<Result<Value, Failure>> {
+    let text = arguments.fallback.as_ref()?.static_response.as_ref()?;
+    if arguments.output_schema.is_none() {
+        return Some(Ok(Value::from(text.as_str())));
     }
+    Some(reply::parse(text).map_err(|reason| {
+        let message = format!("the static response is not JSON: {reason}");
+        Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
+    }))
 }
 
 fn trigger(failure: &Failure) -> Trigger {
