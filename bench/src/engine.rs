@@ -88,6 +88,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         observer: Arc::new(()),
         tracer: Arc::new(()),
         opcua: None,
+        references: Arc::new(stave_runtime::NoSource),
         prompt_plugins: Vec::new(),
         planning: None,
         heavy_work: Arc::default(),

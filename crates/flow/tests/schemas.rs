@@ -91,6 +91,8 @@ nodes:
       temperature: 0.5
       max_tokens: 10
       phase: review
+      role: analyst
+      context_refs: ["file:docs/a.md"]
       priority: 5
       on_denied: fallback
       constraints: [short]

@@ -20,6 +20,7 @@ use stave_runtime::{ModelHosts, RunLimits, Secrets, Services, add_secret_names};
 use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
 use stave_stores::SqlitePlannerStore;
 
+use crate::context::ListedContext;
 use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
@@ -107,6 +108,7 @@ pub fn build(
         features: features::store(project, storage.database.as_ref())?,
         tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets(project, values),
+        references: Arc::new(ListedContext::new(&project.root, &settings.prompt.context_files)?),
         prompt_plugins: prompt_plugins::own(project, &worker()?)?,
         heavy_work: Arc::default(),
         limits,

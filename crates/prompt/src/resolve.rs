@@ -54,6 +54,9 @@ pub enum Unavailable {
     NoMatch,
     #[error("it is too large: {0}")]
     TooLarge(String),
+    /// The project does not list it.
+    #[error("{0}")]
+    Unlisted(String),
     #[error("{0}")]
     Failed(String),
     #[error("nothing resolves references here")]
@@ -110,6 +113,7 @@ impl Unavailable {
             Unavailable::Binary => "binary",
             Unavailable::NoMatch => "no_match",
             Unavailable::TooLarge(_) => "too_large",
+            Unavailable::Unlisted(_) => "unlisted",
             Unavailable::Failed(_) => "failed",
             Unavailable::NoSource => "no_source",
         }
@@ -140,6 +144,12 @@ pub fn resolve(ir: &PromptIr, source: &dyn ReferenceSource) -> Resolution {
 }
 
 impl Resolution {
+    /// Adds a text that its caller has: no file is in it.
+    pub fn add(&mut self, part: PromptPart) {
+        self.parts.push(part);
+        self.real_paths.push(Vec::new());
+    }
+
     fn include(&mut self, reference: &str, source: ReferenceText, lines: Option<(usize, usize)>) {
         let ReferenceText { name, real_paths, text, is_cut } = source;
         let selected = match lines {

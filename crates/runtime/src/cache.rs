@@ -99,6 +99,10 @@ impl Run<'_> {
     /// The key of a node's cached result; `None` when its results are not cached.
     pub(crate) fn cache_key(&self, node: &PlannedNode, inputs: &Object) -> Result<Option<String>, Failure> {
         let Some(cache) = &node.cache else { return Ok(None) };
+        if node.with.contains_key("context_refs") {
+            // What files hold at the time is not a part of the key.
+            return Ok(None);
+        }
         let flow = self.plan.document.flow.name.as_str();
         let mut parts = vec![Value::from(flow), Value::from(node.fingerprint.as_str())];
         let read = labels::of_reads(&self.plan.document, &node.id)?;

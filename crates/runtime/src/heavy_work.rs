@@ -8,7 +8,7 @@ use std::sync::Arc;
 use stave_listen::Waiting;
 
 /// Below this size the work costs less than moving it elsewhere.
-const LARGE: usize = 16 * 1024;
+pub(crate) const LARGE: usize = 16 * 1024;
 
 /// How many jobs one project has at the same time.
 const AT_ONCE: usize = 1;

@@ -72,6 +72,7 @@ pub use services::{RunLimits, Services};
 pub use stave_engine::{Failure, FailureKind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;
+pub use stave_prompt::resolve::NoSource;
 pub use stave_script::address::{HostPort, host_of};
 pub use steps::{Step, StepKinds, StepOutput};
 pub use volume::Volume;

@@ -7,6 +7,7 @@ use stave_canon::{Clock, Ids, Object};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
 use stave_prompt::plugins::Plugin;
+use stave_prompt::resolve::ReferenceSource;
 use stave_request::ModelPlanning;
 use stave_script::{PythonPool, TemplateRenderer};
 
@@ -48,6 +49,8 @@ pub struct Services {
     pub opcua: Option<Arc<dyn Opcua>>,
     pub secrets: Secrets,
     /// The project's own plugins, which every prompt passes after the built-in one.
+    /// Where the files and diffs of `context_refs` come from.
+    pub references: Arc<dyn ReferenceSource>,
     pub prompt_plugins: Vec<Arc<dyn Plugin>>,
     /// What takes long on large values; the flows of a tenant share it.
     pub heavy_work: Arc<HeavyWork>,

@@ -1,4 +1,5 @@
-//! What a project lists for its flows: secrets with their hosts, variables, hosts of models and of requests.
+//! What a project lists for its flows: secrets with their hosts, variables, hosts of models and of requests, files for
+//! prompts.
 //!
 //! Invariant: the checker and the runtime decide with these functions, so that both refuse the same things in the same
 //! words. What is not listed is refused.
@@ -7,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::address::HostPort;
+use crate::path_glob::PathPattern;
 
 /// The secrets that flows may name, each with the hosts that may receive it. Hosts are written as
 /// [`crate::address::listed_host`] writes them.
@@ -24,6 +26,8 @@ pub struct AllowLists {
     pub provider_hosts: BTreeMap<String, String>,
     /// The hosts that requests may go to; `None` allows every public one.
     pub http_hosts: Option<BTreeSet<String>>,
+    /// Patterns of the files that `context_refs` of flows may name.
+    pub context_files: Vec<String>,
 }
 
 /// Something that the project does not list.
@@ -100,6 +104,15 @@ pub fn http_host_refusal(listed: &BTreeSet<String>, host: &HostPort) -> Option<U
     (!host.is_in(listed)).then(|| Unlisted {
         message: format!("host `{shown}` is not in `http.allow`"),
         help: format!("add \"{shown}\" to `allow` in `[http]` of stave.toml"),
+    })
+}
+
+/// Why a flow may not put a file into a prompt. The path is relative to the project.
+#[must_use]
+pub fn context_file_refusal(listed: &[String], path: &str) -> Option<Unlisted> {
+    (!listed.iter().any(|pattern| PathPattern::parse(pattern).matches_path(path))).then(|| Unlisted {
+        message: format!("`{path}` is not a file that flows may put into prompts"),
+        help: "list it under `context_files` in `[prompt]` of stave.toml".to_owned(),
     })
 }
 

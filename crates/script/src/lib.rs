@@ -18,6 +18,7 @@ pub mod header_names;
 pub mod interpolation;
 pub mod jinja;
 mod limits;
+pub mod path_glob;
 pub mod pool;
 pub mod protocol;
 pub mod python;

@@ -6,6 +6,7 @@ mod cache;
 mod cache_planning;
 mod check;
 mod colour;
+mod context_refs;
 mod contracts;
 mod cost_budget;
 mod deploy;

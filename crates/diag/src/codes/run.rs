@@ -16,6 +16,7 @@ codes! { Run:
     MODEL_FAILED = "model-failed", Error, "A model could not be reached or answered with an error.";
     MODEL_REPLY_INVALID = "model-reply-invalid", Error, "A model's reply does not fit the output schema.";
     PROMPT_REFUSED = "prompt-refused", Error, "Governance refused a prompt.";
+    CONTEXT_UNAVAILABLE = "context-unavailable", Error, "A prompt refers to something that it cannot be given.";
     PROMPT_TOO_LARGE = "prompt-too-large", Error, "A prompt does not fit its token budget.";
     TEMPLATE_FAILED = "template-failed", Error, "A prompt template could not be rendered.";
     ENDLESS_TOOL_CALLS = "endless-tool-calls", Error, "A model kept calling tools without giving an answer.";

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use stave_diag::codes::project as codes;
-use stave_diag::codes::run::HOST_NOT_ALLOWED;
+use stave_diag::codes::run::{CONTEXT_UNAVAILABLE, HOST_NOT_ALLOWED};
 use stave_diag::{Code, Diagnostic, Severity, Span};
 use stave_operations::ArgumentKind;
 use stave_script::address::{HostPort, written_host};
 use stave_script::allow_list::{
-    AllowLists, Unlisted, http_host_refusal, model_host_refusal, secret_refusal, unlisted_secret,
-    variable_refusal,
+    AllowLists, Unlisted, context_file_refusal, http_host_refusal, model_host_refusal, secret_refusal,
+    unlisted_secret, variable_refusal,
 };
 use stave_script::interpolation::{self, PathStep};
 
@@ -29,6 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         for model in prompt.model.iter().chain(fallback) {
             endpoint(lists, model, diagnostics);
         }
+        diagnostics.extend(prompt.context_refs.iter().filter_map(|reference| file(lists, reference)));
     }
     let context = subject.flow.deployment.as_ref().and_then(|deployment| deployment.context.as_ref());
     for source in context.iter().flat_map(|context| context.fields.values()) {
@@ -56,6 +57,18 @@ fn arguments(lists: &AllowLists, operation: &Operation, diagnostics: &mut Vec<Di
     for (name, span) in texts.into_iter().flat_map(secrets) {
         diagnostics.extend(secret(lists, &name, host.as_ref(), span).filter(|_| told.insert(name)));
     }
+}
+
+/// A `file:` reference whose path is written out. Only the run knows what placeholders and wildcards stand for.
+fn file(lists: &AllowLists, reference: &Text) -> Option<Diagnostic> {
+    let path = reference.as_str().strip_prefix("file:")?;
+    let is_written = !path.contains("${") && !path.contains(['*', '?', '[', '{', '%', '\\']);
+    let path = match path.rsplit_once(['#', ':']) {
+        Some((path, lines)) if lines.chars().all(|sign| sign.is_ascii_digit() || "L-".contains(sign)) => path,
+        _ => path,
+    };
+    let refusal = context_file_refusal(&lists.context_files, path).filter(|_| is_written);
+    refusal.map(|found| warn(CONTEXT_UNAVAILABLE, reference.span, found))
 }
 
 fn endpoint(lists: &AllowLists, model: &Model, diagnostics: &mut Vec<Diagnostic>) {

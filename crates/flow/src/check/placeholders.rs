@@ -1,4 +1,4 @@
-//! `${…}` in arguments and endpoints: a path that begins with something in reach, and secrets only
+//! `${…}` in arguments, endpoints and references: a path that begins with something in reach, and secrets only
 //! where they cannot leak.
 
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
                 let mut texts = Vec::new();
                 entry.value.each_text(&mut |text| texts.push(text));
                 for text in texts {
-                    Place { subject, node, ports: true, secrets }.text(text, diagnostics);
+                    Place { subject, node, ports: true, secrets, reply: true }.text(text, diagnostics);
                 }
             }
         }
@@ -36,7 +36,12 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
             prompt.model.iter().chain(prompt.fallback.iter().filter_map(|fallback| fallback.model.as_ref()))
         });
         for endpoint in models.filter_map(|model| model.endpoint.as_ref()) {
-            Place { subject, node, ports: false, secrets: true }.text(endpoint, diagnostics);
+            Place { subject, node, ports: false, secrets: true, reply: false }.text(endpoint, diagnostics);
+        }
+        for reference in node.prompt.iter().flat_map(|prompt| prompt.context_refs.iter()) {
+            let place = Place { subject, node, ports: true, secrets: false, reply: false };
+            place.text(reference, diagnostics);
+            diagnostics.extend(place.input_reference(reference));
         }
     }
 }
@@ -54,6 +59,8 @@ struct Place<'check, 'flow> {
     /// Whether the node's inputs can be read there.
     ports: bool,
     secrets: bool,
+    /// Whether the model has answered by then.
+    reply: bool,
 }
 
 impl Place<'_, '_> {
@@ -75,6 +82,22 @@ impl Place<'_, '_> {
         }
     }
 
+    /// A `memory:` reference that is written out names an input of the node.
+    fn input_reference(&self, text: &Text) -> Option<Diagnostic> {
+        let name = text.as_str().strip_prefix("memory:").filter(|name| !name.contains("${"))?;
+        if self.node.input(name).is_some() || !self.node.inputs.is_complete() {
+            return None;
+        }
+        let known: Vec<&str> = self.node.inputs.iter().map(|port| port.name.as_str()).collect();
+        let message = format!("node `{}` has no input `{name}`", self.node.id.value);
+        let diagnostic = Diagnostic::new(codes::UNKNOWN_ROOT, text.span, message);
+        let help = match known.is_empty() {
+            true => "add an input to the node, or remove the reference".to_owned(),
+            false => format!("use one of {}", known.join(", ")),
+        };
+        Some(diagnostic.help(help))
+    }
+
     fn placeholder(&self, text: &Text, placeholder: &Placeholder, sole: bool) -> Option<Diagnostic> {
         let path = &placeholder.path;
         let span = text.at(placeholder.range.clone());
@@ -93,7 +116,7 @@ impl Place<'_, '_> {
                     "declare a context field and fill it by `deployment.context`, or use `${secrets.NAME}` in a header",
                 ))
             }
-            "prompt_output" if self.ports && !self.node.prompt.is_absent() => None,
+            "prompt_output" if self.reply && !self.node.prompt.is_absent() => None,
             _ => {
                 let port = if self.ports { self.node.input(root) } else { None };
                 let Some(port) = port else {
@@ -148,7 +171,7 @@ impl Place<'_, '_> {
         }
         let mut known: Vec<&str> = self.node.inputs.iter().map(|port| port.name.as_str()).collect();
         let mut others = vec!["context"];
-        if self.node.prompt.is_read() {
+        if self.reply && self.node.prompt.is_read() {
             others.push("prompt_output");
         }
         let node = &self.node.id.value;

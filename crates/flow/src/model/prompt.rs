@@ -21,6 +21,10 @@ pub struct Prompt {
     pub output_schema: Option<Tree>,
     pub temperature: Option<Spanned<Number>>,
     pub max_tokens: Option<Spanned<u64>>,
+    /// Who is asked; the node's id when absent.
+    pub role: Option<Text>,
+    /// What else the model is shown: `file:`, `diff:` and `memory:` references, or plain text.
+    pub context_refs: ReadableList<Text>,
     /// In which phase of the work the prompt is asked, which stretches or shrinks its budget.
     pub phase: Option<Spanned<PhaseType>>,
     /// From 1 to 10; 5 leaves the budget alone.

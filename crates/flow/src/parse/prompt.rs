@@ -10,6 +10,10 @@ use crate::yaml::{Tree, TreeValue, YamlEntry};
 const TRIGGERS: [(&str, Trigger); 3] =
     [("timeout", Trigger::Timeout), ("error", Trigger::Error), ("validation_fail", Trigger::ValidationFail)];
 
+/// The fields that version 1.1 adds.
+const LATER_FIELDS: [&str; 7] =
+    ["role", "context_refs", "phase", "priority", "constraints", "token_budget", "on_denied"];
+
 pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Prompt> {
     let owner = format!("`prompt` of {owner}");
     let key = entry.key.span;
@@ -20,12 +24,14 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
     let output_schema = fields.optional("output_schema").map(|entry| entry.value.clone());
     let temperature = fields.number(reader, "temperature");
     let max_tokens = fields.count(reader, "max_tokens", 1);
+    let role = fields.text(reader, "role");
+    let context_refs = fields.texts(reader, "context_refs").unwrap_or_default();
     let phase = fields.optional("phase").and_then(|entry| phase(reader, entry, &owner));
     let priority = fields.count(reader, "priority", 1);
     let constraints = fields.texts(reader, "constraints").unwrap_or_default();
     let token_budget = fields.count(reader, "token_budget", 1);
     let on_denied = fields.optional("on_denied").and_then(|entry| on_denied(reader, entry, &owner));
-    fields.added_in(reader, 1, &["phase", "priority", "constraints", "token_budget", "on_denied"]);
+    fields.added_in(reader, 1, &LATER_FIELDS);
     let tools = fields.optional("tools").map(|entry| tools(reader, entry, &owner)).unwrap_or_default();
     let fallback = fields.optional("fallback").and_then(|entry| fallback(reader, entry, &owner));
     let span = fields.span;
@@ -39,6 +45,8 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
         output_schema,
         temperature,
         max_tokens,
+        role,
+        context_refs,
         phase,
         priority,
         constraints,

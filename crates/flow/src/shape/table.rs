@@ -181,6 +181,12 @@ static PROMPT: FormatShape = FormatShape {
         optional("output_schema", JsonSchema, "What the answer must satisfy; it is then read as JSON."),
         optional("temperature", Number, "From 0 to 2; the provider's own when it is left out."),
         optional("max_tokens", Count(1), "How long the answer may become."),
+        optional("role", Text, "Version 1.1: who is asked; the node's id when it is left out."),
+        optional(
+            "context_refs",
+            TextList,
+            "Version 1.1: what else the model is shown: `file:`, `diff:` and `memory:` references, or text.",
+        ),
         optional(
             "phase",
             Word(PHASES),

@@ -2,7 +2,7 @@
 
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::Origin;
-use stave_flow::model::{Fallback, Model, Prompt, Text, ToolDeclaration, Trigger};
+use stave_flow::model::{Fallback, Model, Prompt, ReadableList, Text, ToolDeclaration, Trigger};
 use stave_flow::yaml::Tree;
 
 use super::Lowering;
@@ -25,13 +25,11 @@ impl Lowering<'_> {
         insert(&mut with, "output_schema", prompt.output_schema.as_ref().map(Tree::to_value));
         insert(&mut with, "temperature", prompt.temperature.clone().map(|number| number.value.into()));
         insert(&mut with, "max_tokens", prompt.max_tokens.map(|tokens| tokens.value.into()));
+        insert(&mut with, "role", prompt.role.as_ref().map(|role| role.as_str().into()));
+        insert(&mut with, "context_refs", texts(&prompt.context_refs));
         insert(&mut with, "phase", prompt.phase.map(|phase| phase.value.word().into()));
         insert(&mut with, "priority", prompt.priority.map(|priority| priority.value.into()));
-        if !prompt.constraints.is_empty() {
-            let constraints =
-                prompt.constraints.iter().map(|text| text.as_str().into()).collect::<Vec<Value>>();
-            with.insert("constraints".into(), constraints.into());
-        }
+        insert(&mut with, "constraints", texts(&prompt.constraints));
         insert(&mut with, "token_budget", prompt.token_budget.map(|tokens| tokens.value.into()));
         if !prompt.tools.is_empty() {
             with.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
@@ -40,6 +38,12 @@ impl Lowering<'_> {
         insert(&mut with, "fallback", prompt.fallback.as_ref().map(fallback));
         with
     }
+}
+
+/// A list of texts, unless it is empty.
+fn texts(texts: &ReadableList<Text>) -> Option<Value> {
+    let values: Vec<Value> = texts.iter().map(|text| text.as_str().into()).collect();
+    (!values.is_empty()).then(|| values.into())
 }
 
 fn model(model: &Model) -> Value {

@@ -21,6 +21,12 @@ answers it. A node whose tools change something outside is never answered from t
         Argument::optional("output_schema", ArgumentKind::Map, "the JSON Schema that the answer has to fit"),
         Argument::optional("temperature", ArgumentKind::Number, "how freely the model chooses its words"),
         Argument::optional("max_tokens", ArgumentKind::Count, "how long an answer may be"),
+        Argument::optional("role", ArgumentKind::Text, "who is asked").default("the node's id"),
+        Argument::optional(
+            "context_refs",
+            ArgumentKind::List,
+            "what else the model is shown: `file:`, `diff:` and `memory:` references, or text",
+        ),
         Argument::optional(
             "phase",
             ArgumentKind::Text,

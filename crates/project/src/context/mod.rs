@@ -4,6 +4,7 @@
 //! really leads once links are followed.
 
 mod git;
+mod listed;
 mod wildcard;
 
 use std::io::Read;
@@ -13,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use stave_prompt::FileSelection;
 use stave_prompt::resolve::{ReferenceSource, ReferenceText, Unavailable};
 
+pub use self::listed::ListedContext;
 use crate::exit::Stop;
 use crate::files::{self, ReadError};
 

@@ -28,6 +28,9 @@ pub struct PromptSettings {
     /// What every prompt of a flow has to keep to.
     #[shape(default)]
     pub constraints: Vec<String>,
+    /// The files that `context_refs` of flows may name, as patterns below the project such as `docs/**`. None when absent.
+    #[shape(default)]
+    pub context_files: Vec<String>,
     /// Whether the model calls of flows get cache marks where they pay, as requests to the gateway do.
     #[shape(unset = true)]
     pub cache_planning: Option<bool>,

@@ -129,6 +129,7 @@ impl Settings {
             model_hosts: self.key_hosts().into_iter().chain(requests.clone()).chain(accepting).collect(),
             provider_hosts: Provider::ALL.into_iter().filter_map(own).collect(),
             http_hosts: self.http_allow.as_ref().map(|_| requests.collect()),
+            context_files: self.prompt.context_files.clone(),
         }
     }
 }

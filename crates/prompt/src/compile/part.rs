@@ -23,7 +23,7 @@ pub struct PromptPart {
 pub struct Parts {
     /// Template text, sent first and as it is.
     pub instructions: Vec<PromptPart>,
-    /// The contents of `file:` and `diff:` references.
+    /// The contents of `file:`, `diff:` and `memory:` references, and where the text of others came from.
     pub references: Vec<PromptPart>,
     /// Retrieved documents that no reference names.
     pub documents: Vec<PromptPart>,

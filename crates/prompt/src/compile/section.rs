@@ -225,6 +225,10 @@ fn context(
     let parts: Vec<PromptPart> = match ContextRef::parse(reference) {
         ContextRef::File(_) => supplied.iter().map(|part| cap_file((*part).clone(), counter, out)).collect(),
         ContextRef::Diff(_) => supplied.iter().map(|part| (*part).clone()).collect(),
+        // Whoever has the value itself supplies it; else it is in the metadata.
+        ContextRef::Memory(_) if !supplied.is_empty() => {
+            supplied.iter().map(|part| (*part).clone()).collect()
+        }
         ContextRef::Memory(key) => {
             let value = ir.metadata.get(key).into_iter();
             value.map(|value| PromptPart::new(reference, plain(value), Provenance::Memory)).collect()
@@ -237,7 +241,14 @@ fn context(
         }
         ContextRef::Raw(raw) => {
             let text = ["[Reference: ", &one_line(raw), "]"].concat();
-            out.sections.push(Section::new(SectionKind::Context, reference, text, Provenance::Developer));
+            let section = Section::new(SectionKind::Context, reference, text, Provenance::Developer);
+            // A supplied part says where the text of the reference came from.
+            let section = supplied.first().map_or(section.clone(), |part| Section {
+                provenance: part.provenance,
+                sensitivity: part.sensitivity,
+                ..section
+            });
+            out.sections.push(section);
             return;
         }
     };

@@ -54,6 +54,7 @@ pub(crate) fn services(
         observer: Arc::new(()),
         tracer: Arc::new(()),
         opcua: None,
+        references: Arc::new(stave_runtime::NoSource),
         prompt_plugins: Vec::new(),
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),

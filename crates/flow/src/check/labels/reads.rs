@@ -9,13 +9,20 @@ use crate::check::subject::Subject;
 use crate::model::{Node, Prompt, State, Text, Transform};
 use crate::yaml::Tree;
 
-/// What a prompt puts in front of its models, each with its place: its templates, and the addresses at which the
-/// models are asked.
+/// What a prompt puts in front of its models, each with its place: its templates, its references, and the addresses at
+/// which the models are asked.
 pub(super) fn of_prompt(subject: &Subject<'_>, node: &Node) -> Vec<(Read, Span)> {
     let templates = subject.templates(node).iter().flat_map(|(_, found)| found.reads.iter().cloned());
     let mut reads: Vec<(Read, Span)> = templates.collect();
     for endpoint in node.prompt.iter().flat_map(endpoints) {
         of_text(endpoint, &mut reads);
+    }
+    for reference in node.prompt.iter().flat_map(|prompt| prompt.context_refs.iter()) {
+        of_text(reference, &mut reads);
+        // A reference to an input puts its value in front of the model.
+        if let Some(input) = reference.as_str().strip_prefix("memory:") {
+            reads.push((Read::Input(input.to_owned()), reference.span));
+        }
     }
     reads
 }

@@ -23,6 +23,12 @@ pub(super) struct Arguments {
     pub(super) output_schema: Option<OutputSchema>,
     pub(super) temperature: Option<Number>,
     pub(super) max_tokens: Option<u64>,
+    /// Who is asked; the node's id when absent.
+    pub(super) role: Option<String>,
+    /// What the author refers to.
+    pub(super) context_refs: Vec<WrittenReference>,
+    /// The label of what the references were filled with.
+    pub(super) context_label: Sensitivity,
     pub(super) phase: PhaseType,
     pub(super) priority: Option<u64>,
     /// The node's own, after those of the policy.
@@ -75,7 +81,21 @@ pub(super) enum Trigger {
     ValidationFail,
 }
 
+/// A reference that the author wrote.
+#[derive(Debug)]
+pub(super) struct WrittenReference {
+    /// Its text with every placeholder filled.
+    pub(super) text: String,
+    /// Whether values of the run are a part of the text.
+    pub(super) is_filled: bool,
+}
+
 impl Arguments {
+    /// Whether the author wrote a reference.
+    pub(super) fn refers_to(&self, reference: &str) -> bool {
+        self.context_refs.iter().any(|written| written.text == reference)
+    }
+
     pub(super) fn read(call: &Call<'_>) -> Result<Arguments, Failure> {
         let with = call.with;
         let scope = call.scope().with_secrets(&call.services.secrets);
@@ -103,6 +123,9 @@ impl Arguments {
             output_schema: output_schema.transpose()?,
             temperature: with.get("temperature").and_then(Value::as_number).cloned(),
             max_tokens: count(with, "max_tokens")?,
+            role: text(with, "role")?,
+            context_refs: context_refs(call, with)?,
+            context_label: labels::of_texts(call, with.get("context_refs"))?,
             phase: phase(with)?,
             priority: count(with, "priority")?,
             constraints: constraints(with)?,
@@ -192,6 +215,20 @@ fn phase(with: &Object) -> Result<PhaseType, Failure> {
         let words: Vec<&str> = PhaseType::ALL.iter().map(|phase| phase.word()).collect();
         bad(&format!("there is no phase `{word}`; use one of {}", words.join(", ")))
     })
+}
+
+/// The references. One whose optional value is absent is left out; secrets are never a part of one.
+fn context_refs(call: &Call<'_>, with: &Object) -> Result<Vec<WrittenReference>, Failure> {
+    let Some(references) = with.get("context_refs") else { return Ok(Vec::new()) };
+    let items = references.as_array().ok_or_else(|| bad("`context_refs` is not a list of texts"))?;
+    let mut filled = Vec::with_capacity(items.len());
+    for item in items {
+        let written = item.as_str().ok_or_else(|| bad("`context_refs` is not a list of texts"))?;
+        if let Some(value) = call.scope().fill(item)? {
+            filled.push(WrittenReference { text: port::text(&value)?, is_filled: written.contains("${") });
+        }
+    }
+    Ok(filled)
 }
 
 fn on_denied(with: &Object) -> Result<OnDenied, Failure> {

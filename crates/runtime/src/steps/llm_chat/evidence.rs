@@ -10,6 +10,7 @@ use stave_lower::sent_sections;
 use stave_prompt::PipelineResult;
 use stave_prompt::compile::{CompiledPrompt, CutReason};
 use stave_prompt::governance::{PolicyAction, Verdict, Violation};
+use stave_prompt::resolve::Resolution;
 
 use super::arguments::Model;
 use crate::evidence::{
@@ -53,6 +54,17 @@ impl Way {
             detail: failure.message.clone(),
         });
         self.transformations.extend(failed);
+    }
+
+    /// What its references came to.
+    pub(super) fn referred(&mut self, references: &Resolution, verdict: &Verdict) {
+        self.violations.extend(verdict.violations.iter().map(violation));
+        let cut = references.included.iter().filter(|included| included.is_cut);
+        self.cuts.extend(cut.map(|included| SectionCut {
+            section: included.name.clone(),
+            reason: "the limit of one file".to_owned(),
+            tokens: 0,
+        }));
     }
 
     /// What was left of it within its budget.

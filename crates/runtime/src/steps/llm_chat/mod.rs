@@ -6,6 +6,7 @@
 
 mod arguments;
 mod cache_work;
+mod context;
 mod conversation;
 mod evidence;
 mod gate;

@@ -15,8 +15,10 @@ use stave_prompt::plugins::BudgetOptimizer;
 use stave_prompt::{Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
+use super::context;
 use super::evidence::{self, Way};
 use super::gate;
+use crate::heavy_work;
 use crate::run::Call;
 use crate::{Failure, failure::FailureKind};
 
@@ -46,7 +48,9 @@ impl Question {
         let pieces = render(call, "template", &arguments.template).await?;
         let bytes = pieces.iter().map(|piece| piece.text.len()).sum::<usize>() + system.len();
         let build = || Question::build(call, arguments, system, sensitivity, pieces);
-        call.services.heavy_work.on_bytes(bytes, build).await
+        // References are read from files, which takes its time whatever their size.
+        let is_heavy = bytes > heavy_work::LARGE || !arguments.context_refs.is_empty();
+        call.services.heavy_work.run_if(is_heavy, build).await
     }
 
     /// Governs, counts and lowers what was rendered: work that grows with the text.
@@ -71,7 +75,13 @@ impl Question {
             adapter: Adapter::of(arguments.model.provider.as_str()),
             ..Parts::default()
         };
-        let ir = without_inputs(call, ir);
+        let ir = without_inputs(call, arguments, ir);
+        let references = context::resolve(call, arguments, &ir)?;
+        let verdict = call.run.plan.policy.governance.check_content(&references.contents());
+        way.referred(&references, &verdict);
+        judge(call, &verdict)
+            .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("resolution")))?;
+        let parts = Parts { references: references.parts, ..parts };
         let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
             .map_err(|over| {
                 let message =
@@ -126,7 +136,7 @@ fn govern(
     let policy = &call.run.plan.policy;
     let most = most_tokens(policy.prompt_tokens, arguments);
     let asked = arguments.token_budget.map_or(most, |tokens| tokens.min(most));
-    let mut builder = PromptIrBuilder::new(&call.node.id, system)
+    let mut builder = PromptIrBuilder::new(arguments.role.as_ref().unwrap_or(&call.node.id), system)
         .phase(arguments.phase)
         .set_token_budget(asked)
         .set_model_hint(arguments.model.provider.as_str())
@@ -135,6 +145,9 @@ fn govern(
         .add_metadata("source_file", call.run.plan.document.metadata.source_file.as_str());
     for port in &call.node.inputs {
         builder = builder.add_context_ref(input_reference(port.name()));
+    }
+    for reference in &arguments.context_refs {
+        builder = builder.add_context_ref(&reference.text);
     }
     if let Some(priority) = arguments.priority {
         builder = builder.set_priority(i64::try_from(priority).unwrap_or(i64::MAX));
@@ -230,9 +243,15 @@ fn input_reference(port: &str) -> String {
     format!("memory:{port}")
 }
 
-/// The prompt without the references to the node's inputs: their values are in the rendered template already.
-fn without_inputs(call: &Call<'_>, mut ir: Arc<stave_prompt::PromptIr>) -> Arc<stave_prompt::PromptIr> {
-    let inputs: Vec<String> = call.node.inputs.iter().map(|port| input_reference(port.name())).collect();
+/// The prompt without the references to the node's inputs that the author did not write: their values are in the rendered
+/// template already.
+fn without_inputs(
+    call: &Call<'_>,
+    arguments: &Arguments,
+    mut ir: Arc<stave_prompt::PromptIr>,
+) -> Arc<stave_prompt::PromptIr> {
+    let inputs = call.node.inputs.iter().map(|port| input_reference(port.name()));
+    let inputs: Vec<String> = inputs.filter(|input| !arguments.refers_to(input)).collect();
     if ir.context_refs.iter().any(|reference| inputs.contains(reference)) {
         let ir = Arc::make_mut(&mut ir);
         Arc::make_mut(&mut ir.context_refs).retain(|reference| !inputs.contains(reference));
@@ -285,7 +304,7 @@ fn join(parts: &[PromptPart]) -> String {
 }
 
 /// Where the value of a template's root name came from. The context is the request.
-fn provenance(call: &Call<'_>, root: &str) -> Provenance {
+pub(super) fn provenance(call: &Call<'_>, root: &str) -> Provenance {
     let port = call.node.inputs.iter().find(|port| port.name() == root);
     let word = port.and_then(|port| port.port.provenance.as_deref());
     // No value of a run speaks for the system.
