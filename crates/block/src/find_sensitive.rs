@@ -423,4 +423,28 @@ mod tests {
             assert_eq!(find_sensitive(text), [], "{text}");
         }
     }
+
+    #[test]
+    fn a_key_is_found_whatever_stands_before_it() {
+        let keys = [
+            "AKIAIOSFODNN7EXAMPL2",
+            "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+            "sk-ant-api03-abcdefghijklmnopqrstuvwx",
+            "sk-abcdefghijklmnopqrstuvwxyz012345",
+            "glpat-abcdefghij0123456789",
+        ];
+        for key in keys {
+            for before in ["key ", r"keys:\n", r"a\t", "\u{1b}[31m", "token%3D", "MY_", "2", ""] {
+                let text = format!("{before}{key} end");
+                let found = find_sensitive(&text);
+                assert!(
+                    found.iter().any(|found| text[found.range.clone()].contains(key)),
+                    "{text:?}: {found:?}"
+                );
+            }
+        }
+        for text in ["task-3f2a9c0d1e2b3f4a5968", "disk-abcdefghijklmnopqrstuvwxyz"] {
+            assert_eq!(find_sensitive(text), [], "{text}");
+        }
+    }
 }

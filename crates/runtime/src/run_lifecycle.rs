@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stave_canon::{Timestamp, Value};
 use stave_diag::codes::run as codes;
-use stave_engine::{Failure, FailureKind, RunFailure};
+use stave_engine::{Failure, FailureKind, RunFailure, Signal};
 use stave_exec::Document;
 use stave_operations::{HUMAN_APPROVE, TRANSFORM_EACH};
 
@@ -64,10 +64,56 @@ pub(crate) fn kept_steps(
         }
     };
     mark_with_followers(plan, &mut again, &mut waiting);
+    for (mark, is_unfinished) in again.iter_mut().zip(will_run(plan, &steps)) {
+        *mark |= is_unfinished;
+    }
     ask_again(plan, run, &steps, &mut again)?;
     let is_kept =
         |step: &StepRecord| plan.index(&step.node).is_some_and(|index| again.get(index) == Some(&false));
     Ok(steps.into_iter().filter(is_kept).map(reused).collect())
+}
+
+/// The nodes that the run had not come to when it ended, or that were at work: they run when it is replayed. A node that
+/// was skipped has no record either, but nothing reached it.
+fn will_run(plan: &Plan, steps: &[StepRecord]) -> Vec<bool> {
+    let mut records: Vec<Option<&StepRecord>> = vec![None; plan.nodes.len()];
+    for step in steps {
+        if let Some(record) = plan.index(&step.node).and_then(|index| records.get_mut(index)) {
+            *record = Some(step);
+        }
+    }
+    let mut unfinished = vec![false; plan.nodes.len()];
+    // A node is reached by nodes that were reached before it, so each pass finds the next ones.
+    loop {
+        let is_found = |index: usize, node: &PlannedNode, unfinished: &[bool]| {
+            let reaches =
+                |edge: &usize| {
+                    let Some(from) = plan.graph.edges.get(*edge).map(|edge| edge.from) else { return false };
+                    match records.get(from).copied().flatten() {
+                        None => unfinished.get(from) == Some(&true),
+                        Some(record) => record.result.signals.iter().any(|(signalled, signal)| {
+                            signalled == edge && matches!(signal, Signal::Active(_))
+                        }),
+                    }
+                };
+            records.get(index) == Some(&None)
+                && unfinished.get(index) == Some(&false)
+                && (node.incoming.is_empty() && !node.is_tool() || node.incoming.iter().any(reaches))
+        };
+        let nodes = plan.nodes.iter().enumerate();
+        let found: Vec<usize> = nodes
+            .filter(|(index, node)| is_found(*index, node, &unfinished))
+            .map(|(index, _)| index)
+            .collect();
+        if found.is_empty() {
+            return unfinished;
+        }
+        for index in found {
+            if let Some(mark) = unfinished.get_mut(index) {
+                *mark = true;
+            }
+        }
+    }
 }
 
 /// The finished items of lists that a replay takes over. Without a node to begin at, a step that failed goes on with the

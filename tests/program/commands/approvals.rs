@@ -302,6 +302,69 @@ async fn a_replay_does_not_act_on_a_decision_that_a_tool_of_a_listed_model_asked
     refused.exits(2);
 }
 
+/// An approval before a step that takes its time and one that pays.
+fn paid_late(port: u16) -> String {
+    format!(
+        r#"version: "1.0"
+metadata: {{name: pays}}
+context: {{requires: [q]}}
+nodes:
+  ask:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+    outputs: [{{name: q, type: string}}]
+    transform: {{mode: declarative, spec: {{op: human.approve, args: {{message: "Pay ${{q}}?"}}}}}}
+  slow:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+    outputs: [{{name: r, type: object}}]
+    transform: {{mode: declarative, spec: {{op: http.get, args: {{url: "http://127.0.0.1:{port}/slow"}}}}}}
+  pay:
+    type: transform
+    inputs: [{{name: q, type: string}}, {{name: w, type: object}}]
+    outputs: [{{name: r, type: object}}]
+    transform:
+      mode: declarative
+      spec: {{op: http.post, args: {{url: "http://127.0.0.1:{port}/pay", body: {{q: "${{q}}"}}}}}}
+edges:
+  - {{from: _input.q, to: ask.q}}
+  - {{from: ask.q, to: slow.q}}
+  - {{from: ask.q, to: pay.q}}
+  - {{from: slow.r, to: pay.w}}
+  - {{from: pay.r, to: _output.a}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn a_replay_of_a_cancelled_run_asks_again_before_an_effect_that_never_began() {
+    let host = HostScript::new(&values(
+        r#"[{"method": "GET", "path": "/slow", "json": {}, "times": 9, "held": true},
+            {"method": "POST", "path": "/pay", "json": {}, "times": 9}]"#,
+    ));
+    let server = host.serve().await;
+    let folder = project(&paid_late(server.port), r#"{"q": "7"}"#);
+    let waiting = stave(&folder, RUN).finish().await.exits(1).json();
+    let run = text(&waiting, "run_id").unwrap().to_owned();
+    let approving = stave(&folder, ["runs", "approve", &run, "ask"]).start();
+    for _ in 0..400 {
+        if !host.log.lock().calls.is_empty() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    stave(&folder, ["runs", "cancel", &run]).finish().await.exits(0);
+    host.release();
+    approving.finish().await;
+    assert_eq!(text(&shown(&folder, &run).await, "status"), Some("cancelled"));
+    for _ in 0..2 {
+        let replayed = stave(&folder, ["runs", "replay", &run, "--json"]).finish().await.exits(1).json();
+        assert_eq!(replayed.pointer("/error/kind").and_then(Value::as_str), Some("waiting"), "{replayed}");
+    }
+    let paid = host.log.lock().calls.iter().filter(|call| call.address.path() == "/pay").count();
+    assert_eq!(paid, 0);
+}
+
 #[tokio::test]
 async fn a_decision_at_the_command_line_is_that_of_a_user() {
     let flow = r#"version: "1.0"

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use stave_canon::{Value, sha256_hex};
 use stave_llm::{Provider, Secret};
-use stave_runtime::host_of;
+use stave_runtime::{HostPort, host_of};
 use stave_script::allow_list::{AllowLists, SecretHosts};
 use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueKind, ValueNode};
 
@@ -110,7 +110,10 @@ impl Project {
 impl Settings {
     /// The hosts that the project names for models: they may be asked, and receive providers' keys.
     pub(crate) fn key_hosts(&self) -> BTreeSet<String> {
-        let default = self.default_model.as_ref().and_then(|model| host_of(model.endpoint.as_deref()?));
+        // The default model is asked at one port, and another port of its host may be anybody's.
+        let default = self.default_model.as_ref().and_then(|model| {
+            HostPort::of(model.endpoint.as_deref()?).and_then(|host| host.entries().next())
+        });
         self.model_hosts.iter().cloned().chain(default).collect()
     }
 

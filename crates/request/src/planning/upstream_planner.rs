@@ -10,9 +10,10 @@ use super::{CachePlanner, CachePlanners, PlanningFailed};
 /// The planner of one upstream, shared by all requests to it.
 #[derive(Debug)]
 pub struct UpstreamPlanner {
+    // Dropped before `planners`, which takes in what it has left to keep.
+    planner: Mutex<Box<dyn CachePlanner>>,
     planners: Arc<dyn CachePlanners>,
     upstream: String,
-    planner: Mutex<Box<dyn CachePlanner>>,
 }
 
 impl UpstreamPlanner {

@@ -235,13 +235,23 @@ impl Conversation<'_> {
     /// What a reply says that it used. Where a budget counts tokens or money, a reply that does not say is counted here.
     fn usage(&self, response: &Response, input: u64) -> Option<Usage> {
         let budget = &self.call.run.plan.policy.budget;
-        if response.usage.is_some() || (budget.tokens.is_none() && budget.cost.is_none()) {
+        if budget.tokens.is_none() && budget.cost.is_none() {
             return response.usage;
         }
+        let said = response.usage.unwrap_or_default();
+        let has_input = said.input > 0 || said.cache_read > 0 || said.cache_write > 0;
+        if has_input && said.output > 0 {
+            return Some(said);
+        }
+        // Counts that are absent, zero or unreadable say nothing, and a reply is not trusted to be free.
         let calls = response.tool_calls().map(|call| format!("{}{}", call.name, call.arguments));
         let text: String = std::iter::once(response.text()).chain(calls).collect();
         let output = tokens::count_text(&self.target.model, &text).tokens;
-        Some(Usage { input, output, ..Usage::default() })
+        Some(Usage {
+            input: if has_input { said.input } else { input },
+            output: said.output.max(output),
+            ..said
+        })
     }
 
     fn spend(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) -> Spend {
