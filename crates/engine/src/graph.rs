@@ -10,8 +10,9 @@ use std::sync::Arc;
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, EdgeData, NodeData, Origin};
-use stave_exec::{Document, On};
-use stave_operations::{Descriptor, MCP_CALL, SWITCH, TRANSFORM_EACH, step_kind};
+use stave_exec::wdl::typed_arguments;
+use stave_exec::{Document, On, called_nodes, wait_cycle};
+use stave_operations::{Descriptor, MCP_CALL, SWITCH, step_kind};
 use stave_vocabulary::OnDenied;
 
 use crate::failure::{Failure, FailureKind};
@@ -184,40 +185,23 @@ impl Graph {
         Err(bad_document(message).at(edge.origin.or(node.origin())))
     }
 
-    /// Removes nodes whose predecessors are all removed; what is left over contains a cycle. A node that runs others waits
-    /// for what leads to them as well.
+    /// A node waits for what leads to it and for the nodes that it runs itself. On a cycle none of them can start.
     fn reject_cycle(&self) -> Result<(), Failure> {
-        let incoming = |tool: &usize| self.nodes.get(*tool).map_or(0, |tool| tool.incoming.len());
-        let all =
-            |node: &Arc<EngineNode>| node.incoming.len() + node.tools.iter().map(incoming).sum::<usize>();
-        let mut waiting: Vec<usize> = self.nodes.iter().map(all).collect();
-        let mut free: Vec<usize> =
-            (0..self.nodes.len()).filter(|index| waiting.get(*index) == Some(&0)).collect();
-        let mut removed = 0;
-        while let Some(index) = free.pop() {
-            removed += 1;
-            let outgoing = self.nodes.get(index).map(|node| node.outgoing.as_slice()).unwrap_or_default();
-            for edge in outgoing.iter().filter_map(|edge| self.edges.get(*edge)) {
-                let runners = self.nodes.get(edge.to).map(|node| node.runners.as_slice()).unwrap_or_default();
-                for waits in std::iter::once(edge.to).chain(runners.iter().copied()) {
-                    if let Some(left) = waiting.get_mut(waits) {
-                        *left = left.saturating_sub(1);
-                        if *left == 0 {
-                            free.push(waits);
-                        }
-                    }
-                }
-            }
-        }
-        if removed == self.nodes.len() {
-            return Ok(());
-        }
-        let stuck = self.nodes.iter().zip(&waiting).filter(|(_, left)| **left > 0);
-        let names: Vec<&str> = stuck.map(|(node, _)| node.id.as_str()).collect();
-        Err(bad_document(format!(
-            "the graph has a cycle through {}: none of them can start",
-            names.join(", ")
-        )))
+        let waits: Vec<Vec<usize>> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let sources = node.incoming.iter().filter_map(|edge| Some(self.edges.get(*edge)?.from));
+                sources.chain(node.tools.iter().copied()).collect()
+            })
+            .collect();
+        let Some(path) = wait_cycle(&waits) else { return Ok(()) };
+        let path: Vec<&EngineNode> =
+            path.iter().filter_map(|index| Some(&**self.nodes.get(*index)?)).collect();
+        let names: Vec<&str> = path.iter().map(|node| node.id.as_str()).collect();
+        let message =
+            format!("the graph has a cycle: {}; each of them waits for the next one", names.join(" → "));
+        Err(bad_document(message).at(path.iter().find_map(|node| node.origin())))
     }
 }
 
@@ -257,7 +241,7 @@ fn read_node(node: &stave_exec::DocumentNode, semantics: &dyn Semantics) -> Resu
     Ok(EngineNode {
         id: node.id.clone(),
         kind: node.kind.clone(),
-        with: if is_typed { references::typed(&node.with) } else { node.with.clone() },
+        with: if is_typed { typed_arguments(&node.with) } else { node.with.clone() },
         effects: data.effects || calls_tool_server(node),
         data,
         tools: Vec::new(),
@@ -312,10 +296,8 @@ fn read_edge(
 fn find_tools(nodes: &mut [EngineNode], by_id: &HashMap<String, usize>) {
     for index in 0..nodes.len() {
         let Some(node) = nodes.get(index) else { continue };
-        let tools = node.with.get("tools").and_then(Value::as_array).unwrap_or_default();
-        let tools = tools.iter().filter_map(|tool| tool.get("maps_to")?.as_str());
-        let each = node.with.get("node").filter(|_| node.kind == TRANSFORM_EACH.name).and_then(Value::as_str);
-        let tools: Vec<usize> = tools.chain(each).filter_map(|id| by_id.get(id).copied()).collect();
+        let called = called_nodes(&node.kind, &node.with);
+        let tools: Vec<usize> = called.filter_map(|id| by_id.get(id).copied()).collect();
         for tool in &tools {
             if let Some(tool) = nodes.get_mut(*tool) {
                 tool.runners.push(index);

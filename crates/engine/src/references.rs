@@ -4,11 +4,7 @@
 //! Invariant: a value that came from outside is never read again. It is neither a reference nor a literal
 //! nor a template, whatever text it holds.
 
-use stave_canon::{Object, Value};
-use stave_exec::expression::literal;
-
-/// Arguments that are used as they are written.
-const VERBATIM: [&str; 4] = ["code", "expression", "system", "template"];
+use stave_canon::Value;
 
 /// The spellings of a reference: the language's own, and those of a compiled `switch`.
 const INPUT: [&str; 2] = ["$input", "$.inputs"];
@@ -76,27 +72,6 @@ pub fn each_step(value: &Value, found: &mut dyn FnMut(&[&str])) {
     }
 }
 
-/// The arguments with every literal in them read.
-pub fn typed(with: &Object) -> Object {
-    with.iter()
-        .map(|(name, value)| {
-            let value = if VERBATIM.contains(&name.as_str()) { value.clone() } else { typed_value(value) };
-            (name.clone(), value)
-        })
-        .collect()
-}
-
-fn typed_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => literal(text).unwrap_or_else(|| text.trim_end().into()),
-        Value::Array(items) => Value::Array(items.iter().map(typed_value).collect()),
-        Value::Object(object) => {
-            Value::Object(object.iter().map(|(key, value)| (key.clone(), typed_value(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
 /// A value with its references replaced. What does not exist is null.
 pub fn resolve(value: &Value, lookup: &dyn Fn(&Reference<'_>) -> Value) -> Value {
     match value {
@@ -157,7 +132,7 @@ mod tests {
     fn a_value_from_outside_is_not_read_again() {
         let lookup = |_: &Reference<'_>| Value::from("${secrets.KEY} $input.other 5");
         let with = stave_canon::parse(r#"{"a": "$input.x", "b": ["5", "'t'"], "code": "5"}"#).unwrap();
-        let typed = Value::Object(typed(with.as_object().unwrap()));
+        let typed = Value::Object(stave_exec::wdl::typed_arguments(with.as_object().unwrap()));
         assert_eq!(typed.to_string(), r#"{"a":"$input.x","b":[5,"t"],"code":"5"}"#);
         let resolved = resolve(&typed, &lookup);
         assert_eq!(resolved.get("a").and_then(Value::as_str), Some("${secrets.KEY} $input.other 5"));

@@ -318,3 +318,27 @@ fn a_step_of_a_workflow_has_effects_when_its_descriptor_says_so_or_nothing_is_kn
         assert_eq!(graph.nodes[0].effects, has_effects, "{kind}");
     }
 }
+
+#[test]
+fn a_node_that_waits_for_itself_is_rejected_with_the_path() {
+    let sketch = |edges: &[(usize, usize)]| Sketch {
+        nodes: vec![(false, false); 3],
+        edges: edges.iter().map(|(from, to)| (*from, *to, false)).collect(),
+    };
+    let rejected = |document: &Document| Graph::new(document).map(|_| ()).unwrap_err().message.clone();
+    let message = rejected(&document(&sketch(&[(0, 1), (1, 2), (2, 1)])));
+    assert_eq!(message, "the graph has a cycle: n1 → n2 → n1; each of them waits for the next one");
+    // A node waits for the node that it runs itself, and so for what leads to that one.
+    let calls = |caller: usize, called: &str, edges: &[(usize, usize)]| {
+        let mut document = document(&sketch(edges));
+        let node = document.graph.nodes.get_mut(caller).unwrap();
+        node.kind = "transform.each".to_owned();
+        node.with.insert("node".into(), called.into());
+        document
+    };
+    let message = rejected(&calls(0, "n2", &[(0, 1), (1, 2)]));
+    assert!(message.contains("n0 → n2 → n1 → n0"), "{message}");
+    let message = rejected(&calls(1, "n1", &[(0, 1)]));
+    assert!(message.contains("n1 → n1"), "{message}");
+    assert!(Graph::new(&calls(1, "n2", &[(0, 1), (0, 2)])).is_ok());
+}

@@ -18,6 +18,7 @@ mod model;
 pub mod picture;
 pub mod policy;
 mod verify;
+mod wait_cycle;
 pub mod wdl;
 
 pub use codec::{Acceptance, encode, read, schema, to_value};
@@ -25,6 +26,7 @@ pub use fault::{DocumentFault, check_text};
 pub use model::{
     Constants, Document, DocumentEdge, DocumentGraph, DocumentMetadata, DocumentNode, FlowHeader, On, Retry,
 };
+pub use wait_cycle::{called_nodes, wait_cycle};
 
 /// The version this crate writes, and the only one [`Acceptance::Exact`] takes.
 pub const VERSION: &str = "1.0.0";

@@ -62,6 +62,54 @@ fn a_policy_step_without_a_policy_is_refused() {
     assert_eq!(compile(text, Dialect::Extended), Err(vec!["wdl-missing-policy".to_owned()]));
 }
 
+fn with_steps(steps: &str) -> String {
+    format!("version: 1\nworkflow: a\ninputs:\n  items: list\nsteps:\n{steps}")
+}
+
+#[test]
+fn a_step_that_waits_for_itself_is_reported_at_its_call_with_the_path() {
+    let each = "  - all(transform.each):\n      input: $input.items\n      node: ";
+    let late = with_steps(&format!(
+        "{each}'last'\n  - mid(log.info):\n      message: x\n  - last(log.info):\n      message: x\n"
+    ));
+    let itself = with_steps(&format!("  - first(log.info):\n      message: x\n{each}all\n"));
+    let model = with_steps(
+        "  - ask(llm.chat):\n      tools: [{'name': 'look', 'maps_to': 'look'}]\n  - when $input.items == 'one':\n      - look(log.info):\n          message: x\n",
+    );
+    let cases = [
+        (late, 8, "the steps wait for one another in a cycle: `all` → `last` → `mid` → `all`"),
+        (itself, 10, "step `all` calls itself"),
+        (model, 7, "the steps wait for one another in a cycle: `ask` → `look` → `when_0` → `ask`"),
+    ];
+    for (text, line, message) in cases {
+        let checked = wdl::check_workflow(SourceId(0), &text, Dialect::Extended);
+        assert_eq!(checked.diagnostics, [], "{text}");
+        let workflow = checked.value.expect("it reads");
+        let settings = LoweringOptions {
+            policy: None,
+            generated_at: "2024-06-30T18:25:43Z",
+            source_file: "a.wdl",
+            dialect: Dialect::Extended,
+        };
+        let (document, found) = wdl::lower(&workflow, &settings);
+        assert_eq!(document, None, "{text}");
+        let found: Vec<_> = found
+            .iter()
+            .map(|one| (one.code.0, wdl::line_number(&text, one.primary.range().start), one.message.as_str()))
+            .collect();
+        assert_eq!(found, [("wdl-step-cycle", line, message)], "{text}");
+    }
+}
+
+#[test]
+fn a_step_may_call_a_step_before_it() {
+    let text = with_steps(
+        "  - look(log.info):\n      message: x\n  - all(transform.each):\n      input: $input.items\n      node: look\n",
+    );
+    let document = compile(&text, Dialect::Extended).expect("it compiles");
+    assert!(document.node("all").is_some());
+}
+
 #[test]
 fn several_mistakes_are_reported_at_once() {
     let text = "\

@@ -271,10 +271,14 @@ outputs:
   result: $step.one
 ",
     );
+    let checked = stave(&folder, ["check", "--format", "short", "lists.wdl"]).finish().await.exits(2);
+    assert!(checked.stdout.starts_with("lists.wdl:8:7: error[wdl-step-cycle]"), "{checked}");
+    assert!(checked.stdout.contains("`one` → `two` → `one`"), "{checked}");
     for request in [r#"{"site": {}}"#, r#"{"site": {"items": [1]}}"#] {
         let run = stave(&folder, ["run", "lists.wdl", "--input", "-", "--json", "--ephemeral"]);
-        let finished = run.input(request).finish().await;
-        assert_ne!(finished.code, 0, "{finished}");
-        assert!(finished.stdout.contains("none of them can start"), "{finished}");
+        let finished = run.input(request).finish().await.exits(2);
+        assert!(finished.to_string().contains("wdl-step-cycle"), "{finished}");
     }
+    let compiled = stave(&folder, ["compile", "lists.wdl", "--out", "out"]).finish().await.exits(2);
+    assert!(compiled.to_string().contains("wdl-step-cycle"), "{compiled}");
 }

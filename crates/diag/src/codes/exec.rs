@@ -25,6 +25,7 @@ codes! { Exec:
     WDL_BAD_STEP_ID = "wdl-bad-step-id", Error, "The id of a step is not an identifier.";
     WDL_BAD_TRIGGER = "wdl-bad-trigger", Error, "A trigger of a workflow is of no known kind or lacks a setting.";
     WDL_MISSING_POLICY = "wdl-missing-policy", Error, "A workflow applies a policy, and no policy file has its name.";
+    WDL_STEP_CYCLE = "wdl-step-cycle", Error, "A step of a workflow waits for itself.";
     WDL_UNKNOWN_KEY = "wdl-unknown-key", Warning, "A top-level key of a workflow means nothing.";
     PDL_BAD_EXPRESSION = "pdl-bad-expression", Error, "An expression of a policy cannot be evaluated.";
     SHARED_FLOW_NAME = "shared-flow-name", Error, "Two flows have the same name, or two sources the same output file.";

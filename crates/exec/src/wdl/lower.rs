@@ -11,7 +11,7 @@ use super::bake::{bake, raw};
 use super::policy::WdlPolicy;
 use super::tree::WdlLocation;
 use super::workflow::{WdlArgument, WdlCall, WdlStep, WdlWhen, Workflow, calls};
-use super::{Dialect, condition};
+use super::{Dialect, condition, wdl_step_cycle};
 use crate::dataflow::Origin;
 use crate::verify::is_identifier;
 use crate::{
@@ -68,7 +68,10 @@ pub fn lower(workflow: &Workflow, settings: &LoweringOptions<'_>) -> (Option<Doc
     lowering.link(&[Exit { from: emit, case: None }], &finish);
 
     let constants = lowering.constants(workflow, settings.policy);
-    let Lowering { nodes, edges, diagnostics, .. } = lowering;
+    let Lowering { nodes, edges, mut diagnostics, .. } = lowering;
+    if settings.dialect == Dialect::Extended {
+        diagnostics.extend(wdl_step_cycle::find(workflow, &nodes, &edges));
+    }
     if diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }

@@ -8,6 +8,7 @@
 //! Invariant: nothing here evaluates anything. Expressions of a policy are parsed to be checked and are
 //! evaluated by [`crate::policy`] at run time only.
 
+mod arguments;
 mod bake;
 mod condition;
 mod file_kind;
@@ -19,11 +20,13 @@ pub mod policy;
 mod reference;
 pub mod tree;
 mod triggers;
+mod wdl_step_cycle;
 pub mod workflow;
 
 use stave_diag::codes::exec as codes;
 use stave_diag::{Diagnostic, SourceId, Span};
 
+pub use arguments::typed_arguments;
 pub use bake::bake;
 pub use file_kind::{FileKind, stem};
 pub use format::format;
