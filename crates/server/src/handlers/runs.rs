@@ -164,7 +164,8 @@ async fn go_on(
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
     let engine = engine(archive, stored)?;
-    let started = shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
+    let turn = shared.turn(&archive.tenant).await?;
+    let started = shared.resume(turn, archive, &stored.summary.flow, engine, run, auth).await?;
     Ok(standing(run, started.status()))
 }
 
