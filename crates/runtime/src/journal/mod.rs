@@ -45,6 +45,9 @@ pub use retention::{Removed, RunRetention};
 pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
 
+/// The largest result of a step that an engine keeps, in bytes.
+pub const RECORD_BYTES: usize = 8 * 1024 * 1024;
+
 /// A run as it begins.
 #[derive(Debug, Clone)]
 pub struct NewRun {
