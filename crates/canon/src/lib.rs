@@ -18,6 +18,7 @@ mod look;
 mod number;
 mod order;
 mod parse;
+mod percent;
 mod plain;
 mod pointer;
 mod scan;
@@ -35,6 +36,7 @@ pub use parse::{
     DuplicateKeys, Items, MAX_DEPTH, ParseError, ParseOptions, parse, parse_bytes, parse_each,
     parse_untrusted, parse_untrusted_bytes, parse_with,
 };
+pub use percent::percent_encode;
 pub use pointer::{Locator, Pointer, locate, locate_key};
 pub use value::{Object, Value};
 pub use write::{

@@ -26,4 +26,4 @@ pub use failure::{Failure, FailureKind, RunFailure};
 pub use graph::{EngineEdge, EngineNode, Graph};
 pub use machine::{Machine, MachineAction, MachineEvent, RunEnd, StepStart, Stopped};
 pub use routes::{Routes, Signal, StepResult};
-pub use size::{object_bytes, value_bytes};
+pub use size::{CopyLimit, object_bytes, value_bytes};

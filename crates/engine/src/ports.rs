@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::graph::{EngineEdge, EngineNode, Graph, OUTPUT};
 use crate::routes::Signal;
 use crate::semantics::{Readiness, Semantics};
-use crate::size::Room;
+use crate::size::CopyLimit;
 
 #[derive(Debug)]
 pub(crate) struct Ports;
@@ -43,13 +43,13 @@ impl Semantics for Ports {
         edge: &EngineEdge,
         source: &EngineNode,
         outputs: &Object,
-        room: &mut Room,
+        room: &mut CopyLimit,
     ) -> Result<Signal, Failure> {
         let port = edge.from_port.as_deref().unwrap_or_default();
         let Some(value) = outputs.get(port) else {
             return Ok(Signal::Inactive(format!("`{}.{port}` has no value", source.id)));
         };
-        room.take(value, || format!("the edges out of `{}` carry", source.id))?;
+        room.carry(value, || format!("the edges out of `{}` carry", source.id))?;
         Ok(Signal::Active(value.clone()))
     }
 
@@ -67,7 +67,7 @@ impl Semantics for Ports {
         let Some(output) = graph.index(OUTPUT).and_then(|index| graph.nodes.get(index)) else {
             return Ok(Value::Null);
         };
-        let mut room = Room::new();
+        let mut room = CopyLimit::of_edges();
         let whole: Vec<usize> = graph.feeders(output, None).collect();
         if !whole.is_empty()
             && let Some(value) = sole_value(graph, frame, &whole, OUTPUT, &mut room)?
@@ -103,7 +103,7 @@ impl Semantics for Ports {
 /// The values at a node's input ports, and why a required one is absent.
 fn gather(graph: &Graph, frame: &Frame, node: &EngineNode) -> Result<(Object, Option<String>), Failure> {
     let mut inputs = Object::with_capacity(node.data.inputs.len());
-    let (mut missing, mut room) = (None, Room::new());
+    let (mut missing, mut room) = (None, CopyLimit::of_edges());
     for port in &node.data.inputs {
         let feeders: Vec<usize> = graph.feeders(node, Some(&port.name)).collect();
         let target = format!("{}.{}", node.id, port.name);
@@ -132,7 +132,7 @@ fn sole_value(
     frame: &Frame,
     feeders: &[usize],
     target: &str,
-    room: &mut Room,
+    room: &mut CopyLimit,
 ) -> Result<Option<Value>, Failure> {
     let mut found: Option<(usize, &Value)> = None;
     for edge in feeders {
@@ -146,6 +146,6 @@ fn sole_value(
         found = Some((*edge, value));
     }
     let Some((_, value)) = found else { return Ok(None) };
-    room.take(value, || format!("the values at `{target}` take"))?;
+    room.carry(value, || format!("the values at `{target}` take"))?;
     Ok(Some(value.clone()))
 }

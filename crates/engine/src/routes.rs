@@ -5,7 +5,7 @@ use stave_exec::On;
 
 use crate::failure::Failure;
 use crate::graph::{EngineNode, Graph};
-use crate::size::Room;
+use crate::size::CopyLimit;
 
 /// What an edge carries once its source has a result.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ impl Graph {
     #[must_use]
     pub fn routes(&self, node: &EngineNode, outputs: &Result<Object, Failure>, attempts: u32) -> Routes {
         let mut signals = Vec::with_capacity(node.outgoing.len());
-        let (mut room, mut too_much) = (Room::new(), None);
+        let (mut room, mut too_much) = (CopyLimit::of_edges(), None);
         for (index, edge) in self.edges_of(node) {
             let signal = match (outputs, edge.on) {
                 (Ok(_), On::Failure) => Ok(Signal::Inactive(format!("`{}` did not fail", node.id))),

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::frame::Frame;
 use crate::graph::{EngineEdge, EngineNode, Graph};
 use crate::routes::Signal;
-use crate::size::Room;
+use crate::size::CopyLimit;
 
 /// What reaches a node whose edges are all settled.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) trait Semantics: fmt::Debug + Send + Sync {
         edge: &EngineEdge,
         source: &EngineNode,
         outputs: &Object,
-        room: &mut Room,
+        room: &mut CopyLimit,
     ) -> Result<Signal, Failure>;
 
     /// What an edge out of a step that failed carries, before the edge's expressions are evaluated.

@@ -9,27 +9,36 @@ use crate::failure::{Failure, FailureKind};
 /// copy, so many edges from one large value would otherwise take any amount of memory.
 const MOST_GATHERED: u64 = 64 * 1024 * 1024;
 
-/// What is left of the bytes that may be carried.
+/// The bytes that may still be copied, out of a limit.
 #[derive(Debug)]
-pub(crate) struct Room(u64);
+pub struct CopyLimit {
+    limit: u64,
+    left: u64,
+}
 
-impl Room {
-    pub(crate) fn new() -> Room {
-        Room(MOST_GATHERED)
+impl CopyLimit {
+    #[must_use]
+    pub fn new(limit: u64) -> CopyLimit {
+        CopyLimit { limit, left: limit }
     }
 
-    /// Makes sure that a value fits before it is copied.
-    pub(crate) fn take(&mut self, value: &Value, what: impl FnOnce() -> String) -> Result<(), Failure> {
-        match self.0.checked_sub(value_bytes(value)) {
-            Some(left) => {
-                self.0 = left;
-                Ok(())
-            }
-            None => {
-                let message = format!("{} more than {MOST_GATHERED} bytes", what());
-                Err(Failure::new(codes::RESULT_TOO_LARGE, FailureKind::Value, message))
-            }
-        }
+    /// The limit of what edges carry together.
+    pub(crate) fn of_edges() -> CopyLimit {
+        CopyLimit::new(MOST_GATHERED)
+    }
+
+    /// Makes sure that a value fits before it is copied; `exceeded` is given the limit.
+    pub fn take(&mut self, value: &Value, exceeded: impl FnOnce(u64) -> Failure) -> Result<(), Failure> {
+        self.left = self.left.checked_sub(value_bytes(value)).ok_or_else(|| exceeded(self.limit))?;
+        Ok(())
+    }
+
+    /// The same for a value that an edge carries; `what` begins the message.
+    pub(crate) fn carry(&mut self, value: &Value, what: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.take(value, |limit| {
+            let message = format!("{} more than {limit} bytes", what());
+            Failure::new(codes::RESULT_TOO_LARGE, FailureKind::Value, message)
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::graph::{EngineEdge, EngineNode, Graph};
 use crate::references::{self, ERROR, Reference};
 use crate::routes::Signal;
 use crate::semantics::{Readiness, Semantics};
-use crate::size::Room;
+use crate::size::CopyLimit;
 
 /// The name under which a step's whole result is kept.
 const RESULT: &str = "result";
@@ -77,7 +77,7 @@ impl Semantics for Transitions {
         edge: &EngineEdge,
         source: &EngineNode,
         outputs: &Object,
-        _: &mut Room,
+        _: &mut CopyLimit,
     ) -> Result<Signal, Failure> {
         let decided = outputs.get(RESULT).unwrap_or(&Value::Null);
         if source.kind == SWITCH.name && !is_chosen(graph, edge, decided) {
@@ -123,10 +123,10 @@ impl Semantics for Transitions {
 }
 
 fn arguments(graph: &Graph, frame: &Frame, node: &EngineNode) -> Result<Object, Failure> {
-    let (room, too_much) = (RefCell::new(Room::new()), RefCell::new(None));
+    let (room, too_much) = (RefCell::new(CopyLimit::of_edges()), RefCell::new(None));
     let lookup = |reference: &Reference<'_>| {
         let found = lookup(graph, frame, node, reference);
-        match room.borrow_mut().take(&found, || format!("the arguments of `{}` take", node.id)) {
+        match room.borrow_mut().carry(&found, || format!("the arguments of `{}` take", node.id)) {
             Ok(()) => found.into_owned(),
             Err(failure) => {
                 too_much.borrow_mut().get_or_insert(failure);

@@ -8,7 +8,7 @@ use stave_diag::codes::run as codes;
 use stave_script::interpolation::{self, Path, PathStep, Placeholder, Segment};
 use stave_script::url_template::{self, UrlTemplateError};
 
-use stave_engine::{FailureKind, value_bytes};
+use stave_engine::{CopyLimit, FailureKind};
 
 use crate::secrets::Secrets;
 use crate::{Failure, port};
@@ -36,10 +36,10 @@ impl<'s> PathScope<'s> {
 
     /// Fills every placeholder in a value. `None` when the whole value is an absent optional one.
     pub fn fill(&self, value: &Value) -> Result<Option<Value>, Failure> {
-        self.fill_within(value, &mut Room::default())
+        self.fill_within(value, &mut fill_limit())
     }
 
-    pub(crate) fn fill_within(&self, value: &Value, room: &mut Room) -> Result<Option<Value>, Failure> {
+    pub(crate) fn fill_within(&self, value: &Value, room: &mut CopyLimit) -> Result<Option<Value>, Failure> {
         match value {
             Value::String(text) => self.fill_text(text, room),
             Value::Array(items) => {
@@ -62,7 +62,7 @@ impl<'s> PathScope<'s> {
 
     /// Fills an address: each value is encoded for its place, so that it changes nothing but that place.
     pub fn fill_address(&self, address: &str) -> Result<Option<String>, Failure> {
-        let mut room = Room::default();
+        let mut room = fill_limit();
         let filled = url_template::fill(address, |placeholder| -> Result<Option<String>, Unfilled> {
             let value = self.lookup(placeholder, &mut room).map_err(Unfilled)?;
             let Some(value) = value else { return Ok(None) };
@@ -73,7 +73,7 @@ impl<'s> PathScope<'s> {
         filled.map_err(|Unfilled(failure)| failure)
     }
 
-    fn fill_text(&self, text: &str, room: &mut Room) -> Result<Option<Value>, Failure> {
+    fn fill_text(&self, text: &str, room: &mut CopyLimit) -> Result<Option<Value>, Failure> {
         if !text.contains("${") {
             return Ok(Some(text.into()));
         }
@@ -101,7 +101,7 @@ impl<'s> PathScope<'s> {
         Ok(Some(Value::String(filled)))
     }
 
-    fn lookup(&self, placeholder: &Placeholder, room: &mut Room) -> Result<Option<Value>, Failure> {
+    fn lookup(&self, placeholder: &Placeholder, room: &mut CopyLimit) -> Result<Option<Value>, Failure> {
         let path = &placeholder.path;
         if path.root == "secrets" {
             return self.secret(path).map(Some);
@@ -109,7 +109,7 @@ impl<'s> PathScope<'s> {
         let found = self.resolve(path);
         match found {
             Some(value) => {
-                room.take(value)?;
+                room.take(value, overfilled)?;
                 Ok(Some(value.clone()))
             }
             None if placeholder.optional => Ok(None),
@@ -159,27 +159,14 @@ impl<'s> PathScope<'s> {
     }
 }
 
-/// What is left of the bytes that filling may take.
-#[derive(Debug)]
-pub(crate) struct Room(u64);
-
-impl Default for Room {
-    fn default() -> Self {
-        Room(MOST_FILLED)
-    }
+/// The limit of what filling one argument copies.
+pub(crate) fn fill_limit() -> CopyLimit {
+    CopyLimit::new(MOST_FILLED)
 }
 
-impl Room {
-    /// Makes sure that a value fits before it is copied.
-    pub(crate) fn take(&mut self, value: &Value) -> Result<(), Failure> {
-        match self.0.checked_sub(value_bytes(value)) {
-            Some(left) => {
-                self.0 = left;
-                Ok(())
-            }
-            None => Err(fail(format!("the filled argument takes more than {MOST_FILLED} bytes"))),
-        }
-    }
+/// The failure of an argument that would take too much.
+pub(crate) fn overfilled(limit: u64) -> Failure {
+    fail(format!("the filled argument takes more than {limit} bytes"))
 }
 
 /// Why an address is not filled.

@@ -39,6 +39,7 @@ mod redirects;
 mod references;
 pub mod rep;
 mod report;
+pub mod report_document;
 mod request;
 mod run;
 pub mod run_identity;

@@ -1,8 +1,10 @@
 //! What happens in runs, told while it happens.
 
 use stave_canon::{Object, Value};
+use stave_shape::Shape as _;
 
 use crate::report::{NodeReport, RunReport};
+use crate::report_document::ReportedNode;
 
 /// Someone who watches runs. It is told in the order in which things happen, and must not block.
 pub trait RunObserver: Send + Sync + std::fmt::Debug {
@@ -69,7 +71,7 @@ impl RunEvent<'_> {
                 insert("event", "node_ended".into());
                 insert("run_id", (*run_id).into());
                 insert("node", node.id.as_str().into());
-                insert("report", node.to_value());
+                insert("report", ReportedNode::from(*node).write());
             }
             RunEvent::RunEnded { report } => {
                 insert("event", "run_ended".into());

@@ -1,10 +1,11 @@
 //! Fills the arguments of a workflow's steps. What a reference is, and what it stands for, is decided by the engine.
 
 use stave_canon::{Object, Value};
+use stave_engine::CopyLimit;
 use stave_engine::references::Reference;
 
 use crate::Failure;
-use crate::interpolate::{PathScope, Room};
+use crate::interpolate::{PathScope, fill_limit, overfilled};
 
 /// Fills the author's own texts. Where a reference stands, its value is taken from `resolved`, the same
 /// argument with its references replaced, and left as it is.
@@ -13,19 +14,19 @@ pub(crate) fn fill(
     resolved: Option<&Value>,
     scope: &PathScope<'_>,
 ) -> Result<Option<Value>, Failure> {
-    fill_within(written, resolved, scope, &mut Room::default())
+    fill_within(written, resolved, scope, &mut fill_limit())
 }
 
 fn fill_within(
     written: &Value,
     resolved: Option<&Value>,
     scope: &PathScope<'_>,
-    room: &mut Room,
+    room: &mut CopyLimit,
 ) -> Result<Option<Value>, Failure> {
     match (written, resolved) {
         (Value::String(text), resolved) if Reference::read(text).is_some() => {
             let resolved = resolved.unwrap_or(&Value::Null);
-            room.take(resolved)?;
+            room.take(resolved, overfilled)?;
             Ok(Some(resolved.clone()))
         }
         (Value::Array(items), Some(Value::Array(resolved))) => {

@@ -1,8 +1,8 @@
-//! What came of a run, for people and machines.
+//! The result of a run with the result of each node.
 
 use std::time::Duration;
 
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
@@ -10,6 +10,7 @@ use stave_shape::Shape;
 
 use crate::Failure;
 use crate::evidence::AskedPrompt;
+use crate::report_document::RunReportDocument;
 use crate::volume::Volume;
 use stave_engine::{FailureKind, RunFailure};
 
@@ -147,60 +148,13 @@ impl NodeReport {
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.status, Status::Skipped | Status::Cancelled | Status::Waiting)
     }
-
-    pub(crate) fn to_value(&self) -> Value {
-        let mut node = Object::new();
-        node.insert("status".into(), self.status.word().into());
-        node.insert("type".into(), self.kind.as_str().into());
-        node.insert("attempts".into(), self.attempts.into());
-        node.insert("duration_ms".into(), milliseconds(self.duration));
-        let mut optional = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                node.insert(key.to_owned(), value);
-            }
-        };
-        optional("started_ms", self.started.map(milliseconds));
-        optional("reason", self.reason.clone().map(Value::String));
-        optional(
-            "error",
-            self.failure.as_ref().map(|failure| failure.to_error_value(&self.id, self.attempts)),
-        );
-        optional("model", self.model.clone().map(Value::String));
-        optional("usage", self.usage.as_ref().map(usage_value));
-        optional("cost_micros", self.cost.map(|cost| cost.micros().into()));
-        optional("calls", (self.calls > 0).then(|| self.calls.into()));
-        optional("cached", self.cached.then_some(Value::Bool(true)));
-        optional("reused", self.reused.then_some(Value::Bool(true)));
-        optional("reused_items", (self.reused_items > 0).then(|| self.reused_items.into()));
-        optional("degraded", self.degraded.then_some(Value::Bool(true)));
-        let list =
-            |texts: &Vec<String>| Some(texts).filter(|texts| !texts.is_empty()).cloned().map(Value::from);
-        optional("dropped_outputs", list(&self.dropped_outputs));
-        optional("flagged", list(&self.flagged));
-        optional("line", self.origin.map(|origin| origin.line.into()));
-        Value::Object(node)
-    }
 }
 
 impl RunReport {
     /// The machine form: one object with the status, the output or the error, every node and the usage.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut report = Object::new();
-        report.insert("run_id".into(), self.run_id.as_str().into());
-        report.insert("flow".into(), self.flow.as_str().into());
-        report.insert("status".into(), self.status().word().into());
-        report.insert("output".into(), self.result.as_ref().map_or(Value::Null, Clone::clone));
-        report.insert("error".into(), self.result.as_ref().err().map_or(Value::Null, failure_value));
-        let nodes = self.nodes.iter().filter(|node| !node.id.starts_with('_'));
-        report.insert("nodes".into(), nodes.map(|node| (node.id.clone(), node.to_value())).collect());
-        let mut usage = usage_value(&self.usage());
-        if let (Some(usage), Some(cost)) = (usage.as_object_mut(), self.cost()) {
-            usage.insert("cost_micros".into(), cost.micros().into());
-        }
-        report.insert("usage".into(), usage);
-        report.insert("duration_ms".into(), milliseconds(self.duration));
-        Value::Object(report)
+        RunReportDocument::from(self).write()
     }
 
     /// What all model calls of the run used.
@@ -225,39 +179,4 @@ impl RunReport {
     pub fn is_refused(&self) -> bool {
         matches!(&self.result, Err(failed) if failed.failure.kind == FailureKind::Refused)
     }
-}
-
-/// The failure of a run as reports show it.
-fn failure_value(failed: &RunFailure) -> Value {
-    let node = failed.node.as_deref().unwrap_or_default();
-    let mut error = failed.failure.to_error_value(node, failed.attempts);
-    if let Some(error) = error.as_object_mut() {
-        if let Some(reason) = error.shift_remove("reason") {
-            error.shift_insert(0, "message".into(), reason);
-        }
-        if failed.node.is_none() {
-            error.insert("node".into(), Value::Null);
-        }
-        if let Some(origin) = failed.failure.origin {
-            error.insert("line".into(), origin.line.into());
-            error.insert("column".into(), origin.column.into());
-        }
-    }
-    error
-}
-
-fn usage_value(usage: &Usage) -> Value {
-    [
-        ("input_tokens", usage.input),
-        ("output_tokens", usage.output),
-        ("cache_read_tokens", usage.cache_read),
-        ("cache_write_tokens", usage.cache_write),
-    ]
-    .into_iter()
-    .collect()
-}
-
-/// Milliseconds with a fraction, rounded to microseconds.
-fn milliseconds(duration: Duration) -> Value {
-    Value::from(duration.as_micros() as f64 / 1000.0)
 }

@@ -2,7 +2,6 @@
 //!
 //! A key is a JSON list, so that no name can be made up to look like two.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use stave_canon::Value;
 use stave_runtime::state::RecordKey;
 
@@ -98,12 +97,9 @@ fn parts(text: &str) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|part| part.as_str().map(str::to_owned)).collect()
 }
 
-/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 /// A key as a part of a path.
 pub(crate) fn in_path(key: &str) -> String {
-    utf8_percent_encode(key, RESERVED).to_string()
+    stave_canon::percent_encode(key)
 }
 
 /// A text inside quotes of a query.

@@ -4,7 +4,7 @@
 //! component; it can name a scheme, a host or a port only where it stands alone in that place. The author's own text
 //! decides where each part begins and ends. Checker and clients read addresses here, so both mean the same host.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use stave_canon::percent_encode;
 
 use crate::interpolation::{self, Placeholder, Segment};
 
@@ -224,7 +224,7 @@ impl Filled {
                 self.segment = if has_path { value.rfind('/').map_or(0, |at| at + 1) } else { value.len() };
                 self.has_value = true;
             }
-            Place::User => encode(value, &mut self.text),
+            Place::User => self.text.push_str(&percent_encode(value)),
             Place::Authority | Place::Host => {
                 let is_bracketed = value.starts_with('[');
                 let is_plain = |next: char| match next {
@@ -251,9 +251,9 @@ impl Filled {
             }
             Place::Path => {
                 self.has_value = true;
-                encode(value, &mut self.text);
+                self.text.push_str(&percent_encode(value));
             }
-            Place::Component => encode(value, &mut self.text),
+            Place::Component => self.text.push_str(&percent_encode(value)),
         }
         Ok(())
     }
@@ -270,14 +270,6 @@ impl Filled {
         self.segment = self.text.len();
         Ok(())
     }
-}
-
-/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// Encodes everything but letters, digits, `-`, `.`, `_` and `~`.
-fn encode(value: &str, into: &mut String) {
-    into.extend(utf8_percent_encode(value, RESERVED));
 }
 
 fn is_scheme(text: &str) -> bool {

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use stave_canon::{Object, Value};
+use stave_canon::{Object, Value, percent_encode};
 use stave_exec::Document;
 use stave_shape::{Definitions, Shape};
 
@@ -39,7 +38,7 @@ pub(crate) fn document(call: &Call<'_>) -> Value {
             continue;
         }
         for (index, model) in catalog.seen(&call.principal).enumerate() {
-            let path = operation.path.replace(FLOW, &encoded(&model.name));
+            let path = operation.path.replace(FLOW, &percent_encode(&model.name));
             let flow = Flow { index, name: &model.name, document: &model.document };
             writer.add(operation, &path, Some(flow));
         }
@@ -243,14 +242,6 @@ fn parameter(name: &str, place: &str, is_required: bool, schema: Value) -> Value
         ("required", is_required.into()),
         ("schema", schema),
     ])
-}
-
-/// All but the characters that RFC 3986 leaves as they are everywhere in an address.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// A name as it stands in a path.
-fn encoded(name: &str) -> String {
-    utf8_percent_encode(name, RESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_runtime::journal::JournalError;
 use stave_runtime::{Failure, FailureKind, RunFailure};
+use stave_shape::Shape as _;
 
 use crate::api::ProblemDocument;
+use crate::api::text_types::Finding;
 use crate::message::{Reply, reply};
 
 /// Why a request is not answered with what it asked for.
@@ -20,14 +22,8 @@ struct Facts {
     status: StatusCode,
     /// A stable name; for failures of a run its diagnostic code.
     code: String,
-    title: String,
-    detail: String,
-    node: Option<String>,
-    /// The run that failed.
-    run_id: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// What this problem has beside the members that all have.
-    members: Vec<(&'static str, Value)>,
+    document: ProblemDocument,
 }
 
 impl Problem {
@@ -35,12 +31,14 @@ impl Problem {
         Problem(Box::new(Facts {
             status,
             code: code.to_owned(),
-            title: status.canonical_reason().unwrap_or("Error").to_owned(),
-            detail: detail.into(),
-            node: None,
-            run_id: None,
             headers: Vec::new(),
-            members: Vec::new(),
+            document: ProblemDocument {
+                kind: format!("urn:stave:{code}"),
+                title: status.canonical_reason().unwrap_or("Error").to_owned(),
+                status: status.as_u16(),
+                detail: detail.into(),
+                ..ProblemDocument::default()
+            },
         }))
     }
 
@@ -64,7 +62,7 @@ impl Problem {
     /// What became of a run that failed.
     pub(crate) fn failed(run_id: &str, failed: &RunFailure) -> Problem {
         let mut problem = Problem::refused(&failed.failure);
-        problem.0.node = failed.node.clone();
+        problem.0.document.node = failed.node.clone().into();
         problem.of_run(run_id)
     }
 
@@ -72,7 +70,7 @@ impl Problem {
     pub(crate) fn refused(failure: &Failure) -> Problem {
         let mut problem =
             Problem::new(status_of(failure.kind, failure.code.0), failure.code.0, &failure.message);
-        problem.0.title = title_of(failure.kind).to_owned();
+        problem.0.document.title = title_of(failure.kind).to_owned();
         problem
     }
 
@@ -113,7 +111,7 @@ impl Problem {
     }
 
     pub(crate) fn of_run(mut self, run_id: &str) -> Problem {
-        self.0.run_id = Some(run_id.to_owned());
+        self.0.document.trace_id = Some(run_id.to_owned()).into();
         self
     }
 
@@ -122,8 +120,33 @@ impl Problem {
         self
     }
 
-    pub(crate) fn with_member(mut self, name: &'static str, value: Value) -> Problem {
-        self.0.members.push((name, value));
+    /// Adds the reason why an edit was refused, and what can be done about it.
+    pub(crate) fn with_reason(mut self, reason: &str, help: Option<String>) -> Problem {
+        self.0.document.reason = Some(reason.to_owned());
+        self.0.document.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Finding>) -> Problem {
+        self.0.document.diagnostics = Some(diagnostics);
+        self
+    }
+
+    /// Adds the text that the diagnostics are about.
+    pub(crate) fn with_text(mut self, text: String) -> Problem {
+        self.0.document.text = Some(text);
+        self
+    }
+
+    /// Adds the sentences that are understood.
+    pub(crate) fn with_forms(mut self, forms: &[&str]) -> Problem {
+        self.0.document.forms = Some(forms.iter().map(|form| (*form).to_owned()).collect());
+        self
+    }
+
+    /// Adds the hash of what a file holds now, or null if there is no file.
+    pub(crate) fn with_hash(mut self, hash: Option<String>) -> Problem {
+        self.0.document.hash = Some(hash.into());
         self
     }
 
@@ -138,26 +161,17 @@ impl Problem {
     }
 
     pub(crate) fn to_value(&self) -> Value {
-        let facts = &self.0;
-        let mut members = Object::new();
-        members.insert("type".into(), format!("urn:stave:{}", facts.code).into());
-        members.insert("title".into(), facts.title.as_str().into());
-        members.insert("status".into(), u32::from(facts.status.as_u16()).into());
-        members.insert("detail".into(), facts.detail.as_str().into());
-        members.insert("node".into(), facts.node.clone().into());
-        members.insert("trace_id".into(), facts.run_id.clone().into());
-        members.extend(facts.members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-        members.into()
+        self.0.document.write()
     }
 
     pub(crate) fn into_reply(self) -> Reply {
-        let value = self.to_value();
-        debug_assert!(stave_shape::read::<ProblemDocument>(&value).is_ok(), "undeclared members: {value}");
-        let mut answer = reply(self.0.status, "application/problem+json", value.to_string());
+        let mut answer = reply(self.0.status, "application/problem+json", self.to_value().to_string());
         for (name, value) in self.0.headers {
             answer.headers_mut().insert(name, value);
         }
-        if let Some(run_id) = self.0.run_id.as_deref().and_then(|run| HeaderValue::from_str(run).ok()) {
+        if let Some(run_id) =
+            self.0.document.trace_id.0.as_deref().and_then(|run| HeaderValue::from_str(run).ok())
+        {
             answer.headers_mut().insert(crate::message::RUN_ID, run_id);
         }
         answer

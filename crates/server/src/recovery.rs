@@ -154,7 +154,7 @@ impl Shared {
             // Somebody else may have taken it, and a full server or journal may have room later.
             let Ok(turn) = asked.turn(self.limits().request).await else { return true };
             if !self.is_draining() {
-                let _ = self.resume_with(turn, archive, &run.flow, engine, &run.id, None).await;
+                let _ = self.resume(turn, archive, &run.flow, engine, &run.id, None).await;
             }
             true
         }

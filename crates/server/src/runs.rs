@@ -101,21 +101,9 @@ impl Shared {
         self.spawn(task, run_id, Arc::clone(&model.engine), begin).await
     }
 
-    /// Goes on with a run that was interrupted or waited. Without an `auth` it is the one that this process keeps.
+    /// Resumes a run that was interrupted or waited, once it has its turn. Without an `auth` it uses the one that this
+    /// process keeps.
     pub(crate) async fn resume(
-        self: &Arc<Self>,
-        archive: &Arc<TenantRuns>,
-        flow: &str,
-        engine: Arc<dyn Engine>,
-        run_id: &str,
-        auth: Option<Value>,
-    ) -> Result<Started, Problem> {
-        let turn = self.turn(&archive.tenant).await?;
-        self.resume_with(turn, archive, flow, engine, run_id, auth).await
-    }
-
-    /// The same for one that has its turn.
-    pub(crate) async fn resume_with(
         self: &Arc<Self>,
         turn: Turn<String>,
         archive: &Arc<TenantRuns>,
@@ -170,7 +158,7 @@ impl Shared {
     }
 
     /// A turn from the tenant's share, for a run that is in the journal already.
-    async fn turn(&self, tenant: &str) -> Result<Turn<String>, Problem> {
+    pub(crate) async fn turn(&self, tenant: &str) -> Result<Turn<String>, Problem> {
         self.takes_runs()?;
         self.turns.enter(tenant.to_owned(), self.limits().request).await.map_err(|_| self.too_many())
     }

@@ -144,7 +144,12 @@ impl Shared {
             && stored.had_auth
             && let (Some(auth), Ok(engine)) = (request.get("auth"), archive.engine(&stored.document))
         {
-            let resumed = self.resume(archive, &model.name, engine, &once.id, Some(auth.clone())).await;
+            let resumed = match self.turn(&archive.tenant).await {
+                Ok(turn) => {
+                    self.resume(turn, archive, &model.name, engine, &once.id, Some(auth.clone())).await
+                }
+                Err(problem) => Err(problem),
+            };
             // Somebody else may resume it at the same time.
             if let Err(problem) = resumed
                 && problem.code() == "auth-differs"

@@ -5,7 +5,8 @@
 
 use stave_canon::{Number, Object, Value};
 
-use crate::api::OutputTensor;
+use crate::api::{InferRequest, OutputTensor, Tensor};
+use crate::message::does_not_fit;
 use crate::problem::Problem;
 
 /// Names for the tensor whose elements are whole requests: the first that is no field of the flow.
@@ -16,12 +17,18 @@ pub(crate) const OUTPUT: &str = "output";
 const WHOLE: [&str; 8] = ["INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"];
 const FLOATING: [&str; 4] = ["FP16", "BF16", "FP32", "FP64"];
 
+/// The body of an inference. Binary data is refused by name, because such a tensor has no `data` either.
+pub(crate) fn read(body: &Value) -> Result<InferRequest, Problem> {
+    let inputs = body.get("inputs").and_then(Value::as_array).unwrap_or_default();
+    if inputs.iter().any(|tensor| tensor.pointer("/parameters/binary_data_size").is_some()) {
+        return Err(Problem::bad_request("binary data is not taken; send the elements in `data`"));
+    }
+    stave_shape::read(body).map_err(|faults| does_not_fit(&faults))
+}
+
 /// The requests in the `inputs` of an inference.
-pub(crate) fn requests(body: &Value, fields: &[&str], most: usize) -> Result<Vec<Value>, Problem> {
-    let inputs = body.get("inputs").and_then(Value::as_array);
-    let inputs = inputs.filter(|inputs| !inputs.is_empty());
-    let inputs = inputs.ok_or_else(|| Problem::bad_request("`inputs` must be an array of tensors"))?;
-    let tensors = inputs.iter().map(Tensor::read).collect::<Result<Vec<_>, _>>()?;
+pub(crate) fn requests(inputs: &[Tensor], fields: &[&str], most: usize) -> Result<Vec<Value>, Problem> {
+    let tensors = inputs.iter().map(Elements::read).collect::<Result<Vec<_>, _>>()?;
     if let [tensor] = tensors.as_slice()
         && !fields.contains(&tensor.name)
     {
@@ -49,35 +56,27 @@ pub(crate) fn output(texts: Vec<String>) -> OutputTensor {
     }
 }
 
-struct Tensor<'v> {
+/// A tensor whose elements have its type and are as many as its shape says.
+struct Elements<'v> {
     name: &'v str,
     datatype: &'v str,
     items: Vec<&'v Value>,
 }
 
-impl<'v> Tensor<'v> {
-    fn read(value: &'v Value) -> Result<Tensor<'v>, Problem> {
-        let text = |key: &str| value.get(key).and_then(Value::as_str);
-        let name = text("name").ok_or_else(|| Problem::bad_request("a tensor needs a `name`"))?;
+impl<'v> Elements<'v> {
+    fn read(tensor: &'v Tensor) -> Result<Elements<'v>, Problem> {
+        let (name, datatype) = (tensor.name.as_str(), tensor.datatype.as_str());
         let fail = |reason: &str| Problem::bad_request(format!("tensor `{name}`: {reason}"));
-        let datatype = text("datatype").ok_or_else(|| fail("`datatype` must be a text"))?;
-        if value.pointer("/parameters/binary_data_size").is_some() {
-            return Err(fail("binary data is not taken; send the elements in `data`"));
-        }
-        let data =
-            value.get("data").and_then(Value::as_array).ok_or_else(|| fail("`data` must be an array"))?;
         let mut items = Vec::new();
-        flatten(data, &mut items);
-        let shape =
-            value.get("shape").and_then(Value::as_array).ok_or_else(|| fail("`shape` must be an array"))?;
-        let sizes = shape.iter().map(|size| size.as_i64().and_then(|size| u64::try_from(size).ok()));
+        flatten(&tensor.data, &mut items);
+        let sizes = tensor.shape.iter().map(|size| u64::try_from(*size).ok());
         let count = sizes
             .collect::<Option<Vec<_>>>()
             .and_then(|sizes| sizes.into_iter().try_fold(1_u64, u64::checked_mul));
         if count != u64::try_from(items.len()).ok() {
             return Err(fail("`shape` and the number of elements in `data` disagree"));
         }
-        let tensor = Tensor { name, datatype, items };
+        let tensor = Elements { name, datatype, items };
         match tensor.items.iter().find(|item| !tensor.fits(item)) {
             Some(item) => Err(fail(&format!("{} is not of type {datatype}", item.kind()))),
             None => Ok(tensor),
@@ -128,7 +127,7 @@ impl<'v> Tensor<'v> {
 }
 
 /// One tensor for each field, with as many elements as there are requests.
-fn columns(tensors: &[Tensor<'_>], fields: &[&str], most: usize) -> Result<Vec<Value>, Problem> {
+fn columns(tensors: &[Elements<'_>], fields: &[&str], most: usize) -> Result<Vec<Value>, Problem> {
     let rows = tensors.first().map_or(0, |tensor| tensor.items.len());
     if rows > most {
         return Err(too_many(rows, most));
@@ -169,9 +168,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(body: &str) -> Result<Vec<String>, String> {
+    fn told(body: &str) -> Result<Vec<String>, String> {
         let body = stave_canon::parse(body).unwrap();
-        let requests = requests(&body, &["query", "count"], 3);
+        let requests = read(&body).and_then(|body| requests(&body.inputs, &["query", "count"], 3));
         requests
             .map(|requests| requests.iter().map(ToString::to_string).collect())
             .map_err(|problem| problem.to_value().to_string())
@@ -180,9 +179,9 @@ mod tests {
     #[test]
     fn a_tensor_of_texts_is_a_batch_of_requests() {
         let body = r#"{"inputs": [{"name": "request", "datatype": "BYTES", "shape": [2], "data": ["{\"query\":1}", "[]"]}]}"#;
-        assert_eq!(read(body), Ok(vec!["{\"query\":1}".to_owned(), "[]".to_owned()]));
+        assert_eq!(told(body), Ok(vec!["{\"query\":1}".to_owned(), "[]".to_owned()]));
         let other = body.replace("\"request\"", "\"input-0\"");
-        assert_eq!(read(&other).map(|requests| requests.len()), Ok(2));
+        assert_eq!(told(&other).map(|requests| requests.len()), Ok(2));
     }
 
     #[test]
@@ -191,17 +190,17 @@ mod tests {
           {"name": "query", "datatype": "BYTES", "shape": [2, 1], "data": [["a"], ["{\"b\": 1}"]]},
           {"name": "count", "datatype": "FP32", "shape": [2], "data": [1, 2.5]}]}"#;
         let wanted = [r#"{"query":"a","count":1.0}"#, r#"{"query":{"b":1},"count":2.5}"#];
-        assert_eq!(read(body), Ok(wanted.map(str::to_owned).to_vec()));
+        assert_eq!(told(body), Ok(wanted.map(str::to_owned).to_vec()));
         let one = r#"{"inputs": [{"name": "query", "datatype": "BYTES", "shape": [1], "data": ["a"]}]}"#;
-        assert_eq!(read(one), Ok(vec![r#"{"query":"a"}"#.to_owned()]));
+        assert_eq!(told(one), Ok(vec![r#"{"query":"a"}"#.to_owned()]));
     }
 
     #[test]
     fn what_is_no_tensor_is_told() {
         let cases = [
-            (r#"{}"#, "must be an array"),
-            (r#"{"inputs": []}"#, "must be an array"),
-            (r#"{"inputs": [{"datatype": "BYTES"}]}"#, "needs a `name`"),
+            (r#"{}"#, "`inputs` is missing"),
+            (r#"{"inputs": []}"#, "inputs"),
+            (r#"{"inputs": [{"datatype": "BYTES"}]}"#, "name` is missing"),
             (
                 r#"{"inputs": [{"name": "query", "datatype": "BYTES", "shape": [2], "data": ["a"]}]}"#,
                 "disagree",
@@ -233,8 +232,8 @@ mod tests {
             ),
         ];
         for (body, reason) in cases {
-            let told = read(body).unwrap_err();
-            assert!(told.contains(reason), "{body}: {told}");
+            let said = told(body).unwrap_err();
+            assert!(said.contains(reason), "{body}: {said}");
         }
     }
 
@@ -242,8 +241,9 @@ mod tests {
         #[test]
         fn no_body_makes_it_panic(text in "[\\[\\]{}\":,a-z0-9]{0,80}") {
             if let Ok(body) = stave_canon::parse(&text) {
-                let _ = requests(&body, &["query"], 2);
-                let _ = requests(&Value::from_iter([("inputs", body)]), &["query"], 2);
+                for body in [body.clone(), Value::from_iter([("inputs", body)])] {
+                    let _ = read(&body).and_then(|body| requests(&body.inputs, &["query"], 2));
+                }
             }
         }
     }

@@ -3,42 +3,42 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Everything about a text at once: what is wrong with it, and the graph that it is. */
+/** Diagnostics and graph of a text. */
 export interface Analysis {
   text_hash: string;
-  /** The semantic hash; null for a text that is no flow. */
+  /** Semantic hash; null if the text is not a flow. */
   hash: string | null;
   summary: FindingCounts;
   diagnostics: Finding[];
   flow: FlowMetadata | null;
   graph: Graph | null;
-  /** What a form asks for to start a run. */
+  /** Fields of the form that starts a run. */
   request: RequestField[];
 }
 
-/** A prompt that was put to a model, or refused. */
+/** A prompt that was sent to a model, or rejected. */
 export interface AskedPrompt {
-  /** The step that asked. */
+  /** The step that sent the prompt. */
   path: string;
   provider: string;
   model: string;
-  /** The tokens of the prompt, where they are known. */
+  /** Number of tokens in the prompt, if known. */
   tokens: number | null;
-  /** The most tokens that it may have. */
+  /** Token limit of the prompt. */
   budget: number | null;
   verdict: PromptVerdict;
   transformations: PromptChange[];
   cuts: SectionCut[];
-  /** What the sensitivity gate did. */
+  /** Actions of the sensitivity gate. */
   gate: GateEntry[];
   blocks: Block[];
   turns: Turn[];
 }
 
-/** A block of a prompt, as the gate left it. */
+/** A block of a prompt after the sensitivity gate. */
 export interface Block {
   index: number;
-  /** The section that it was made from. */
+  /** Source section of the block. */
   name: string | null;
   role: PromptRole;
   type: BlockContentType;
@@ -46,13 +46,13 @@ export interface Block {
   sensitivity: Sensitivity;
   tokens: number | null;
   content: string;
-  /** Whether the content is only the beginning of it. */
+  /** Whether the content is truncated. */
   truncated: boolean;
-  /** Whether the content is not kept. */
+  /** Whether the content was not stored. */
   withheld: boolean;
-  /** Whether the provider's cache had it. */
+  /** Whether the provider read the block from its cache or wrote it there. */
   cache: BlockCache;
-  /** Whether it is the same for every request. */
+  /** Whether the block is the same in every request. */
   stable: boolean;
   origin: Place | null;
 }
@@ -62,7 +62,7 @@ export type BlockCache = "read" | "written" | "none";
 /** What a block's content is. */
 export type BlockContentType = "text" | "tool_schema" | "tool_result" | "structured_output" | "image";
 
-/** Sums over the requests of one stretch of time. */
+/** Sums over the requests of one time interval. */
 export interface Bucket {
   start: string;
   requests: number;
@@ -86,20 +86,20 @@ export interface CalledTool {
   arguments: string;
 }
 
-/** A run that was cancelled, or was asked to end. */
+/** A run that was cancelled, or that stops after its current step. */
 export interface CancelledRun {
   run_id: string;
   status: RunStatus;
-  /** Whether the run ends after the step that it is at. */
+  /** Whether the run stops after its current step. */
   cancel_requested: boolean;
 }
 
-/** How a value is converted on its way. */
+/** Conversion of a value along an edge. */
 export type Cast = "none" | "text" | "single_row";
 
 export interface Change {
   kind: DifferenceKind;
-  /** What it is about: `node`, `port`, `edge`, … */
+  /** Changed element: `node`, `port`, `edge`, … */
   part: string;
   path: string;
   before: Json;
@@ -108,16 +108,16 @@ export interface Change {
 
 export interface ChatSettings {
   model: string | null;
-  /** The sentences that are understood without a model. */
+  /** Forms of sentences that work without a model. */
   forms: string[];
 }
 
-/** A sentence that says what to change. */
+/** A sentence that describes a change. */
 export interface ChatText {
   path?: string | null;
   text: string;
   message: string;
-  /** Whether no model is asked. */
+  /** Whether to interpret the sentence without a model. */
   offline?: boolean | null;
 }
 
@@ -128,7 +128,7 @@ export interface CommentChanges {
   removed: string[];
 }
 
-/** Two runs beside each other. */
+/** Comparison of two runs. */
 export interface Comparison {
   a: RunSide;
   b: RunSide;
@@ -153,17 +153,17 @@ export interface Completions {
   items: CompletionItem[];
 }
 
-/** The ends that could be connected: `targets` for a beginning, `sources` for an end. */
+/** Possible other ends of the edge: `targets` for `from`, `sources` for `to`. */
 export interface Connectable {
   targets?: Target[];
   sources?: Source[];
 }
 
-/** The end of an edge that others could be connected with. */
+/** One end of a new edge. */
 export interface ConnectableEnd {
   path?: string | null;
   text: string;
-  /** As `node.port`. */
+  /** Written as `node.port`. */
   from?: string | null;
   to?: string | null;
 }
@@ -172,14 +172,15 @@ export interface ConnectableEnd {
 export interface Decide {
   approved: boolean;
   comment?: string;
-  /** The digest of the question that is decided, as the run's `asks` has it. */
+  /** Digest of the question, from the run's `asks`. */
   digest?: string | null;
   /** The `auth` of the original request, which is never stored. */
   auth?: Record<string, Json>;
 }
 
-/** A decision that was made. */
+/** A recorded decision. */
 export interface DecisionMade {
+  /** Address of the question: a node, a tool call or an item of a list. */
   node: string;
   approved: boolean;
   comment: string | null;
@@ -188,7 +189,7 @@ export interface DecisionMade {
   digest: string | null;
 }
 
-/** Where two flows differ in meaning. */
+/** Semantic differences between two flows. */
 export interface Diff {
   same: boolean;
   changes: Change[];
@@ -196,7 +197,7 @@ export interface Diff {
   comments: CommentChanges;
 }
 
-/** A place where two values differ; a side that is absent has nothing there. */
+/** A difference between two values. A missing side has no value at this path. */
 export interface Difference {
   /** A JSON pointer. */
   path: string;
@@ -220,41 +221,41 @@ export interface EdgeRun {
   to_port: string | null;
   origin: Place | null;
   state: EdgeState;
-  /** What it carried. */
+  /** The value, if the edge carried one. */
   value?: Json;
-  /** Why it carried nothing. */
+  /** Why the edge carried no value. */
   reason?: string;
 }
 
 export type EdgeState = "carried" | "not_taken" | "none";
 
-/** Commands to try on a text. */
+/** Commands to apply to a text. */
 export interface EditText {
   path?: string | null;
   text: string;
   /** The semantic hash of the flow that the commands were made for. */
   base_hash?: string | null;
-  /** Whether the result may have more errors than the flow had. */
+  /** Whether the result may have more errors than before. */
   allow_errors?: boolean;
   commands: Command[];
 }
 
-/** What commands make of a text. Nothing is written. */
+/** The result of edit commands. No file is written. */
 export interface Edited {
   text: string;
   hash: string | null;
   commands: Command[];
   diff: Diff;
-  /** The differences as lines for people. */
+  /** The differences as readable lines. */
   shown: string[];
-  /** The commands that undo it. */
+  /** Commands that undo the edit. */
   inverse: InverseEdit;
-  /** The edit as changes of the text before it. */
+  /** The edit as changes of the original text. */
   changes: TextChange[];
   analysis: Analysis;
 }
 
-/** A file, and its text when that is another one than the file holds. */
+/** A file, optionally with unsaved text. */
 export interface FileSubject {
   path: string;
   text?: string | null;
@@ -266,7 +267,7 @@ export interface FileText {
   hash: string;
 }
 
-/** Something that is wrong with a text. */
+/** A diagnostic of a text. */
 export interface Finding {
   offset: number;
   end_offset: number;
@@ -280,7 +281,7 @@ export interface Finding {
   label: string | null;
   help: string | null;
   pointer: string | null;
-  /** The node whose lines it is in. */
+  /** The node that contains the range. */
   node: string | null;
   labels: FindingLabel[];
   fix: Fix | null;
@@ -292,7 +293,7 @@ export interface FindingCounts {
   notes: number;
 }
 
-/** A stretch of a text with something to say about it. */
+/** A text range with a message. */
 export interface FindingLabel {
   offset: number;
   end_offset: number;
@@ -323,9 +324,9 @@ export interface FlowFile {
   hash: string;
   errors: number;
   warnings: number;
-  /** The name under which the flow is served. */
+  /** Name of the served flow. */
   served: string | null;
-  /** Why the file is not served as it is. */
+  /** Why the file's current version is not served. */
   not_served: string | null;
 }
 
@@ -352,7 +353,7 @@ export interface GateEntry {
   action: string;
 }
 
-/** The statistics of a project's gateway. */
+/** Statistics of a project's gateway. */
 export interface GatewayRecords {
   available: true;
   project: string;
@@ -374,7 +375,7 @@ export interface GatewayStats {
   bucket_seconds: number;
   series: Bucket[];
   misses: Miss[];
-  /** How many requests were not planned, by reason. */
+  /** Number of requests that were not planned, by reason. */
   not_planned: Record<string, number>;
   failed_open: Record<string, number>;
 }
@@ -389,18 +390,18 @@ export interface Graph {
 export interface GraphEdge {
   id: string;
   kind: EdgeKind;
-  /** Its place among the flow's edges; null for a call of a tool or of a loop. */
+  /** Index in the flow's list of edges; null for a call of a tool or of a loop. */
   index: number | null;
   from: EdgeEnd;
   to: EdgeEnd;
-  /** The ends as the flow has them. */
+  /** Both ends as written in the flow. */
   written: WrittenEnds | null;
   condition: string | null;
   transform: string | null;
-  /** Whether it begins at an error port. */
+  /** Whether the edge starts at an error port. */
   error: boolean;
   cast: Cast;
-  /** Why an end of it does not exist. */
+  /** Why the edge is broken: one of its ends does not exist. */
   broken: string | null;
   range: Range | null;
   errors: number;
@@ -416,21 +417,21 @@ export interface GraphNode {
   inputs: Port[];
   outputs: Port[];
   error: Port | null;
-  /** Where the flow says that it is. */
+  /** Position in the flow file. */
   position: Point | null;
-  /** Where it is drawn. */
+  /** Position on the canvas. */
   layout: Point;
   range: Range | null;
   state: StateScope | null;
   effects: boolean;
-  /** Whether a model or a loop calls the node and no edge reaches it. */
+  /** Whether only a model or a loop calls the node: it has no edges. */
   tool_only: boolean;
   model: string | null;
   errors: number;
   warnings: number;
 }
 
-/** Sums over the requests of one group, under the name of what they are grouped by. */
+/** Sums over the requests of one group. Exactly one of the four names is present. */
 export interface Group {
   model?: string;
   session?: string;
@@ -452,7 +453,7 @@ export interface Group {
   unpriced: number;
 }
 
-/** What records are grouped by. */
+/** Field to group records by. */
 export type GroupBy = "model" | "session" | "key" | "upstream";
 
 export interface Hover {
@@ -461,18 +462,18 @@ export interface Hover {
 }
 
 export interface InferParameters {
-  /** The runs, with commas between them. */
+  /** Run ids, separated by commas. */
   run_ids: string;
   failed: number;
 }
 
-/** One tensor of whole requests, or one for each field of the flow. */
+/** One tensor of complete requests, or one tensor per field of the flow. */
 export interface InferRequest {
   id?: string | null;
   inputs: Tensor[];
 }
 
-/** The outputs, a JSON text each. */
+/** One output per request, as JSON text. */
 export interface InferResponse {
   model_name: string;
   model_version: string;
@@ -487,7 +488,7 @@ export interface InverseEdit {
   commands: Command[];
 }
 
-/** In microseconds; the gateway's own part beside the whole. */
+/** Request latency in microseconds: total, and the gateway's own share. */
 export interface Latency {
   total_p50_us: number;
   total_p99_us: number;
@@ -498,7 +499,7 @@ export interface Latency {
 export interface LineContract {
   node: string;
   kind: string;
-  /** What goes in and out, and what it may use up. */
+  /** Inputs, outputs and budget in one line. */
   summary: string;
   contract: Json;
 }
@@ -511,7 +512,7 @@ export interface LineEffect {
 
 export type LineEffectKind = "network" | "secret" | "tool" | "state" | "other";
 
-/** Whose it is, what it may touch, what it promises. */
+/** Ownership, effects and contracts of the flow. */
 export interface LineFacts {
   tenant: string | null;
   repo: string | null;
@@ -535,12 +536,12 @@ export interface Lines {
   facts: LineFacts;
 }
 
-/** That the process works. */
+/** The process is running. */
 export interface Live {
   live: boolean;
 }
 
-/** Where cached prefixes end too early. */
+/** A place in prompts where the cached prefix ends early. */
 export interface Miss {
   place: string;
   variable: string | null;
@@ -555,7 +556,7 @@ export interface MistakePlace {
   line: number;
 }
 
-/** What a flow takes and gives, as tensors. */
+/** Inputs and outputs of a flow, as tensors. */
 export interface ModelMetadata {
   name: string;
   versions: string[];
@@ -564,20 +565,20 @@ export interface ModelMetadata {
   outputs: TensorMetadata[];
 }
 
-/** Whether a flow can be run, and why not. */
+/** Whether a flow is ready to run, and the reason if not. */
 export interface ModelReadiness {
   name: string;
   ready: boolean;
   reason?: string;
 }
 
-/** The flows, and the files that are not served as they are. */
+/** The served flows, and the files whose current version is not served. */
 export interface Models {
   models: string[];
   not_served?: UnservedFile[];
 }
 
-/** That there is nothing to show. */
+/** The project has no gateway records. */
 export interface NoGateway {
   available: false;
   reason: string;
@@ -615,7 +616,7 @@ export interface NodeRun {
   status: NodeRunStatus;
   attempts: number;
   duration_ms: number;
-  /** When it started, counted from the start of the run. */
+  /** Start time in milliseconds after the start of the run. */
   started_ms: number | null;
   reason: string | null;
   error: NodeError | null;
@@ -624,7 +625,7 @@ export interface NodeRun {
   cost_micros: number | null;
   calls: number;
   cached: boolean;
-  /** Whether the result is another run's, which this one replays. */
+  /** Whether the result was reused from the run that this run replays. */
   reused: boolean;
   degraded: boolean;
   dropped_outputs: string[];
@@ -632,28 +633,28 @@ export interface NodeRun {
   logs: string[];
   inputs: Record<string, Json> | null;
   outputs: Record<string, Json> | null;
-  /** Whether a value is only its beginning. */
+  /** Whether a value is truncated. */
   truncated: boolean;
-  /** How many prompts were put to models. */
+  /** Number of prompts sent to models. */
   prompts: number;
-  /** What the node asks people. */
+  /** Open questions of the node. */
   asks: Question[];
   origin: Place | null;
-  /** Where the texts of the node begin. */
+  /** Locations of the node's texts in the flow file. */
   places: Record<string, Place>;
 }
 
-/** Where a node of a run stands. */
+/** Status of a node of a run. */
 export type NodeRunStatus = "waiting" | "running" | "ok" | "error" | "skipped" | "cancelled" | "asks";
 
-/** A node of a run with whole values and with what models were asked on its behalf. */
+/** A node of a run with complete values and its prompts. */
 export interface NodeRunWhole {
   id: string;
   type: string;
   status: NodeRunStatus;
   attempts: number;
   duration_ms: number;
-  /** When it started, counted from the start of the run. */
+  /** Start time in milliseconds after the start of the run. */
   started_ms: number | null;
   reason: string | null;
   error: NodeError | null;
@@ -662,7 +663,7 @@ export interface NodeRunWhole {
   cost_micros: number | null;
   calls: number;
   cached: boolean;
-  /** Whether the result is another run's, which this one replays. */
+  /** Whether the result was reused from the run that this run replays. */
   reused: boolean;
   degraded: boolean;
   dropped_outputs: string[];
@@ -670,14 +671,14 @@ export interface NodeRunWhole {
   logs: string[];
   inputs: Record<string, Json> | null;
   outputs: Record<string, Json> | null;
-  /** Whether a value is only its beginning. */
+  /** Whether a value is truncated. */
   truncated: boolean;
-  /** How many prompts were put to models. */
+  /** Number of prompts sent to models. */
   prompts: number;
-  /** What the node asks people. */
+  /** Open questions of the node. */
   asks: Question[];
   origin: Place | null;
-  /** Where the texts of the node begin. */
+  /** Locations of the node's texts in the flow file. */
   places: Record<string, Place>;
   questions: AskedPrompt[];
 }
@@ -697,7 +698,7 @@ export interface NodeSide {
 /** Where a node of a run stands. */
 export type NodeStatus = "waiting" | "ok" | "error" | "skipped" | "cancelled";
 
-/** JSON texts, one for each request. */
+/** JSON texts, one per request. */
 export interface OutputTensor {
   name: string;
   datatype: string;
@@ -722,11 +723,11 @@ export interface PaletteItem {
   /** The JSON Schema of the operation's arguments. */
   arguments: Record<string, Json>;
   id_hint: string;
-  /** The node as it is when it is new. */
+  /** Initial content of the node. */
   node: Record<string, Json>;
 }
 
-/** Something that stands in several lines. */
+/** An element of the flow with its text ranges in each document. */
 export interface Part {
   id: string;
   kind: PartKind;
@@ -738,7 +739,7 @@ export interface Part {
 
 export type PartKind = "flow" | "node" | "edge" | "policy" | "deployment" | "integration" | "entity" | "other";
 
-/** Where something came from in the flow's file. */
+/** Location in the flow file. */
 export interface Place {
   line: number;
   column: number;
@@ -770,28 +771,28 @@ export interface Port {
 /** The type of the values at a port. */
 export type PortType = "string" | "number" | "boolean" | "object" | "array" | "document" | "table" | "embedding";
 
-/** Why a request is not answered with what it asked for (RFC 9457). */
+/** A problem document (RFC 9457). */
 export interface ProblemDocument {
-  /** A stable name, as `urn:stave:not-found`. */
+  /** Stable name, such as `urn:stave:not-found`. */
   type: string;
   title: string;
   status: number;
   detail: string;
-  /** The node at fault. */
+  /** The node that failed. */
   node: string | null;
   /** The run that failed. */
   trace_id: string | null;
-  /** Why an edit was refused, as a stable name. */
+  /** Stable name of the reason for a rejected edit. */
   reason?: string;
-  /** What can be done about it. */
+  /** How to fix it. */
   help?: string | null;
-  /** What is wrong with the text. */
+  /** Diagnostics of the text. */
   diagnostics?: Finding[];
-  /** The text that the diagnostics are about, when the request did not have it. */
+  /** The text that the diagnostics refer to, if it differs from the request's text. */
   text?: string;
-  /** The sentences that are understood. */
+  /** Supported forms of sentences. */
   forms?: string[];
-  /** The hash of what the file holds now. */
+  /** Hash of the file's current content. */
   hash?: string | null;
 }
 
@@ -812,46 +813,46 @@ export interface PromptChange {
 /** Who speaks. */
 export type PromptRole = "system" | "user" | "assistant" | "tool";
 
-/** What the policies said. */
+/** Result of the policy check. */
 export interface PromptVerdict {
   approved: boolean;
-  /** Where it was refused. */
+  /** Stage that rejected the prompt. */
   stage: string | null;
   violations: PolicyHit[];
 }
 
-/** What a sentence makes of a text. Nothing is written. */
+/** The result of a sentence. No file is written. */
 export interface Proposed {
   text: string;
   hash: string | null;
   commands: Command[];
   diff: Diff;
-  /** The differences as lines for people. */
+  /** The differences as readable lines. */
   shown: string[];
-  /** The commands that undo it. */
+  /** Commands that undo the edit. */
   inverse: InverseEdit;
-  /** The edit as changes of the text before it. */
+  /** The edit as changes of the original text. */
   changes: TextChange[];
   analysis: Analysis;
   by: ProposedBy;
 }
 
-/** Who understood the sentence. */
+/** What interpreted the sentence. */
 export type ProposedBy = "grammar" | "model";
 
 /** Where content came from, from most to least trusted. */
 export type Provenance = "system" | "developer" | "memory" | "tool" | "retrieval" | "user";
 
-/** A question to a person, with the values that it is about. A decision names its digest. */
+/** A question to a person, with the values to decide about. A decision refers to its digest. */
 export interface Question {
-  /** The address that a decision is sent to: a node, a tool's call or an item of a list. */
+  /** Address to send the decision to: a node, a tool call or an item of a list. */
   node: string;
   question: string | null;
   values: Record<string, Json>;
   digest: string;
 }
 
-/** A stretch of a text: offsets in UTF-16 code units, lines and columns from 1. */
+/** A text range: offsets in UTF-16 code units, lines and columns from 1. */
 export interface Range {
   offset: number;
   end_offset: number;
@@ -865,31 +866,31 @@ export interface Ranges {
   ranges: Range[];
 }
 
-/** Whether runs are taken. */
+/** Whether the server accepts runs. */
 export interface Readiness {
   ready: boolean;
   quarantined_runs: number;
-  /** Why runs are not taken. */
+  /** Why the server does not accept runs. */
   reasons?: string[];
-  /** How many files are not served as they are. */
+  /** Number of files whose current version is not served. */
   not_served?: number;
 }
 
-/** From where a run is replayed. */
+/** Options for replaying a run. */
 export interface ReplayRun {
-  /** The node to begin with; without it, the replay begins with what failed. */
+  /** First node to run again; by default the node that failed. */
   node?: string | null;
   /** The `auth` of the original request, which is never stored. */
   auth?: Record<string, Json>;
 }
 
-/** What became of a node. */
+/** The result of a node. */
 export interface ReportedNode {
   status: NodeStatus;
   type: string;
   attempts: number;
   duration_ms: number;
-  /** When it started, counted from the start of the run. */
+  /** Start time in milliseconds after the start of the run. */
   started_ms?: number;
   reason?: string;
   error?: NodeError;
@@ -898,13 +899,13 @@ export interface ReportedNode {
   cost_micros?: number;
   calls?: number;
   cached?: boolean;
-  /** Whether the result is another run's, which this one replays. */
+  /** Whether the result was reused from the run that this run replays. */
   reused?: boolean;
   reused_items?: number;
   degraded?: boolean;
   dropped_outputs?: string[];
   flagged?: string[];
-  /** The line of the flow that it came from. */
+  /** Line of the node in the flow file. */
   line?: number;
 }
 
@@ -918,30 +919,30 @@ export interface RequestField {
   sensitivity: Sensitivity | null;
 }
 
-/** How an interrupted run continues. */
+/** Options for resuming a run. */
 export interface ResumeRun {
   /** The `auth` of the original request, which is never stored. */
   auth?: Record<string, Json>;
-  /** Whether a quarantined run is run anyway. */
+  /** Whether to resume a quarantined run. */
   force?: boolean;
 }
 
-/** Where a run stands, with each of its nodes. */
+/** Status, nodes and token usage of a run, with its questions and decisions. */
 export interface RunDetail {
   run_id: string;
   flow: string;
   status: RunStatus;
   output: Json;
   error: RunError | null;
-  /** Each node by its id. */
+  /** Nodes by id. */
   nodes: Record<string, ReportedNode>;
   usage: RunUsage;
   duration_ms: number;
   started_at: string;
   ended_at: string | null;
-  /** The run whose results this one begins with. */
+  /** The run whose results this run reuses. */
   replay_of: string | null;
-  /** What it asks people, while it waits for them. */
+  /** Open questions, while the run waits for a person. */
   asks?: Question[];
   decisions?: DecisionMade[];
 }
@@ -959,14 +960,14 @@ export interface RunError {
   column?: number;
 }
 
-/** Runs, the newest first. */
+/** A page of runs, newest first. */
 export interface RunPage {
   runs: RunRow[];
   /** The `cursor` of the next page; null on the last one. */
   next: string | null;
 }
 
-/** What a run asks people. */
+/** Open questions of a run. */
 export interface RunQuestions {
   run_id: string;
   flow: string;
@@ -974,14 +975,14 @@ export interface RunQuestions {
   asks: Question[];
 }
 
-/** What a run came to. */
+/** Status, output or error, nodes and token usage of a run. */
 export interface RunReport {
   run_id: string;
   flow: string;
   status: RunStatus;
   output: Json;
   error: RunError | null;
-  /** Each node by its id. */
+  /** Nodes by id. */
   nodes: Record<string, ReportedNode>;
   usage: RunUsage;
   duration_ms: number;
@@ -994,11 +995,11 @@ export interface RunRow {
   status: RunStatus;
   started_at: string;
   ended_at: string | null;
-  /** How many steps have a result. */
+  /** Number of completed steps. */
   steps: number;
-  /** The run whose results this one begins with. */
+  /** The run whose results this run reuses. */
   replay_of: string | null;
-  /** How often in a row the process that drove it died without finishing a step of it. */
+  /** Number of consecutive crashes of the driving process without a completed step. */
   crashes: number;
 }
 
@@ -1011,22 +1012,22 @@ export interface RunSide {
   usage: RunUsage;
 }
 
-/** The file that a run's flow came from. */
+/** Source file of a run's flow. */
 export interface RunSource {
   file: string;
-  /** Its path in the studio; null when it is not there. */
+  /** Path in the studio; null if the file is not there. */
   path: string | null;
-  /** Whether the file holds another text now; null when that is not known. */
+  /** Whether the file has changed since the run; null if unknown. */
   changed: boolean | null;
-  /** What the file holds now. */
+  /** Current content of the file. */
   text: string | null;
 }
 
-/** Where a run stands after a request that changed it. */
+/** Status of a run after a request that changed it. */
 export interface RunStanding {
   run_id: string;
   status: RunStatus;
-  /** What a request to resume must have: `auth`. */
+  /** Field that a request to resume must include: `auth`. */
   needs?: string;
 }
 
@@ -1036,12 +1037,12 @@ export type RunStatus = "running" | "interrupted" | "queued" | "quarantined" | "
 /** A file or a text to run. */
 export interface RunText {
   path: string;
-  /** Another text than the file holds. */
+  /** Text to run instead of the file's content. */
   text?: string | null;
   input?: Json;
 }
 
-/** Tokens of all model calls of a run, and what they cost when every model has a price. */
+/** Tokens of all model calls of a run, and their cost if every model has a price. */
 export interface RunUsage {
   input_tokens: number;
   output_tokens: number;
@@ -1050,7 +1051,7 @@ export interface RunUsage {
   cost_micros?: number;
 }
 
-/** A run with every node and every edge. */
+/** A run with all nodes and edges. */
 export interface RunView {
   run_id: string;
   flow: string;
@@ -1061,7 +1062,7 @@ export interface RunView {
   replay_of: string | null;
   request: Json;
   output: Json;
-  /** Whether the request or the output is only its beginning. */
+  /** Whether the request or the output is truncated. */
   truncated: boolean;
   error: RunError | null;
   usage: RunUsage;
@@ -1088,22 +1089,22 @@ export interface ServerMetadata {
   extensions: string[];
 }
 
-/** What the page has to know before it asks for anything else. */
+/** Settings and permissions that the page loads first. */
 export interface Session {
   version: string;
   tenant: string | null;
   read_only: boolean;
-  /** What the key may do. */
+  /** Roles of the key. */
   roles: string[];
-  /** The flows that the key is for; null for all. */
+  /** Flows that the key is limited to; null for all flows. */
   flows: string[] | null;
-  /** Whether the server has keys. */
+  /** Whether the server requires keys. */
   keys: boolean;
   chat: ChatSettings;
   projects: ProjectFacts[];
   types: TypeTable;
   limits: StudioLimits;
-  /** Whether there are records of a gateway to show. */
+  /** Whether a gateway has records. */
   gateway: boolean;
 }
 
@@ -1113,19 +1114,19 @@ export interface Source {
   from: string;
   allowed: boolean;
   cast: Cast;
-  /** Why not; or, when it is allowed, what is worth knowing. */
+  /** Why the connection is not allowed, or a note if it is. */
   reason: string | null;
 }
 
-/** Which flow to run, and with what. */
+/** The flow to run, with its input. */
 export interface StartRun {
   flow: string;
   input?: Record<string, Json>;
-  /** The id of the run: the same request again is the same run. */
+  /** Id of the run. Repeating the same request returns the same run. */
   run_id?: string | null;
 }
 
-/** A replay that began. */
+/** A started replay. */
 export interface StartedReplay {
   run_id: string;
   flow: string;
@@ -1133,7 +1134,7 @@ export interface StartedReplay {
   replay_of: string;
 }
 
-/** A run that began. */
+/** A started run. */
 export interface StartedRun {
   run_id: string;
   flow: string;
@@ -1147,17 +1148,17 @@ export interface StudioLimits {
   body_bytes: number;
 }
 
-/** A text, and the file whose project's settings it is judged by. */
+/** A text to check with the settings of the file's project. */
 export interface Subject {
   path?: string | null;
   text: string;
 }
 
-/** A text and a place in it. */
+/** A text and a position in it. */
 export interface SubjectAt {
   path?: string | null;
   text: string;
-  /** In UTF-16 code units. */
+  /** Position in UTF-16 code units. */
   offset: number;
 }
 
@@ -1183,11 +1184,11 @@ export interface Target {
   to: string;
   allowed: boolean;
   cast: Cast;
-  /** Why not; or, when it is allowed, what is worth knowing. */
+  /** Why the connection is not allowed, or a note if it is. */
   reason: string | null;
 }
 
-/** A tensor. That its shape and data agree is more than a schema can say, so `tensor.rs` reads it. */
+/** A tensor. The number of elements in `data` must match `shape`. */
 export interface Tensor {
   name: string;
   datatype: string;
@@ -1202,14 +1203,14 @@ export interface TensorMetadata {
   shape: number[];
 }
 
-/** A change of a text, in UTF-16 code units. */
+/** A text change with offsets in UTF-16 code units. */
 export interface TextChange {
   offset: number;
   end_offset: number;
   insert: string;
 }
 
-/** A stretch of a text, and what to put there. */
+/** A text range and its replacement. */
 export interface TextEdit {
   offset: number;
   end_offset: number;
@@ -1226,7 +1227,7 @@ export interface ToolAnswer {
   is_error: boolean;
 }
 
-/** What a model said, and what tools answered. */
+/** One turn: the model's reply and the results of its tool calls. */
 export interface Turn {
   number: number;
   text: string | null;
@@ -1243,21 +1244,21 @@ export interface TypeConnection {
   cast: Cast;
 }
 
-/** The port types, and every pair of them that connects. */
+/** Port types, and every pair that can be connected. */
 export interface TypeTable {
   types: PortType[];
   connections: TypeConnection[];
 }
 
-/** A file that is not served as it is. */
+/** A file whose current version is not served. */
 export interface UnservedFile {
   file: string;
-  /** The flow whose earlier version is served instead. */
+  /** The flow that is served in an earlier version. */
   served: string | null;
   reason: string;
-  /** The code of the reason, when it has one. */
+  /** Diagnostic code of the reason, if there is one. */
   code: string | null;
-  /** Where the mistake is, which may be in another file. */
+  /** Location of the error, possibly in another file. */
   at: MistakePlace | null;
 }
 
@@ -1276,11 +1277,11 @@ export interface WaitingRun {
   node: string;
 }
 
-/** A text for a file. */
+/** New content of a file. */
 export interface WriteFile {
   path: string;
   text: string;
-  /** The hash that was read, or null for a file that is not there. */
+  /** Hash of the content that was read; null to create a file. */
   hash: string | null;
 }
 

@@ -32,6 +32,7 @@ use crate::database::DatabaseError;
 pub use crate::database::Driver;
 use crate::database::segments::Unfoldable;
 use crate::report::{NodeReport, RunReport};
+use crate::report_document::DecisionMade;
 use crate::state::{Commit, StateError};
 use stave_engine::{Failure, FailureKind};
 use stave_engine::{RunFailure, StepResult};
@@ -43,6 +44,9 @@ pub(crate) use redact::hide;
 pub use retention::{Removed, RunRetention};
 pub use runs::{Recovered, RunFilter, Runs};
 pub use sqlite::SqliteJournal;
+
+/// The largest result of a step that an engine keeps, in bytes.
+pub const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
 /// A run as it begins.
 #[derive(Debug, Clone)]
@@ -114,17 +118,10 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The decision about the node or the address of a question, as people and programs see it.
+    /// The machine form of the decision about the question at an execution's path.
     #[must_use]
-    pub fn to_value(&self, node: &str) -> Value {
-        Value::from_iter([
-            ("node", Value::from(node)),
-            ("approved", self.approved.into()),
-            ("comment", self.comment.clone().into()),
-            ("decided_at", self.decided_at.to_string().into()),
-            ("decided_by", self.decided_by.clone().into()),
-            ("digest", self.digest.clone().into()),
-        ])
+    pub fn to_value(&self, path: &str) -> Value {
+        DecisionMade::new(path, self).write()
     }
 }
 

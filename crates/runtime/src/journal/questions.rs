@@ -5,8 +5,10 @@
 //! A question is kept as the call that its execution made, and ends with the result of the step.
 
 use stave_canon::{Object, Value};
+use stave_shape::Shape as _;
 
 use super::{CallRecord, Decision, JournalError};
+use crate::report_document::OpenQuestion;
 
 /// The number of the call by which an execution asks a person. Such an execution makes no other.
 const NUMBER: u32 = 0;
@@ -86,15 +88,10 @@ impl Question {
         Ok(Decision { digest: Some(self.digest.clone()), ..decision })
     }
 
-    /// The question for those who decide.
+    /// The machine form of the question.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        Value::from_iter([
-            ("node", Value::from(self.address())),
-            ("question", self.text.clone().into()),
-            ("values", Value::Object(self.values.clone())),
-            ("digest", self.digest.as_str().into()),
-        ])
+        OpenQuestion::from(self).write()
     }
 }
 

@@ -11,17 +11,15 @@ use stave_engine::object_bytes;
 
 use super::read_runs::{calls, decisions, list, nanoseconds, stored, summary_of};
 use super::{
-    CallRecord, Decision, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, Question, Recovered,
-    RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, items, questions,
+    CallRecord, Decision, Driver, Ending, Going, Journal, JournalError, NewRun, Pause, Question,
+    RECORD_BYTES, Recovered, RunFilter, RunStatus, RunSummary, Runs, StepRecord, StoredRun, codec, items,
+    questions,
 };
 use crate::database::segments::{self, Folded, Shape};
 use crate::database::{Database, DatabaseError, Deferred, Ownership};
 use crate::heavy_work::HeavyWork;
 use crate::report::NodeReport;
 use crate::state::{self, Commit, RecordKey};
-
-/// The largest result that is kept.
-const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
 /// How often a driver tries to write what has happened while the database cannot be written, before it lets go of
 /// the run. Whoever resumes the run would repeat the effect whose result was not written.

@@ -10,7 +10,7 @@ use restate_sdk::prelude::*;
 use stave_canon::Value;
 use stave_operations::{Descriptor, HUMAN_APPROVE, step_kind};
 use stave_runtime::interpreter::{GivenUp, Interpreter, STATE_CONFLICTS, StepCall, StepDone};
-use stave_runtime::journal::{JournalError, StepRecord, codec};
+use stave_runtime::journal::{JournalError, RECORD_BYTES, StepRecord, codec};
 use stave_runtime::state::StateError;
 
 use crate::body::Body;
@@ -20,9 +20,6 @@ use crate::messages::{Answer, Job};
 use crate::services::failed;
 use crate::state::CONFLICT;
 use crate::worker::{Prepared, Shared};
-
-/// The largest result that is kept.
-const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct StepService(pub(crate) Arc<Shared>);

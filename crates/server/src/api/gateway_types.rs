@@ -1,10 +1,11 @@
-//! What a gateway's records come to, as the studio shows it. Money is in dollars, as a decimal text: a float would not
+//! Statistics of a gateway's records for the studio. Money is in dollars, as a decimal text: a float would not
 //! be exact.
 
 use stave_shape::{Nullable, Ordered, Shape};
 
-/// What records are grouped by.
+/// Field to group records by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
 pub(crate) enum GroupBy {
     Model,
     Session,
@@ -43,7 +44,7 @@ summed! {
 }
 
 summed! {
-    /// Sums over the requests of one group, under the name of what they are grouped by.
+    /// Sums over the requests of one group. Exactly one of the four names is present.
     Group {
         #[shape(not_null)]
         pub(crate) model: Option<String>,
@@ -57,13 +58,13 @@ summed! {
 }
 
 summed! {
-    /// Sums over the requests of one stretch of time.
+    /// Sums over the requests of one time interval.
     Bucket {
         pub(crate) start: String,
     }
 }
 
-/// Where cached prefixes end too early.
+/// A place in prompts where the cached prefix ends early.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Miss {
     pub(crate) place: String,
@@ -73,7 +74,7 @@ pub(crate) struct Miss {
     pub(crate) common_tokens: u64,
 }
 
-/// In microseconds; the gateway's own part beside the whole.
+/// Request latency in microseconds: total, and the gateway's own share.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Latency {
     pub(crate) total_p50_us: u64,
@@ -95,12 +96,12 @@ pub(crate) struct GatewayStats {
     pub(crate) bucket_seconds: u64,
     pub(crate) series: Vec<Bucket>,
     pub(crate) misses: Vec<Miss>,
-    /// How many requests were not planned, by reason.
+    /// Number of requests that were not planned, by reason.
     pub(crate) not_planned: Ordered<u64>,
     pub(crate) failed_open: Ordered<u64>,
 }
 
-/// The statistics of a project's gateway.
+/// Statistics of a project's gateway.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(mark(available = true))]
 pub(crate) struct GatewayRecords {
@@ -111,7 +112,7 @@ pub(crate) struct GatewayRecords {
     pub(crate) stats: GatewayStats,
 }
 
-/// That there is nothing to show.
+/// The project has no gateway records.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(mark(available = false))]
 pub(crate) struct NoGateway {

@@ -7,7 +7,7 @@ use stave_shape::{Nullable, Shape};
 
 use super::text_types::Range;
 
-/// How a value is converted on its way.
+/// Conversion of a value along an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 #[shape(words)]
 pub(crate) enum Cast {
@@ -44,14 +44,14 @@ pub(crate) struct GraphNode {
     pub(crate) inputs: Vec<Port>,
     pub(crate) outputs: Vec<Port>,
     pub(crate) error: Nullable<Port>,
-    /// Where the flow says that it is.
+    /// Position in the flow file.
     pub(crate) position: Nullable<Point>,
-    /// Where it is drawn.
+    /// Position on the canvas.
     pub(crate) layout: Point,
     pub(crate) range: Nullable<Range>,
     pub(crate) state: Nullable<StateScope>,
     pub(crate) effects: bool,
-    /// Whether a model or a loop calls the node and no edge reaches it.
+    /// Whether only a model or a loop calls the node: it has no edges.
     pub(crate) tool_only: bool,
     pub(crate) model: Nullable<String>,
     pub(crate) errors: u64,
@@ -98,18 +98,18 @@ pub(crate) struct Port {
 pub(crate) struct GraphEdge {
     pub(crate) id: String,
     pub(crate) kind: EdgeKind,
-    /// Its place among the flow's edges; null for a call of a tool or of a loop.
+    /// Index in the flow's list of edges; null for a call of a tool or of a loop.
     pub(crate) index: Nullable<u64>,
     pub(crate) from: EdgeEnd,
     pub(crate) to: EdgeEnd,
-    /// The ends as the flow has them.
+    /// Both ends as written in the flow.
     pub(crate) written: Nullable<WrittenEnds>,
     pub(crate) condition: Nullable<String>,
     pub(crate) transform: Nullable<String>,
-    /// Whether it begins at an error port.
+    /// Whether the edge starts at an error port.
     pub(crate) error: bool,
     pub(crate) cast: Cast,
-    /// Why an end of it does not exist.
+    /// Why the edge is broken: one of its ends does not exist.
     pub(crate) broken: Nullable<String>,
     pub(crate) range: Nullable<Range>,
     pub(crate) errors: u64,
@@ -117,6 +117,7 @@ pub(crate) struct GraphEdge {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
 pub(crate) enum EdgeKind {
     Data,
     Tool,

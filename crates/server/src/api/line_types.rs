@@ -1,4 +1,4 @@
-//! A flow as all lines at once, with the places in each that are about the same thing.
+//! A flow as a document of each line, with the text ranges of each element in them.
 
 use stave_canon::Value;
 use stave_shape::{Nullable, Shape};
@@ -21,7 +21,7 @@ pub(crate) struct LineText {
     pub(crate) text: String,
 }
 
-/// Something that stands in several lines.
+/// An element of the flow with its text ranges in each document.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Part {
     pub(crate) id: String,
@@ -44,7 +44,7 @@ pub(crate) enum PartKind {
     Other,
 }
 
-/// Whose it is, what it may touch, what it promises.
+/// Ownership, effects and contracts of the flow.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct LineFacts {
     pub(crate) tenant: Nullable<String>,
@@ -70,6 +70,7 @@ pub(crate) struct LineEffect {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
+#[shape(words)]
 pub(crate) enum LineEffectKind {
     Network,
     Secret,
@@ -82,7 +83,7 @@ pub(crate) enum LineEffectKind {
 pub(crate) struct LineContract {
     pub(crate) node: String,
     pub(crate) kind: String,
-    /// What goes in and out, and what it may use up.
+    /// Inputs, outputs and budget in one line.
     pub(crate) summary: String,
     pub(crate) contract: Value,
 }

@@ -3,20 +3,20 @@
 //! The router, `Allow`, the names in metrics, the check of roles, the OpenAPI document and the studio's TypeScript types
 //! all come from [`TABLE`]. Bodies are types with a `Shape`, which reads requests, writes replies and gives the schemas.
 //!
-//! Invariant: in a debug build each JSON reply is read back as the type that its operation declares, so that a reply
-//! which is put together by hand cannot drift from its declaration unnoticed.
+//! Invariant: a handler answers with the type that its operation declares. Debug builds read each JSON reply back as
+//! that type and so find a handler that answers with another one.
 
-mod gateway_types;
-mod graph_types;
-mod line_types;
+pub(crate) mod gateway_types;
+pub(crate) mod graph_types;
+pub(crate) mod line_types;
 mod model_types;
 mod problem_types;
 mod project_types;
-mod prompt_types;
+pub(crate) mod prompt_types;
 mod run_types;
-mod run_view_types;
+pub(crate) mod run_view_types;
 mod table;
-mod text_types;
+pub(crate) mod text_types;
 mod wire_type;
 
 use hyper::Method;

@@ -4,21 +4,21 @@ use stave_canon::{Object, Value};
 use stave_runtime::journal::RunStatus;
 use stave_shape::{Nullable, Shape};
 
-/// That the process works.
+/// The process is running.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Live {
     pub(crate) live: bool,
 }
 
-/// Whether runs are taken.
+/// Whether the server accepts runs.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(not_null)]
 pub(crate) struct Readiness {
     pub(crate) ready: bool,
     pub(crate) quarantined_runs: u64,
-    /// Why runs are not taken.
+    /// Why the server does not accept runs.
     pub(crate) reasons: Option<Vec<String>>,
-    /// How many files are not served as they are.
+    /// Number of files whose current version is not served.
     pub(crate) not_served: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct ServerMetadata {
     pub(crate) extensions: Vec<String>,
 }
 
-/// The flows, and the files that are not served as they are.
+/// The served flows, and the files whose current version is not served.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Models {
     pub(crate) models: Vec<String>,
@@ -38,16 +38,16 @@ pub(crate) struct Models {
     pub(crate) not_served: Option<Vec<UnservedFile>>,
 }
 
-/// A file that is not served as it is.
+/// A file whose current version is not served.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct UnservedFile {
     pub(crate) file: String,
-    /// The flow whose earlier version is served instead.
+    /// The flow that is served in an earlier version.
     pub(crate) served: Nullable<String>,
     pub(crate) reason: String,
-    /// The code of the reason, when it has one.
+    /// Diagnostic code of the reason, if there is one.
     pub(crate) code: Nullable<String>,
-    /// Where the mistake is, which may be in another file.
+    /// Location of the error, possibly in another file.
     pub(crate) at: Nullable<MistakePlace>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct MistakePlace {
     pub(crate) line: u64,
 }
 
-/// Whether a flow can be run, and why not.
+/// Whether a flow is ready to run, and the reason if not.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct ModelReadiness {
     pub(crate) name: String,
@@ -67,7 +67,7 @@ pub(crate) struct ModelReadiness {
     pub(crate) reason: Option<String>,
 }
 
-/// What a flow takes and gives, as tensors.
+/// Inputs and outputs of a flow, as tensors.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct ModelMetadata {
     pub(crate) name: String,
@@ -84,7 +84,7 @@ pub(crate) struct TensorMetadata {
     pub(crate) shape: Vec<i64>,
 }
 
-/// A tensor. That its shape and data agree is more than a schema can say, so `tensor.rs` reads it.
+/// A tensor. The number of elements in `data` must match `shape`.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct Tensor {
@@ -95,7 +95,7 @@ pub(crate) struct Tensor {
     pub(crate) parameters: Option<Object>,
 }
 
-/// One tensor of whole requests, or one for each field of the flow.
+/// One tensor of complete requests, or one tensor per field of the flow.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct InferRequest {
@@ -104,7 +104,7 @@ pub(crate) struct InferRequest {
     pub(crate) inputs: Vec<Tensor>,
 }
 
-/// The outputs, a JSON text each.
+/// One output per request, as JSON text.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct InferResponse {
     pub(crate) model_name: String,
@@ -117,12 +117,12 @@ pub(crate) struct InferResponse {
 
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct InferParameters {
-    /// The runs, with commas between them.
+    /// Run ids, separated by commas.
     pub(crate) run_ids: String,
     pub(crate) failed: u64,
 }
 
-/// JSON texts, one for each request.
+/// JSON texts, one per request.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct OutputTensor {
     pub(crate) name: String,

@@ -7,30 +7,30 @@ use stave_shape::{Nullable, Shape};
 
 use super::graph_types::Cast;
 
-/// What the page has to know before it asks for anything else.
+/// Settings and permissions that the page loads first.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Session {
     pub(crate) version: String,
     pub(crate) tenant: Nullable<String>,
     pub(crate) read_only: bool,
-    /// What the key may do.
+    /// Roles of the key.
     pub(crate) roles: Vec<String>,
-    /// The flows that the key is for; null for all.
+    /// Flows that the key is limited to; null for all flows.
     pub(crate) flows: Nullable<Vec<String>>,
-    /// Whether the server has keys.
+    /// Whether the server requires keys.
     pub(crate) keys: bool,
     pub(crate) chat: ChatSettings,
     pub(crate) projects: Vec<ProjectFacts>,
     pub(crate) types: TypeTable,
     pub(crate) limits: StudioLimits,
-    /// Whether there are records of a gateway to show.
+    /// Whether a gateway has records.
     pub(crate) gateway: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct ChatSettings {
     pub(crate) model: Nullable<String>,
-    /// The sentences that are understood without a model.
+    /// Forms of sentences that work without a model.
     pub(crate) forms: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ProjectFacts {
     pub(crate) policy: String,
 }
 
-/// The port types, and every pair of them that connects.
+/// Port types, and every pair that can be connected.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct TypeTable {
     pub(crate) types: Vec<PortType>,
@@ -77,9 +77,9 @@ pub(crate) struct FlowFile {
     pub(crate) hash: String,
     pub(crate) errors: u64,
     pub(crate) warnings: u64,
-    /// The name under which the flow is served.
+    /// Name of the served flow.
     pub(crate) served: Nullable<String>,
-    /// Why the file is not served as it is.
+    /// Why the file's current version is not served.
     pub(crate) not_served: Nullable<String>,
 }
 
@@ -90,13 +90,13 @@ pub(crate) struct FileText {
     pub(crate) hash: String,
 }
 
-/// A text for a file.
+/// New content of a file.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct WriteFile {
     pub(crate) path: String,
     pub(crate) text: String,
-    /// The hash that was read, or null for a file that is not there.
+    /// Hash of the content that was read; null to create a file.
     pub(crate) hash: Nullable<String>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct PaletteItem {
     /// The JSON Schema of the operation's arguments.
     pub(crate) arguments: Object,
     pub(crate) id_hint: String,
-    /// The node as it is when it is new.
+    /// Initial content of the node.
     pub(crate) node: Object,
 }
 

@@ -2,45 +2,45 @@
 
 use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity};
 use stave_runtime::evidence::{CalledTool, GateEntry, PolicyHit, PromptChange, SectionCut, ToolAnswer};
+use stave_runtime::report_document::TokenUsage;
 use stave_shape::{Nullable, Shape};
 
-use super::run_types::Usage;
 use super::run_view_types::FilePlace;
 
-/// A prompt that was put to a model, or refused.
+/// A prompt that was sent to a model, or rejected.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct AskedPrompt {
-    /// The step that asked.
+    /// The step that sent the prompt.
     pub(crate) path: String,
     pub(crate) provider: String,
     pub(crate) model: String,
-    /// The tokens of the prompt, where they are known.
+    /// Number of tokens in the prompt, if known.
     pub(crate) tokens: Nullable<u64>,
-    /// The most tokens that it may have.
+    /// Token limit of the prompt.
     pub(crate) budget: Nullable<u64>,
     pub(crate) verdict: PromptVerdict,
     pub(crate) transformations: Vec<PromptChange>,
     pub(crate) cuts: Vec<SectionCut>,
-    /// What the sensitivity gate did.
+    /// Actions of the sensitivity gate.
     pub(crate) gate: Vec<GateEntry>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) turns: Vec<Turn>,
 }
 
-/// What the policies said.
+/// Result of the policy check.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct PromptVerdict {
     pub(crate) approved: bool,
-    /// Where it was refused.
+    /// Stage that rejected the prompt.
     pub(crate) stage: Nullable<String>,
     pub(crate) violations: Vec<PolicyHit>,
 }
 
-/// A block of a prompt, as the gate left it.
+/// A block of a prompt after the sensitivity gate.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Block {
     pub(crate) index: u64,
-    /// The section that it was made from.
+    /// Source section of the block.
     pub(crate) name: Nullable<String>,
     pub(crate) role: PromptRole,
     #[shape(rename = "type")]
@@ -49,13 +49,13 @@ pub(crate) struct Block {
     pub(crate) sensitivity: Sensitivity,
     pub(crate) tokens: Nullable<u32>,
     pub(crate) content: String,
-    /// Whether the content is only the beginning of it.
+    /// Whether the content is truncated.
     pub(crate) truncated: bool,
-    /// Whether the content is not kept.
+    /// Whether the content was not stored.
     pub(crate) withheld: bool,
-    /// Whether the provider's cache had it.
+    /// Whether the provider read the block from its cache or wrote it there.
     pub(crate) cache: BlockCache,
-    /// Whether it is the same for every request.
+    /// Whether the block is the same in every request.
     pub(crate) stable: bool,
     pub(crate) origin: Nullable<FilePlace>,
 }
@@ -67,14 +67,14 @@ pub(crate) enum BlockCache {
     None,
 }
 
-/// What a model said, and what tools answered.
+/// One turn: the model's reply and the results of its tool calls.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Turn {
     pub(crate) number: u64,
     pub(crate) text: Nullable<String>,
     pub(crate) tool_calls: Vec<CalledTool>,
     pub(crate) tool_results: Vec<ToolAnswer>,
-    pub(crate) usage: Nullable<Usage>,
+    pub(crate) usage: Nullable<TokenUsage>,
     /// Why the model stopped.
     pub(crate) stop: Nullable<String>,
 }

@@ -1,14 +1,15 @@
 //! Runs as the studio shows them: a run with its nodes and edges, one node whole, and two runs beside each other.
 
 use stave_canon::{Object, Value};
+use stave_exec::dataflow::Origin;
 use stave_runtime::Status;
 use stave_runtime::journal::RunStatus;
+use stave_runtime::report_document::{DecisionMade, NodeError, OpenQuestion, RunError, RunUsage, TokenUsage};
 use stave_shape::{Nullable, Ordered, Shape};
 
 use super::prompt_types::AskedPrompt;
-use super::run_types::{DecisionMade, NodeError, Question, RunError, RunUsage, Usage};
 
-/// Where something came from in the flow's file.
+/// Location in the flow file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 #[shape(name = "Place")]
 pub(crate) struct FilePlace {
@@ -16,17 +17,23 @@ pub(crate) struct FilePlace {
     pub(crate) column: u32,
 }
 
+impl From<Origin> for FilePlace {
+    fn from(origin: Origin) -> Self {
+        FilePlace { line: origin.line, column: origin.column }
+    }
+}
+
 /// A file or a text to run.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct RunText {
     pub(crate) path: String,
-    /// Another text than the file holds.
+    /// Text to run instead of the file's content.
     pub(crate) text: Option<String>,
     pub(crate) input: Option<Value>,
 }
 
-/// Where a node of a run stands.
+/// Status of a node of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 pub(crate) enum NodeRunStatus {
     Waiting,
@@ -35,7 +42,7 @@ pub(crate) enum NodeRunStatus {
     Error,
     Skipped,
     Cancelled,
-    /// It asks a person.
+    /// Waits for a person's decision.
     Asks,
 }
 
@@ -51,16 +58,16 @@ macro_rules! node_run {
             pub(crate) status: NodeRunStatus,
             pub(crate) attempts: u32,
             pub(crate) duration_ms: f64,
-            /// When it started, counted from the start of the run.
+            /// Start time in milliseconds after the start of the run.
             pub(crate) started_ms: Nullable<f64>,
             pub(crate) reason: Nullable<String>,
             pub(crate) error: Nullable<NodeError>,
             pub(crate) model: Nullable<String>,
-            pub(crate) usage: Nullable<Usage>,
+            pub(crate) usage: Nullable<TokenUsage>,
             pub(crate) cost_micros: Nullable<u64>,
             pub(crate) calls: u32,
             pub(crate) cached: bool,
-            /// Whether the result is another run's, which this one replays.
+            /// Whether the result was reused from the run that this run replays.
             pub(crate) reused: bool,
             pub(crate) degraded: bool,
             pub(crate) dropped_outputs: Vec<String>,
@@ -68,14 +75,14 @@ macro_rules! node_run {
             pub(crate) logs: Vec<String>,
             pub(crate) inputs: Nullable<Object>,
             pub(crate) outputs: Nullable<Object>,
-            /// Whether a value is only its beginning.
+            /// Whether a value is truncated.
             pub(crate) truncated: bool,
-            /// How many prompts were put to models.
+            /// Number of prompts sent to models.
             pub(crate) prompts: u64,
-            /// What the node asks people.
-            pub(crate) asks: Vec<Question>,
+            /// Open questions of the node.
+            pub(crate) asks: Vec<OpenQuestion>,
             pub(crate) origin: Nullable<FilePlace>,
-            /// Where the texts of the node begin.
+            /// Locations of the node's texts in the flow file.
             pub(crate) places: Ordered<FilePlace>,
             $($more)*
         }
@@ -88,7 +95,7 @@ node_run! {
 }
 
 node_run! {
-    /// A node of a run with whole values and with what models were asked on its behalf.
+    /// A node of a run with complete values and its prompts.
     NodeRunWhole {
         pub(crate) questions: Vec<AskedPrompt>,
     }
@@ -102,9 +109,9 @@ pub(crate) struct EdgeRun {
     pub(crate) to_port: Nullable<String>,
     pub(crate) origin: Nullable<FilePlace>,
     pub(crate) state: EdgeState,
-    /// What it carried.
+    /// The value, if the edge carried one.
     pub(crate) value: Option<Value>,
-    /// Why it carried nothing.
+    /// Why the edge carried no value.
     #[shape(not_null)]
     pub(crate) reason: Option<String>,
 }
@@ -116,7 +123,7 @@ pub(crate) enum EdgeState {
     None,
 }
 
-/// A run with every node and every edge.
+/// A run with all nodes and edges.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct RunView {
     pub(crate) run_id: String,
@@ -128,7 +135,7 @@ pub(crate) struct RunView {
     pub(crate) replay_of: Nullable<String>,
     pub(crate) request: Value,
     pub(crate) output: Value,
-    /// Whether the request or the output is only its beginning.
+    /// Whether the request or the output is truncated.
     pub(crate) truncated: bool,
     pub(crate) error: Nullable<RunError>,
     pub(crate) usage: RunUsage,
@@ -138,19 +145,19 @@ pub(crate) struct RunView {
     pub(crate) decisions: Vec<DecisionMade>,
 }
 
-/// The file that a run's flow came from.
+/// Source file of a run's flow.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct RunSource {
     pub(crate) file: String,
-    /// Its path in the studio; null when it is not there.
+    /// Path in the studio; null if the file is not there.
     pub(crate) path: Nullable<String>,
-    /// Whether the file holds another text now; null when that is not known.
+    /// Whether the file has changed since the run; null if unknown.
     pub(crate) changed: Nullable<bool>,
-    /// What the file holds now.
+    /// Current content of the file.
     pub(crate) text: Nullable<String>,
 }
 
-/// Two runs beside each other.
+/// Comparison of two runs.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Comparison {
     pub(crate) a: RunSide,
@@ -188,14 +195,14 @@ pub(crate) struct NodeSide {
     pub(crate) duration_ms: f64,
     pub(crate) attempts: u32,
     pub(crate) model: Nullable<String>,
-    pub(crate) usage: Nullable<Usage>,
+    pub(crate) usage: Nullable<TokenUsage>,
     pub(crate) cost_micros: Nullable<u64>,
     pub(crate) cached: bool,
     pub(crate) reused: bool,
     pub(crate) error: Nullable<NodeError>,
 }
 
-/// A place where two values differ; a side that is absent has nothing there.
+/// A difference between two values. A missing side has no value at this path.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Difference {
     /// A JSON pointer.

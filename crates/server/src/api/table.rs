@@ -3,6 +3,7 @@
 //! Of two templates that fit a path, the first one counts. `docs/serve.md` lists the same operations with their roles.
 
 use stave_runtime::journal::RunStatus;
+use stave_runtime::report_document::RunReportDocument;
 use stave_shape::Shape;
 
 use super::gateway_types::{GatewayRecords, GroupBy, NoGateway};
@@ -16,8 +17,8 @@ use super::text_types::{
 use super::{
     Body, CancelledRun, Content, Decide, Either, Endpoint, InferRequest, InferResponse, Live, ModelMetadata,
     ModelReadiness, Models, Operation, Parameter, ParameterSchema, Place, Readiness, ReplayRun, ResumeRun,
-    RunDetail, RunPage, RunQuestions, RunReport, RunStanding, ServerMetadata, StartRun, StartedReplay,
-    StartedRun, StudioEndpoint as Call, WaitingRun, WireType,
+    RunDetail, RunPage, RunQuestions, RunStanding, ServerMetadata, StartRun, StartedReplay, StartedRun,
+    StudioEndpoint as Call, WaitingRun, WireType,
 };
 use crate::roles::{Need, Role};
 
@@ -146,8 +147,8 @@ pub(crate) static TABLE: &[Operation] = &[
     .needs(RUN)
     .parameters(STARTED)
     .takes(body::<StartRun>())
-    .answers(json::<Either<RunReport, StartedRun>>())
-    .or(202, json::<Either<RunReport, StartedRun>>()),
+    .answers(json::<Either<RunReportDocument, StartedRun>>())
+    .or(202, json::<Either<RunReportDocument, StartedRun>>()),
     get("/runs/{run}", Endpoint::Run, "run", "Where a run stands, with each of its nodes")
         .needs(OBSERVE)
         .answers(json::<RunDetail>()),

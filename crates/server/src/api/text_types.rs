@@ -1,6 +1,7 @@
 //! Bodies about a flow's text: places in it, what is wrong with it, edits, and what an editor asks.
 
 use stave_canon::Value;
+use stave_flow::diff::{self, ChangeKind, FlowChange};
 use stave_flow::edit::{FlowEdit, request_schema};
 use stave_shape::{Definitions, FaultKind, Nullable, Place, Reader, Shape, ValueNode};
 
@@ -24,26 +25,26 @@ macro_rules! ranged {
 }
 
 ranged! {
-    /// A stretch of a text: offsets in UTF-16 code units, lines and columns from 1.
+    /// A text range: offsets in UTF-16 code units, lines and columns from 1.
     Range {}
 }
 
 ranged! {
-    /// A stretch of a text with something to say about it.
+    /// A text range with a message.
     FindingLabel {
         pub(crate) message: String,
     }
 }
 
 ranged! {
-    /// A stretch of a text, and what to put there.
+    /// A text range and its replacement.
     TextEdit {
         pub(crate) replacement: String,
     }
 }
 
 ranged! {
-    /// Something that is wrong with a text.
+    /// A diagnostic of a text.
     Finding {
         pub(crate) code: String,
         pub(crate) severity: FindingSeverity,
@@ -51,7 +52,7 @@ ranged! {
         pub(crate) label: Nullable<String>,
         pub(crate) help: Nullable<String>,
         pub(crate) pointer: Nullable<String>,
-        /// The node whose lines it is in.
+        /// The node that contains the range.
         pub(crate) node: Nullable<String>,
         pub(crate) labels: Vec<FindingLabel>,
         pub(crate) fix: Nullable<Fix>,
@@ -72,7 +73,7 @@ pub(crate) struct Fix {
     pub(crate) edits: Vec<TextEdit>,
 }
 
-/// A text, and the file whose project's settings it is judged by.
+/// A text to check with the settings of the file's project.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct Subject {
@@ -80,17 +81,17 @@ pub(crate) struct Subject {
     pub(crate) text: String,
 }
 
-/// A text and a place in it.
+/// A text and a position in it.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct SubjectAt {
     pub(crate) path: Option<String>,
     pub(crate) text: String,
-    /// In UTF-16 code units.
+    /// Position in UTF-16 code units.
     pub(crate) offset: u64,
 }
 
-/// A file, and its text when that is another one than the file holds.
+/// A file, optionally with unsaved text.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct FileSubject {
@@ -98,17 +99,17 @@ pub(crate) struct FileSubject {
     pub(crate) text: Option<String>,
 }
 
-/// Everything about a text at once: what is wrong with it, and the graph that it is.
+/// Diagnostics and graph of a text.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Analysis {
     pub(crate) text_hash: String,
-    /// The semantic hash; null for a text that is no flow.
+    /// Semantic hash; null if the text is not a flow.
     pub(crate) hash: Nullable<String>,
     pub(crate) summary: FindingCounts,
     pub(crate) diagnostics: Vec<Finding>,
     pub(crate) flow: Nullable<FlowMetadata>,
     pub(crate) graph: Nullable<Graph>,
-    /// What a form asks for to start a run.
+    /// Fields of the form that starts a run.
     pub(crate) request: Vec<RequestField>,
 }
 
@@ -127,18 +128,18 @@ pub(crate) struct FlowMetadata {
     pub(crate) version: Nullable<String>,
 }
 
-/// The end of an edge that others could be connected with.
+/// One end of a new edge.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct ConnectableEnd {
     pub(crate) path: Option<String>,
     pub(crate) text: String,
-    /// As `node.port`.
+    /// Written as `node.port`.
     pub(crate) from: Option<String>,
     pub(crate) to: Option<String>,
 }
 
-/// The ends that could be connected: `targets` for a beginning, `sources` for an end.
+/// Possible other ends of the edge: `targets` for `from`, `sources` for `to`.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(not_null)]
 pub(crate) struct Connectable {
@@ -151,7 +152,7 @@ pub(crate) struct Target {
     pub(crate) to: String,
     pub(crate) allowed: bool,
     pub(crate) cast: Cast,
-    /// Why not; or, when it is allowed, what is worth knowing.
+    /// Why the connection is not allowed, or a note if it is.
     pub(crate) reason: Nullable<String>,
 }
 
@@ -160,13 +161,13 @@ pub(crate) struct Source {
     pub(crate) from: String,
     pub(crate) allowed: bool,
     pub(crate) cast: Cast,
-    /// Why not; or, when it is allowed, what is worth knowing.
+    /// Why the connection is not allowed, or a note if it is.
     pub(crate) reason: Nullable<String>,
 }
 
-/// A command of an edit, as `stave edit --schema` describes it.
+/// An edit command, as described by `stave edit --schema`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct EditCommand(FlowEdit);
+pub(crate) struct EditCommand(pub(crate) FlowEdit);
 
 impl Shape for EditCommand {
     fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
@@ -190,7 +191,7 @@ impl Shape for EditCommand {
     }
 }
 
-/// Commands to try on a text.
+/// Commands to apply to a text.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct EditText {
@@ -198,24 +199,24 @@ pub(crate) struct EditText {
     pub(crate) text: String,
     /// The semantic hash of the flow that the commands were made for.
     pub(crate) base_hash: Option<String>,
-    /// Whether the result may have more errors than the flow had.
+    /// Whether the result may have more errors than before.
     #[shape(not_null)]
     pub(crate) allow_errors: Option<bool>,
     pub(crate) commands: Vec<EditCommand>,
 }
 
-/// A sentence that says what to change.
+/// A sentence that describes a change.
 #[derive(Debug, Clone, PartialEq, Shape)]
 #[shape(open)]
 pub(crate) struct ChatText {
     pub(crate) path: Option<String>,
     pub(crate) text: String,
     pub(crate) message: String,
-    /// Whether no model is asked.
+    /// Whether to interpret the sentence without a model.
     pub(crate) offline: Option<bool>,
 }
 
-/// What an edit makes of a text. Nothing is written.
+/// The result of an edit. No file is written.
 macro_rules! edited {
     ($(#[$meta:meta])* $name:ident { $($more:tt)* }) => {
         $(#[$meta])*
@@ -225,11 +226,11 @@ macro_rules! edited {
             pub(crate) hash: Nullable<String>,
             pub(crate) commands: Vec<EditCommand>,
             pub(crate) diff: Diff,
-            /// The differences as lines for people.
+            /// The differences as readable lines.
             pub(crate) shown: Vec<String>,
-            /// The commands that undo it.
+            /// Commands that undo the edit.
             pub(crate) inverse: InverseEdit,
-            /// The edit as changes of the text before it.
+            /// The edit as changes of the original text.
             pub(crate) changes: Vec<TextChange>,
             pub(crate) analysis: Analysis,
             $($more)*
@@ -238,18 +239,26 @@ macro_rules! edited {
 }
 
 edited! {
-    /// What commands make of a text. Nothing is written.
+    /// The result of edit commands. No file is written.
     Edited {}
 }
 
 edited! {
-    /// What a sentence makes of a text. Nothing is written.
+    /// The result of a sentence. No file is written.
     Proposed {
         pub(crate) by: ProposedBy,
     }
 }
 
-/// Who understood the sentence.
+impl Edited {
+    /// The same edit, with what interpreted the sentence.
+    pub(crate) fn by(self, by: ProposedBy) -> Proposed {
+        let Edited { text, hash, commands, diff, shown, inverse, changes, analysis } = self;
+        Proposed { text, hash, commands, diff, shown, inverse, changes, analysis, by }
+    }
+}
+
+/// What interpreted the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
 pub(crate) enum ProposedBy {
     Grammar,
@@ -264,13 +273,28 @@ pub(crate) struct InverseEdit {
     pub(crate) commands: Vec<EditCommand>,
 }
 
-/// Where two flows differ in meaning.
+/// Semantic differences between two flows.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Diff {
     pub(crate) same: bool,
     pub(crate) changes: Vec<Change>,
     pub(crate) layout: Vec<Change>,
     pub(crate) comments: CommentChanges,
+}
+
+impl Diff {
+    pub(crate) fn of(diff: &diff::Diff) -> Diff {
+        let list = |changes: &[FlowChange]| changes.iter().map(Change::of).collect();
+        Diff {
+            same: diff.is_empty(),
+            changes: list(&diff.changes),
+            layout: list(&diff.layout),
+            comments: CommentChanges {
+                added: diff.comments_added.clone(),
+                removed: diff.comments_removed.clone(),
+            },
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Shape)]
@@ -282,11 +306,28 @@ pub(crate) struct CommentChanges {
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct Change {
     pub(crate) kind: DifferenceKind,
-    /// What it is about: `node`, `port`, `edge`, …
+    /// Changed element: `node`, `port`, `edge`, …
     pub(crate) part: String,
     pub(crate) path: String,
     pub(crate) before: Value,
     pub(crate) after: Value,
+}
+
+impl Change {
+    fn of(change: &FlowChange) -> Change {
+        Change {
+            kind: match change.kind {
+                ChangeKind::Added => DifferenceKind::Added,
+                ChangeKind::Removed => DifferenceKind::Removed,
+                ChangeKind::Changed => DifferenceKind::Changed,
+                ChangeKind::Renamed => DifferenceKind::Renamed,
+            },
+            part: change.part.word().to_owned(),
+            path: change.path.clone(),
+            before: change.before.clone().unwrap_or_default(),
+            after: change.after.clone().unwrap_or_default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Shape)]
@@ -297,7 +338,7 @@ pub(crate) enum DifferenceKind {
     Renamed,
 }
 
-/// A change of a text, in UTF-16 code units.
+/// A text change with offsets in UTF-16 code units.
 #[derive(Debug, Clone, PartialEq, Shape)]
 pub(crate) struct TextChange {
     pub(crate) offset: u32,

@@ -6,21 +6,22 @@ use hyper::StatusCode;
 use stave_canon::Value;
 use stave_operations::HUMAN_APPROVE;
 use stave_runtime::journal::{Decision, JournalError, RunStatus, StoredRun, questions};
+use stave_runtime::report_document::RunReportDocument;
 use stave_runtime::{Engine, check_request};
 use stave_shape::read;
 
 use super::Call;
 use crate::api::{
-    CancelledRun, Decide, ReplayRun, ResumeRun, RunStanding, StartRun, StartedReplay, StartedRun,
+    CancelledRun, Decide, ReplayRun, ResumeRun, RunDetail, RunQuestions, RunStanding, StartRun,
+    StartedReplay, StartedRun, open_questions,
 };
 use crate::catalog::TenantRuns;
 use crate::context::{fill, trace_parent};
-use crate::message::{Reply, does_not_fit, json_of_run, typed_of_run};
+use crate::message::{Reply, does_not_fit, typed_of_run};
 use crate::problem::Problem;
 use crate::roles::Role;
 use crate::server::Shared;
 use crate::start::{once_each, start_name};
-use crate::studio::asked;
 
 /// Begins a run and answers at once; with `wait` when it has ended.
 pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
@@ -46,7 +47,8 @@ pub(super) async fn start(call: Call<'_>) -> Result<Reply, Problem> {
     let started = shared.start_once(&model, request, trace_parent(&headers), once).await?;
     if waits {
         let report = shared.wait(&model.archive, started).await?;
-        return Ok(json_of_run(code_of(report.status()), &report.to_value(), &report.run_id));
+        let document = RunReportDocument::from(&report);
+        return Ok(typed_of_run(code_of(report.status()), &document, &report.run_id));
     }
     let body = StartedRun { run_id: started.run_id.clone(), flow, status: started.status() };
     let mut reply = typed_of_run(code_of(started.status()), &body, &started.run_id);
@@ -108,45 +110,19 @@ pub(super) fn hides_restricted(call: &Call<'_>, flow: &str) -> bool {
 
 pub(super) async fn show(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (_, stored) = find_shown(call, run).await?;
-    Ok(json_of_run(StatusCode::OK, &shown(&stored), run))
+    Ok(typed_of_run(StatusCode::OK, &RunDetail::of(&stored), run))
 }
 
 /// What a run asks people, for those who decide. What they decide about is theirs to see, the rest of the run is not.
 pub(super) async fn questions(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
     let (_, stored) = find_shown(call, run).await?;
-    let members = [
-        ("run_id", Value::from(run)),
-        ("flow", stored.summary.flow.as_str().into()),
-        ("status", stored.summary.status.word().into()),
-        ("asks", asked(&stored).into()),
-    ];
-    Ok(json_of_run(StatusCode::OK, &Value::from_iter(members), run))
-}
-
-/// The report, with where the run stands instead of whether it went well.
-fn shown(stored: &StoredRun) -> Value {
-    let mut value = stored.report().to_value();
-    put(&mut value, "status", stored.summary.status.word().into());
-    put(&mut value, "started_at", stored.summary.started_at.to_string().into());
-    put(&mut value, "ended_at", stored.summary.ended_at.map(|at| at.to_string()).into());
-    put(&mut value, "replay_of", stored.summary.replay_of.clone().into());
-    if stored.ending.is_none() {
-        put(&mut value, "error", Value::Null);
-    }
-    if stored.summary.status == RunStatus::Waiting {
-        put(&mut value, "asks", asked(stored).into());
-    }
-    if !stored.decisions.is_empty() {
-        let decisions = stored.decisions.iter().map(|(node, decision)| decision.to_value(node));
-        put(&mut value, "decisions", decisions.collect::<Vec<Value>>().into());
-    }
-    value
-}
-
-fn put(value: &mut Value, key: &str, member: Value) {
-    if let Some(members) = value.as_object_mut() {
-        members.insert(key.to_owned(), member);
-    }
+    let questions = RunQuestions {
+        run_id: run.to_owned(),
+        flow: stored.summary.flow.clone(),
+        status: stored.summary.status,
+        asks: open_questions(&stored),
+    };
+    Ok(typed_of_run(StatusCode::OK, &questions, run))
 }
 
 pub(super) async fn cancel(call: &Call<'_>, run: &str) -> Result<Reply, Problem> {
@@ -188,7 +164,8 @@ async fn go_on(
         return Err(Problem::journal(&JournalError::Busy(run.to_owned())).of_run(run));
     }
     let engine = engine(archive, stored)?;
-    let started = shared.resume(archive, &stored.summary.flow, engine, run, auth).await?;
+    let turn = shared.turn(&archive.tenant).await?;
+    let started = shared.resume(turn, archive, &stored.summary.flow, engine, run, auth).await?;
     Ok(standing(run, started.status()))
 }
 

@@ -6,7 +6,7 @@ use stave_runtime::RunReport;
 
 use super::Call;
 use super::v1::{readiness, waiting};
-use crate::api::{InferParameters, InferResponse, ModelMetadata, TensorMetadata};
+use crate::api::{InferParameters, InferRequest, InferResponse, ModelMetadata, TensorMetadata};
 use crate::batch::{output, waits_at};
 use crate::catalog::ServedFlow;
 use crate::context::{fill, trace_parent};
@@ -45,7 +45,9 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
     let (headers, body) = call.json().await?;
     let name = start_name(&headers, None, &principal)?;
     let fields: Vec<&str> = model.fields().collect();
-    let requests = tensor::requests(&body, &fields, shared.limits().batch)?;
+    let InferRequest { id, inputs } = tensor::read(&body)?;
+    drop(body);
+    let requests = tensor::requests(&inputs, &fields, shared.limits().batch)?;
     let requests: Vec<Value> =
         requests.into_iter().map(|request| fill(request, &model.context, &headers)).collect();
     let outcomes = shared.run_all(&model, requests, trace_parent(&headers), name.as_ref()).await?;
@@ -56,7 +58,7 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
             return Ok(waiting(report, node));
         }
         let text = output(report)?.to_string();
-        let answer = answer(&model, &body, vec![text], std::slice::from_ref(outcome));
+        let answer = answer(&model, id, vec![text], std::slice::from_ref(outcome));
         return Ok(typed_of_run(StatusCode::OK, &answer, &report.run_id));
     }
     let texts = outcomes.iter().map(|outcome| {
@@ -67,12 +69,12 @@ pub(super) async fn infer(call: Call<'_>, name: &str) -> Result<Reply, Problem> 
         )
     });
     let texts = texts.collect();
-    Ok(typed(StatusCode::OK, &answer(&model, &body, texts, &outcomes)))
+    Ok(typed(StatusCode::OK, &answer(&model, id, texts, &outcomes)))
 }
 
 fn answer(
     model: &ServedFlow,
-    body: &Value,
+    id: Option<String>,
     texts: Vec<String>,
     outcomes: &[Result<RunReport, Problem>],
 ) -> InferResponse {
@@ -82,7 +84,7 @@ fn answer(
     InferResponse {
         model_name: model.name.clone(),
         model_version: model.version.clone(),
-        id: body.get("id").and_then(Value::as_str).map(str::to_owned),
+        id,
         parameters: InferParameters { run_ids: runs.join(","), failed: failed as u64 },
         outputs: vec![tensor::output(texts)],
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use stave_canon::Value;
 use stave_diag::{SourceId, Span};
 use stave_flow::CheckOptions;
 use stave_flow::edit::{EditError, EditRequest, FlowEdit, apply};
@@ -10,26 +9,27 @@ use stave_flow::graph::{self, Connected, EdgeSource, EdgeTarget};
 use stave_flow::model::{Endpoint, Flow, INPUT, OUTPUT, Port, PortType, Spanned};
 use stave_flow::types::connection;
 
-use super::graph::cast_word;
+use super::Studio;
 use super::request::TextCall;
-use super::{Studio, object};
+use crate::api::Cast;
+use crate::api::text_types::{Connectable, ConnectableEnd, Source, Target};
 use crate::handlers::Call;
 use crate::problem::Problem;
 
-pub(super) async fn connectable(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
-    let call = TextCall::read(call, studio).await?;
+pub(super) async fn connectable(call: Call<'_>, studio: &Studio) -> Result<Connectable, Problem> {
+    let call = TextCall::<ConnectableEnd>::read(call, studio).await?;
     let answer = call.work(studio, |call, options, _| {
-        let end = |key: &str| call.body.get(key).and_then(Value::as_str);
         let read = stave_flow::parse(SourceId(0), &call.text);
         let flow = read.flow.ok_or_else(|| Problem::bad_request("the text is no flow"))?;
         let ends = Ends { connected: graph::connected(&flow), flow: &flow };
-        match (end("from"), end("to")) {
+        let targets = |targets| Connectable { targets: Some(targets), sources: None };
+        match (call.body.from.as_deref(), call.body.to.as_deref()) {
             (Some(from), Some(to)) => {
                 let answer = ends.tried(&call.text, from, to, &options);
-                Ok(object([("targets", Value::Array(vec![answer.to_value("to", to)]))]))
+                Ok(targets(vec![answer.target(to.to_owned())]))
             }
-            (Some(from), None) => Ok(object([("targets", ends.targets(from)?)])),
-            (None, Some(to)) => Ok(object([("sources", ends.sources(to)?)])),
+            (Some(from), None) => Ok(targets(ends.targets(from)?)),
+            (None, Some(to)) => Ok(Connectable { targets: None, sources: Some(ends.sources(to)?) }),
             (None, None) => Err(Problem::bad_request("`from` or `to` must name an end, as `node.port`")),
         }
     });
@@ -38,7 +38,7 @@ pub(super) async fn connectable(call: Call<'_>, studio: &Studio) -> Result<Value
 
 /// Whether two ends can be connected.
 struct Answer {
-    cast: &'static str,
+    cast: Cast,
     /// Why not; or, when they can, what is worth knowing.
     reason: Option<String>,
     is_allowed: bool,
@@ -46,16 +46,15 @@ struct Answer {
 
 impl Answer {
     fn refused(reason: impl Into<String>) -> Answer {
-        Answer { cast: "none", reason: Some(reason.into()), is_allowed: false }
+        Answer { cast: Cast::None, reason: Some(reason.into()), is_allowed: false }
     }
 
-    fn to_value(&self, key: &str, end: &str) -> Value {
-        object([
-            (key, end.into()),
-            ("allowed", self.is_allowed.into()),
-            ("cast", self.cast.into()),
-            ("reason", self.reason.clone().into()),
-        ])
+    fn target(self, to: String) -> Target {
+        Target { to, allowed: self.is_allowed, cast: self.cast, reason: self.reason.into() }
+    }
+
+    fn source(self, from: String) -> Source {
+        Source { from, allowed: self.is_allowed, cast: self.cast, reason: self.reason.into() }
     }
 }
 
@@ -66,7 +65,7 @@ struct Ends<'f> {
 
 impl<'f> Ends<'f> {
     /// Every end that an edge from here could have.
-    fn targets(&self, from: &str) -> Result<Value, Problem> {
+    fn targets(&self, from: &str) -> Result<Vec<Target>, Problem> {
         let endpoint = endpoint(from);
         let origin = graph::origin(self.flow, &endpoint)
             .map_err(|_| Problem::bad_request(format!("`{from}` is no output of the flow")))?;
@@ -76,17 +75,17 @@ impl<'f> Ends<'f> {
             for port in &node.inputs {
                 let id = node.id.as_str();
                 let answer = self.judge(&origin, id, port, before.contains(id));
-                answers.push(answer.to_value("to", &format!("{id}.{}", port.name.as_str())));
+                answers.push(answer.target(format!("{id}.{}", port.name.as_str())));
             }
         }
         for (end, answer) in self.response() {
-            answers.push(answer.to_value("to", &end));
+            answers.push(answer.target(end));
         }
-        Ok(answers.into())
+        Ok(answers)
     }
 
     /// Every end that an edge to here could have.
-    fn sources(&self, to: &str) -> Result<Value, Problem> {
+    fn sources(&self, to: &str) -> Result<Vec<Source>, Problem> {
         let endpoint = endpoint(to);
         let destination = graph::destination(self.flow, &endpoint)
             .map_err(|_| Problem::bad_request(format!("`{to}` is no input of the flow")))?;
@@ -108,12 +107,12 @@ impl<'f> Ends<'f> {
                     self.judge(&origin, id, port, is_before)
                 }
                 EdgeTarget::Response | EdgeTarget::ResponseField(_) => {
-                    Answer { cast: "none", reason: None, is_allowed: true }
+                    Answer { cast: Cast::None, reason: None, is_allowed: true }
                 }
             };
-            answer.to_value("from", &name)
+            answer.source(name)
         });
-        Ok(Value::Array(answers.collect()))
+        Ok(answers.collect())
     }
 
     /// `is_before`: the target leads to the origin already, or is it.
@@ -125,12 +124,12 @@ impl<'f> Ends<'f> {
             return Answer::refused(format!("it would close a circle: `{node}` leads there already"));
         }
         let Some(target) = port.port_type.map(|kind| kind.value) else {
-            return Answer { cast: "none", reason: None, is_allowed: true };
+            return Answer { cast: Cast::None, reason: None, is_allowed: true };
         };
         let cast = match origin.port() {
             Some(from) => match from.port_type.map(|kind| kind.value) {
-                Some(kind) => connection(kind, target).map(cast_word).ok_or(kind),
-                None => Ok("none"),
+                Some(kind) => connection(kind, target).map(Cast::of).ok_or(kind),
+                None => Ok(Cast::None),
             },
             None => self.request_fits(origin, target),
         };
@@ -153,8 +152,8 @@ impl<'f> Ends<'f> {
     }
 
     /// A field of the request has one type, which all ports it feeds can take.
-    fn request_fits(&self, origin: &EdgeSource<'_>, target: PortType) -> Result<&'static str, PortType> {
-        let EdgeSource::Request(field) = origin else { return Ok("none") };
+    fn request_fits(&self, origin: &EdgeSource<'_>, target: PortType) -> Result<Cast, PortType> {
+        let EdgeSource::Request(field) = origin else { return Ok(Cast::None) };
         let fed: Vec<PortType> = self
             .connected
             .iter()
@@ -163,7 +162,11 @@ impl<'f> Ends<'f> {
             .filter_map(|edge| edge.destination.port()?.port_type.map(|kind| kind.value))
             .collect();
         let takes = |kind: PortType| fed.iter().chain([&target]).all(|to| connection(kind, *to).is_some());
-        if PortType::ALL.into_iter().any(takes) { Ok("none") } else { Err(*fed.first().unwrap_or(&target)) }
+        if PortType::ALL.into_iter().any(takes) {
+            Ok(Cast::None)
+        } else {
+            Err(*fed.first().unwrap_or(&target))
+        }
     }
 
     /// The ends that the response has.
@@ -178,7 +181,7 @@ impl<'f> Ends<'f> {
             }
         }
         let fine = |reason: Option<&str>| Answer {
-            cast: "none",
+            cast: Cast::None,
             reason: reason.map(str::to_owned),
             is_allowed: true,
         };
@@ -221,7 +224,7 @@ impl<'f> Ends<'f> {
         let types = graph::origin(self.flow, &origin).ok().zip(graph::destination(self.flow, &target).ok());
         let types =
             types.and_then(|(origin, target)| Some((origin.port()?.port_type?, target.port()?.port_type?)));
-        let cast = types.and_then(|(from, to)| connection(from.value, to.value)).map_or("none", cast_word);
+        let cast = types.and_then(|(from, to)| connection(from.value, to.value)).map_or(Cast::None, Cast::of);
         match apply(text, &EditRequest::new(vec![connect]), options) {
             Ok(_) => Answer { cast, reason: None, is_allowed: true },
             Err(EditError::AddsErrors { diagnostics, .. }) => {
@@ -263,13 +266,8 @@ edges:
   - {from: b.done, to: _output}
 "#;
 
-    fn said(answers: &Value) -> Vec<String> {
-        let text = |one: &Value, key: &str| one.get(key).map(ToString::to_string).unwrap_or_default();
-        let end = |one: &Value| one.get("to").or(one.get("from")).unwrap().to_string();
-        let line = |one: &Value| {
-            format!("{} {} {}", end(one), text(one, "allowed"), text(one, "cast")).replace('"', "")
-        };
-        answers.as_array().unwrap().iter().map(line).collect()
+    fn said(targets: &[Target]) -> Vec<String> {
+        targets.iter().map(|one| format!("{} {} {}", one.to, one.allowed, one.cast)).collect()
     }
 
     #[test]
@@ -284,10 +282,12 @@ edges:
         );
         let back = ends.targets("b.done").unwrap();
         assert_eq!(said(&back)[0], "a.q false none");
-        assert!(back.to_string().contains("circle"), "{back}");
+        assert!(back[0].reason.0.as_ref().unwrap().contains("circle"), "{back:?}");
         let sources = ends.sources("b.text").unwrap();
+        let sources: Vec<String> =
+            sources.iter().map(|one| format!("{} {} {}", one.from, one.allowed, one.cast)).collect();
         assert_eq!(
-            said(&sources),
+            sources,
             ["_input.q true none", "a.n true text", "a.list false none", "b.done false none"]
         );
         assert!(ends.targets("nobody.x").is_err() && ends.sources("a.nothing").is_err());

@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use stave_canon::{Value, prefixed_sha256};
+use stave_canon::prefixed_sha256;
 use stave_diag::{Severity, SourceId};
 use stave_flow::model::Text;
-use stave_shape::Shape;
 
 use super::Studio;
-use super::request::{TEXT_BYTES, TEXT_TIME, flow_name, is_seen, problem, visible};
-use crate::api::{FileText, FlowFile, FlowFiles, WrittenFile};
+use super::request::{TEXT_TIME, bounded, flow_name, is_seen, problem, visible};
+use crate::api::{FileText, FlowFile, FlowFiles, WriteFile, WrittenFile};
 use crate::handlers::Call;
 use crate::problem::Problem;
 
-pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<FlowFiles, Problem> {
     let workspace = Arc::clone(&studio.workspace);
     let (catalog, principal) = (call.shared.catalog(), call.principal.clone());
     let files = studio.work(&call.principal, TEXT_TIME, move || {
@@ -55,44 +54,30 @@ pub(super) async fn list(call: &Call<'_>, studio: &Studio) -> Result<Value, Prob
         });
         files.collect::<Vec<FlowFile>>()
     });
-    Ok(FlowFiles { files: files.await? }.write())
+    Ok(FlowFiles { files: files.await? })
 }
 
-pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+pub(super) async fn read(call: &Call<'_>, studio: &Studio) -> Result<FileText, Problem> {
     let path = call.parameter("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
     visible(path, &call.principal, studio).await?;
     let (workspace, file) = (Arc::clone(&studio.workspace), path.to_owned());
     let text = studio.work(&call.principal, TEXT_TIME, move || workspace.read(&file)).await?;
     let text = text.map_err(|error| problem(&error, None))?;
     let hash = prefixed_sha256(&text);
-    Ok(FileText { path: path.to_owned(), text, hash }.write())
+    Ok(FileText { path: path.to_owned(), text, hash })
 }
 
-pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Problem> {
+pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<WrittenFile, Problem> {
     let (shared, principal) = (Arc::clone(call.shared), call.principal.clone());
-    let (_, body) = call.json().await?;
-    let text = |key: &str| body.get(key).and_then(Value::as_str);
-    let path = text("path").ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
-    visible(path, &principal, studio).await?;
-    let content = text("text").ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
-    if content.len() > TEXT_BYTES {
-        let detail = format!("the text is longer than {TEXT_BYTES} bytes");
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail));
-    }
-    let hash = match body.get("hash") {
-        Some(Value::Null) => None,
-        Some(Value::String(hash)) => Some(hash.clone()),
-        _ => {
-            let detail = "`hash` must be the hash that was read, or null for a file that is not there";
-            return Err(Problem::bad_request(detail));
-        }
-    };
+    let (_, WriteFile { path, text: content, hash }) = call.typed().await?;
+    visible(&path, &principal, studio).await?;
+    bounded(&content)?;
     if studio.is_read_only {
         let detail = "this studio only looks at files";
         return Err(Problem::new(StatusCode::FORBIDDEN, "read-only", detail));
     }
     let workspace = Arc::clone(&studio.workspace);
-    let (file, content) = (path.to_owned(), content.to_owned());
+    let file = path.clone();
     let writer = principal.clone();
     let written = studio.work(&principal, TEXT_TIME, move || {
         let name = flow_name(&content);
@@ -105,12 +90,12 @@ pub(super) async fn write(call: Call<'_>, studio: &Studio) -> Result<Value, Prob
             let before = workspace.read(&file).ok().and_then(|text| service_of(&text));
             keeps_service(before.as_deref(), service_of(&content).as_deref(), flows)?;
         }
-        workspace.write(&file, &content, hash.as_deref()).map_err(|error| problem(&error, None))?;
+        workspace.write(&file, &content, hash.0.as_deref()).map_err(|error| problem(&error, None))?;
         Ok((prefixed_sha256(&content), name))
     });
     let (hash, name) = written.await??;
     let served = name.filter(|name| shared.catalog().find(&principal, name).is_ok());
-    Ok(WrittenFile { path: path.to_owned(), hash, served: served.into() }.write())
+    Ok(WrittenFile { path, hash, served: served.into() })
 }
 
 /// The service name of the flow in a text, by which clients ask for it too.

@@ -4,25 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_canon::Value;
+use hyper::StatusCode;
 
+use super::Studio;
 use super::request::{TEXT_TIME, problem};
-use super::{Studio, object};
+use crate::api::Either;
+use crate::api::gateway_types::{GatewayRecords, GatewayStats, GroupBy, NoGateway};
 use crate::handlers::Call;
 use crate::problem::Problem;
-
-/// What records can be grouped by.
-const GROUPS: [&str; 4] = ["model", "session", "key", "upstream"];
 
 /// The longest time that is looked back over, in hours.
 const MOST_HOURS: u64 = 24 * 366;
 
 /// The statistics of a project's gateway, over the last hours and in groups.
-pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, Problem> {
-    let by = call.parameter("by").unwrap_or("model");
-    let Some(by) = GROUPS.into_iter().find(|known| *known == by) else {
-        return Err(Problem::bad_request(format!("`by` must be one of {}", GROUPS.join(", "))));
-    };
+pub(super) async fn gateway(
+    call: &Call<'_>,
+    studio: &Studio,
+) -> Result<Either<GatewayRecords, NoGateway>, Problem> {
+    let by = call.parameter("by").map_or(Some(GroupBy::Model), GroupBy::from_word).ok_or_else(|| {
+        let words = GroupBy::ALL.map(GroupBy::word);
+        Problem::bad_request(format!("`by` must be one of {}", words.join(", ")))
+    })?;
     let hours = match call.parameter("hours") {
         None => Ok(24 * 7),
         Some(text) => text.parse::<u64>(),
@@ -46,17 +48,17 @@ pub(super) async fn gateway(call: &Call<'_>, studio: &Studio) -> Result<Value, P
     let (workspace, name) = (Arc::clone(&studio.workspace), project.clone());
     let tenant = call.principal.tenant().map(str::to_owned);
     let stats = studio.work(&call.principal, TEXT_TIME, move || {
-        workspace.gateway(&name, tenant.as_deref(), (since, now), by)
+        workspace.gateway(&name, tenant.as_deref(), (since, now), by.word())
     });
     match stats.await?.map_err(|error| problem(&error, None))? {
-        Some(stats) => Ok(object([
-            ("available", true.into()),
-            ("project", project.as_str().into()),
-            ("projects", projects.clone().into()),
-            ("by", by.into()),
-            ("hours", hours.into()),
-            ("stats", stats),
-        ])),
+        Some(stats) => {
+            let stats = stave_shape::read::<GatewayStats>(&stats).map_err(|faults| {
+                let detail = format!("the gateway's statistics have another form: {faults}");
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+            })?;
+            let project = project.clone();
+            Ok(Either::One(GatewayRecords { project, projects, by, hours, stats }))
+        }
         None => Ok(nothing()),
     }
 }
@@ -75,7 +77,6 @@ fn recorded(call: &Call<'_>, studio: &Studio) -> Vec<String> {
     visible.filter(|project| studio.workspace.has_gateway(project)).collect()
 }
 
-fn nothing() -> Value {
-    let reason = "no gateway of this project has recorded anything";
-    object([("available", false.into()), ("reason", reason.into())])
+fn nothing() -> Either<GatewayRecords, NoGateway> {
+    Either::Other(NoGateway { reason: "no gateway of this project has recorded anything".to_owned() })
 }

@@ -2,16 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stave_canon::{Object, Value};
+use stave_canon::Value;
 use stave_diag::{Diagnostic, Severity, Span};
 use stave_flow::graph::{self, Connected, EdgeSource, EdgeTarget, Unresolved};
-use stave_flow::model::{Edge, Endpoint, Flow, INPUT, Node, NodeStateScope, OUTPUT, Port, Sensitivity, Text};
-use stave_flow::types::{Connection, connection};
+use stave_flow::model::{
+    Edge, Endpoint, Flow, INPUT, Node, NodeStateScope, OUTPUT, Port, PortType, Sensitivity, Text,
+};
+use stave_flow::types::connection;
+use stave_shape::Nullable;
 
 use super::findings::node_of;
 use super::layout;
 use super::places::Places;
 use crate::api::Cast;
+use crate::api::graph_types::{
+    self, EdgeEnd, EdgeKind, Graph, GraphEdge, GraphNode, NodeKind, Point, StateScope, WrittenEnds,
+};
+use crate::api::text_types::Range;
 
 /// A node and perhaps a port of it.
 type End = (String, Option<String>);
@@ -20,22 +27,27 @@ type End = (String, Option<String>);
 type Ends = (End, End);
 
 /// A flow with what was found in it.
-pub(super) struct Graph<'f> {
+pub(super) struct FlowGraph<'f> {
     flow: &'f Flow,
     diagnostics: &'f [Diagnostic],
     places: &'f Places,
     connected: Vec<Connected<'f>>,
 }
 
-impl<'f> Graph<'f> {
-    pub(super) fn new(flow: &'f Flow, diagnostics: &'f [Diagnostic], places: &'f Places) -> Graph<'f> {
-        Graph { flow, diagnostics, places, connected: graph::connected(flow) }
+impl<'f> FlowGraph<'f> {
+    pub(super) fn new(flow: &'f Flow, diagnostics: &'f [Diagnostic], places: &'f Places) -> FlowGraph<'f> {
+        FlowGraph { flow, diagnostics, places, connected: graph::connected(flow) }
     }
 
-    pub(super) fn to_value(&self) -> Value {
+    /// The graph with the place of each node on the canvas.
+    pub(super) fn drawn(&self) -> Graph {
         let layout = layout::layout(self.flow);
-        let at = |id: &str| layout.at.get(id).map_or(Value::Null, |(x, y)| point(*x, *y));
-        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        // Every node of the flow and both of its borders have a place.
+        let at = |id: &str| {
+            let (x, y) = layout.at.get(id).copied().unwrap_or_default();
+            Point { x, y }
+        };
+        let mut counts: HashMap<&str, (u64, u64)> = HashMap::new();
         for found in self.diagnostics {
             let Some(node) = node_of(found, self.flow) else { continue };
             count(counts.entry(node).or_default(), found.severity);
@@ -47,12 +59,7 @@ impl<'f> Graph<'f> {
             nodes.push(self.node(node, at(node.id.as_str()), counted, &fed));
         }
         nodes.push(self.output(at(OUTPUT)));
-        Value::from_iter([
-            ("nodes", Value::Array(nodes)),
-            ("edges", Value::Array(self.edges())),
-            ("width", layout.width.into()),
-            ("height", layout.height.into()),
-        ])
+        Graph { nodes, edges: self.edges(), width: layout.width, height: layout.height }
     }
 
     /// The ports that an edge is at: node, port, and whether it is an output.
@@ -69,33 +76,30 @@ impl<'f> Graph<'f> {
         fed
     }
 
-    fn input(&self, layout: Value) -> Value {
+    fn input(&self, layout: Point) -> GraphNode {
         let fields = request(self.flow, &self.connected);
         let used: HashSet<&str> = self
             .connected
             .iter()
             .filter_map(|edge| if let EdgeSource::Request(field) = edge.origin { Some(field) } else { None })
             .collect();
-        let outputs = fields.iter().map(|field| {
-            Value::from_iter([
-                ("name", Value::from(field.name)),
-                ("type", field.port_type.into()),
-                ("optional", (!field.required).into()),
-                ("description", field.description.into()),
-                ("sensitivity", field.sensitivity.map(Sensitivity::word).into()),
-                ("accepts", Value::Null),
-                ("schema", field.schema.clone().unwrap_or_default()),
-                ("connected", used.contains(field.name).into()),
-                ("range", self.places.range(field.span)),
-            ])
+        let outputs = fields.iter().map(|field| graph_types::Port {
+            name: field.name.to_owned(),
+            port_type: field.port_type.into(),
+            optional: !field.required,
+            description: field.description.map(str::to_owned).into(),
+            sensitivity: field.sensitivity.into(),
+            accepts: Nullable(None),
+            schema: field.schema.clone().unwrap_or_default(),
+            connected: used.contains(field.name),
+            range: Some(self.places.range(field.span)).into(),
         });
-        let outputs: Vec<Value> = outputs.collect();
         let span = self.flow.context.span;
-        let range = if span.is_empty() { Value::Null } else { self.range(span) };
-        border(INPUT, "input", "request", (Vec::new(), outputs), layout, range)
+        let range = (!span.is_empty()).then(|| self.places.trimmed(span));
+        border(INPUT, NodeKind::Input, "request", (Vec::new(), outputs.collect()), layout, range)
     }
 
-    fn output(&self, layout: Value) -> Value {
+    fn output(&self, layout: Point) -> GraphNode {
         let mut names: Vec<&str> = Vec::new();
         for edge in &self.connected {
             let name = match edge.destination {
@@ -111,66 +115,62 @@ impl<'f> Graph<'f> {
         if names.is_empty() {
             names.push("");
         }
-        let ports = names.into_iter().map(|name| {
-            Value::from_iter([
-                ("name", Value::from(name)),
-                ("type", Value::Null),
-                ("optional", false.into()),
-                ("description", Value::Null),
-                ("sensitivity", Value::Null),
-                ("accepts", Value::Null),
-                ("schema", Value::Null),
-                ("connected", is_fed.into()),
-                ("range", Value::Null),
-            ])
+        let ports = names.into_iter().map(|name| graph_types::Port {
+            name: name.to_owned(),
+            port_type: Nullable(None),
+            optional: false,
+            description: Nullable(None),
+            sensitivity: Nullable(None),
+            accepts: Nullable(None),
+            schema: Value::Null,
+            connected: is_fed,
+            range: Nullable(None),
         });
-        border(OUTPUT, "output", "response", (ports.collect(), Vec::new()), layout, Value::Null)
+        border(OUTPUT, NodeKind::Output, "response", (ports.collect(), Vec::new()), layout, None)
     }
 
     fn node(
         &self,
         node: &'f Node,
-        layout: Value,
-        (errors, warnings): (usize, usize),
+        layout: Point,
+        (errors, warnings): (u64, u64),
         fed: &HashSet<(&str, &str, bool)>,
-    ) -> Value {
+    ) -> GraphNode {
         let id = node.id.as_str();
         let port = |port: &Port, out: bool| self.port(port, fed.contains(&(id, port.name.as_str(), out)));
-        let ports =
-            |ports: &[Port], out: bool| Value::Array(ports.iter().map(|one| port(one, out)).collect());
+        let ports = |ports: &[Port], out: bool| ports.iter().map(|one| port(one, out)).collect();
         let kind = match (node.prompt.as_ref(), node.op(), node.transform.as_ref()) {
-            (Some(_), _, _) => "prompt",
-            (None, Some(_), _) => "op",
-            (None, None, Some(transform)) if transform.code().is_some() => "code",
-            _ => "other",
+            (Some(_), _, _) => NodeKind::Prompt,
+            (None, Some(_), _) => NodeKind::Op,
+            (None, None, Some(transform)) if transform.code().is_some() => NodeKind::Code,
+            _ => NodeKind::Other,
         };
-        let position = node
-            .position
-            .as_ref()
-            .and_then(|position| Some(point(position.x.as_ref()?.as_f64(), position.y.as_ref()?.as_f64())));
-        let scope = node.state.as_ref().and_then(|state| state.scope).map(|scope| match scope.value {
-            NodeStateScope::Request => "request",
-            NodeStateScope::Session => "session",
+        let position = node.position.as_ref().and_then(|position| {
+            Some(Point { x: position.x.as_ref()?.as_f64(), y: position.y.as_ref()?.as_f64() })
         });
-        Value::from_iter([
-            ("id", Value::from(id)),
-            ("kind", kind.into()),
-            ("op", node.op().into()),
-            ("title", id.into()),
-            ("subtitle", subtitle(node).into()),
-            ("inputs", ports(&node.inputs, false)),
-            ("outputs", ports(&node.outputs, true)),
-            ("error", node.error.as_ref().map(|error| port(error, true)).unwrap_or_default()),
-            ("position", position.unwrap_or_default()),
-            ("layout", layout),
-            ("range", self.range(node.id.span.to(node.span))),
-            ("state", scope.into()),
-            ("effects", graph::effect(self.flow, node).is_some().into()),
-            ("tool_only", self.is_tool_only(node).into()),
-            ("model", model(node).into()),
-            ("errors", errors.into()),
-            ("warnings", warnings.into()),
-        ])
+        let scope = node.state.as_ref().and_then(|state| state.scope).map(|scope| match scope.value {
+            NodeStateScope::Request => StateScope::Request,
+            NodeStateScope::Session => StateScope::Session,
+        });
+        GraphNode {
+            id: id.to_owned(),
+            kind,
+            op: node.op().map(str::to_owned).into(),
+            title: id.to_owned(),
+            subtitle: subtitle(node),
+            inputs: ports(&node.inputs, false),
+            outputs: ports(&node.outputs, true),
+            error: node.error.as_ref().map(|error| port(error, true)).into(),
+            position: position.into(),
+            layout,
+            range: Some(self.places.trimmed(node.id.span.to(node.span))).into(),
+            state: scope.into(),
+            effects: graph::effect(self.flow, node).is_some(),
+            tool_only: self.is_tool_only(node),
+            model: model(node).into(),
+            errors,
+            warnings,
+        }
     }
 
     /// Whether a model or a loop calls the node and no edge reaches it.
@@ -183,24 +183,21 @@ impl<'f> Graph<'f> {
         is_called && !leads
     }
 
-    fn port(&self, port: &Port, connected: bool) -> Value {
-        let word = |label: &Option<stave_flow::model::Spanned<Sensitivity>>| {
-            Value::from(label.as_ref().map(|label| label.value.word()))
-        };
-        Value::from_iter([
-            ("name", Value::from(port.name.as_str())),
-            ("type", port.port_type.map(|kind| kind.value.word()).into()),
-            ("optional", port.is_optional().into()),
-            ("description", port.description.as_ref().map(Text::as_str).into()),
-            ("sensitivity", word(&port.sensitivity)),
-            ("accepts", word(&port.accepts)),
-            ("schema", port.schema.as_ref().map(stave_flow::yaml::Tree::to_value).unwrap_or_default()),
-            ("connected", connected.into()),
-            ("range", self.range(port.span)),
-        ])
+    fn port(&self, port: &Port, connected: bool) -> graph_types::Port {
+        graph_types::Port {
+            name: port.name.as_str().to_owned(),
+            port_type: port.port_type.map(|kind| kind.value).into(),
+            optional: port.is_optional(),
+            description: port.description.as_ref().map(|text| text.as_str().to_owned()).into(),
+            sensitivity: port.sensitivity.as_ref().map(|label| label.value).into(),
+            accepts: port.accepts.as_ref().map(|label| label.value).into(),
+            schema: port.schema.as_ref().map(stave_flow::yaml::Tree::to_value).unwrap_or_default(),
+            connected,
+            range: Some(self.places.trimmed(port.span)).into(),
+        }
     }
 
-    fn edges(&self) -> Vec<Value> {
+    fn edges(&self) -> Vec<GraphEdge> {
         let mut ids: HashMap<String, usize> = HashMap::new();
         let mut unique = |id: String| {
             let count = ids.entry(id.clone()).or_default();
@@ -217,43 +214,37 @@ impl<'f> Graph<'f> {
                 None => (written(edge.from.as_ref()), written(edge.to.as_ref())),
             };
             let id = unique(format!("{}>{}", end_text(&ends.0), end_text(&ends.1)));
-            edges.push(self.edge(edge, connected, id, &ends));
+            edges.push(self.edge(edge, connected, id, ends));
         }
         for (from, to, kind, name, span) in calls(self.flow) {
-            let id = unique(format!("{from}>{to}:{kind}:{name}"));
+            let id = unique(format!("{from}>{to}:{}:{name}", kind.word()));
             let end = |node: &str| (node.to_owned(), None);
-            let mut members = edge_members(id, kind, &end(from), &end(to));
-            members.insert("range".into(), self.range(span));
-            edges.push(members.into());
+            let range = self.places.trimmed(span);
+            edges.push(unwritten_edge(id, kind, (end(from), end(to)), range));
         }
         edges
     }
 
-    fn edge(&self, edge: &Edge, connected: Option<&Connected<'_>>, id: String, (from, to): &Ends) -> Value {
-        let mut members = edge_members(id, "data", from, to);
-        let mut put = |key: &str, value: Value| {
-            members.insert(key.to_owned(), value);
-        };
+    fn edge(&self, edge: &Edge, connected: Option<&Connected<'_>>, id: String, ends: Ends) -> GraphEdge {
         let text = |end: Option<&Endpoint>| end.map(ToString::to_string).unwrap_or_default();
-        put("index", edge.index.into());
-        put(
-            "written",
-            Value::from_iter([("from", text(edge.from.as_ref())), ("to", text(edge.to.as_ref()))]),
-        );
-        put("condition", edge.condition.as_ref().map(Text::as_str).into());
-        put("transform", edge.transform.as_ref().map(Text::as_str).into());
-        put("error", connected.is_some_and(|edge| matches!(edge.origin, EdgeSource::Error(..))).into());
-        put("cast", connected.map_or("none", cast).into());
-        put("broken", if connected.is_some() { Value::Null } else { self.fault(edge).into() });
-        put("range", self.range(edge.span));
+        let owned = |text: Option<&Text>| text.map(|text| text.as_str().to_owned()).into();
         let mut counted = (0, 0);
         let holds = |found: &&Diagnostic| (edge.span.start..=edge.span.end).contains(&found.primary.start);
         for found in self.diagnostics.iter().filter(holds) {
             count(&mut counted, found.severity);
         }
-        put("errors", counted.0.into());
-        put("warnings", counted.1.into());
-        members.into()
+        GraphEdge {
+            index: Some(edge.index as u64).into(),
+            written: Some(WrittenEnds { from: text(edge.from.as_ref()), to: text(edge.to.as_ref()) }).into(),
+            condition: owned(edge.condition.as_ref()),
+            transform: owned(edge.transform.as_ref()),
+            error: connected.is_some_and(|edge| matches!(edge.origin, EdgeSource::Error(..))),
+            cast: connected.map_or(Cast::None, cast),
+            broken: connected.is_none().then(|| self.fault(edge)).into(),
+            errors: counted.0,
+            warnings: counted.1,
+            ..unwritten_edge(id, EdgeKind::Data, ends, self.places.trimmed(edge.span))
+        }
     }
 
     /// Why an edge has an end that does not exist.
@@ -283,14 +274,6 @@ impl<'f> Graph<'f> {
             Ok(_) => String::new(),
         }
     }
-
-    /// The span without the blank lines behind it.
-    fn range(&self, span: Span) -> Value {
-        let mut range = span.range();
-        let text = self.places.text().get(range.clone()).unwrap_or_default();
-        range.end = range.start + text.trim_end().len();
-        self.places.range_of(range).into()
-    }
 }
 
 /// A field of the request, with what the ports it feeds say about it.
@@ -298,7 +281,7 @@ pub(super) struct RequestField<'f> {
     pub(super) name: &'f str,
     pub(super) span: Span,
     pub(super) required: bool,
-    pub(super) port_type: Option<&'static str>,
+    pub(super) port_type: Option<PortType>,
     pub(super) schema: Option<Value>,
     pub(super) description: Option<&'f str>,
     pub(super) sensitivity: Option<Sensitivity>,
@@ -320,7 +303,7 @@ pub(super) fn request<'f>(flow: &'f Flow, connected: &[Connected<'f>]) -> Vec<Re
             name: field.as_str(),
             span: field.span,
             required: index < required,
-            port_type: fed.iter().find_map(|port| port.port_type).map(|kind| kind.value.word()),
+            port_type: fed.iter().find_map(|port| port.port_type).map(|kind| kind.value),
             schema: fed.iter().find_map(|port| port.schema.as_ref()).map(stave_flow::yaml::Tree::to_value),
             description: fed.iter().find_map(|port| port.description.as_ref()).map(Text::as_str),
             sensitivity: label.map(|(_, label)| label.value),
@@ -331,54 +314,52 @@ pub(super) fn request<'f>(flow: &'f Flow, connected: &[Connected<'f>]) -> Vec<Re
 
 fn border(
     id: &str,
-    kind: &str,
+    kind: NodeKind,
     title: &str,
-    (inputs, outputs): (Vec<Value>, Vec<Value>),
-    layout: Value,
-    range: Value,
-) -> Value {
-    Value::from_iter([
-        ("id", Value::from(id)),
-        ("kind", kind.into()),
-        ("op", Value::Null),
-        ("title", title.into()),
-        ("subtitle", "".into()),
-        ("inputs", inputs.into()),
-        ("outputs", outputs.into()),
-        ("error", Value::Null),
-        ("position", Value::Null),
-        ("layout", layout),
-        ("range", range),
-        ("state", Value::Null),
-        ("effects", false.into()),
-        ("tool_only", false.into()),
-        ("model", Value::Null),
-        ("errors", 0_u32.into()),
-        ("warnings", 0_u32.into()),
-    ])
+    (inputs, outputs): (Vec<graph_types::Port>, Vec<graph_types::Port>),
+    layout: Point,
+    range: Option<Range>,
+) -> GraphNode {
+    GraphNode {
+        id: id.to_owned(),
+        kind,
+        op: Nullable(None),
+        title: title.to_owned(),
+        subtitle: String::new(),
+        inputs,
+        outputs,
+        error: Nullable(None),
+        position: Nullable(None),
+        layout,
+        range: range.into(),
+        state: Nullable(None),
+        effects: false,
+        tool_only: false,
+        model: Nullable(None),
+        errors: 0,
+        warnings: 0,
+    }
 }
 
-/// What every edge has, with the values of an edge that is written nowhere.
-fn edge_members(id: String, kind: &str, from: &End, to: &End) -> Object {
-    let end = |(node, port): &End| {
-        Value::from_iter([("node", Value::from(node.as_str())), ("port", port.clone().into())])
-    };
-    Object::from_iter([
-        ("id".to_owned(), id.into()),
-        ("kind".to_owned(), kind.into()),
-        ("index".to_owned(), Value::Null),
-        ("from".to_owned(), end(from)),
-        ("to".to_owned(), end(to)),
-        ("written".to_owned(), Value::Null),
-        ("condition".to_owned(), Value::Null),
-        ("transform".to_owned(), Value::Null),
-        ("error".to_owned(), false.into()),
-        ("cast".to_owned(), "none".into()),
-        ("broken".to_owned(), Value::Null),
-        ("range".to_owned(), Value::Null),
-        ("errors".to_owned(), 0_u32.into()),
-        ("warnings".to_owned(), 0_u32.into()),
-    ])
+/// An edge that the flow does not list among its edges: a call of a tool or of a loop.
+fn unwritten_edge(id: String, kind: EdgeKind, (from, to): Ends, range: Range) -> GraphEdge {
+    let end = |(node, port): End| EdgeEnd { node, port: port.into() };
+    GraphEdge {
+        id,
+        kind,
+        index: Nullable(None),
+        from: end(from),
+        to: end(to),
+        written: Nullable(None),
+        condition: Nullable(None),
+        transform: Nullable(None),
+        error: false,
+        cast: Cast::None,
+        broken: Nullable(None),
+        range: Some(range).into(),
+        errors: 0,
+        warnings: 0,
+    }
 }
 
 fn ends(connected: &Connected<'_>) -> Ends {
@@ -411,36 +392,32 @@ fn end_text((node, port): &End) -> String {
     }
 }
 
-/// What happens to a value on an edge, in a word.
-pub(super) fn cast_word(connection: Connection) -> &'static str {
-    Cast::of(connection).word()
-}
-
-fn cast(connected: &Connected<'_>) -> &'static str {
+/// What happens to a value on an edge.
+fn cast(connected: &Connected<'_>) -> Cast {
     if connected.edge.transform.is_read() {
-        return "none";
+        return Cast::None;
     }
     let from = connected.origin.port().and_then(|port| port.port_type);
     let to = connected.destination.port().and_then(|port| port.port_type);
     let pair = from.zip(to).and_then(|(from, to)| connection(from.value, to.value));
-    pair.map_or("none", cast_word)
+    pair.map_or(Cast::None, Cast::of)
 }
 
 /// The calls between nodes: a model's tools, and what a loop runs.
-fn calls(flow: &Flow) -> Vec<(&str, &str, &'static str, &str, Span)> {
+fn calls(flow: &Flow) -> Vec<(&str, &str, EdgeKind, &str, Span)> {
     let mut calls = Vec::new();
     for node in flow.nodes.values() {
         for tool in node.prompt.iter().flat_map(|prompt| &prompt.tools) {
             let target = tool.maps_to.as_ref().filter(|target| flow.nodes.contains_key(target.as_str()));
             let name = tool.name.as_ref().map_or("", Text::as_str);
             if let Some(target) = target {
-                calls.push((node.id.as_str(), target.as_str(), "tool", name, tool.span));
+                calls.push((node.id.as_str(), target.as_str(), EdgeKind::Tool, name, tool.span));
             }
         }
     }
     for node in flow.nodes.values() {
         if let Some(target) = node.each().and_then(|each| flow.nodes.get(each.node.as_str())) {
-            calls.push((node.id.as_str(), target.id.as_str(), "each", "", node.id.span));
+            calls.push((node.id.as_str(), target.id.as_str(), EdgeKind::Each, "", node.id.span));
         }
     }
     calls
@@ -461,11 +438,7 @@ fn model(node: &Node) -> Option<String> {
     model.name.as_ref().map(|name| name.as_str().to_owned())
 }
 
-fn point(x: f64, y: f64) -> Value {
-    Value::from_iter([("x", x), ("y", y)])
-}
-
-fn count((errors, warnings): &mut (usize, usize), severity: Severity) {
+fn count((errors, warnings): &mut (u64, u64), severity: Severity) {
     match severity {
         Severity::Error => *errors += 1,
         Severity::Warning => *warnings += 1,

@@ -1,7 +1,7 @@
 //! The studio: a page that shows, edits and runs the flows of projects, and the calls that it makes.
 //!
 //! The page thinks as little as possible. What is wrong with a text, what can be connected, what an edit makes
-//! of it and what a run came to are answered here, by the same code that the command line uses.
+//! of it and what a run shows are answered here, by the same code that the command line uses.
 //!
 //! Invariants: only flow files of projects that the principal's tenant has are read or written; a text is
 //! changed by nobody but the person at the page, since edits come back as proposals; every text is bounded,
@@ -31,17 +31,16 @@ mod workspace;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use stave_canon::Value;
 use stave_listen::{FairQueue, NoTurn, Waiting};
+use stave_shape::Shape;
 
 use crate::access::Principal;
 use crate::api::StudioEndpoint;
 use crate::handlers::Call;
-use crate::message::{Reply, json};
+use crate::message::{Reply, typed};
 use crate::problem::Problem;
 
 pub(crate) use assets::find;
-pub(crate) use run_view::asked;
 pub use workspace::{CompiledLines, Workspace, WorkspaceError, WorkspaceFile, WorkspaceProject};
 
 /// How many texts are worked on at the same time, and how many of each tenant may wait.
@@ -80,30 +79,33 @@ pub(crate) async fn answer(
     let Some(studio) = call.shared.options.studio.as_ref() else {
         return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", "the studio is turned off"));
     };
-    let value = match endpoint {
-        StudioEndpoint::Session => session::session(&call, studio),
-        StudioEndpoint::Files => files::list(&call, studio).await?,
-        StudioEndpoint::WriteFile => files::write(call, studio).await?,
-        StudioEndpoint::File => files::read(&call, studio).await?,
-        StudioEndpoint::Analyse => analysis::analyse(call, studio).await?,
-        StudioEndpoint::Connectable => connectable::connectable(call, studio).await?,
-        StudioEndpoint::Edit => edit::edit(call, studio).await?,
-        StudioEndpoint::Chat => edit::chat(call, studio).await?,
-        StudioEndpoint::Commands => stave_flow::edit::request_schema(),
-        StudioEndpoint::Hover => language::hover(call, studio).await?,
-        StudioEndpoint::Completion => language::completion(call, studio).await?,
-        StudioEndpoint::Definition => language::definition(call, studio).await?,
-        StudioEndpoint::References => language::references(call, studio).await?,
-        StudioEndpoint::Format => language::format(call, studio).await?,
-        StudioEndpoint::Palette => palette::palette(),
-        StudioEndpoint::Lines => lines::lines(call, studio).await?,
-        StudioEndpoint::Run => return run::start(call, studio).await,
-        StudioEndpoint::RunView => run_view::show(&call, studio, run).await?,
-        StudioEndpoint::NodeView => node_view::show(&call, run, node).await?,
-        StudioEndpoint::Compare => compare::compare(&call).await?,
-        StudioEndpoint::Gateway => gateway::gateway(&call, studio).await?,
-    };
-    Ok(json(StatusCode::OK, &value))
+    match endpoint {
+        StudioEndpoint::Session => ok(Ok(session::session(&call, studio))),
+        StudioEndpoint::Files => ok(files::list(&call, studio).await),
+        StudioEndpoint::WriteFile => ok(files::write(call, studio).await),
+        StudioEndpoint::File => ok(files::read(&call, studio).await),
+        StudioEndpoint::Analyse => ok(analysis::analyse(call, studio).await),
+        StudioEndpoint::Connectable => ok(connectable::connectable(call, studio).await),
+        StudioEndpoint::Edit => ok(edit::edit(call, studio).await),
+        StudioEndpoint::Chat => ok(edit::chat(call, studio).await),
+        StudioEndpoint::Commands => ok(Ok(stave_flow::edit::request_schema())),
+        StudioEndpoint::Hover => ok(language::hover(call, studio).await),
+        StudioEndpoint::Completion => ok(language::completion(call, studio).await),
+        StudioEndpoint::Definition => ok(language::definition(call, studio).await),
+        StudioEndpoint::References => ok(language::references(call, studio).await),
+        StudioEndpoint::Format => ok(language::format(call, studio).await),
+        StudioEndpoint::Palette => ok(Ok(palette::palette())),
+        StudioEndpoint::Lines => ok(lines::lines(call, studio).await),
+        StudioEndpoint::Run => run::start(call, studio).await,
+        StudioEndpoint::RunView => ok(run_view::show(&call, studio, run).await),
+        StudioEndpoint::NodeView => ok(node_view::show(&call, run, node).await),
+        StudioEndpoint::Compare => ok(compare::compare(&call).await),
+        StudioEndpoint::Gateway => ok(gateway::gateway(&call, studio).await),
+    }
+}
+
+fn ok<T: Shape>(answer: Result<T, Problem>) -> Result<Reply, Problem> {
+    answer.map(|body| typed(StatusCode::OK, &body))
 }
 
 impl Studio {
@@ -133,9 +135,4 @@ impl Studio {
         };
         tokio::time::timeout(limit, done).await.map_err(|_| late())?
     }
-}
-
-/// Members of an object, in order.
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::from_iter(members)
 }

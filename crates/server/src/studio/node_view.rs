@@ -1,29 +1,29 @@
 //! One node of a run, whole, with what models were asked on its behalf.
 
-use stave_canon::{Object, Value};
 use stave_exec::dataflow::{NodeData, Origin};
-use stave_runtime::evidence::{AskedPrompt, TurnUsage};
+use stave_runtime::evidence;
 use stave_runtime::journal::StoredRun;
+use stave_runtime::report_document::TokenUsage;
 
-use super::run_view::{RunView, place};
+use super::run_view::StoredView;
+use crate::api::prompt_types::{AskedPrompt, Block, BlockCache, PromptVerdict, Turn};
+use crate::api::run_view_types::{FilePlace, NodeRunWhole};
 use crate::handlers::Call;
 use crate::handlers::runs::find_shown;
 use crate::problem::Problem;
 
-pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<Value, Problem> {
+pub(super) async fn show(call: &Call<'_>, run: &str, node: &str) -> Result<NodeRunWhole, Problem> {
     let (_, stored) = find_shown(call, run).await?;
-    let view = RunView::new(&stored);
+    let view = StoredView::new(&stored);
     let report = view.nodes().find(|report| report.id == node);
     let report = report.ok_or_else(|| Problem::not_found("node", node).of_run(run))?;
-    let mut members = view.node(report, usize::MAX);
     let questions = report.questions.iter().map(|question| shown(question, &stored, node));
-    members.insert("questions".into(), Value::Array(questions.collect()));
-    Ok(members.into())
+    Ok(view.whole_node(report, questions.collect()))
 }
 
 /// A question with what follows from it: which blocks came from the provider's cache, which are the same for
 /// every request, and the lines that they were written on.
-fn shown(question: &AskedPrompt, stored: &StoredRun, node: &str) -> Value {
+fn shown(question: &evidence::AskedPrompt, stored: &StoredRun, node: &str) -> AskedPrompt {
     let usage = question.turns.first().and_then(|turn| turn.usage).unwrap_or_default();
     let data = stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
     let origins = data.map(|data| data.text_origins).unwrap_or_default();
@@ -36,46 +36,59 @@ fn shown(question: &AskedPrompt, stored: &StoredRun, node: &str) -> Value {
     let blocks = question.blocks.iter().enumerate().map(|(index, block)| {
         sum = sum.saturating_add(block.tokens.map(u64::from).unwrap_or_default());
         let cache = match sum {
-            sum if sum <= usage.cache_read => "read",
-            sum if sum <= usage.cache_read.saturating_add(usage.cache_write) => "written",
-            _ => "none",
+            sum if sum <= usage.cache_read => BlockCache::Read,
+            sum if sum <= usage.cache_read.saturating_add(usage.cache_write) => BlockCache::Written,
+            _ => BlockCache::None,
         };
-        let is_stable = matches!(block.provenance.word(), "developer" | "system");
-        let at = origin(block.name.as_deref().unwrap_or_default()).map(place).unwrap_or_default();
-        let mut members = members_of(block.to_value());
-        members.shift_insert(0, "index".into(), index.into());
-        members.insert("cache".into(), cache.into());
-        members.insert("stable".into(), is_stable.into());
-        members.insert("origin".into(), at);
-        Value::Object(members)
+        Block {
+            index: index as u64,
+            name: block.name.clone().into(),
+            role: block.role,
+            content_type: block.content_type,
+            provenance: block.provenance,
+            sensitivity: block.sensitivity,
+            tokens: block.tokens.into(),
+            content: block.content.clone(),
+            truncated: block.truncated,
+            withheld: block.withheld,
+            cache,
+            stable: matches!(block.provenance.word(), "developer" | "system"),
+            origin: origin(block.name.as_deref().unwrap_or_default()).map(FilePlace::from).into(),
+        }
     });
-    let blocks: Vec<Value> = blocks.collect();
-    let turns = question.turns.iter().enumerate().map(|(number, turn)| {
-        let mut members = members_of(turn.to_value());
-        members.shift_insert(0, "number".into(), number.into());
-        members.insert("usage".into(), turn.usage.map(shown_usage).into());
-        Value::Object(members)
+    let turns = question.turns.iter().enumerate().map(|(number, turn)| Turn {
+        number: number as u64,
+        text: turn.text.clone().into(),
+        tool_calls: turn.tool_calls.clone(),
+        tool_results: turn.tool_results.clone(),
+        usage: turn.usage.map(usage_of).into(),
+        stop: turn.stop.clone().into(),
     });
-    let turns: Vec<Value> = turns.collect();
-    let mut members = members_of(question.to_value());
-    members.insert("blocks".into(), blocks.into());
-    members.insert("turns".into(), turns.into());
-    members.into()
+    AskedPrompt {
+        path: question.path.clone(),
+        provider: question.provider.clone(),
+        model: question.model.clone(),
+        tokens: question.tokens.into(),
+        budget: question.budget.into(),
+        verdict: PromptVerdict {
+            approved: question.verdict.approved,
+            stage: question.verdict.stage.clone().into(),
+            violations: question.verdict.violations.clone(),
+        },
+        transformations: question.transformations.clone(),
+        cuts: question.cuts.clone(),
+        gate: question.gate.clone(),
+        blocks: blocks.collect(),
+        turns: turns.collect(),
+    }
 }
 
 /// The tokens of a turn under the names of the run API.
-fn shown_usage(usage: TurnUsage) -> Value {
-    Value::from_iter([
-        ("input_tokens", usage.input),
-        ("output_tokens", usage.output),
-        ("cache_read_tokens", usage.cache_read),
-        ("cache_write_tokens", usage.cache_write),
-    ])
-}
-
-fn members_of(value: Value) -> Object {
-    match value {
-        Value::Object(members) => members,
-        _ => Object::new(),
+fn usage_of(usage: evidence::TurnUsage) -> TokenUsage {
+    TokenUsage {
+        input_tokens: usage.input,
+        output_tokens: usage.output,
+        cache_read_tokens: usage.cache_read,
+        cache_write_tokens: usage.cache_write,
     }
 }

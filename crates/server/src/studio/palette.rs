@@ -4,13 +4,12 @@ use stave_canon::{Object, Value};
 use stave_flow::edit::blank_node;
 use stave_flow::schema;
 use stave_operations::{Blank, Descriptor, Effects, Form, STEP_KINDS};
-use stave_shape::Shape;
 
 use crate::api::{Palette, PaletteGroup, PaletteItem};
 
-pub(super) fn palette() -> Value {
+pub(super) fn palette() -> Palette {
     let items = STEP_KINDS.iter().filter_map(|kind| Some(item(kind, &kind.blank?)));
-    Palette { items: items.collect() }.write()
+    Palette { items: items.collect() }
 }
 
 fn item(kind: &Descriptor, blank: &Blank) -> PaletteItem {
@@ -64,13 +63,11 @@ edges:
 
     #[test]
     fn a_new_node_lacks_nothing_but_edges() {
-        let palette = palette();
-        let items = palette.get("items").and_then(Value::as_array).unwrap();
+        let items = palette().items;
         assert_eq!(items.len(), operations().count() + 2);
         for item in items {
-            let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap();
-            let id = format!("{}_new", text("id_hint"));
-            let node = item.get("node").unwrap().clone();
+            let id = format!("{}_new", item.id_hint);
+            let node = Value::Object(item.node);
             let add = FlowEdit::AddNode { id, node, after: None };
             let request = EditRequest { allow_errors: true, ..EditRequest::new(vec![add]) };
             let edited = apply(FLOW, &request, &CheckOptions::default()).unwrap();
@@ -81,9 +78,9 @@ edges:
                 .map(|found| found.code.0)
                 .collect();
             // What a loop runs cannot be known before somebody says so.
-            let is_loop = text("id") == "op:transform.each";
+            let is_loop = item.id == "op:transform.each";
             let is_open = |code: &&str| *code == "unconnected-input" || is_loop && *code == "tool-parameter";
-            assert!(errors.iter().all(is_open), "{}: {errors:?}\n{:?}", text("id"), edited.diagnostics);
+            assert!(errors.iter().all(is_open), "{}: {errors:?}\n{:?}", item.id, edited.diagnostics);
         }
     }
 }

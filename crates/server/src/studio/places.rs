@@ -1,7 +1,8 @@
 //! Places of a text as a browser counts them: offsets in UTF-16 code units.
 
-use stave_canon::{Object, Value};
 use stave_diag::{Source, Span};
+
+use crate::api::text_types::Range;
 
 /// A text with its places.
 #[derive(Debug)]
@@ -53,28 +54,36 @@ impl Places {
         }
     }
 
+    /// A span without the blank lines after it.
+    pub(super) fn trimmed(&self, span: Span) -> Range {
+        let mut range = span.range();
+        let text = self.text().get(range.clone()).unwrap_or_default();
+        range.end = range.start + text.trim_end().len();
+        self.range_of(range)
+    }
+
     /// A span with offsets, lines and columns.
-    pub(super) fn range(&self, span: Span) -> Value {
-        self.range_of(span.range()).into()
+    pub(super) fn range(&self, span: Span) -> Range {
+        self.range_of(span.range())
     }
 
     /// Whole lines, from the first to the last.
-    pub(super) fn lines(&self, first: u32, last: u32) -> Option<Object> {
+    pub(super) fn lines(&self, first: u32, last: u32) -> Option<Range> {
         let (start, end) = (self.source.line_range(first)?, self.source.line_range(last)?);
         Some(self.range_of(start.start..end.end))
     }
 
-    pub(super) fn range_of(&self, bytes: std::ops::Range<usize>) -> Object {
+    pub(super) fn range_of(&self, bytes: std::ops::Range<usize>) -> Range {
         let bytes = self.source.clamp(bytes);
         let (start, end) = (self.source.line_column(bytes.start), self.source.line_column(bytes.end));
-        Object::from_iter([
-            ("offset".to_owned(), self.unit(bytes.start).into()),
-            ("end_offset".to_owned(), self.unit(bytes.end).into()),
-            ("line".to_owned(), start.line.into()),
-            ("column".to_owned(), start.column.into()),
-            ("end_line".to_owned(), end.line.into()),
-            ("end_column".to_owned(), end.column.into()),
-        ])
+        Range {
+            offset: self.unit(bytes.start),
+            end_offset: self.unit(bytes.end),
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+        }
     }
 }
 
@@ -82,6 +91,7 @@ impl Places {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use stave_shape::Shape;
 
     #[test]
     fn offsets_count_what_a_browser_counts() {
@@ -89,7 +99,7 @@ mod tests {
         assert_eq!(places.unit(1), 1);
         assert_eq!(places.unit(5), 3);
         assert_eq!((places.byte(2), places.byte(3), places.byte(99)), (1, 5, 9));
-        let range = Value::from(places.range_of(5..9));
+        let range = places.range_of(5..9).write();
         assert_eq!(
             range.to_string(),
             r#"{"offset":3,"end_offset":6,"line":1,"column":3,"end_line":2,"end_column":2}"#

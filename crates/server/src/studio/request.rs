@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use stave_canon::Value;
 use stave_diag::SourceId;
 use stave_flow::CheckOptions;
+use stave_shape::Shape;
 
+use super::Studio;
 use super::findings::findings;
 use super::places::Places;
 use super::workspace::{Workspace, WorkspaceError};
-use super::{Studio, object};
 use crate::access::Principal;
+use crate::api::run_view_types::RunText;
+use crate::api::text_types::{ChatText, ConnectableEnd, EditText, FileSubject, Subject, SubjectAt};
 use crate::handlers::Call;
 use crate::problem::Problem;
 
@@ -22,38 +24,66 @@ pub(super) const TEXT_BYTES: usize = 2 * 1024 * 1024;
 /// How long the work on a text may take.
 pub(super) const TEXT_TIME: Duration = Duration::from_secs(30);
 
+/// The body of a call about a text.
+pub(super) trait TextBody: Shape + Send + 'static {
+    /// Takes the path and the text out of the body.
+    fn take(&mut self) -> (Option<String>, Option<String>);
+}
+
+macro_rules! text_bodies {
+    ($($body:ident),*) => {$(
+        impl TextBody for $body {
+            fn take(&mut self) -> (Option<String>, Option<String>) {
+                (std::mem::take(&mut self.path).into(), std::mem::take(&mut self.text).into())
+            }
+        }
+    )*};
+}
+
+text_bodies!(Subject, SubjectAt, ConnectableEnd, EditText, ChatText, FileSubject, RunText);
+
 /// A call about a text.
 #[derive(Debug)]
-pub(super) struct TextCall {
+pub(super) struct TextCall<B> {
     /// Who calls.
     principal: Principal,
     pub(super) path: Option<String>,
     pub(super) text: String,
-    pub(super) body: Value,
+    /// The body without the path and the text.
+    pub(super) body: B,
     /// Whether the text is what the file holds.
     pub(super) is_saved: bool,
 }
 
-impl TextCall {
+impl<B: TextBody> TextCall<B> {
     /// Reads a call whose text must be there.
-    pub(super) async fn read(call: Call<'_>, studio: &Studio) -> Result<TextCall, Problem> {
+    pub(super) async fn read(call: Call<'_>, studio: &Studio) -> Result<TextCall<B>, Problem> {
         let principal = call.principal.clone();
-        let (_, body) = call.json().await?;
-        let path = path(&body, &principal, studio).await?;
-        let text = text(&body)?.ok_or_else(|| Problem::bad_request("`text` must be the flow's text"))?;
+        let (_, mut body) = call.typed::<B>().await?;
+        let (path, text) = body.take();
+        if let Some(path) = &path {
+            visible(path, &principal, studio).await?;
+        }
+        let text = text.unwrap_or_default();
+        bounded(&text)?;
         Ok(TextCall { principal, path, text, body, is_saved: false })
     }
 
     /// Reads a call whose text may be left out, and then is that of the file.
-    pub(super) async fn read_or_file(call: Call<'_>, studio: &Studio) -> Result<(TextCall, String), Problem> {
+    pub(super) async fn read_or_file(
+        call: Call<'_>,
+        studio: &Studio,
+    ) -> Result<(TextCall<B>, String), Problem> {
         let principal = call.principal.clone();
-        let (_, body) = call.json().await?;
-        let path = path(&body, &principal, studio).await?;
-        let path = path.ok_or_else(|| Problem::bad_request("`path` must name a flow file"))?;
+        let (_, mut body) = call.typed::<B>().await?;
+        let (path, text) = body.take();
+        let path = path.unwrap_or_default();
+        visible(&path, &principal, studio).await?;
         let (workspace, file) = (Arc::clone(&studio.workspace), path.clone());
         let saved = studio.work(&principal, TEXT_TIME, move || workspace.read(&file)).await?;
-        let (text, is_saved) = match text(&body)? {
+        let (text, is_saved) = match text {
             Some(text) => {
+                bounded(&text)?;
                 let is_saved = saved.is_ok_and(|saved| saved == text);
                 (text, is_saved)
             }
@@ -66,7 +96,7 @@ impl TextCall {
     pub(super) async fn work<T: Send + 'static>(
         self,
         studio: &Studio,
-        work: impl FnOnce(TextCall, CheckOptions, Arc<dyn Workspace>) -> T + Send + 'static,
+        work: impl FnOnce(TextCall<B>, CheckOptions, Arc<dyn Workspace>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (workspace, principal) = (Arc::clone(&studio.workspace), self.principal.clone());
         studio
@@ -75,26 +105,6 @@ impl TextCall {
                 work(self, options, workspace)
             })
             .await
-    }
-
-    /// The byte that `offset` names.
-    pub(super) fn offset(&self, places: &Places) -> Result<usize, Problem> {
-        let offset = self.body.get("offset").and_then(Value::as_i64).and_then(|at| u64::try_from(at).ok());
-        let offset =
-            offset.ok_or_else(|| Problem::bad_request("`offset` must be a whole number from 0 on"))?;
-        Ok(places.byte(offset))
-    }
-}
-
-/// The path that a call names, which must belong to a project that the principal may see.
-async fn path(body: &Value, principal: &Principal, studio: &Studio) -> Result<Option<String>, Problem> {
-    match body.get("path") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(path)) => {
-            visible(path, principal, studio).await?;
-            Ok(Some(path.clone()))
-        }
-        Some(_) => Err(Problem::bad_request("`path` must be a text")),
     }
 }
 
@@ -124,16 +134,13 @@ pub(super) fn flow_name(text: &str) -> Option<String> {
     Some(name.as_str().to_owned())
 }
 
-fn text(body: &Value) -> Result<Option<String>, Problem> {
-    match body.get("text") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.len() > TEXT_BYTES => {
-            let detail = format!("the text is longer than {TEXT_BYTES} bytes");
-            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail))
-        }
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Problem::bad_request("`text` must be a text")),
+/// Refuses a text that is too long to be worked on.
+pub(super) fn bounded(text: &str) -> Result<(), Problem> {
+    if text.len() > TEXT_BYTES {
+        let detail = format!("the text is longer than {TEXT_BYTES} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail));
     }
+    Ok(())
 }
 
 /// What a workspace refuses, with findings in `text` when it names them.
@@ -141,26 +148,17 @@ pub(super) fn problem(error: &WorkspaceError, text: Option<&str>) -> Problem {
     let said = error.to_string();
     match error {
         WorkspaceError::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "not-found", said),
-        WorkspaceError::Changed(hash) => Problem::new(StatusCode::CONFLICT, "changed-on-disk", said)
-            .with_member("hash", hash.clone().into()),
+        WorkspaceError::Changed(hash) => {
+            Problem::new(StatusCode::CONFLICT, "changed-on-disk", said).with_hash(hash.clone())
+        }
         WorkspaceError::NotText => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "not-text", said),
         WorkspaceError::Invalid(diagnostics) => {
             let places = Places::new(text.unwrap_or_default());
             let found = findings(diagnostics, None, &places);
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-flow", said)
-                .with_member("diagnostics", found)
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-flow", said).with_diagnostics(found)
         }
         WorkspaceError::Refused(_) => Problem::new(StatusCode::FORBIDDEN, "refused", said),
         WorkspaceError::Upstream(_) => Problem::new(StatusCode::BAD_GATEWAY, "model-failed", said),
         WorkspaceError::Failed(_) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "not-set-up", said),
     }
-}
-
-/// A change of a text in the browser's offsets.
-pub(super) fn change(places: &Places, bytes: std::ops::Range<usize>, insert: &str) -> Value {
-    object([
-        ("offset", places.unit(bytes.start).into()),
-        ("end_offset", places.unit(bytes.end).into()),
-        ("insert", insert.into()),
-    ])
 }

@@ -8,6 +8,7 @@ use stave_canon::{Object, Value};
 use super::Studio;
 use super::request::{TEXT_TIME, TextCall, problem};
 use crate::api::StartedRun;
+use crate::api::run_view_types::RunText;
 use crate::context::{fill, trace_parent};
 use crate::handlers::Call;
 use crate::message::{Reply, typed_of_run};
@@ -17,7 +18,7 @@ use crate::roles::Role;
 pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Problem> {
     let (shared, headers, principal) =
         (Arc::clone(call.shared), call.headers.clone(), call.principal.clone());
-    let (call, path) = TextCall::read_or_file(call, studio).await?;
+    let (call, path) = TextCall::<RunText>::read_or_file(call, studio).await?;
     let is_saved = call.is_saved;
     if !is_saved && studio.is_read_only {
         let detail = "this studio changes nothing, so it runs files as they are and no other text";
@@ -26,7 +27,7 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
     if !is_saved && !principal.has(Role::Edit) {
         principal.needs(Role::Edit, "")?;
     }
-    let input = call.body.get("input").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    let input = call.body.input.clone().unwrap_or_else(|| Value::Object(Object::new()));
     let workspace = Arc::clone(&studio.workspace);
     let runtime = tokio::runtime::Handle::current();
     let made = studio.work(&principal, TEXT_TIME, move || {

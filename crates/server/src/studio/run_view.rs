@@ -4,13 +4,20 @@
 use std::sync::Arc;
 
 use stave_canon::{Object, Value};
-use stave_exec::dataflow::{EdgeData, NodeData, Origin};
+use stave_exec::dataflow::{EdgeData, NodeData};
 use stave_exec::{Document, DocumentEdge};
-use stave_runtime::journal::{Question, RunStatus, StoredRun, questions};
+use stave_runtime::journal::{Question, RunStatus, StoredRun};
+use stave_runtime::report_document::{NodeError, OpenQuestion, RunReportDocument, TokenUsage, milliseconds};
 use stave_runtime::{Cost, NodeReport, Signal, Status};
+use stave_shape::Ordered;
 
+use super::Studio;
 use super::request::{TEXT_TIME, is_seen};
-use super::{Studio, object};
+use crate::api::decisions;
+use crate::api::prompt_types::AskedPrompt;
+use crate::api::run_view_types::{
+    EdgeRun, EdgeState, FilePlace, NodeRun, NodeRunStatus, NodeRunWhole, RunSource, RunView,
+};
 use crate::handlers::Call;
 use crate::handlers::runs::find_shown;
 use crate::problem::Problem;
@@ -21,13 +28,10 @@ const VALUE_BYTES: usize = 16 * 1024;
 /// The longest request and output that it shows; the run API shows all of them.
 const WHOLE_BYTES: usize = 64 * 1024;
 
-/// The status of a node that waits for a person.
-const ASKS: &str = "asks";
-
 /// The extra property of a document's metadata with the hash of the flow's text.
 const SOURCE_HASH: &str = "source_sha256";
 
-pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<Value, Problem> {
+pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<RunView, Problem> {
     let (_, stored) = find_shown(call, run).await?;
     let file = stored.document.metadata.source_file.clone();
     let workspace = Arc::clone(&studio.workspace);
@@ -47,25 +51,56 @@ pub(super) async fn show(call: &Call<'_>, studio: &Studio, run: &str) -> Result<
         })
     });
     let text = text.filter(|_| path.is_some());
-    let view = RunView::new(&stored);
+    let view = StoredView::new(&stored);
     let hash = stored.document.metadata.extra.get(SOURCE_HASH).and_then(Value::as_str);
     let is_changed = text.as_ref().zip(hash).map(|(text, hash)| stave_canon::prefixed_sha256(text) != hash);
-    let source = object([
-        ("file", stored.document.metadata.source_file.as_str().into()),
-        ("path", path.into()),
-        ("changed", is_changed.into()),
-        ("text", text.into()),
-    ]);
-    Ok(view.to_value(source))
+    let file = stored.document.metadata.source_file.clone();
+    let source = RunSource { file, path: path.into(), changed: is_changed.into(), text: text.into() };
+    Ok(view.shown(source))
 }
 
-/// What people are asked, each question with the values that it is about and the digest that a decision names.
-pub(crate) fn asked(stored: &StoredRun) -> Vec<Value> {
-    stored.open_questions().map(Question::to_value).collect()
+/// A node of a run, with what an answer adds to it.
+macro_rules! node_run {
+    ($type:ident, $view:ident, $node:ident, $bytes:expr $(, $more:ident)*) => {{
+        let status = $view.status($node);
+        let asks: Vec<OpenQuestion> = $view.questions(&$node.id).map(OpenQuestion::from).collect();
+        let asked = asks.first().and_then(|asked| asked.question.0.clone());
+        let cut = |members: Option<Object>| members.map(|members| cut_members(members, $bytes)).unzip();
+        let (inputs, is_cut) = cut($view.inputs(&$node.id));
+        let (outputs, is_cut_too) = cut($view.outputs(&$node.id));
+        $type {
+            id: $node.id.clone(),
+            kind: $node.kind.clone(),
+            status,
+            attempts: $node.attempts,
+            duration_ms: milliseconds($node.duration),
+            started_ms: $node.started.map(milliseconds).into(),
+            reason: asked.or_else(|| $node.reason.clone()).into(),
+            error: NodeError::located($node).into(),
+            model: $node.model.clone().into(),
+            usage: $node.usage.as_ref().map(TokenUsage::from).into(),
+            cost_micros: $node.cost.map(Cost::micros).into(),
+            calls: $node.calls,
+            cached: $node.cached,
+            reused: $node.reused,
+            degraded: $node.degraded,
+            dropped_outputs: $node.dropped_outputs.clone(),
+            flagged: $node.flagged.clone(),
+            logs: $node.logs.clone(),
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+            truncated: is_cut == Some(true) || is_cut_too == Some(true),
+            prompts: $node.questions.len() as u64,
+            asks,
+            origin: $node.origin.map(FilePlace::from).into(),
+            places: $view.places(&$node.id),
+            $($more,)*
+        }
+    }};
 }
 
 /// A run with what its nodes were given.
-pub(super) struct RunView<'r> {
+pub(super) struct StoredView<'r> {
     stored: &'r StoredRun,
     report: stave_runtime::RunReport,
     arrivals: Vec<Arrival<'r>>,
@@ -86,39 +121,36 @@ enum Brought {
     NotYet,
 }
 
-impl<'r> RunView<'r> {
-    pub(super) fn new(stored: &'r StoredRun) -> RunView<'r> {
-        RunView { stored, report: stored.report(), arrivals: arrivals(stored) }
+impl<'r> StoredView<'r> {
+    pub(super) fn new(stored: &'r StoredRun) -> StoredView<'r> {
+        StoredView { stored, report: stored.report(), arrivals: arrivals(stored) }
     }
 
-    fn to_value(&self, source: Value) -> Value {
+    fn shown(&self, source: RunSource) -> RunView {
         let summary = &self.stored.summary;
-        let report = self.report.to_value();
-        let member = |key: &str| report.get(key).cloned().unwrap_or_default();
+        let report = RunReportDocument::from(&self.report);
         let is_over = self.stored.ending.is_some();
-        let (request, is_cut) = cut(Some(self.stored.request.clone()), WHOLE_BYTES);
-        let (output, is_cut_too) = cut(Some(member("output")).filter(|_| is_over), WHOLE_BYTES);
-        let nodes = self.nodes().map(|node| self.node(node, VALUE_BYTES).into());
-        let decisions = self.stored.decisions.iter();
-        let decisions = decisions.map(|(path, decision)| decision.to_value(&questions::address(path)));
-        object([
-            ("run_id", summary.id.as_str().into()),
-            ("flow", summary.flow.as_str().into()),
-            ("status", summary.status.word().into()),
-            ("started_at", summary.started_at.to_string().into()),
-            ("ended_at", summary.ended_at.map(|at| at.to_string()).into()),
-            ("duration_ms", member("duration_ms")),
-            ("replay_of", summary.replay_of.clone().into()),
-            ("request", request),
-            ("output", output),
-            ("truncated", (is_cut || is_cut_too).into()),
-            ("error", if is_over { member("error") } else { Value::Null }),
-            ("usage", member("usage")),
-            ("source", source),
-            ("nodes", Value::Array(nodes.collect())),
-            ("edges", Value::Array(self.arrivals.iter().map(Arrival::to_value).collect())),
-            ("decisions", Value::Array(decisions.collect())),
-        ])
+        let (request, is_cut) = cut(self.stored.request.clone(), WHOLE_BYTES);
+        let output = if is_over { report.output } else { Value::Null };
+        let (output, is_cut_too) = cut(output, WHOLE_BYTES);
+        RunView {
+            run_id: summary.id.clone(),
+            flow: summary.flow.clone(),
+            status: summary.status,
+            started_at: summary.started_at.to_string(),
+            ended_at: summary.ended_at.map(|at| at.to_string()).into(),
+            duration_ms: report.duration_ms,
+            replay_of: summary.replay_of.clone().into(),
+            request,
+            output,
+            truncated: is_cut || is_cut_too,
+            error: report.error.0.filter(|_| is_over).into(),
+            usage: report.usage,
+            source,
+            nodes: self.nodes().map(|node| self.node(node)).collect(),
+            edges: self.arrivals.iter().map(Arrival::shown).collect(),
+            decisions: decisions(self.stored),
+        }
     }
 
     /// The nodes of the flow, in its order.
@@ -126,58 +158,28 @@ impl<'r> RunView<'r> {
         self.report.nodes.iter().filter(|node| !node.id.starts_with('_'))
     }
 
-    /// One node, with values of at most so many bytes.
-    pub(super) fn node(&self, node: &NodeReport, bytes: usize) -> Object {
-        let step = self.stored.steps.iter().find(|step| step.node == node.id);
-        let outputs = step.and_then(|step| step.result.outputs.as_ref().ok());
-        let inputs = self.inputs(&node.id);
-        let status = self.status(node);
-        let questions: Vec<&Question> = self.questions(&node.id).collect();
-        let asked = questions.first().filter(|_| status == ASKS).and_then(|question| question.text.clone());
-        let reason = asked.or_else(|| node.reason.clone());
-        let (inputs, is_cut) = cut(inputs.map(Value::Object), bytes);
-        let (outputs, is_cut_too) = cut(outputs.cloned().map(Value::Object), bytes);
+    /// One node, with values of a bounded size.
+    fn node(&self, node: &NodeReport) -> NodeRun {
+        node_run!(NodeRun, self, node, VALUE_BYTES)
+    }
+
+    /// One node with whole values, and what models were asked on its behalf.
+    pub(super) fn whole_node(&self, node: &NodeReport, questions: Vec<AskedPrompt>) -> NodeRunWhole {
+        node_run!(NodeRunWhole, self, node, usize::MAX, questions)
+    }
+
+    /// What a node gave, by port.
+    fn outputs(&self, node: &str) -> Option<Object> {
+        let step = self.stored.steps.iter().find(|step| step.node == node)?;
+        step.result.outputs.as_ref().ok().cloned()
+    }
+
+    /// Where the texts of a node begin in the flow file.
+    fn places(&self, node: &str) -> Ordered<FilePlace> {
         let data =
-            self.stored.document.node(&node.id).and_then(|node| NodeData::read(&node.extra).ok().flatten());
+            self.stored.document.node(node).and_then(|node| NodeData::read(&node.extra).ok().flatten());
         let places = data.map(|data| data.text_origins).unwrap_or_default();
-        let places = places.into_iter().map(|(key, origin)| (key, place(origin)));
-        let error = node.failure.as_ref().map(|failure| {
-            let mut value = failure.to_error_value(&node.id, node.attempts);
-            if let (Some(members), Some(origin)) = (value.as_object_mut(), failure.origin) {
-                members.insert("line".into(), origin.line.into());
-                members.insert("column".into(), origin.column.into());
-            }
-            value
-        });
-        let milliseconds = |duration: std::time::Duration| duration.as_micros() as f64 / 1000.0;
-        let value = object([
-            ("id", node.id.as_str().into()),
-            ("type", node.kind.as_str().into()),
-            ("status", status.into()),
-            ("attempts", node.attempts.into()),
-            ("duration_ms", milliseconds(node.duration).into()),
-            ("started_ms", node.started.map(milliseconds).into()),
-            ("reason", reason.into()),
-            ("error", error.unwrap_or_default()),
-            ("model", node.model.clone().into()),
-            ("usage", node.usage.as_ref().map(usage).unwrap_or_default()),
-            ("cost_micros", node.cost.map(Cost::micros).into()),
-            ("calls", node.calls.into()),
-            ("cached", node.cached.into()),
-            ("reused", node.reused.into()),
-            ("degraded", node.degraded.into()),
-            ("dropped_outputs", node.dropped_outputs.clone().into()),
-            ("flagged", node.flagged.clone().into()),
-            ("logs", node.logs.clone().into()),
-            ("inputs", inputs),
-            ("outputs", outputs),
-            ("truncated", (is_cut || is_cut_too).into()),
-            ("prompts", node.questions.len().into()),
-            ("asks", Value::Array(questions.into_iter().map(Question::to_value).collect())),
-            ("origin", node.origin.map(place).unwrap_or_default()),
-            ("places", places.collect()),
-        ]);
-        value.as_object().cloned().unwrap_or_default()
+        Ordered(places.into_iter().map(|(key, origin)| (key, origin.into())).collect())
     }
 
     /// What edges brought to a node, by port.
@@ -197,17 +199,19 @@ impl<'r> RunView<'r> {
     }
 
     /// Where a node stands. The journal knows results; that a node is at work follows from its edges.
-    fn status(&self, node: &NodeReport) -> &'static str {
-        if node.status != Status::Waiting && self.questions(&node.id).next().is_none() {
-            return node.status.word();
-        }
+    fn status(&self, node: &NodeReport) -> NodeRunStatus {
         if self.questions(&node.id).next().is_some() {
-            return ASKS;
+            return NodeRunStatus::Asks;
         }
-        if self.stored.summary.status == RunStatus::Running && self.is_fed(&node.id) {
-            return "running";
+        let is_running = self.stored.summary.status == RunStatus::Running;
+        match node.status {
+            Status::Waiting if is_running && self.is_fed(&node.id) => NodeRunStatus::Running,
+            Status::Waiting => NodeRunStatus::Waiting,
+            Status::Ok => NodeRunStatus::Ok,
+            Status::Error => NodeRunStatus::Error,
+            Status::Skipped => NodeRunStatus::Skipped,
+            Status::Cancelled => NodeRunStatus::Cancelled,
         }
-        "waiting"
     }
 
     /// Whether everything that leads to a node has a result, and some of it brought a value.
@@ -224,27 +228,22 @@ impl<'r> RunView<'r> {
 }
 
 impl Arrival<'_> {
-    fn to_value(&self) -> Value {
+    fn shown(&self) -> EdgeRun {
         let (state, value, reason) = match &self.brought {
-            Brought::Value(value) => ("carried", Some(value), None),
-            Brought::Nothing(reason) => ("not_taken", None, Some(reason)),
-            Brought::NotYet => ("none", None, None),
+            Brought::Value(value) => (EdgeState::Carried, Some(value), None),
+            Brought::Nothing(reason) => (EdgeState::NotTaken, None, Some(reason)),
+            Brought::NotYet => (EdgeState::None, None, None),
         };
-        let mut members = Object::from_iter([
-            ("from".to_owned(), Value::from(self.edge.from.as_str())),
-            ("to".to_owned(), self.edge.to.as_str().into()),
-            ("from_port".to_owned(), self.data.from_port.clone().into()),
-            ("to_port".to_owned(), self.data.to_port.clone().into()),
-            ("origin".to_owned(), self.data.origin.map(place).unwrap_or_default()),
-            ("state".to_owned(), state.into()),
-        ]);
-        if let Some(value) = value {
-            members.insert("value".into(), cut(Some(value.clone()), VALUE_BYTES).0);
+        EdgeRun {
+            from: self.edge.from.clone(),
+            to: self.edge.to.clone(),
+            from_port: self.data.from_port.clone().into(),
+            to_port: self.data.to_port.clone().into(),
+            origin: self.data.origin.map(FilePlace::from).into(),
+            state,
+            value: value.map(|value| cut(value.clone(), VALUE_BYTES).0),
+            reason: reason.cloned(),
         }
-        if let Some(reason) = reason {
-            members.insert("reason".into(), reason.as_str().into());
-        }
-        members.into()
     }
 }
 
@@ -276,33 +275,31 @@ fn arrivals(stored: &StoredRun) -> Vec<Arrival<'_>> {
         .collect()
 }
 
-pub(super) fn place(origin: Origin) -> Value {
-    Value::from_iter([("line", origin.line), ("column", origin.column)])
-}
-
-pub(super) fn usage(usage: &stave_runtime::Usage) -> Value {
-    Value::from_iter([
-        ("input_tokens", usage.input),
-        ("output_tokens", usage.output),
-        ("cache_read_tokens", usage.cache_read),
-        ("cache_write_tokens", usage.cache_write),
-    ])
-}
-
 /// A value of at most so many bytes, and whether it was cut. A member that is too long is replaced by the
 /// beginning of its text.
-fn cut(value: Option<Value>, bytes: usize) -> (Value, bool) {
-    let Some(value) = value else { return (Value::Null, false) };
-    let text = value.to_string();
-    if text.len() <= bytes {
-        return (value, false);
+fn cut(value: Value, bytes: usize) -> (Value, bool) {
+    match value {
+        Value::Object(members) => {
+            let (members, is_cut) = cut_members(members, bytes);
+            (Value::Object(members), is_cut)
+        }
+        value => {
+            let text = value.to_string();
+            if text.len() <= bytes { (value, false) } else { (beginning(&text, bytes), true) }
+        }
     }
-    if let Value::Object(members) = value {
-        let share = bytes / members.len().max(1);
-        let members = members.into_iter().map(|(key, value)| (key, shortened(&value, share)));
-        return (Value::Object(members.collect()), true);
+}
+
+/// The same for the members of an object.
+fn cut_members(members: Object, bytes: usize) -> (Object, bool) {
+    let value = Value::Object(members);
+    let is_cut = value.to_string().len() > bytes;
+    let Value::Object(members) = value else { return (Object::new(), false) };
+    if !is_cut {
+        return (members, false);
     }
-    (beginning(&text, bytes), true)
+    let share = bytes / members.len().max(1);
+    (members.into_iter().map(|(key, value)| (key, shortened(&value, share))).collect(), true)
 }
 
 fn shortened(value: &Value, bytes: usize) -> Value {

@@ -1,10 +1,8 @@
 //! What the page has to know before it asks for anything else.
 
-use stave_canon::Value;
 use stave_flow::edit::chat::FORMS;
 use stave_flow::model::PortType;
 use stave_flow::types::connection;
-use stave_shape::Shape;
 
 use super::request::TEXT_BYTES;
 use super::{Studio, gateway};
@@ -12,7 +10,7 @@ use crate::api::{Cast, ChatSettings, ProjectFacts, Session, StudioLimits, TypeCo
 use crate::handlers::Call;
 use crate::roles::Role;
 
-pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
+pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Session {
     let options = &call.shared.options;
     let projects: Vec<_> = studio
         .workspace
@@ -34,7 +32,7 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
         repo: project.repo,
         policy: project.policy,
     });
-    let session = Session {
+    Session {
         version: options.version.to_owned(),
         tenant: tenant.into(),
         // The page changes nothing when its key may not.
@@ -47,8 +45,7 @@ pub(super) fn session(call: &Call<'_>, studio: &Studio) -> Value {
         types: types(),
         limits: StudioLimits { text_bytes: TEXT_BYTES as u64, body_bytes: options.limits.body_bytes as u64 },
         gateway: gateway::is_available(call, studio),
-    };
-    session.write()
+    }
 }
 
 /// The port types, and every pair of them that connects.

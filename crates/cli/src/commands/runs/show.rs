@@ -106,7 +106,7 @@ fn value(run: &StoredRun) -> Value {
     let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();
     object.insert("asks".into(), asks.into());
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));
-    let decisions = run.decisions.iter().map(|(path, decision)| decision.to_value(&questions::address(path)));
+    let decisions = run.decisions.iter().map(|(path, decision)| decision.to_value(path));
     object.insert("decisions".into(), decisions.collect::<Vec<Value>>().into());
     value
 }
