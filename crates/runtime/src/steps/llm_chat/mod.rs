@@ -9,7 +9,6 @@ mod conversation;
 mod evidence;
 mod gate;
 mod question;
-mod reply;
 mod spans;
 mod turn;
 
@@ -19,6 +18,7 @@ use std::sync::atomic::AtomicUsize;
 use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
+use stave_prompt::output;
 
 use self::arguments::{Arguments, Trigger};
 use self::question::Question;
@@ -76,10 +76,12 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
         }
     }
     match &fallback.static_response {
-        Some(text) if arguments.output_schema.is_some() => reply::parse(text).map_err(|reason| {
-            let message = format!("the static response is not JSON: {reason}");
-            Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
-        }),
+        Some(text) if arguments.output_schema.is_some() => {
+            output::read(text).map(|accepted| accepted.value).map_err(|rejected| {
+                let message = format!("the static response is not JSON: {rejected}");
+                Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
+            })
+        }
         Some(text) => Ok(Value::from(text.as_str())),
         None => Err(failure),
     }
