@@ -188,7 +188,13 @@ impl Resolution {
     /// What was taken and what could not be, for programs.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let included = self.included.iter().map(|included| {
+        self.to_value_without(|_| false)
+    }
+
+    /// The same without texts that were taken and then left out of the prompt.
+    #[must_use]
+    pub fn to_value_without(&self, is_left_out: impl Fn(&Included) -> bool) -> Value {
+        let included = self.included.iter().filter(|included| !is_left_out(included)).map(|included| {
             let lines = included.lines.map(|(first, last)| vec![first as u64, last as u64]);
             Value::from_iter([
                 ("reference", Value::from(included.reference.as_str())),

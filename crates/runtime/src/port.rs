@@ -6,7 +6,7 @@
 use stave_canon::{Number, Object, Value, js_float};
 use stave_diag::codes::run as codes;
 use stave_exec::dataflow::{Cast, PortType, StepPort};
-use stave_schema::SchemaValidator;
+use stave_schema::{SchemaFault, SchemaValidator};
 
 use crate::steps::StepOutput;
 use crate::{Failure, failure::FailureKind};
@@ -122,13 +122,12 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 /// Admits and compiles a JSON Schema of the flow. The checker has done so before; a document from elsewhere may not
 /// have been checked.
 pub(crate) fn compile_schema(schema: &Value) -> Result<SchemaValidator, Failure> {
-    SchemaValidator::new(schema).map_err(|fault| {
-        Failure::new(
-            codes::BAD_DOCUMENT,
-            FailureKind::Configuration,
-            format!("a schema cannot be used: {fault}"),
-        )
-    })
+    SchemaValidator::new(schema).map_err(|fault| bad_schema(&fault))
+}
+
+pub(crate) fn bad_schema(fault: &SchemaFault) -> Failure {
+    let message = format!("a schema cannot be used: {fault}");
+    Failure::new(codes::BAD_DOCUMENT, FailureKind::Configuration, message)
 }
 
 /// Whether a value has a port's type; otherwise how to finish the sentence "input `x` …".

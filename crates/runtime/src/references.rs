@@ -51,7 +51,8 @@ fn fill_within(
 
 #[cfg(test)]
 mod tests {
-    use stave_engine::references::{resolve, typed};
+    use stave_engine::references::resolve;
+    use stave_exec::wdl::typed_arguments as typed;
 
     use super::*;
 

@@ -12,4 +12,4 @@ mod validator;
 
 pub use admit::SchemaFault;
 pub use cost::MOST_STEPS;
-pub use validator::SchemaValidator;
+pub use validator::{SchemaValidator, SchemaViolation};

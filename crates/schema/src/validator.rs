@@ -1,6 +1,7 @@
 //! Values against an admitted schema, within the bound of [`MOST_STEPS`].
 
 use std::collections::HashMap;
+use std::fmt;
 
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -35,6 +36,14 @@ pub struct SchemaValidator {
     validator: Validator,
     weights: HashMap<String, u64>,
     has_alternatives: bool,
+}
+
+/// A rule of a schema that a value breaks. The value itself is left out: messages go where the value may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaViolation {
+    /// The place in the value, as a JSON pointer.
+    pub pointer: String,
+    pub message: String,
 }
 
 impl SchemaValidator {
@@ -75,45 +84,50 @@ impl SchemaValidator {
     /// too much to check has one violation, which says so.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
-        let steps = match self.steps(value, MOST_STEPS) {
-            Ok(steps) => steps,
-            Err(Excess::Steps) => {
-                let message = format!(
-                    "checking the value takes more than {MOST_STEPS} steps; make the value smaller or the schema simpler"
-                );
-                return vec![message];
-            }
-            Err(Excess::Depth) => {
-                return vec!["value and schema nest too deeply together to be checked".to_owned()];
-            }
-        };
-        let value = value.to_serde();
-        if self.validator.is_valid(&value) {
-            return Vec::new();
-        }
-        if steps > LISTED_STEPS {
-            let first = if self.has_alternatives { None } else { self.validator.validate(&value).err() };
-            let unlisted = || "the value does not fit, and is too large to list why".to_owned();
-            return vec![first.as_ref().map_or_else(unlisted, told)];
-        }
-        let mut found = self.validator.iter_errors(&value);
-        let mut listed: Vec<String> =
-            found.by_ref().take(LISTED_VIOLATIONS).map(|error| told(&error)).collect();
-        let more = found.count();
+        let (found, more) = self.placed_violations(value, LISTED_VIOLATIONS);
+        let mut listed: Vec<String> = found.iter().map(ToString::to_string).collect();
         if more > 0 {
             listed.push(format!("and {more} more"));
         }
         listed
     }
 
+    /// At most `most` violations, and how many more there are.
+    #[must_use]
+    pub fn placed_violations(&self, value: &Value, most: usize) -> (Vec<SchemaViolation>, usize) {
+        let whole = |message: String| (vec![SchemaViolation { pointer: String::new(), message }], 0);
+        let steps = match self.steps(value, MOST_STEPS) {
+            Ok(steps) => steps,
+            Err(Excess::Steps) => {
+                return whole(format!(
+                    "checking the value takes more than {MOST_STEPS} steps; make the value smaller or the schema simpler"
+                ));
+            }
+            Err(Excess::Depth) => {
+                return whole("value and schema nest too deeply together to be checked".to_owned());
+            }
+        };
+        let value = value.to_serde();
+        if self.validator.is_valid(&value) {
+            return (Vec::new(), 0);
+        }
+        if steps > LISTED_STEPS {
+            let first = if self.has_alternatives { None } else { self.validator.validate(&value).err() };
+            return match first {
+                Some(error) => (vec![SchemaViolation::of(&error)], 0),
+                None => whole("the value does not fit, and is too large to list why".to_owned()),
+            };
+        }
+        let mut found = self.validator.iter_errors(&value);
+        let listed = found.by_ref().take(most).map(|error| SchemaViolation::of(&error)).collect();
+        (listed, found.count())
+    }
+
     /// The place of the first violation as a JSON pointer, and what it is.
     #[must_use]
     pub fn first_violation(&self, value: &Value) -> Option<(String, String)> {
-        let listed = self.violations(value);
-        let first = listed.first()?;
-        let placed = first.split_once(": ").filter(|(place, _)| place.starts_with('/'));
-        let (place, message) = placed.unwrap_or(("", first));
-        Some((place.to_owned(), message.to_owned()))
+        let first = self.placed_violations(value, 1).0.into_iter().next()?;
+        Some((first.pointer, first.message))
     }
 
     /// What checking a value costs.
@@ -124,13 +138,24 @@ impl SchemaValidator {
     }
 }
 
-/// The place in the value and the rule. The value itself is left out: messages go where the value may not.
-fn told(error: &ValidationError<'_>) -> String {
-    let (place, rule) = (error.instance_path().to_string(), rule(error));
-    let text = if place.is_empty() { rule } else { format!("{place}: {rule}") };
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
+impl SchemaViolation {
+    fn of(error: &ValidationError<'_>) -> SchemaViolation {
+        let mut message = rule(error);
+        if let Some((end, _)) = message.char_indices().nth(SHOWN) {
+            message.truncate(end);
+            message.push('…');
+        }
+        SchemaViolation { pointer: error.instance_path().to_string(), message }
+    }
+}
+
+impl fmt::Display for SchemaViolation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            out.write_str(&self.message)
+        } else {
+            write!(out, "{}: {}", self.pointer, self.message)
+        }
     }
 }
 

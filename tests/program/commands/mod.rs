@@ -36,6 +36,7 @@ mod process_survives;
 mod prompt;
 mod prompt_diff;
 mod prompt_fields;
+mod prompt_validate;
 mod record;
 mod redaction;
 mod rep;

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use stave_canon::sha256_hex;
 
-use super::SectionKind;
+use super::{SectionKind, output_text};
+use crate::output::OutputRequirements;
 
 /// A way to frame sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -77,6 +78,15 @@ impl Adapter {
         }
     }
 
+    /// The section with what the answer has to be.
+    pub(super) fn output(self, requirements: &OutputRequirements) -> String {
+        let text = output_text::text(requirements, self);
+        match self {
+            Adapter::OpenAi => format!("## Output\n\n{text}"),
+            _ => self.trusted(SectionKind::OutputSchema, &text),
+        }
+    }
+
     /// A section with text from elsewhere, and the bytes of it that are that text.
     pub(super) fn untrusted(self, kind: SectionKind, name: &str, text: &str) -> (String, Range<usize>) {
         let title: String = name.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
@@ -111,7 +121,7 @@ impl Adapter {
 }
 
 /// A fence that the text cannot close.
-fn fence(text: &str) -> String {
+pub(super) fn fence(text: &str) -> String {
     let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }

@@ -32,6 +32,8 @@ pub struct Cut {
     pub section: usize,
     pub kind: SectionKind,
     pub name: String,
+    /// The reference whose text a source gave.
+    pub reference: Option<String>,
     pub reason: CutReason,
     pub tokens_before: u64,
     /// 0 when the whole section was left out.
@@ -142,6 +144,7 @@ pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> R
             section: index,
             kind: section.kind,
             name: section.name,
+            reference: section.reference,
             reason: CutReason::Budget,
             tokens_before,
             tokens_after: *cost,

@@ -11,19 +11,21 @@
 
 mod adapter;
 mod fit;
+mod output_text;
 mod part;
 mod section;
 mod template;
 mod template_file;
 mod written;
 
+pub use crate::output::OutputFormat;
 pub use adapter::Adapter;
 pub use fit::{Cut, CutReason, Fitted, OverBudget, TokenCounter, fit};
 pub use part::{Parts, PromptPart};
 pub use section::{Section, SectionKind, Sections, sections};
 pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use template::{
-    Compiler, GENERAL_ROLE, InvalidTemplates, OutputFormat, Template, TemplateFault, Templates, UnknownSchema,
+    Compiler, GENERAL_ROLE, InvalidTemplates, Template, TemplateFault, Templates, UnknownSchema,
 };
 pub use template_file::schema as template_schema;
 
@@ -31,6 +33,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::output::{BadRequirements, OutputRequirements};
 use crate::resolve::Resolution;
 use crate::{PhaseType, Priority, PromptIr, Temperature};
 
@@ -63,6 +66,8 @@ pub struct CompiledPrompt {
     pub schema_id: String,
     /// The template of the role, when one was used.
     pub template: Option<Arc<Template>>,
+    /// What the answer has to be, where the prompt says it.
+    pub requirements: Option<Arc<OutputRequirements>>,
     /// What the references came to.
     pub resolution: Resolution,
 }
@@ -74,6 +79,8 @@ pub enum CompileError {
     OverBudget(#[from] OverBudget),
     #[error(transparent)]
     UnknownSchema(#[from] UnknownSchema),
+    #[error(transparent)]
+    BadRequirements(#[from] BadRequirements),
 }
 
 /// Builds the sections of a prompt and fits them into its token budget.
@@ -105,6 +112,7 @@ pub fn compile(
         temperature: ir.temperature_hint.clone(),
         schema_id: ir.schema_id.clone(),
         template: None,
+        requirements: parts.requirements.clone(),
         resolution: Resolution::default(),
     })
 }
@@ -162,6 +170,7 @@ fn fit_fixed(
                 section: index,
                 kind: section.kind,
                 name: section.name,
+                reference: section.reference,
                 reason: CutReason::Budget,
                 tokens_before: cost,
                 tokens_after: 0,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Adapter, Provenance, SectionKind, Sensitivity};
+use crate::output::OutputRequirements;
 
 /// A piece of text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +33,8 @@ pub struct Parts {
     pub tool_results: Vec<PromptPart>,
     /// Values of this request, sent last and as they are.
     pub inputs: Vec<PromptPart>,
-    /// The schema of the answer as the prompt shows it; without it the prompt's `output_requirements` stand for it.
-    pub output_schema: Option<Arc<str>>,
+    /// What the answer has to be; without it the prompt's `output_requirements` are shown as they are.
+    pub requirements: Option<Arc<OutputRequirements>>,
     /// Constraints of the role, sent before those of the prompt.
     pub constraints: Arc<Vec<String>>,
     /// How important kinds of sections are, where their parts do not say.

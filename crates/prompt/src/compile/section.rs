@@ -34,6 +34,8 @@ pub struct Section {
     pub kind: SectionKind,
     /// What a cut is reported under: a reference, an input's name, or the kind's word.
     pub name: String,
+    /// The reference whose text a source gave.
+    pub reference: Option<String>,
     pub text: String,
     pub provenance: Provenance,
     pub sensitivity: Sensitivity,
@@ -91,6 +93,7 @@ impl Section {
         Section {
             kind,
             name: name.to_owned(),
+            reference: None,
             text,
             provenance,
             sensitivity: Sensitivity::Public,
@@ -202,8 +205,8 @@ fn task(ir: &PromptIr, parts: &Parts) -> Option<Section> {
 }
 
 fn output_schema(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let text = match &parts.output_schema {
-        Some(schema) => parts.adapter.trusted(SectionKind::OutputSchema, schema),
+    let text = match &parts.requirements {
+        Some(requirements) => parts.adapter.output(requirements),
         None if ir.output_requirements.is_empty() => return None,
         None => {
             let mut printed = String::new();
@@ -252,6 +255,7 @@ fn context(
             return;
         }
     };
+    let is_resolved = matches!(ContextRef::parse(reference), ContextRef::File(_) | ContextRef::Diff(_));
     if parts.is_empty() {
         out.unresolved.push(reference.to_owned());
         let text = format!("[Not available: {}]", one_line(reference));
@@ -259,6 +263,7 @@ fn context(
     }
     for part in parts {
         let mut section = Section::untrusted(SectionKind::Context, &part, adapter);
+        section.reference = is_resolved.then(|| reference.to_owned());
         // The digest stands for everything it replaced, so it is never cut.
         if reference == CONTEXT_DIGEST_MARKER {
             section.droppable = false;
@@ -286,6 +291,7 @@ fn cap_file(mut part: PromptPart, counter: &TokenCounter<'_>, out: &mut Sections
         section: out.sections.len(),
         kind: SectionKind::Context,
         name: part.name.clone(),
+        reference: Some(part.reference().to_owned()),
         reason: CutReason::FileLimit,
         tokens_before: counter.count(&part.text),
         tokens_after: counter.count(&kept),

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use stave_canon::{Object, Pointer, Value};
-use stave_shape::Shape;
+use stave_canon::{Pointer, Value};
 use thiserror::Error;
 
 use super::template_file::TemplatesFile;
@@ -17,6 +16,7 @@ use super::{
 };
 use crate::PromptIr;
 use crate::fault_text::{listed, message};
+use crate::output::OutputRequirements;
 use crate::resolve::Resolution;
 
 /// The role whose template stands in for every role without one.
@@ -31,40 +31,20 @@ pub struct Template {
     pub role: String,
     pub goal: String,
     pub constraints: Arc<Vec<String>>,
-    pub format: OutputFormat,
-    /// The schema of the answer, short or as JSON Schema.
-    pub schema: Option<Value>,
-    pub required_fields: Vec<String>,
-    /// The most tokens of the answer.
-    pub max_tokens: Option<u64>,
-    pub example: Option<Value>,
-    /// What the model answers when it cannot do the task.
-    pub error_format: Value,
+    /// What the answer has to be, where the template says it.
+    pub requirements: Option<Arc<OutputRequirements>>,
     /// A sentence for one provider only.
     pub model_instructions: BTreeMap<String, String>,
     /// How important sections are, in place of the usual order.
     pub priorities: Vec<(SectionKind, u8)>,
-    /// The schema as prompts show it.
-    pub(super) printed_schema: Option<Arc<str>>,
-}
-
-/// In which form a role answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
-#[shape(words)]
-pub enum OutputFormat {
-    #[default]
-    Json,
-    Markdown,
-    Xml,
-    Text,
 }
 
 /// The templates of a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Templates {
     pub(super) roles: BTreeMap<String, Arc<Template>>,
-    /// Output schemas by `schema_id`, each as prompts show it too.
-    pub(super) schemas: BTreeMap<String, (Value, Arc<str>)>,
+    /// Output schemas by `schema_id`.
+    pub(super) schemas: BTreeMap<String, Value>,
 }
 
 /// Compiles prompts with the templates of their roles.
@@ -143,32 +123,18 @@ impl Templates {
         self.roles.keys().map(String::as_str)
     }
 
-    /// The schema of a prompt's answer: its own requirements, the one it names, or its role's.
-    pub fn schema_of(&self, ir: &PromptIr) -> Result<Option<Value>, UnknownSchema> {
-        if !ir.output_requirements.is_empty() {
-            return Ok(Some(Object::clone(&ir.output_requirements).into()));
-        }
-        if ir.schema_id == "default" {
-            return Ok(self.of(&ir.role).and_then(|template| template.schema.clone()));
-        }
-        match self.schemas.get(&ir.schema_id) {
-            Some((schema, _)) => Ok(Some(schema.clone())),
-            None => Err(self.unknown_schema(ir)),
-        }
-    }
-
-    /// The same as prompts show it.
-    fn printed_schema_of(&self, ir: &PromptIr) -> Result<Option<Arc<str>>, UnknownSchema> {
-        if !ir.output_requirements.is_empty() {
-            return Ok(None);
-        }
-        if ir.schema_id == "default" {
-            return Ok(self.of(&ir.role).and_then(|template| template.printed_schema.clone()));
-        }
-        match self.schemas.get(&ir.schema_id) {
-            Some((_, printed)) => Ok(Some(Arc::clone(printed))),
-            None => Err(self.unknown_schema(ir)),
-        }
+    /// What the answer of a prompt has to be: what it says itself, the schema that it names, or what its role says.
+    pub fn requirements_of(&self, ir: &PromptIr) -> Result<Option<Arc<OutputRequirements>>, CompileError> {
+        let of_role = self.of(&ir.role).and_then(|template| template.requirements.as_ref());
+        let own = if !ir.output_requirements.is_empty() {
+            OutputRequirements::of_prompt(&ir.output_requirements)?
+        } else if ir.schema_id == "default" {
+            return Ok(of_role.cloned());
+        } else {
+            let schema = self.schemas.get(&ir.schema_id).ok_or_else(|| self.unknown_schema(ir))?;
+            OutputRequirements::of_schema(schema.clone())
+        };
+        Ok(Some(Arc::new(own.or_of_role(of_role.map(Arc::as_ref)))))
     }
 
     fn unknown_schema(&self, ir: &PromptIr) -> UnknownSchema {
@@ -191,7 +157,7 @@ impl Compiler {
         let template = self.templates.of(&ir.role);
         let mut parts = Parts {
             references: resolution.parts.clone(),
-            output_schema: self.templates.printed_schema_of(ir)?,
+            requirements: self.templates.requirements_of(ir)?,
             adapter,
             ..Parts::default()
         };
@@ -217,17 +183,6 @@ impl Template {
             .map(|(name, text)| PromptPart::new(name, text.as_str(), Provenance::Developer))
             .collect()
     }
-
-    pub(super) fn output_value(&self) -> Value {
-        Value::from_iter([
-            ("format_type", Value::from(self.format.word())),
-            ("required_fields", self.required_fields.clone().into()),
-            ("schema_definition", self.schema.clone().into()),
-            ("max_tokens", self.max_tokens.into()),
-            ("example", self.example.clone().into()),
-            ("error_format", self.error_format.clone()),
-        ])
-    }
 }
 
 impl fmt::Display for InvalidTemplates {
@@ -248,11 +203,10 @@ mod tests {
         for role in templates.roles() {
             let template = templates.of(role).unwrap();
             assert!(!template.goal.is_empty() && !template.constraints.is_empty(), "{role}");
-            for field in &template.required_fields {
-                assert!(
-                    template.schema.as_ref().is_some_and(|schema| schema.get(field).is_some()),
-                    "{role} {field}"
-                );
+            let Some(requirements) = &template.requirements else { continue };
+            for field in &requirements.required_fields {
+                let schema = requirements.schema.as_ref();
+                assert!(schema.is_some_and(|schema| schema.get(field).is_some()), "{role} {field}");
             }
         }
         assert_eq!(templates.of("nobody").map(|template| template.role.as_str()), Some(GENERAL_ROLE));

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use stave_canon::{Object, Value, pretty_insertion_ascii};
+use stave_canon::{Object, Value};
 use stave_shape::Shape;
 
 use super::SectionKind;
-use super::template::{OutputFormat, Template, Templates};
+use super::template::{Template, Templates};
+use crate::output::OutputRequirements;
 
 /// What every prompt of a role says.
 #[derive(Debug, Shape)]
@@ -31,36 +32,14 @@ struct TemplateForm {
     /// Rules that every prompt of the role has to keep to.
     #[shape(default)]
     constraints: Vec<String>,
-    #[shape(default)]
-    output_schema: OutputForm,
+    /// What the answers of the role have to be.
+    #[shape(not_null)]
+    output_schema: Option<OutputRequirements>,
     /// A sentence for one provider only, by the provider's name.
     #[shape(default, null_is_absent)]
     model_preferences: BTreeMap<String, String>,
     #[shape(default, null_is_absent)]
     priorities: SectionPriorities,
-}
-
-/// How a role answers.
-#[derive(Debug, Shape)]
-#[shape(name = "Output")]
-struct OutputForm {
-    /// The form of the answer.
-    #[shape(default)]
-    format: OutputFormat,
-    /// The fields that every answer has.
-    #[shape(default)]
-    required_fields: Vec<String>,
-    /// The schema of the answer: `{"field": "type"}`, or a JSON Schema.
-    schema: Option<Value>,
-    /// The most tokens of the answer.
-    #[shape(max = i64::MAX)]
-    max_tokens: Option<u64>,
-    /// An answer as it should be.
-    #[shape(not_null)]
-    example: Option<Value>,
-    /// What the model answers when it cannot do the task.
-    #[shape(default = error_format())]
-    error_format: Value,
 }
 
 /// How important sections are, from 0 to 10, in place of the usual order. Only these sections may be cut.
@@ -78,23 +57,6 @@ struct SectionPriorities {
     tool_result: Option<u8>,
 }
 
-impl Default for OutputForm {
-    fn default() -> Self {
-        OutputForm {
-            format: OutputFormat::default(),
-            required_fields: Vec::new(),
-            schema: None,
-            max_tokens: None,
-            example: None,
-            error_format: error_format(),
-        }
-    }
-}
-
-fn error_format() -> Value {
-    Value::from_iter([("error", "explanation")])
-}
-
 /// The JSON Schema of a file with templates.
 #[must_use]
 pub fn schema() -> Value {
@@ -104,11 +66,7 @@ pub fn schema() -> Value {
 impl From<TemplatesFile> for Templates {
     fn from(file: TemplatesFile) -> Self {
         let templates = file.templates.into_iter();
-        let schemas = file.schemas.into_iter().map(|(id, schema)| {
-            let schema = Value::Object(schema);
-            let printed = pretty_insertion_ascii(&schema).into();
-            (id, (schema, printed))
-        });
+        let schemas = file.schemas.into_iter().map(|(id, schema)| (id, Value::Object(schema)));
         Templates {
             roles: templates.map(|(role, form)| (role.clone(), Arc::new(form.template(role)))).collect(),
             schemas: schemas.collect(),
@@ -118,18 +76,11 @@ impl From<TemplatesFile> for Templates {
 
 impl TemplateForm {
     fn template(self, role: String) -> Template {
-        let output = self.output_schema;
         Template {
             role,
             goal: self.goal,
             constraints: self.constraints.into(),
-            format: output.format,
-            printed_schema: output.schema.as_ref().map(|schema| pretty_insertion_ascii(schema).into()),
-            schema: output.schema,
-            required_fields: output.required_fields,
-            max_tokens: output.max_tokens,
-            example: output.example,
-            error_format: output.error_format,
+            requirements: self.output_schema.map(Arc::new),
             model_instructions: self.model_preferences,
             priorities: self.priorities.listed(),
         }

@@ -2,7 +2,9 @@
 
 use stave_canon::{Number, Value};
 
-use super::{Adapter, CompiledPrompt, CutReason, Section, SectionKind, TokenCounter};
+use super::{Adapter, CompiledPrompt, Cut, CutReason, Section, SectionKind, TokenCounter};
+use crate::ContextRef;
+use crate::resolve::Included;
 
 /// What stands between two sections.
 const SEPARATOR: &str = "\n\n";
@@ -46,9 +48,8 @@ impl CompiledPrompt {
     pub fn to_value(&self, counter: &TokenCounter<'_>) -> Value {
         let content = self.content();
         let used = counter.count(&content);
-        let files = self.sections.iter().filter(|section| section.kind == SectionKind::Context);
-        let context_size: usize = files.clone().map(|section| section.text.chars().count()).sum();
-        let files: Vec<&str> = files.map(|section| section.name.as_str()).collect();
+        let context = self.sections.iter().filter(|section| section.kind == SectionKind::Context);
+        let context_size: usize = context.map(|section| section.text.chars().count()).sum();
         let cuts: Vec<Value> = self
             .cuts
             .iter()
@@ -64,7 +65,9 @@ impl CompiledPrompt {
             .collect();
         let compressed = self.cuts.iter().any(|cut| cut.reason == CutReason::Budget);
         let context_summary = Value::from_iter([
-            ("files_included", Value::from(files)),
+            ("files_included", Value::from(self.files_included())),
+            ("files_shortened", Value::Array(self.files_shortened())),
+            ("files_left_out", Value::Array(self.files_left_out())),
             ("context_size", context_size.into()),
             ("pruning_applied", (!self.cuts.is_empty()).into()),
         ]);
@@ -87,18 +90,77 @@ impl CompiledPrompt {
             ("ir_constraints", self.constraints.to_vec().into()),
             ("cuts", Value::Array(cuts)),
             ("unresolved", self.unresolved.clone().into()),
-            ("context", self.resolution.to_value()),
+            ("context", self.resolution.to_value_without(|included| self.is_left_out(included))),
         ]);
         Value::from_iter([
             ("role", Value::from(self.role.as_str())),
             ("content", content.into()),
             ("estimated_tokens", used.into()),
             ("model_provider", self.model_provider.as_str().into()),
-            ("output_schema", self.template.as_ref().map_or(Value::Null, |template| template.output_value())),
+            ("temperature", Value::from(&self.temperature)),
+            ("output_schema", self.requirements.as_ref().map_or(Value::Null, |stated| stated.to_value())),
             ("context_summary", context_summary),
             ("compilation_metadata", compilation_metadata),
         ])
     }
+}
+
+/// Which files the text holds.
+impl CompiledPrompt {
+    /// The files whose text is in the prompt, whole or in part.
+    fn files_included(&self) -> Vec<&str> {
+        let is_file = |section: &&Section| section.reference.as_deref().is_some_and(is_file);
+        self.sections.iter().filter(is_file).map(|section| section.name.as_str()).collect()
+    }
+
+    /// The files of which only a part is in the prompt, with the reason.
+    fn files_shortened(&self) -> Vec<Value> {
+        let limited = self.resolution.included.iter().filter(|one| one.is_cut && is_file(&one.reference));
+        let limited = limited.filter(|one| !self.is_left_out(one));
+        let limited = limited.map(|one| (one.reference.as_str(), one.name.as_str(), CutReason::FileLimit));
+        let cut = self.file_cuts().filter(|(_, cut)| cut.tokens_after > 0);
+        let cut = cut.map(|(reference, cut)| (reference, cut.name.as_str(), cut.reason));
+        let listed = limited.chain(cut).map(|(reference, name, reason)| {
+            Value::from_iter([("reference", reference), ("name", name), ("reason", reason.word())])
+        });
+        listed.collect()
+    }
+
+    /// The files that the prompt refers to and does not hold, with the reason.
+    fn files_left_out(&self) -> Vec<Value> {
+        let unavailable = self.resolution.unavailable.iter().filter(|(reference, _)| is_file(reference));
+        let unavailable = unavailable
+            .map(|(reference, reason)| (reference.as_str(), Value::Null, reason.word(), reason.to_string()));
+        let cut = self.file_cuts().filter(|(_, cut)| cut.tokens_after == 0).map(|(reference, cut)| {
+            let message = "the token budget has no room for it".to_owned();
+            (reference, Value::from(cut.name.as_str()), cut.reason.word(), message)
+        });
+        let listed = unavailable.chain(cut).map(|(reference, name, reason, message)| {
+            Value::from_iter([
+                ("reference", Value::from(reference)),
+                ("name", name),
+                ("reason", reason.into()),
+                ("message", message.into()),
+            ])
+        });
+        listed.collect()
+    }
+
+    fn file_cuts(&self) -> impl Iterator<Item = (&str, &Cut)> {
+        let cuts = self.cuts.iter().filter_map(|cut| Some((cut.reference.as_deref()?, cut)));
+        cuts.filter(|(reference, _)| is_file(reference))
+    }
+
+    /// Whether a text that was taken is not in the prompt after all.
+    fn is_left_out(&self, included: &Included) -> bool {
+        !self.sections.iter().any(|section| {
+            section.name == included.name && section.reference.as_ref() == Some(&included.reference)
+        })
+    }
+}
+
+fn is_file(reference: &str) -> bool {
+    matches!(ContextRef::parse(reference), ContextRef::File(_))
 }
 
 /// Tokens by budget, rounded to three digits; 0 of 0 is 0.

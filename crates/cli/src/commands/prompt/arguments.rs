@@ -14,8 +14,9 @@ Examples:
   stave prompt compile prompt.json --text          the text that a model would be asked
   generate | stave prompt hash                     one hash a line
   stave prompt report prompts.jsonl                figures over all of them
+  stave prompt validate reply.txt --against prompt.json   a model's reply against what the prompt requires
 
-Exit codes: 0 fine, 1 a prompt does not fit its budget, 2 a document is invalid, 3 a policy denied a prompt.")]
+Exit codes: 0 fine, 1 a prompt does not fit its budget or a reply its requirements, 2 a document is invalid, 3 a policy denied a prompt.")]
 pub(crate) struct Prompt {
     #[command(subcommand)]
     pub(crate) command: PromptCommand,
@@ -33,6 +34,8 @@ pub(crate) enum PromptCommand {
     Hash(Selected),
     /// Process prompts and print the figures only
     Report(Selected),
+    /// Check a model's reply against the output requirements of its prompt
+    Validate(Validate),
 }
 
 /// Which prompts, under which rules.
@@ -63,6 +66,30 @@ pub(crate) struct Compile {
     pub(crate) model: Option<String>,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stave prompt validate reply.txt --against prompt.json
+  ask-a-model | stave prompt validate - --against prompt.json --json
+
+Exit codes: 0 the reply is valid, 1 it does not satisfy the requirements, 2 a document is invalid.")]
+pub(crate) struct Validate {
+    /// The reply; `-` reads stdin
+    pub(crate) reply: PathBuf,
+    /// The Prompt IR document that was asked; `-` reads stdin
+    #[arg(long, value_name = "IR")]
+    pub(crate) against: PathBuf,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The model whose tokens are counted; the project's default model, or the provider's own, when absent
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// The project's folder; here when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeWord {
     /// As a reader sees them
@@ -84,6 +111,7 @@ impl Prompt {
     pub(crate) fn is_json(&self) -> bool {
         match &self.command {
             PromptCommand::Compile(compile) => compile.selected.json,
+            PromptCommand::Validate(validate) => validate.json,
             PromptCommand::Check(selected)
             | PromptCommand::Process(selected)
             | PromptCommand::Hash(selected)

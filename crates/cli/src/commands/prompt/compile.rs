@@ -35,7 +35,7 @@ pub(super) fn compile(arguments: &Compile, terminal: Terminal) -> Result<Exit, S
             answers.extend(invalid(&task, document));
             continue;
         };
-        let model = model(arguments, &task, ir);
+        let model = counted_model(arguments.model.as_deref(), &task, ir);
         let count = |text: &str| tokens::count_text(&model, text).tokens;
         let counter = TokenCounter::new(&count).ceiling(tokens::most_of(&model));
         let answer = match one(&pipeline, &compiler, &source, ir, &counter) {
@@ -96,6 +96,7 @@ fn failed(outcome: &PipelineResult, error: &CompileError) -> Answer {
     let (kind, exit) = match error {
         CompileError::OverBudget(_) => ("over_budget", Exit::Failed),
         CompileError::UnknownSchema(_) => ("unknown_schema", Exit::Invalid),
+        CompileError::BadRequirements(_) => ("bad_requirements", Exit::Invalid),
     };
     let mut members = vec![("kind", Value::from(kind)), ("message", error.to_string().into())];
     if let CompileError::OverBudget(over) = error {
@@ -122,9 +123,9 @@ fn tell(compiled: &CompiledPrompt) {
 }
 
 /// The model whose tokens count.
-fn model(arguments: &Compile, task: &Task, ir: &PromptIr) -> String {
+pub(super) fn counted_model(named: Option<&str>, task: &Task, ir: &PromptIr) -> String {
     let default = task.project.settings.default_model.as_ref();
     let of_project = default.filter(|model| model.provider == ir.provider()).map(|model| model.name.clone());
     let family = FAMILIES.iter().find(|(provider, _)| *provider == ir.provider()).map(|(_, model)| *model);
-    arguments.model.clone().or(of_project).unwrap_or_else(|| family.unwrap_or("claude").to_owned())
+    named.map(str::to_owned).or(of_project).unwrap_or_else(|| family.unwrap_or("claude").to_owned())
 }

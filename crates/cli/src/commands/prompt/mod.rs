@@ -1,4 +1,4 @@
-//! `stave prompt`: check, process, compile, hash and report Prompt IR documents.
+//! `stave prompt`: check, process, compile, hash and report Prompt IR documents, and validate replies to them.
 //!
 //! Results go to stdout: one prompt's as readable JSON, several prompts' one a line, and with `--json` all
 //! of them in one object. What people read goes to stderr.
@@ -10,6 +10,7 @@ mod hash;
 mod input;
 mod process;
 mod report;
+mod validate;
 
 pub(crate) use arguments::Prompt;
 
@@ -34,6 +35,7 @@ pub(crate) fn prompt(arguments: &Prompt, terminal: Terminal) -> Result<Exit, Sto
         PromptCommand::Compile(arguments) => compile::compile(arguments, terminal),
         PromptCommand::Hash(selected) => hash::hash(selected, terminal),
         PromptCommand::Report(selected) => report::report(selected, terminal),
+        PromptCommand::Validate(arguments) => validate::validate(arguments, terminal),
     }
 }
 

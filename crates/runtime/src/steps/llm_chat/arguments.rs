@@ -7,7 +7,7 @@ use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
 use stave_prompt::PhaseType;
-use stave_schema::SchemaValidator;
+use stave_prompt::output::OutputValidator;
 use stave_vocabulary::OnDenied;
 
 use crate::interpolate::{PathScope, add_secret_names};
@@ -53,10 +53,11 @@ pub(super) struct Model {
     pub(super) address_label: Sensitivity,
 }
 
+/// The schema that the document states, and the validator of replies.
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     pub(super) schema: Value,
-    pub(super) validator: SchemaValidator,
+    pub(super) validator: OutputValidator,
 }
 
 #[derive(Debug)]
@@ -105,7 +106,7 @@ impl Arguments {
         let output_schema = with.get("output_schema").map(|schema| {
             Ok::<_, Failure>(OutputSchema {
                 schema: schema.clone(),
-                validator: port::compile_schema(schema)?,
+                validator: OutputValidator::of_schema(schema).map_err(|fault| port::bad_schema(&fault))?,
             })
         });
         let transform = with.get("transform").map(|transform| {

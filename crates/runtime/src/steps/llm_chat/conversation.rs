@@ -15,6 +15,7 @@ use stave_llm::{
     Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
+use stave_prompt::output;
 use stave_request::ModelPlanning;
 use stave_script::address::HostPort;
 use tokio::sync::Mutex;
@@ -23,7 +24,7 @@ use super::arguments::{Arguments, ChatTool, Model};
 use super::cache_work::CacheWork;
 use super::evidence::Kept;
 use super::question::{self, Question};
-use super::{gate, reply, spans, turn};
+use super::{gate, spans, turn};
 use crate::attempts::seed;
 use crate::budget::{Planned, Reserved};
 use crate::journal::JournalError;
@@ -63,19 +64,16 @@ pub(super) async fn converse(
         }
         let text = response.text();
         let Some(schema) = &arguments.output_schema else { return Ok(Value::String(text)) };
-        let validate = || reply::validate(&text, schema);
+        let validate = || schema.validator.validate(&text);
         match conversation.call.services.heavy_work.run_if(true, validate).await {
-            Ok(value) => return Ok(value),
-            Err(reason) if !repaired => {
+            Ok(accepted) => return Ok(accepted.value),
+            Err(rejected) if !repaired => {
                 repaired = true;
                 request.messages.push(Message::assistant(text));
-                request.messages.push(Message::user(format!(
-                    "Your reply cannot be used: {reason}. Reply again with JSON that fits the schema, and with \
-                     nothing else."
-                )));
+                request.messages.push(Message::user(output::repair_turn(&rejected)));
             }
-            Err(reason) => {
-                let message = format!("the model's reply does not fit the output schema: {reason}");
+            Err(rejected) => {
+                let message = format!("the model's reply does not fit the output schema: {rejected}");
                 return Err(Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message));
             }
         }

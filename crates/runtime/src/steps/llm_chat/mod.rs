@@ -11,7 +11,6 @@ mod conversation;
 mod evidence;
 mod gate;
 mod question;
-mod reply;
 mod spans;
 mod turn;
 
@@ -21,6 +20,7 @@ use std::sync::atomic::AtomicUsize;
 use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
+use stave_prompt::output;
 use stave_vocabulary::OnDenied;
 
 use self::arguments::{Arguments, Trigger};
@@ -101,8 +101,8 @@ fn static_response(arguments: &Arguments) -> Option<Result<Value, Failure>> {
     if arguments.output_schema.is_none() {
         return Some(Ok(Value::from(text.as_str())));
     }
-    Some(reply::parse(text).map_err(|reason| {
-        let message = format!("the static response is not JSON: {reason}");
+    Some(output::read(text).map(|accepted| accepted.value).map_err(|rejected| {
+        let message = format!("the static response is not JSON: {rejected}");
         Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
     }))
 }
