@@ -4,7 +4,9 @@ use stave_canon::Value;
 
 use super::sample::LOOPBACK;
 use crate::folder::Folder;
+use crate::json::values;
 use crate::process::stave;
+use crate::scripted::host::HostScript;
 use crate::scripted::model::ModelScript;
 
 /// Six steps that begin together and ask a model that answers with as many tokens as it may.
@@ -67,5 +69,81 @@ async fn a_model_without_a_price_says_what_to_do() {
     let message = "the run has a cost budget of 0.350000 $, and the model has no price";
     assert!(finished.stderr.replace("\n", " ").contains(message), "{finished}");
     assert!(finished.stderr.contains("[prices]"), "{finished}");
+    assert_eq!(model.log.lock().calls.len(), 0);
+}
+
+/// Two steps in a row.
+fn asks_in_a_row(port: u16) -> String {
+    let step = |name: &str| {
+        format!(
+            r#"  {name}:
+    type: transform
+    inputs: [{{name: q, type: string}}]
+    outputs: [{{name: a, type: string}}]
+    prompt:
+      template: "{{{{ q }}}}"
+      max_tokens: 300
+      model: {{provider: openai, name: gpt-4o-mini, endpoint: "http://127.0.0.1:{port}/v1"}}
+    runtime: {{retries: 0}}
+"#
+        )
+    };
+    format!(
+        r#"version: "1.0"
+metadata: {{name: silent}}
+context: {{requires: [q]}}
+runtime: {{budget: {{tokens: 400}}}}
+nodes:
+{}{}edges:
+  - {{from: _input.q, to: first.q}}
+  - {{from: first.a, to: second.q}}
+  - {{from: second.a, to: _output.a}}
+"#,
+        step("first"),
+        step("second")
+    )
+}
+
+#[tokio::test]
+async fn a_reply_is_counted_whatever_it_says_that_it_used() {
+    let words = "word ".repeat(200);
+    for usage in [
+        r"{}",
+        r"null",
+        r#"{"prompt_tokens": "x", "completion_tokens": -9}"#,
+        r#"{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}"#,
+    ] {
+        let entry = format!(
+            r#"[{{"method": "POST", "path": "/v1/chat/completions", "times": 9, "json": {{"id": "c", "object": "chat.completion",
+                "model": "gpt-4o-mini", "usage": {usage}, "choices": [{{"index": 0, "finish_reason": "stop",
+                "message": {{"role": "assistant", "content": "{words}"}}}}]}}}}]"#
+        );
+        let host = HostScript::new(&values(&entry));
+        let server = host.serve().await;
+        let folder = Folder::new();
+        folder.write("stave.toml", LOOPBACK);
+        folder.write("flow.yaml", asks_in_a_row(server.port));
+        let run = stave(&folder, ["run", "flow.yaml", "--input", "-", "--json", "--ephemeral"]);
+        let finished = run.env("OPENAI_API_KEY", "test").input(r#"{"q": "Why?"}"#).finish().await.exits(1);
+        let code = finished.json().pointer("/error/code").and_then(Value::as_str).map(str::to_owned);
+        assert_eq!(code.as_deref(), Some("budget-exceeded"), "{usage}: {finished}");
+        assert_eq!(host.log.lock().calls.len(), 1, "{usage}");
+    }
+}
+
+#[tokio::test]
+async fn the_key_of_the_default_model_goes_to_its_port_only() {
+    let model = ModelScript::new(&[]);
+    let server = model.serve().await;
+    let folder = Folder::new();
+    folder.write(
+        "stave.toml",
+        "[models.default]\nprovider = \"openai\"\nname = \"gpt-4o-mini\"\nendpoint = \"http://127.0.0.1:9/v1\"\n",
+    );
+    folder.write("flow.yaml", asks_in_a_row(server.port));
+    let run = stave(&folder, ["run", "flow.yaml", "--input", "-"]);
+    let refused = run.env("OPENAI_API_KEY", "test").input(r#"{"q": "Why?"}"#).finish().await;
+    assert!(refused.stderr.contains("host-not-allowed"), "{refused}");
+    assert_ne!(refused.code, 0);
     assert_eq!(model.log.lock().calls.len(), 0);
 }

@@ -251,7 +251,7 @@ impl Parser<'_> {
         // The same text in double quotes, for the reader that knows all escapes.
         let mut json = String::from("\"");
         let mut signs = self.rest().char_indices();
-        let mut line_break = false;
+        let (mut line_break, mut single_quote) = (false, false);
         while let Some((at, sign)) = signs.next() {
             match sign {
                 _ if sign == quote => {
@@ -260,6 +260,9 @@ impl Parser<'_> {
                     self.at += at + 1;
                     if line_break {
                         self.repairs.push(Repair::LineBreakInText);
+                    }
+                    if single_quote {
+                        self.repairs.push(Repair::SingleQuotes);
                     }
                     let read = stave_canon::parse(&json).ok();
                     let text = read.and_then(|value| value.as_str().map(str::to_owned));
@@ -270,7 +273,11 @@ impl Parser<'_> {
                 }
                 '\\' => match signs.next() {
                     None => break,
-                    Some((_, '\'')) => json.push('\''),
+                    Some((_, '\'')) => {
+                        // JSON has no such escape.
+                        single_quote = true;
+                        json.push('\'');
+                    }
                     Some((_, escaped)) => json.extend(['\\', escaped]),
                 },
                 '"' => json.push_str("\\\""),

@@ -239,6 +239,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_planner_learned_is_kept_when_it_is_the_last_to_use_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let start = 1_800_000_000.0;
+        let open = || {
+            let kept = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
+            let planners: Arc<dyn CachePlanners> = Arc::new(kept);
+            crate::planning::UpstreamPlanner::new(&planners, "claude", start)
+        };
+        let first = open();
+        first.ask(start, |planner| Ok(ask(planner, start))).unwrap();
+        drop(first);
+        let read = open().ask(start + 10.0, |planner| Ok(ask(planner, start + 10.0))).unwrap();
+        assert!(read > 3000, "{read}");
+    }
+
+    #[test]
     fn batches_are_written_while_requests_come() {
         let folder = tempfile::tempdir().unwrap();
         let planners = KeptPlanners::start(folder.path().to_owned(), SqlitePlannerStore::open_boxed).unwrap();
