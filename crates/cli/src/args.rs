@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Bundle(Bundle),
     /// Issue, list, revoke and rotate keys of the gateway; make signing keys
     Keys(crate::commands::Keys),
+    /// Show, compare and check model requests as blocks
+    Block(crate::commands::Block),
     /// Simulate, analyse, rewrite and explain traces of model requests
     Cache(crate::commands::Cache),
     /// Check, process, compile and hash Prompt IR documents
@@ -126,6 +128,7 @@ impl Command {
             Command::Test(test) => test.is_json(),
             Command::Compile(compile) => compile.json,
             Command::Exec(exec) => exec.is_json(),
+            Command::Block(block) => block.is_json(),
             Command::Cache(cache) => cache.is_json(),
             Command::Prompt(prompt) => prompt.is_json(),
             Command::System(system) => system.is_json(),

@@ -10,6 +10,7 @@
 )]
 
 mod args;
+mod body_interface;
 mod commands;
 mod default_path;
 mod differences;

@@ -4,6 +4,7 @@
 //! `o200k_base` count plus a quarter. The result says which of the two it is.
 
 mod characters;
+mod media;
 mod merge;
 mod pieces;
 mod vocabulary;
@@ -56,12 +57,6 @@ const REPLY: u64 = 3;
 const PER_NAME: u64 = 1;
 /// Tokens that frame a tool, a call or a result. Providers do not publish how they write these.
 const PER_TOOL: u64 = 8;
-/// An image of unknown size: one of 1024 by 1024 pixels in high detail.
-const PER_IMAGE: u64 = 765;
-/// A document that is not here to be measured: two dense pages.
-const PER_REMOTE_DOCUMENT: u64 = 3000;
-/// Bytes of an inline document per token.
-const DOCUMENT_BYTES_PER_TOKEN: u64 = 4;
 
 /// The vocabulary of a model; `None` for models that are not OpenAI's.
 #[must_use]
@@ -122,8 +117,21 @@ pub fn family_of(model: &str) -> &'static str {
 #[must_use]
 pub fn count_text(model: &str, text: &str) -> TokenCount {
     let encoding = encoding_of(model);
-    let tokens = Counter { encoding }.text(text);
+    let tokens = Counter { model, encoding }.text(text);
     TokenCount { tokens: estimate(encoding, tokens), exact: encoding.is_some() }
+}
+
+/// How many tokens a part of a request is for `model`: a text, or JSON whose images and documents are counted by the
+/// providers' rules and not as text.
+#[must_use]
+pub fn count_content(model: &str, content: &str) -> TokenCount {
+    let parsed = content.starts_with(['{', '[']).then(|| stave_canon::parse(content).ok()).flatten();
+    let Some((tokens, rest)) =
+        parsed.map(|value| media::split(model, &value)).filter(|(media, _)| *media > 0)
+    else {
+        return count_text(model, content);
+    };
+    TokenCount { tokens: tokens + count_text(model, &rest.to_string()).tokens, exact: false }
 }
 
 /// How many tokens a text of so many bytes is for `model` at most: a token has at least one byte.
@@ -140,7 +148,7 @@ pub fn most_of(model: &str) -> fn(usize) -> u64 {
 #[must_use]
 pub fn count_request(request: &Request) -> TokenCount {
     let encoding = encoding_of(&request.model);
-    let counter = Counter { encoding };
+    let counter = Counter { model: &request.model, encoding };
     let mut tokens = REPLY + request.messages.iter().map(|message| counter.message(message)).sum::<u64>();
     tokens += request.tools.iter().map(|tool| counter.tool(tool)).sum::<u64>();
     if let Some(schema) = &request.response_schema {
@@ -153,7 +161,9 @@ pub fn count_request(request: &Request) -> TokenCount {
         .all(|part| matches!(part.kind, PartKind::Text(_)));
     let exact =
         encoding.is_some() && only_text && request.tools.is_empty() && request.response_schema.is_none();
-    TokenCount { tokens: estimate(encoding, tokens), exact }
+    let parts = request.messages.iter().flat_map(|message| &message.content);
+    let media: u64 = parts.map(|part| counter.media(part)).sum();
+    TokenCount { tokens: estimate(encoding, tokens) + media, exact }
 }
 
 /// Other vocabularies are mostly smaller or cut finer, so a count for one of them is rounded up by a quarter.
@@ -161,11 +171,12 @@ fn estimate(encoding: Option<Encoding>, tokens: u64) -> u64 {
     if encoding.is_some() { tokens } else { tokens + tokens.div_ceil(4) }
 }
 
-struct Counter {
+struct Counter<'m> {
+    model: &'m str,
     encoding: Option<Encoding>,
 }
 
-impl Counter {
+impl Counter<'_> {
     fn text(&self, text: &str) -> u64 {
         if text.is_empty() {
             return 0;
@@ -182,20 +193,35 @@ impl Counter {
     fn part(&self, part: &Part) -> u64 {
         match &part.kind {
             PartKind::Text(text) => self.text(text),
-            PartKind::Image(_) => PER_IMAGE,
+            PartKind::Image(_) => 0,
             PartKind::Document(media) => match &media.source {
                 MediaSource::Text(text) => self.text(text),
-                MediaSource::Base64 { data, .. } => {
-                    (data.len() as u64 / 4 * 3).div_ceil(DOCUMENT_BYTES_PER_TOKEN)
-                }
-                MediaSource::Url(_) | MediaSource::File(_) => PER_REMOTE_DOCUMENT,
+                MediaSource::Base64 { .. } | MediaSource::Url(_) | MediaSource::File(_) => 0,
             },
             PartKind::ToolUse(call) => PER_TOOL + self.text(&call.name) + self.text(&call.arguments),
             PartKind::ToolResult(result) => {
                 PER_TOOL + result.content.iter().map(|part| self.part(part)).sum::<u64>()
             }
             PartKind::Thinking(thinking) => self.text(&thinking.text),
-            PartKind::Other(value) => self.text(&value.to_string()),
+            PartKind::Other(value) => self.text(&media::split(self.model, value).1.to_string()),
+        }
+    }
+
+    /// The images and documents of a part, which are not text and not estimated like it.
+    fn media(&self, part: &Part) -> u64 {
+        match &part.kind {
+            PartKind::Image(media) => match &media.source {
+                MediaSource::Base64 { data, .. } => media::image(self.model, data, false),
+                MediaSource::Url(_) | MediaSource::File(_) | MediaSource::Text(_) => media::PER_IMAGE,
+            },
+            PartKind::Document(media) => match &media.source {
+                MediaSource::Text(_) => 0,
+                MediaSource::Base64 { data, .. } => media::document(data),
+                MediaSource::Url(_) | MediaSource::File(_) => media::PER_REMOTE_DOCUMENT,
+            },
+            PartKind::ToolResult(result) => result.content.iter().map(|part| self.media(part)).sum(),
+            PartKind::Other(value) => media::split(self.model, value).0,
+            PartKind::Text(_) | PartKind::ToolUse(_) | PartKind::Thinking(_) => 0,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod admission;
 mod approvals;
+mod block;
 mod cache;
 mod cache_planning;
 mod check;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod block;
 mod bundle;
 mod cache;
 mod check;
@@ -28,6 +29,7 @@ pub(crate) mod system;
 mod test;
 mod why;
 
+pub(crate) use block::Block;
 pub(crate) use cache::Cache;
 pub(crate) use diff::Diff;
 pub(crate) use edit::Edit;
@@ -76,6 +78,7 @@ pub(crate) fn run(arguments: Arguments) -> Exit {
         Command::Bundle(arguments) => bundle::bundle(&arguments, terminal),
         Command::Keys(arguments) => keys::keys(&arguments, terminal),
         Command::Features(arguments) => features::features(&arguments),
+        Command::Block(arguments) => block::block(&arguments, terminal),
         Command::Cache(arguments) => cache::cache(&arguments, terminal),
         Command::Prompt(arguments) => prompt::prompt(&arguments, terminal),
         Command::Rep(arguments) => rep::rep(&arguments),

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::body_interface::ProviderWord;
+
 /// Work on traces of model requests: lines of `{"t": seconds, "session": text, "body": {…}}`, by time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -95,14 +97,6 @@ pub(crate) struct ExplainRequest {
     /// Which earlier request to compare with; the one that shares most when absent
     #[arg(long, value_name = "N")]
     pub(crate) against: Option<usize>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProviderWord {
-    Anthropic,
-    #[value(name = "openai")]
-    OpenAi,
-    Gemini,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use stave_block::{PrefixHash, Surface, TracedRequest, WirePrompt, tokens_by_bytes};
+use stave_block::{PrefixHash, TracedRequest, WirePrompt, tokens_by_bytes};
 use stave_canon::{Value, locate, locate_key};
 use stave_lower::read_wire;
 
-use super::arguments::{ProviderWord, TokensBy, Trace};
+use super::arguments::{TokensBy, Trace};
+use crate::body_interface::ProviderWord;
 use crate::exit::Stop;
 use crate::files;
 
@@ -107,16 +108,7 @@ fn line(text: &str, number: usize) -> Result<Line, String> {
 
 /// The positions of a body; `None` when it is no request that the provider's interface has.
 pub(super) fn wire(body: &str, provider: Option<ProviderWord>) -> Option<WirePrompt> {
-    let surface = match provider {
-        None => None,
-        Some(ProviderWord::Anthropic) => Some(Surface::AnthropicMessages),
-        Some(ProviderWord::Gemini) => Some(Surface::GeminiGenerateContent),
-        Some(ProviderWord::OpenAi) => {
-            let is_responses = locate_key(body, "/messages").is_none()
-                && (locate_key(body, "/input").is_some() || locate_key(body, "/instructions").is_some());
-            Some(if is_responses { Surface::OpenAiResponses } else { Surface::OpenAiChat })
-        }
-    };
+    let surface = provider.map(|provider| provider.surface(body));
     read_wire(body, surface).ok()
 }
 
@@ -152,10 +144,7 @@ fn tokens(wire: &WirePrompt, body: &str, counted: &mut HashMap<PrefixHash, u64>)
     let own = wire.positions.iter().map(|position| {
         sum += *counted.entry(position.prefix).or_insert_with(|| {
             let raw = &body[position.range.clone()];
-            if position.kind == stave_block::PositionKind::Image {
-                return u64::from(position.length) / 4;
-            }
-            stave_llm::tokens::count_text(&wire.model, raw).tokens
+            stave_llm::tokens::count_content(&wire.model, raw).tokens
         });
         sum
     });

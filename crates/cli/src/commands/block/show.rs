@@ -1,0 +1,71 @@
+//! `stave block show`.
+
+use comfy_table::Cell;
+use stave_block::{BlockIr, PromptBlock, to_value};
+use stave_diag::render::visible;
+
+use super::arguments::Show;
+use super::input;
+use crate::exit::{Exit, Stop};
+use crate::table;
+use crate::terminal::{self, Terminal};
+
+/// How many characters of a block the table shows.
+const SHOWN: usize = 60;
+
+pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
+    let blocks = match (&arguments.body, &arguments.document) {
+        (Some(body), _) => input::body(body, &arguments.reading)?,
+        (None, Some(document)) => input::document(document)?,
+        (None, None) => return Err(Stop::invalid("name a block document, or a body with --body")),
+    };
+    if arguments.reading.json {
+        terminal::out(&to_value(&blocks).to_string());
+        return Ok(Exit::Fine);
+    }
+    terminal::out_styled(&laid_out(&blocks, terminal));
+    if let Some(hash) = &blocks.source_request_hash {
+        terminal::out(&format!("request {hash}"));
+    }
+    for tool in blocks.tool_schema_hashes.iter().flatten() {
+        terminal::out(&format!("tool {} {}", tool.tool_name, tool.schema_hash));
+    }
+    if let Some(schema) = &blocks.structured_output_schema_id {
+        terminal::out(&format!("output schema {schema}"));
+    }
+    Ok(Exit::Fine)
+}
+
+fn laid_out(blocks: &BlockIr, terminal: Terminal) -> String {
+    let mut table = table::empty(terminal.stdout);
+    table.set_header(["#", "span", "role", "content", "from", "label", "tokens", "begins"]);
+    for block in &blocks.blocks {
+        table.add_row([
+            Cell::new(block.sequence_index),
+            Cell::new(visible(block.span_id.as_str())),
+            Cell::new(block.role.word()),
+            Cell::new(block.content_type.word()),
+            Cell::new(block.provenance.word()),
+            Cell::new(block.sensitivity.word()),
+            Cell::new(tokens(block)),
+            Cell::new(beginning(&block.content)),
+        ]);
+    }
+    let total = blocks.token_count().map(|tokens| tokens.to_string()).unwrap_or_default();
+    let label = blocks.sensitivity().word();
+    let row = ["", "", "", "total", "", label, total.as_str(), ""];
+    table.add_row(row.map(str::to_owned));
+    table.to_string()
+}
+
+fn tokens(block: &PromptBlock) -> String {
+    block.token_metadata.as_ref().map(|tokens| tokens.token_count.to_string()).unwrap_or_default()
+}
+
+/// The beginning of a content on one line.
+fn beginning(content: &str) -> String {
+    let line: String =
+        content.chars().map(|sign| if sign.is_whitespace() { ' ' } else { sign }).take(SHOWN).collect();
+    let rest = if content.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    format!("{}{rest}", visible(&line))
+}
