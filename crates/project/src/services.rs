@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use stave_block::{PlannerStore, StoreError};
 use stave_canon::{Clock, Object};
 use stave_exec::Document;
 use stave_llm::prices::Prices;
@@ -117,6 +118,13 @@ pub fn build(
     Ok((services, recorder))
 }
 
+/// Opens the file in which a cache planner keeps what it learned. It is its owner's alone, and never a link.
+pub fn open_planner_store(path: &Path) -> Result<Box<dyn PlannerStore>, StoreError> {
+    files::prepare_database(path)
+        .map_err(|stop| StoreError::new("the cache planner's file", stop.message))?;
+    SqlitePlannerStore::open_boxed(path)
+}
+
 /// The cache planning of model calls. A recording holds what models say and not what a cache held at the time, so calls
 /// that are recorded or replayed are not planned. What planners learn is kept beside the project's database.
 fn planning(
@@ -130,7 +138,7 @@ fn planning(
     let planners: Arc<dyn CachePlanners> =
         match database.and_then(Database::folder) {
             Some(folder) => {
-                let planners = KeptPlanners::start(folder.to_owned(), SqlitePlannerStore::open_boxed);
+                let planners = KeptPlanners::start(folder.to_owned(), open_planner_store);
                 Arc::new(planners.map_err(|error| {
                     Stop::internal(format!("the cache planners cannot be started: {error}"))
                 })?)

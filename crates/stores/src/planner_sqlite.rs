@@ -55,7 +55,6 @@ impl SqlitePlannerStore {
     }
 
     fn open_file(path: &Path) -> rusqlite::Result<Self> {
-        create_private(path);
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -156,15 +155,6 @@ impl SqlitePlannerStore {
         )?;
         transaction.commit()
     }
-}
-
-/// Makes the file where there is none, so that only its owner can read it. What goes wrong is reported by whoever opens it.
-fn create_private(path: &Path) {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let _ = options.open(path);
 }
 
 impl PlannerStore for SqlitePlannerStore {

@@ -158,11 +158,31 @@ async fn runs_of_a_flow_read_what_earlier_runs_wrote_and_pay_less() {
         }
         provider.take();
         assert_eq!(read > 0, settings.is_empty(), "{read}");
+        assert_learned(&folder, settings.is_empty());
         costs.push(cost);
     }
     // Nine of ten runs read the instructions at a tenth of their price.
     let ratio = costs[1] / costs[0];
     assert!(ratio <= 0.35, "{ratio}");
+}
+
+/// What planners learned is in a file of its owner's alone.
+fn assert_learned(folder: &Folder, is_planned: bool) {
+    let is_planner = |path: &std::path::PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("planner-"))
+            && path.extension().is_some_and(|extension| extension == "sqlite")
+    };
+    let files: Vec<_> = folder.files().into_iter().map(|(path, _)| path).filter(is_planner).collect();
+    assert_eq!(files.len(), usize::from(is_planned), "{files:?}");
+    for file in files {
+        let path = folder.path().join(file);
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+        let file = rusqlite::Connection::open(path).unwrap();
+        let rows =
+            file.query_row("SELECT count(*) FROM cache_prefix", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert!(rows > 0, "nothing was kept");
+    }
 }
 
 #[tokio::test]

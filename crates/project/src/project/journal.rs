@@ -52,7 +52,7 @@ pub(super) struct BudgetTable {
     /// The tokens of all model calls of a run together.
     #[shape(min = 1)]
     tokens: Option<u64>,
-    /// The model calls of a run.
+    /// The calls of models and hosts of a run.
     #[shape(min = 1)]
     calls: Option<u64>,
     /// The time of a run, in milliseconds.

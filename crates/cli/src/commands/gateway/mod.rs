@@ -12,7 +12,6 @@ use stave_canon::Clock;
 use stave_gateway::database::{Evidence, EvidenceSettings, FILE};
 use stave_gateway::{Gateway, GatewayConfig, GatewayOptions};
 use stave_request::planning::{CachePlanners, KeptPlanners};
-use stave_stores::SqlitePlannerStore;
 
 pub(crate) use self::stats::Stats as GatewayStats;
 use crate::args::{Gateway as Arguments, GatewayAction};
@@ -20,6 +19,7 @@ use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{LISTEN, Project};
+use crate::services;
 use crate::signals::asked_to_end;
 use crate::state_folder;
 use crate::terminal::{self, Terminal};
@@ -46,7 +46,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
         .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
-    let planners = KeptPlanners::start(folder, SqlitePlannerStore::open_boxed)
+    let planners = KeptPlanners::start(folder, services::open_planner_store)
         .map_err(|error| Stop::internal(format!("the cache planners cannot be started: {error}")))?;
     let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
     let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));
