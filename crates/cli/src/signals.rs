@@ -1,6 +1,7 @@
 //! How the system asks the process to end.
 
 use stave_runtime::{EmbeddedEngine, Engine};
+use tokio::sync::watch;
 
 use crate::exit::Exit;
 
@@ -31,20 +32,24 @@ pub(crate) async fn asked_to_end() {
     }
 }
 
-/// Waits for the second request to end since this was first awaited.
+/// Waits for the second request to end since this was first awaited, and says how many there were. Whoever acts on the first
+/// one learns of it here: the system may join a second signal with one that nobody has taken yet.
 #[cfg(unix)]
-pub(crate) async fn asked_to_end_twice() {
+pub(crate) async fn asked_to_end_twice(requests: &watch::Sender<u32>) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
+        let _ = tokio::signal::ctrl_c().await;
+        requests.send_replace(1);
         return std::future::pending().await;
     };
-    for _ in 0..2 {
+    for count in 1..=2 {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        requests.send_replace(count);
     }
 }
 
@@ -54,8 +59,9 @@ pub(crate) async fn asked_to_end() {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn asked_to_end_twice() {
-    for _ in 0..2 {
+pub(crate) async fn asked_to_end_twice(requests: &watch::Sender<u32>) {
+    for count in 1..=2 {
         let _ = tokio::signal::ctrl_c().await;
+        requests.send_replace(count);
     }
 }

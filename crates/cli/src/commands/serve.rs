@@ -253,15 +253,17 @@ async fn listen(
         &format!("serving {names} on {url}"),
         &[("url", url.as_str().into())],
     );
+    let (requests, mut asked) = tokio::sync::watch::channel(0);
     let serving = server.serve(listener, async {
-        asked_to_end().await;
+        // The sender lives as long as the server, so this waits for a request.
+        let _ = asked.wait_for(|count| *count > 0).await;
         let left = server.in_progress();
         log.info("shutting-down", &format!("shutting down: no new requests, waiting for {left} runs"));
     });
     let left = tokio::select! {
         left = serving => left,
         // Runs are given back as interrupted when the runtime ends.
-        () = asked_to_end_twice() => {
+        () = asked_to_end_twice(&requests) => {
             let left = server.in_progress();
             let message = format!("asked to end again: {left} runs are interrupted; `stave runs resume` continues them");
             log.warn("runs-left", &message);
