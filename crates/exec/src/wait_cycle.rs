@@ -24,7 +24,7 @@ pub fn wait_cycle(waits: &[Vec<usize>]) -> Option<Vec<usize>> {
     let next_stuck = |node: usize| {
         waits.get(node)?.iter().copied().find(|next| is_stuck.get(*next).copied().unwrap_or_default())
     };
-    // Every stuck node waits for another stuck node, so this walk comes to a node for the second time.
+    // Every stuck node waits for another stuck node, so this walk reaches some node twice.
     let mut seen = vec![false; waits.len()];
     let mut here = is_stuck.iter().position(|stuck| *stuck)?;
     while let Some(seen) = seen.get_mut(here).filter(|seen| !**seen) {

@@ -158,19 +158,26 @@ async fn check_reports_what_a_reference_cannot_be() {
 }
 
 #[tokio::test]
-async fn a_restricted_value_in_a_reference_does_not_reach_a_model_that_takes_public_ones() {
-    for references in [r#"["memory:page"]"#, r#"["Page ${page}"]"#, r#"["file:docs/${page}.md"]"#] {
+async fn a_restricted_value_in_a_reference_does_not_reach_a_model_that_takes_private_ones() {
+    for references in [
+        r#"["memory:page"]"#,
+        r#"["Page ${page}"]"#,
+        r#"["file:docs/${page}.md"]"#,
+        // The value of `q` may name the other input, or a whole reference to it.
+        r#"["memory:${q}"]"#,
+        r#"["mem${q}"]"#,
+        r#"["${q}"]"#,
+    ] {
         let world = World::new(references, "").await;
         let text = world.folder.read("flow.yaml");
         let labelled =
             text.replace("optional: [page]}", "optional: [page], sensitivity: {page: restricted}}");
         world.folder.write("flow.yaml", labelled);
-        let settings = world.folder.read("stave.toml");
-        world.folder.write("stave.toml", format!("{settings}\n[accepts.models]\nopenai = \"public\"\n"));
         let checked = stave(&world.folder, ["check", "flow.yaml"]).finish().await.exits(2);
         let text = format!("{}{}", checked.stdout, checked.stderr);
         assert!(text.contains("sensitive-data-leak"), "{references}: {checked}");
-        world.run(&request("travel")).await;
+        let refused = world.run(&request("travel")).await;
+        assert_ne!(refused.code, 0, "{references}: {refused}");
         assert_eq!(world.bodies(), Vec::<String>::new(), "{references}");
     }
 }

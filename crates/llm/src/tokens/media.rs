@@ -38,7 +38,7 @@ pub(super) fn document(data: &str) -> u64 {
     if pages > 0 { pages * PER_PAGE } else { (length / BYTES_PER_PAGE + 1) * PER_PAGE }
 }
 
-/// The media in a part of a request, wherever it stands in it: their tokens, and the part without their data.
+/// Splits a part of a request, at any depth, into the tokens of its media and the part without their data.
 pub(super) fn split(model: &str, value: &Value) -> (u64, Value) {
     match value {
         Value::Array(items) => {

@@ -76,7 +76,7 @@ impl OutputRequirements {
         self
     }
 
-    /// What the model answers when it cannot do the task, if it is told.
+    /// The reply that the model gives when it cannot do the task; absent when the prompt states none.
     #[must_use]
     pub fn effective_error_format(&self) -> Option<Value> {
         let usual =

@@ -19,12 +19,21 @@ pub(super) fn of_prompt(subject: &Subject<'_>, node: &Node) -> Vec<(Read, Span)>
     }
     for reference in node.prompt.iter().flat_map(|prompt| prompt.context_refs.iter()) {
         of_text(reference, &mut reads);
-        // A reference to an input puts its value in front of the model.
-        if let Some(input) = reference.as_str().strip_prefix("memory:") {
-            reads.push((Read::Input(input.to_owned()), reference.span));
-        }
+        reads.extend(input_of(reference.as_str()).map(|read| (read, reference.span)));
     }
     reads
+}
+
+/// The input whose value a reference puts in front of the model. Where a placeholder can name it, or can make the reference
+/// one to an input, that is any of them.
+fn input_of(reference: &str) -> Option<Read> {
+    const PREFIX: &str = "memory:";
+    match reference.split_once("${") {
+        Some((written, _)) => {
+            (PREFIX.starts_with(written) || written.starts_with(PREFIX)).then_some(Read::EveryInput)
+        }
+        None => reference.strip_prefix(PREFIX).map(|input| Read::Input(input.to_owned())),
+    }
 }
 
 fn endpoints(prompt: &Prompt) -> impl Iterator<Item = &Text> {

@@ -56,7 +56,7 @@ impl Way {
         self.transformations.extend(failed);
     }
 
-    /// What its references came to.
+    /// Records which references were cut, and what governance said about them.
     pub(super) fn referred(&mut self, references: &Resolution, verdict: &Verdict) {
         self.violations.extend(verdict.violations.iter().map(violation));
         let cut = references.included.iter().filter(|included| included.is_cut);
