@@ -190,8 +190,8 @@ pub(crate) struct Run {
     /// Ask the models even when stave.toml names a recording to replay
     #[arg(long, conflicts_with = "replay")]
     pub(crate) live: bool,
-    /// Hold the run to the runtime contracts in this system document or runtime bundle
-    #[arg(long, value_name = "FILE")]
+    /// Hold the run to the contracts, declared effects and policy envelope of this runtime bundle or system document
+    #[arg(long, value_name = "FILE", visible_alias = "bundle")]
     pub(crate) contracts: Option<PathBuf>,
     /// Treat leniencies of the check as errors
     #[arg(long)]

@@ -1,15 +1,19 @@
-//! The contracts of a system document, laid onto the exec document of one of its flows.
+//! The contracts of a system document, laid onto the exec document of one of its flows, and the effects of its steps
+//! compared with those that the system declares.
 //!
-//! Invariant: a bound only ever becomes tighter, and a contract that cannot be understood stops the run.
+//! Invariant: a bound only ever becomes tighter, and a contract that cannot be understood stops the run. What a step reaches
+//! outside the run follows from the document alone, so a step that reaches more than it may is found before anything runs.
 
 use stave_canon::{Number, Object, Value};
 use stave_exec::Document;
 use stave_exec::contract::StepContract;
+use stave_system::bundle::PolicyEnvelope;
 use stave_system::model::{ContractCategory, OperationalBudget, OperationalContract};
 use stave_system::{NodeKind, SystemDocument, SystemNode, runtime_contract_id};
 use thiserror::Error;
 
 use crate::hold_to_project::tighten_budget;
+use crate::step_effects::step_effects;
 
 /// Why a run cannot be held to a system document.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -18,15 +22,32 @@ pub enum NoContract {
     OtherFlow(String),
     #[error("{bound} of contract `{contract}` is too large to be counted")]
     TooLarge { contract: String, bound: &'static str },
+    #[error("step `{step}` uses {effect}, which {by} does not allow")]
+    NotAllowed { step: String, effect: String, by: String },
 }
 
 /// Lays the runtime contracts of the flow's steps, and the budget of its intent, onto the document. Says how
-/// many steps are held to one.
-pub fn hold_to_contracts(document: &mut Document, system: &SystemDocument) -> Result<usize, NoContract> {
+/// many steps are held to one. Refuses a step with an effect that its node does not declare or that the envelope of the
+/// system's bundle forbids.
+pub fn hold_to_contracts(
+    document: &mut Document,
+    system: &SystemDocument,
+    envelope: Option<&PolicyEnvelope>,
+) -> Result<usize, NoContract> {
     let flow = document.flow.name.clone();
     let mut held = 0;
     for node in &mut document.graph.nodes {
-        if let Some(contract) = contract_of(system, &flow, &node.id) {
+        let described = node_of(system, &flow, &node.id);
+        let effects = step_effects(node);
+        let not_allowed = |(effect, by)| NoContract::NotAllowed { step: node.id.clone(), effect, by };
+        let declared = described.and_then(|described| described.effects.as_ref());
+        if let Some(effect) = declared.and_then(|declared| declared.undeclared(&effects)) {
+            return Err(not_allowed((effect, "its node in the system document".to_owned())));
+        }
+        if let Some(forbidden) = envelope.and_then(|envelope| envelope.forbids(described, &effects)) {
+            return Err(not_allowed(forbidden));
+        }
+        if let Some(contract) = described.and_then(runtime_contract) {
             step_contract(contract)?.write(&mut node.extra);
             held += 1;
         }
@@ -42,23 +63,26 @@ pub fn hold_to_contracts(document: &mut Document, system: &SystemDocument) -> Re
     Ok(held)
 }
 
-/// The runtime contract of a step: by the id that follows from flow and step, by what the node says it runs,
-/// or, in a document from elsewhere, by a name that only one node has.
-fn contract_of<'s>(system: &'s SystemDocument, flow: &str, step: &str) -> Option<&'s OperationalContract> {
-    let runtime = |node: &'s SystemNode| {
-        node.contract.as_ref().filter(|contract| contract.contract_category == ContractCategory::Runtime)
-    };
+fn runtime_contract(node: &SystemNode) -> Option<&OperationalContract> {
+    node.contract.as_ref().filter(|contract| contract.contract_category == ContractCategory::Runtime)
+}
+
+/// The workflow node of a step: by the id of its contract, which follows from flow and step, by what the node says it
+/// runs, or, in a document from elsewhere, by a name that only one node has.
+fn node_of<'s>(system: &'s SystemDocument, flow: &str, step: &str) -> Option<&'s SystemNode> {
     let workflows = || system.nodes.iter().filter(|node| node.kind == NodeKind::Workflow);
     let id = runtime_contract_id(flow, step).ok();
-    let by_id = workflows().filter_map(runtime).find(|contract| Some(&contract.contract_id) == id.as_ref());
+    let has_id = |node: &&SystemNode| {
+        runtime_contract(node).is_some_and(|contract| Some(&contract.contract_id) == id.as_ref())
+    };
     let says = |node: &&SystemNode| {
         let says = |key: &str| node.properties.get(key).and_then(Value::as_str);
         says("plan_id") == Some(flow) && says("step_id") == Some(step)
     };
-    by_id.or_else(|| workflows().find(says).and_then(runtime)).or_else(|| {
+    workflows().find(has_id).or_else(|| workflows().find(says)).or_else(|| {
         let mut named =
             workflows().filter(|node| node.name == step && !node.properties.contains_key("plan_id"));
-        named.next().filter(|_| named.next().is_none()).and_then(runtime)
+        named.next().filter(|_| named.next().is_none())
     })
 }
 

@@ -21,6 +21,7 @@ mod hold_to_labels;
 mod hold_to_project;
 mod prompt_to_block;
 mod request_to_block;
+mod step_effects;
 mod workflow_leaks;
 
 pub use block_to_request::{

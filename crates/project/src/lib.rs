@@ -14,6 +14,7 @@ pub mod admission;
 pub mod archive;
 pub mod changes;
 pub mod context;
+pub mod contracts;
 pub mod edit_model;
 pub mod exit;
 pub mod features;

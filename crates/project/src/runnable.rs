@@ -11,6 +11,7 @@ use stave_flow::model::Flow;
 use stave_lower::{ExecSettings, flow_to_exec, hold_to_project};
 
 use crate::admission::{Entrant, admit};
+use crate::contracts::Contracts;
 use crate::exit::Stop;
 use crate::ports::SystemClock;
 use crate::project::Project;
@@ -31,8 +32,14 @@ pub fn load(
     let mut document = read(flow, strict, project, sources, diagnostics)?;
     if let Some(document) = &mut document {
         hold_to_project(document, &services::policy(project)?);
+        hold_to_bundle(document, project)?;
     }
     Ok(document)
+}
+
+/// Holds a document to the bundle of the project, when it names one.
+pub fn hold_to_bundle(document: &mut Document, project: &Project) -> Result<(), Stop> {
+    Contracts::of(project)?.map_or(Ok(()), |contracts| contracts.hold(document))
 }
 
 fn read(

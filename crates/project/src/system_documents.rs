@@ -48,7 +48,12 @@ pub fn open(path: &Path) -> Result<Artefact, Stop> {
 
 /// The document in a file: the one that it holds, or the one that the bundle in it was made from.
 pub fn load(path: &Path) -> Result<SystemDocument, Stop> {
-    match open(path)? {
+    system_of(open(path)?, path)
+}
+
+/// The document of what a file holds.
+pub fn system_of(artefact: Artefact, path: &Path) -> Result<SystemDocument, Stop> {
+    match artefact {
         Artefact::Document(document) => Ok(document),
         Artefact::Bundle(bundle) => {
             let document = document_of(&bundle, path)?;

@@ -11,6 +11,7 @@ mod deployment;
 mod emit;
 mod envelope;
 mod form;
+mod policy_envelope;
 mod select;
 
 use stave_canon::{DuplicateKeys, ParseOptions, Value, parse_with, pretty_sorted_utf8};
@@ -21,6 +22,7 @@ pub use coordination::{Specifications, specifications};
 pub use emit::{BundleError, BundleOptions, BundleSource, Intent};
 pub use envelope::forbids_network;
 pub use form::schema;
+pub use policy_envelope::PolicyEnvelope;
 
 /// A runtime bundle.
 #[derive(Debug, Clone, PartialEq)]

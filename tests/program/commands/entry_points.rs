@@ -12,14 +12,14 @@ use crate::scripted::host::HostScript;
 use crate::serve::{Served, echo};
 
 const KEY: &str = "sk-live-4d1c9a7b2e8f";
-const HOSTS: &str = "[http]\nallow = [\"127.0.0.1\"]\n";
-const LISTED: &str = "[secrets.ITEMS_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
+pub(super) const HOSTS: &str = "[http]\nallow = [\"127.0.0.1\"]\n";
+pub(super) const LISTED: &str = "[secrets.ITEMS_TOKEN]\nhosts = [\"127.0.0.1\"]\n";
 const ELSEWHERE: &str = "[secrets.ITEMS_TOKEN]\nhosts = [\"localhost\"]\n";
 const REQUEST: &str = r#"{"id": "a"}"#;
 
 /// Every way to run a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryPoint {
+pub(super) enum EntryPoint {
     Run,
     Kserve,
     Runs,
@@ -29,7 +29,7 @@ enum EntryPoint {
     Test,
 }
 
-const ALL: [EntryPoint; 7] = [
+pub(super) const ALL: [EntryPoint; 7] = [
     EntryPoint::Run,
     EntryPoint::Kserve,
     EntryPoint::Runs,
@@ -40,7 +40,7 @@ const ALL: [EntryPoint; 7] = [
 ];
 
 /// Sends a secret in a header to the host at a port.
-fn fetcher(port: u16) -> String {
+pub(super) fn fetcher(port: u16) -> String {
     format!(
         r#"version: "1.0"
 metadata: {{name: fetcher}}
@@ -71,7 +71,7 @@ tests:
 }
 
 /// Everything that an entry point answers when it is asked to run the flow `fetcher`.
-async fn answer(entry: EntryPoint, folder: &Folder) -> String {
+pub(super) async fn answer(entry: EntryPoint, folder: &Folder) -> String {
     let program = |arguments: &[&str]| stave(folder, arguments).env("ITEMS_TOKEN", KEY);
     match entry {
         EntryPoint::Run => {

@@ -20,6 +20,7 @@ use stave_runtime::{RunLimits, Services};
 use tokio::sync::mpsc;
 
 use crate::admission::{Entrant, Verified, admit};
+use crate::contracts::Contracts;
 use crate::exit::{Exit, Stop};
 use crate::opcua;
 use crate::project::{self, Project};
@@ -75,6 +76,7 @@ pub(crate) fn rep(arguments: &Rep) -> Result<Exit, Stop> {
     let ephemeral = arguments.ephemeral;
     let host = ProjectHost {
         policy: services::policy(&project)?,
+        contracts: Contracts::of(&project)?,
         project,
         verified,
         state_dir,
@@ -145,6 +147,8 @@ struct ProjectHost {
     verified: Verified,
     /// What documents are held to.
     policy: Object,
+    /// What the project's bundle promises.
+    contracts: Option<Contracts>,
     state_dir: PathBuf,
     ephemeral: bool,
     /// Opened for the first run, because asking for capabilities leaves no file behind.
@@ -165,6 +169,9 @@ impl ProjectHost {
 
     fn build(&self, document: &Document) -> Result<Services, Stop> {
         admit(&self.project, &Entrant::Sent { document, verified: &self.verified })?;
+        if let Some(contracts) = &self.contracts {
+            contracts.hold(&mut document.clone())?;
+        }
         let storage = if self.ephemeral {
             storage::storage(&self.project, document, &self.state_dir, true)?
         } else {
@@ -190,6 +197,10 @@ impl Host for ProjectHost {
 
     fn held(&self, mut document: Document) -> Document {
         hold_to_project(&mut document, &self.policy);
+        if let Some(contracts) = &self.contracts {
+            // A document that they refuse gets no services, so it does not run.
+            let _ = contracts.hold(&mut document);
+        }
         document
     }
 

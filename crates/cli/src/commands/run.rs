@@ -8,12 +8,12 @@ use std::sync::Arc;
 use stave_canon::{Clock, Value};
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
-use stave_lower::hold_to_contracts;
 use stave_runtime::{EmbeddedEngine, Engine, FailureKind, RunReport};
 
 use self::once::Once;
 use crate::archive::unwritten;
 use crate::args::Run;
+use crate::contracts::Contracts;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::outcome::{exit_of, print};
@@ -23,7 +23,6 @@ use crate::project::Project;
 use crate::runnable::load;
 use crate::services::{self, Models};
 use crate::signals::drain_on_signal;
-use crate::system_documents as documents;
 use crate::terminal::{self, Terminal};
 use crate::tracing::Tracing;
 use crate::{state_folder, storage};
@@ -55,9 +54,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
 /// The document, held to the contracts in a file when there is one.
 fn held(mut document: Document, contracts: Option<&Path>) -> Result<Document, Stop> {
     let Some(file) = contracts else { return Ok(document) };
-    let system = documents::load(file)?;
-    hold_to_contracts(&mut document, &system)
-        .map_err(|reason| Stop::invalid(format!("{}: {reason}", file.display())))?;
+    Contracts::open(file)?.hold(&mut document)?;
     Ok(document)
 }
 

@@ -95,7 +95,7 @@ fn secrets(node: &Node) -> BTreeSet<String> {
     names
 }
 
-pub(super) fn secret_names(text: &str) -> impl Iterator<Item = String> {
+pub(crate) fn secret_names(text: &str) -> impl Iterator<Item = String> {
     text.split("${").skip(1).filter_map(|rest| {
         let (inside, _) = rest.split_once('}')?;
         let name = inside.trim().strip_prefix("secrets.")?.trim_end_matches('?').trim();

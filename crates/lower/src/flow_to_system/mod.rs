@@ -27,6 +27,7 @@ use stave_system::{BlankPart, LoadError, SystemDocument, SystemNode, SystemVersi
 
 use crate::DefaultModel;
 
+pub(crate) use effects::secret_names;
 pub use knowledge::{Knowledge, KnowledgeFile, read_knowledge};
 
 /// What the project adds to its flows.

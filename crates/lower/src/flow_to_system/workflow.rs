@@ -18,6 +18,7 @@ use stave_system::{
 use super::effects::secret_names;
 use super::integration;
 use super::{Lowering, Nodes, SystemWorkflow};
+use crate::step_effects::each_text;
 
 /// Steps that the compiler puts in; they touch nothing.
 const INNER: [&str; 4] = ["switch", "dsl.emit", "finish", "dsl.finish"];
@@ -285,13 +286,4 @@ fn unquoted(text: &str) -> &str {
     let text = text.trim();
     let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     inside.or_else(|| text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''))).unwrap_or(text)
-}
-
-fn each_text(value: &Value, see: &mut impl FnMut(&str)) {
-    match value {
-        Value::String(text) => see(text),
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, see)),
-        Value::Object(members) => members.values().for_each(|member| each_text(member, see)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }

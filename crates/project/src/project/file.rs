@@ -43,6 +43,8 @@ pub(super) struct ProjectFile {
     #[shape(default)]
     pub(super) recordings: RecordingsTable,
     #[shape(default)]
+    pub(super) runtime: RuntimeTable,
+    #[shape(default)]
     pub(super) limits: LimitSettings,
     #[shape(default)]
     pub(super) budget: BudgetTable,
@@ -127,6 +129,15 @@ pub(super) struct DefaultModelTable {
 pub(super) struct RecordingsTable {
     /// The recording that answers model calls, relative to the project.
     pub(super) replay: Option<String>,
+}
+
+/// What runs are held to.
+#[derive(Debug, Default, Shape)]
+#[shape(not_null)]
+pub(super) struct RuntimeTable {
+    /// The runtime bundle or system document that every run is held to, relative to the project. A flow with an effect that
+    /// it does not allow is refused.
+    pub(super) bundle: Option<String>,
 }
 
 /// `"${secrets.NAME}"`: the name of a secret.

@@ -74,6 +74,8 @@ pub struct Settings {
     pub mcp: BTreeMap<String, McpServer>,
     /// The recording that answers model calls, relative to the project.
     pub replay: Option<String>,
+    /// The system document or bundle that every run is held to, relative to the project.
+    pub bundle: Option<String>,
     pub limits: LimitSettings,
     /// What a run may use up.
     pub budget: stave_canon::Object,

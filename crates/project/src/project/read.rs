@@ -59,6 +59,7 @@ impl Settings {
             stores: file.state.settings(file.hopsworks, file.features),
             mcp: file.mcp.into_iter().filter_map(|(name, server)| Some((name, server.server()?))).collect(),
             replay: file.recordings.replay,
+            bundle: file.runtime.bundle,
             limits: file.limits,
             budget: file.budget.object(),
             journal: file.journal,

@@ -38,7 +38,7 @@ struct Step<'d> {
 }
 
 /// Who runs a node: one that asks a model writes, one that reaches the network retrieves, others plan.
-fn role(node: &SystemNode) -> &'static str {
+pub(super) fn role(node: &SystemNode) -> &'static str {
     match &node.effects {
         Some(effects) if effects.tools.iter().any(|tool| tool == "llm.complete") => "writer",
         Some(effects) if effects.network => "retriever",

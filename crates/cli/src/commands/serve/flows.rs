@@ -228,7 +228,8 @@ impl Flows {
         let lowered = runnable::lower(file, source, text, &project, false, &sources, &mut diagnostics)?;
         diagnostics.retain(Diagnostic::is_error);
         match lowered.filter(|_| diagnostics.is_empty()) {
-            Some((flow, document)) => {
+            Some((flow, mut document)) => {
+                runnable::hold_to_bundle(&mut document, &project)?;
                 let about = flow.metadata.description.map(|about| about.as_str().to_owned());
                 Ok(Made::Model(self.served_as(project, document, about)?))
             }

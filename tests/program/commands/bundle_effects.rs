@@ -1,0 +1,129 @@
+//! `[runtime] bundle`: what a bundle or system document does not allow happens at no entry point.
+
+use stave_canon::Value;
+
+use super::entry_points::{ALL, EntryPoint, HOSTS, LISTED, answer, fetcher};
+use crate::folder::Folder;
+use crate::json::values;
+use crate::process::stave;
+use crate::scripted::host::HostScript;
+
+/// What a test changes in the compiled files.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Nothing,
+    EnvelopeForbidsNetwork,
+    RoleForbidsNetwork,
+    RoleForbidsTool,
+    NodeDeclaresNoSecret,
+    NodeDeclaresNoTool,
+}
+
+impl Change {
+    /// The file that runs are held to, and what is said when it refuses the flow.
+    fn expectation(self) -> (&'static str, Option<&'static str>) {
+        let (bundle, document) = ("held/.akc/runtime/b.json", "held/document.json");
+        match self {
+            Change::Nothing => (bundle, None),
+            Change::EnvelopeForbidsNetwork => (bundle, Some("uses the network, which `allow_network`")),
+            Change::RoleForbidsNetwork => (bundle, Some("uses the network, which role `retriever`")),
+            Change::RoleForbidsTool => (bundle, Some("uses the tool `http.get`, which role `retriever`")),
+            Change::NodeDeclaresNoSecret => (document, Some("uses the secret `ITEMS_TOKEN`")),
+            Change::NodeDeclaresNoTool => (document, Some("uses the tool `http.get`")),
+        }
+    }
+}
+
+/// The one file of a folder.
+fn sole(folder: &Folder, part: &str) -> Value {
+    let files = folder.files();
+    let mut found = files.iter().filter(|(path, _)| path.to_string_lossy().contains(part));
+    let (path, _) = found.next().unwrap_or_else(|| panic!("no {part}"));
+    stave_canon::parse(&folder.read(path.to_str().unwrap())).unwrap()
+}
+
+/// Replaces the member at a pointer.
+fn put(value: &mut Value, path: &[&str], new: Value) {
+    let (last, above) = path.split_last().unwrap();
+    let mut at = value;
+    for key in above {
+        at = at.as_object_mut().unwrap().get_mut(*key).unwrap_or_else(|| panic!("no {key}"));
+    }
+    at.as_object_mut().unwrap().insert((*last).to_owned(), new);
+}
+
+/// A project with the flow `fetcher` that is held to its own compiled files after a change.
+async fn held(port: u16, change: Change) -> Folder {
+    let folder = Folder::new();
+    folder.write("flows/fetcher.yaml", fetcher(port));
+    folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
+    let compile = ["compile", "flows", "--out", "made", "--emit", "exec,system,bundle"];
+    stave(&folder, compile).finish().await.exits(0);
+    let mut bundle = sole(&folder, ".akc/runtime/");
+    let mut document = sole(&folder, ".akc/ir/");
+    let run_id = bundle.get("run_id").and_then(Value::as_str).unwrap().to_owned();
+    folder.write(&format!("held/.akc/ir/{run_id}.json"), document.to_string());
+    let profile = ["runtime_policy_envelope", "coordination_role_isolation_profiles", "retriever"];
+    let of_role = |key: &'static str| [profile.as_slice(), &[key]].concat();
+    let none = || Value::Array(Vec::new());
+    let mut declare = |key: &str| {
+        let nodes = document.as_object_mut().unwrap().get_mut("nodes").unwrap();
+        let Value::Array(nodes) = nodes else { panic!("nodes are a list") };
+        let step = nodes.iter_mut().find(|node| node.get("name").and_then(Value::as_str) == Some("fetch"));
+        put(step.unwrap(), &["effects", key], none());
+    };
+    match change {
+        Change::Nothing => {}
+        Change::EnvelopeForbidsNetwork => {
+            put(&mut bundle, &["runtime_policy_envelope", "allow_network"], false.into());
+        }
+        Change::RoleForbidsNetwork => {
+            put(&mut bundle, &of_role("execution_allow_network"), false.into());
+        }
+        Change::RoleForbidsTool => put(&mut bundle, &of_role("allowed_tools"), none()),
+        Change::NodeDeclaresNoSecret => declare("secrets"),
+        Change::NodeDeclaresNoTool => declare("tools"),
+    }
+    folder.write("held/.akc/runtime/b.json", bundle.to_string());
+    folder.write("held/document.json", document.to_string());
+    let (file, _) = change.expectation();
+    folder.write("stave.toml", format!("{HOSTS}{LISTED}[runtime]\nbundle = \"{file}\"\n"));
+    folder
+}
+
+#[tokio::test]
+async fn a_step_has_only_the_effects_that_the_bundle_allows_at_every_entry_point() {
+    for change in [
+        Change::Nothing,
+        Change::EnvelopeForbidsNetwork,
+        Change::RoleForbidsNetwork,
+        Change::RoleForbidsTool,
+        Change::NodeDeclaresNoSecret,
+        Change::NodeDeclaresNoTool,
+    ] {
+        let (_, refusal) = change.expectation();
+        for entry in ALL.into_iter().filter(|entry| *entry != EntryPoint::Test) {
+            let page = r#"[{"method": "GET", "path": "/items/a", "json": {"price": 3}, "times": 9}]"#;
+            let host = HostScript::new(&values(page));
+            let server = host.serve().await;
+            let folder = held(server.port, change).await;
+            let said = answer(entry, &folder).await;
+            let expected = usize::from(refusal.is_none());
+            assert_eq!(host.log.lock().calls.len(), expected, "{entry:?} {change:?}: {said}");
+            // A server does not serve the flow at all.
+            let speaks = matches!(entry, EntryPoint::Run | EntryPoint::Studio | EntryPoint::Rep);
+            if let Some(words) = refusal.filter(|_| speaks) {
+                assert!(said.contains(words), "{entry:?} {change:?}: {said}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_given_the_bundle_is_refused_with_exit_code_3() {
+    let folder = held(9, Change::EnvelopeForbidsNetwork).await;
+    folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
+    let arguments = ["run", "flows/fetcher.yaml", "--input", "-", "--bundle", "held/.akc/runtime/b.json"];
+    let refused = stave(&folder, arguments).input(r#"{"id": "a"}"#).finish().await.exits(3);
+    assert!(refused.stderr.contains("`fetch` uses the network"), "{refused}");
+}
