@@ -66,6 +66,8 @@ pub struct EngineEdge {
     pub to_port: Option<String>,
     pub case: Option<String>,
     pub condition: Option<String>,
+    /// Whether the edge is active when no edge with a condition from the same port is.
+    pub otherwise: bool,
     pub transform: Option<String>,
     pub cast: Option<Cast>,
     pub origin: Option<Origin>,
@@ -286,6 +288,7 @@ fn read_edge(
         to_port: data.to_port,
         case: data.case,
         condition: data.condition,
+        otherwise: data.otherwise,
         transform: data.transform,
         cast: data.cast,
         origin: data.origin,

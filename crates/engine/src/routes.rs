@@ -53,7 +53,36 @@ impl Graph {
             let has_route = self.edges_of(node).any(|(_, edge)| edge.on == On::Failure);
             !has_route || node.is_final(failure)
         });
+        // Edges with `else` depend on the evaluated conditions of their siblings, so they are evaluated last.
+        let is_else = |index: usize| self.edges.get(index).is_some_and(|edge| edge.otherwise);
+        signals.sort_by_key(|(index, _)| (is_else(*index), *index));
         Routes { unhandled: too_much.or_else(|| unhandled.cloned()), signals }
+    }
+
+    /// Why an edge with `else` carries nothing, given the evaluated signals of the edges before it. `failed` are the edges
+    /// whose expressions failed: nobody knows whether their conditions hold, so `else` does not fire beside them.
+    #[must_use]
+    pub fn else_is_blocked(
+        &self,
+        index: usize,
+        evaluated: &[(usize, Signal)],
+        failed: &[usize],
+    ) -> Option<String> {
+        let edge = self.edges.get(index).filter(|edge| edge.otherwise)?;
+        let source = self.nodes.get(edge.from).map_or("", |node| node.id.as_str());
+        let mut siblings = evaluated.iter().filter_map(|(index, signal)| {
+            let other = self.edges.get(*index)?;
+            let is_sibling = other.from == edge.from
+                && other.on == edge.on
+                && other.from_port == edge.from_port
+                && other.condition.is_some();
+            is_sibling.then_some((*index, other, signal))
+        });
+        siblings.find_map(|(index, other, signal)| match (signal, &other.condition) {
+            (Signal::Active(_), Some(condition)) => Some(format!("the condition `{condition}` is true")),
+            _ if failed.contains(&index) => Some(format!("an edge out of `{source}` failed")),
+            _ => None,
+        })
     }
 }
 

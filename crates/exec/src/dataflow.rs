@@ -78,6 +78,8 @@ pub struct EdgeData {
     /// The case of a `switch` that takes the edge.
     pub case: Option<String>,
     pub condition: Option<String>,
+    /// Whether the edge is active when no edge with a condition from the same port is.
+    pub otherwise: bool,
     pub transform: Option<String>,
     pub cast: Option<Cast>,
     pub origin: Option<Origin>,
@@ -257,6 +259,7 @@ impl EdgeData {
         insert(&mut extra, "to_port", self.to_port.clone().map(Value::String));
         insert(&mut extra, "case", self.case.clone().map(Value::String));
         insert(&mut extra, "condition", self.condition.clone().map(Value::String));
+        insert(&mut extra, "else", self.otherwise.then_some(Value::Bool(true)));
         insert(&mut extra, "transform", self.transform.clone().map(Value::String));
         insert(&mut extra, "cast", self.cast.map(|cast| cast.word().into()));
         insert(&mut extra, "origin", self.origin.map(Origin::write));
@@ -269,6 +272,7 @@ impl EdgeData {
             to_port: text(extra, "to_port")?,
             case: text(extra, "case")?,
             condition: text(extra, "condition")?,
+            otherwise: flag(extra, "else")?,
             transform: text(extra, "transform")?,
             cast: match text(extra, "cast")?.as_deref() {
                 None => None,

@@ -84,6 +84,9 @@ pub fn edge_name(edge: &DocumentEdge) -> String {
             name.push_str(&format!(" {key} {value:?}"));
         }
     }
+    if edge.extra.get("else") == Some(&Value::Bool(true)) {
+        name.push_str(" else");
+    }
     name
 }
 

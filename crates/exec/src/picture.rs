@@ -36,11 +36,13 @@ fn node_box(node: &DocumentNode) -> Box {
 
 fn arrow(edge: &DocumentEdge) -> Arrow {
     let text = |key: &str| edge.extra.get(key).and_then(Value::as_str);
+    let is_else = edge.extra.get("else") == Some(&Value::Bool(true));
+    let condition = text("condition").or(is_else.then_some("else"));
     let style = match edge.on {
         On::Failure => Style::Failure,
-        On::Success if text("case").is_some() || text("condition").is_some() => Style::Conditional,
+        On::Success if text("case").is_some() || condition.is_some() => Style::Conditional,
         On::Success => Style::Plain,
     };
-    let label = text("case").or_else(|| text("condition")).or_else(|| text("from_port")).unwrap_or_default();
+    let label = text("case").or(condition).or_else(|| text("from_port")).unwrap_or_default();
     Arrow { from: edge.from.clone(), to: edge.to.clone(), label: label.to_owned(), style }
 }

@@ -81,6 +81,7 @@ fn arrow(edge: &Connected<'_>) -> Arrow {
         EdgeTarget::Response | EdgeTarget::ResponseField(_) => OUTPUT,
     };
     let condition = edge.edge.condition.as_ref().map(Text::as_str);
+    let condition = condition.or(edge.edge.otherwise.map(|_| "else"));
     let style = match (edge.origin, condition) {
         (EdgeSource::Error(..), _) => Style::Failure,
         (_, Some(_)) => Style::Conditional,

@@ -44,6 +44,9 @@ pub(crate) enum Settled {
     Done(Box<StepRecord>, Option<Commit>),
 }
 
+/// An expression of an edge failed, so the edge carries nothing.
+struct EdgeFailed;
+
 impl Run<'_> {
     /// Does a step, records its result and says what happened.
     pub(crate) async fn task(&self, start: StepStart) -> Result<MachineEvent, JournalError> {
@@ -141,10 +144,22 @@ impl Run<'_> {
         if let (Ok(_), Some(failure)) = (&outputs, &unhandled) {
             self.report_failed_edge(index, failure);
         }
-        let mut signals = Vec::with_capacity(carried.len());
+        let (mut signals, mut failed) = (Vec::with_capacity(carried.len()), Vec::new());
         for (edge, signal) in carried {
-            signals.push((edge, self.evaluated(index, node, edge, signal, &outputs, &mut unhandled).await));
+            let blocked = self.plan.graph.else_is_blocked(edge, &signals, &failed);
+            let signal = match (signal, blocked) {
+                (Signal::Active(_), Some(reason)) => Signal::Inactive(reason),
+                (signal, _) => signal,
+            };
+            let evaluated = self.evaluated(index, node, edge, signal, &outputs, &mut unhandled).await;
+            if evaluated.is_err() {
+                failed.push(edge);
+            }
+            // The failure itself is in the report of its node, which is hidden with what it reads.
+            let inactive = || Signal::Inactive(format!("an edge out of `{}` failed", node.id));
+            signals.push((edge, evaluated.unwrap_or_else(|EdgeFailed| inactive())));
         }
+        signals.sort_by_key(|(edge, _)| *edge);
         let reports = if self.keeps(node) { self.reports.with_called(index, node) } else { Vec::new() };
         let result = StepResult { outputs, signals, unhandled, attempts };
         StepRecord { node: node.id.clone(), result, reports }
@@ -160,19 +175,15 @@ impl Run<'_> {
         signal: Signal,
         outputs: &Result<Object, Failure>,
         unhandled: &mut Option<Failure>,
-    ) -> Signal {
-        let Signal::Active(value) = signal else { return signal };
-        // The failure itself is in the report of its node, which is hidden with what it reads.
-        let inactive = || Signal::Inactive(format!("an edge out of `{}` failed", node.id));
-        match self.evaluate_edge(edge, node, value, outputs.as_ref().ok()).await {
-            Ok(signal) => signal,
-            Err(_) if outputs.is_err() => inactive(),
-            Err(failure) => {
+    ) -> Result<Signal, EdgeFailed> {
+        let Signal::Active(value) = signal else { return Ok(signal) };
+        self.evaluate_edge(edge, node, value, outputs.as_ref().ok()).await.map_err(|failure| {
+            if outputs.is_ok() {
                 self.report_failed_edge(index, &failure);
                 unhandled.get_or_insert(failure);
-                inactive()
             }
-        }
+            EdgeFailed
+        })
     }
 
     /// The failure of an edge is a failure of its source.

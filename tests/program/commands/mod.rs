@@ -14,6 +14,7 @@ mod cost_budget;
 mod deploy;
 mod echoes;
 mod edit;
+mod else_edges;
 mod entry_points;
 mod escapes;
 mod exec;

@@ -34,6 +34,7 @@ codes! { Flow:
     NO_OUTPUT = "no-output", Warning, "No edge enters `_output`.";
     UNCONNECTED_INPUT = "unconnected-input", Error, "No edge feeds a required input.";
     UNKNOWN_PORT = "unknown-port", Error, "A name is not a port of its node.";
+    BAD_ELSE = "bad-else", Error, "An edge with `else` has no conditions to be the alternative of.";
     UNROUTED_DENIAL = "unrouted-denial", Error, "A prompt routes its denial to something that is not there.";
     UNUSED_NODE = "unused-node", Warning, "Nothing uses what a node without effects makes.";
     // Schemas.

@@ -39,6 +39,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 /// Whether an edge carries a value in every run that does not fail.
 fn is_certain(connected: &Connected<'_>, certain: &HashSet<&str>) -> bool {
     connected.edge.condition.is_absent()
+        && connected.edge.otherwise.is_none()
         && match connected.origin {
             EdgeSource::Request(_) => true,
             EdgeSource::Output(node, port) => port.is_required() && certain.contains(node.id.as_str()),

@@ -6,6 +6,7 @@
 //! that needs an unreadable part is silent.
 
 mod allow_lists;
+mod bad_else;
 mod bad_test;
 mod bad_timestamp;
 mod cache;
@@ -102,6 +103,7 @@ const RULES: &[Rule] = &[
     unconnected_input::check,
     cycle::check,
     contested_port::check,
+    bad_else::check,
     output::check,
     unused_node::check,
     lost_edge::check,

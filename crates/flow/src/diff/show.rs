@@ -86,7 +86,12 @@ impl Shown<'_> {
             ["edges", ends] => {
                 let edge = change.after.as_ref().or(change.before.as_ref());
                 let extra = edge.and_then(|edge| edge.get("condition")).and_then(Value::as_str);
-                let extra = extra.map(|text| format!(" when {text}")).unwrap_or_default();
+                let is_else = edge.and_then(|edge| edge.get("else")) == Some(&Value::Bool(true));
+                let extra = match extra {
+                    Some(text) => format!(" when {text}"),
+                    None if is_else => " else".to_owned(),
+                    None => String::new(),
+                };
                 writeln!(out, "{}", self.painted(sign, &format!("edge {ends}{extra}")))
             }
             ["nodes", id, rest @ ..] => {

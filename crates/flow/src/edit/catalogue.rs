@@ -81,6 +81,11 @@ pub static COMMANDS: &[CommandShape] = &[
             required("from", Text, "`node.port`, or `_input.field`"),
             required("to", Text, "`node.port`, or `_output`"),
             optional("condition", Text, "a Python expression over `value` that decides whether it is active"),
+            optional(
+                "else",
+                Boolean,
+                "whether it is active when no edge with a condition from the same port is",
+            ),
             optional("transform", Text, "a Python expression over `value` whose result travels instead"),
         ],
     ),

@@ -32,8 +32,9 @@ pub(super) fn change(state: &State, command: &FlowEdit) -> Result<Vec<Edit>, Edi
     match command {
         FlowEdit::AddNode { id, node, after } => nodes::add(&mut flow, id, node, after.as_deref())?,
         FlowEdit::RemoveNode { id } => nodes::remove(state, &mut flow, id)?,
-        FlowEdit::Connect { from, to, condition, transform } => {
-            edges::connect(state, &mut flow, from, to, condition.as_deref(), transform.as_deref())?;
+        FlowEdit::Connect { from, to, condition, otherwise, transform } => {
+            let activation = edges::Activation { condition: condition.as_deref(), otherwise: *otherwise };
+            edges::connect(state, &mut flow, from, to, activation, transform.as_deref())?;
         }
         FlowEdit::Disconnect { from, to } => edges::disconnect(state, &mut flow, from, to)?,
         FlowEdit::Set { path, value } => fields::set(&mut flow, path, value)?,

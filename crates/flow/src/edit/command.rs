@@ -25,6 +25,8 @@ pub enum FlowEdit {
         to: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<String>,
+        #[serde(default, rename = "else", skip_serializing_if = "std::ops::Not::not")]
+        otherwise: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transform: Option<String>,
     },

@@ -20,6 +20,8 @@ pub struct Edge {
     pub to: Option<Endpoint>,
     /// An expression over the source's value that decides whether the edge is active.
     pub condition: Readable<Text>,
+    /// `else: true`: the edge is active when no edge with a condition from the same port is. Absent for `false`.
+    pub otherwise: Option<Span>,
     /// An expression over the source's value whose result travels instead.
     pub transform: Readable<Text>,
     pub extra: Vec<Extra>,

@@ -25,9 +25,12 @@ fn edge(reader: &mut Reader<'_>, item: &Tree, index: usize) -> Option<Edge> {
     let to = fields.required_text(reader, "to").and_then(|text| endpoint(reader, &text));
     let condition = fields.readable_text(reader, "condition");
     let transform = fields.readable_text(reader, "transform");
+    fields.added_in(reader, 1, &["else"]);
+    let written = fields.boolean(reader, "else").as_ref() == Some(&true);
+    let otherwise = fields.optional("else").filter(|_| written).map(|entry| entry.key.span);
     let span = fields.span;
     let extra = fields.finish(reader);
-    Some(Edge { span, index, from, to, condition, transform, extra })
+    Some(Edge { span, index, from, to, condition, otherwise, transform, extra })
 }
 
 fn endpoint(reader: &mut Reader<'_>, text: &Text) -> Option<Endpoint> {

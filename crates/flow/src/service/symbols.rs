@@ -43,7 +43,11 @@ pub fn symbols(flow: &Flow) -> Vec<DocumentSymbol> {
         let name_span = if covers(edge.span, from.span) { from.span } else { edge.span };
         Some(DocumentSymbol {
             name: format!("{from} -> {to}"),
-            detail: edge.condition.as_ref().map(|text| format!("when {}", text.as_str())).unwrap_or_default(),
+            detail: match (edge.condition.as_ref(), edge.otherwise) {
+                (Some(text), _) => format!("when {}", text.as_str()),
+                (None, Some(_)) => "else".to_owned(),
+                (None, None) => String::new(),
+            },
             kind: SymbolKind::Edge,
             span: edge.span,
             name_span,

@@ -288,6 +288,11 @@ static EDGE: FormatShape = FormatShape {
         required("from", Text, "`node.port`, `node`, or `_input.field`."),
         required("to", Text, "`node.port`, `node`, `_output` or `_output.field`."),
         optional("condition", Text, "A Python expression that decides whether the value travels."),
+        optional(
+            "else",
+            Boolean,
+            "Version 1.1: the value travels when no edge with a condition from the same port is active.",
+        ),
         optional("transform", Text, "A Python expression whose value travels instead."),
     ],
 };

@@ -25,6 +25,7 @@ impl Lowering<'_> {
             to_port: to_port.map(str::to_owned),
             case: None,
             condition: connected.edge.condition.as_ref().map(|text| text.as_str().to_owned()),
+            otherwise: connected.edge.otherwise.is_some(),
             transform: connected.edge.transform.as_ref().map(|text: &Text| text.as_str().to_owned()),
             cast: cast(connected),
             origin: self.origin(connected.edge.span),

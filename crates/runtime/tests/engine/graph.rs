@@ -240,6 +240,7 @@ fn exec_edge(index: usize, edge: &SketchEdge) -> DocumentEdge {
         }),
         case: None,
         condition: edge.condition.filter(|_| !is_error).map(Condition::text),
+        otherwise: false,
         transform: is_error.then(|| ERROR_VALUE.to_string()),
         cast: None,
         origin: None,

@@ -218,8 +218,13 @@ impl<'f> Ends<'f> {
 
     /// The edge as the checker judges it.
     fn tried(&self, text: &str, from: &str, to: &str, options: &CheckOptions) -> Answer {
-        let connect =
-            FlowEdit::Connect { from: from.to_owned(), to: to.to_owned(), condition: None, transform: None };
+        let connect = FlowEdit::Connect {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            condition: None,
+            otherwise: false,
+            transform: None,
+        };
         let (origin, target) = (endpoint(from), endpoint(to));
         let types = graph::origin(self.flow, &origin).ok().zip(graph::destination(self.flow, &target).ok());
         let types =

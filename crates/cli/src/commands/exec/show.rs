@@ -112,7 +112,7 @@ fn summary(document: &Document) -> Value {
         shown.insert("from".into(), edge.from.as_str().into());
         shown.insert("to".into(), edge.to.as_str().into());
         shown.insert("on".into(), edge.on.word().into());
-        for key in ["case", "from_port", "to_port", "condition"] {
+        for key in ["case", "from_port", "to_port", "condition", "else"] {
             if let Some(value) = edge.extra.get(key) {
                 shown.insert(key.to_owned(), value.clone());
             }

@@ -7,20 +7,28 @@ use super::{EditError, State, edges_mut};
 use crate::graph::{self, EdgeSource, EdgeTarget};
 use crate::model::{Edge, Endpoint, Flow, INPUT, OUTPUT, Spanned};
 
+/// When a new edge is active.
+pub(super) struct Activation<'edit> {
+    pub(super) condition: Option<&'edit str>,
+    pub(super) otherwise: bool,
+}
+
 pub(super) fn connect(
     state: &State,
     flow: &mut Value,
     from: &str,
     to: &str,
-    condition: Option<&str>,
+    activation: Activation<'_>,
     transform: Option<&str>,
 ) -> Result<(), EditError> {
-    if !matching(state, from, to).is_empty() && condition.is_none() {
+    let Activation { condition, otherwise } = activation;
+    if !matching(state, from, to).is_empty() && condition.is_none() && !otherwise {
         return Err(EditError::Exists { what: format!("an edge from `{from}` to `{to}`") });
     }
     let edges = edges_mut(flow)?;
     let mut edge = vec![("from", Value::from(from)), ("to", Value::from(to))];
     edge.extend(condition.map(|text| ("condition", Value::from(text))));
+    edge.extend(otherwise.then_some(("else", Value::Bool(true))));
     edge.extend(transform.map(|text| ("transform", Value::from(text))));
     // Edges into one node stay together.
     let target = to.split('.').next();

@@ -162,7 +162,13 @@ fn connect(flow: &Flow, words: &[&str]) -> Option<Meaning> {
                 let port = stave_canon::Value::from_iter([("name", name.as_str()), ("type", kind)]);
                 let to = format!("{node}.{name}");
                 let add = FlowEdit::AddPort { node, direction: Direction::Input, port };
-                let connect = FlowEdit::Connect { from: origin.end(), to, condition: None, transform: None };
+                let connect = FlowEdit::Connect {
+                    from: origin.end(),
+                    to,
+                    condition: None,
+                    otherwise: false,
+                    transform: None,
+                };
                 Meaning::Commands(vec![add, connect])
             }
         },
@@ -170,7 +176,13 @@ fn connect(flow: &Flow, words: &[&str]) -> Option<Meaning> {
 }
 
 fn connection(from: String, to: String) -> Meaning {
-    Meaning::Commands(vec![FlowEdit::Connect { from, to, condition: None, transform: None }])
+    Meaning::Commands(vec![FlowEdit::Connect {
+        from,
+        to,
+        condition: None,
+        otherwise: false,
+        transform: None,
+    }])
 }
 
 fn ends(flow: &Flow, from: &[&str], to: &[&str]) -> Result<(Thing, Thing), String> {

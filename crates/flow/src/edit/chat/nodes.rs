@@ -81,7 +81,7 @@ fn node(inputs: Vec<Value>, outputs: Vec<Value>, operation: &Descriptor, args: V
 }
 
 fn connect(from: String, to: String) -> FlowEdit {
-    FlowEdit::Connect { from, to, condition: None, transform: None }
+    FlowEdit::Connect { from, to, condition: None, otherwise: false, transform: None }
 }
 
 /// The context field that names an entity, and the command that declares it when there is none.
