@@ -57,16 +57,6 @@ pub(super) struct Lowered {
     pub(super) flow: Option<Flow>,
 }
 
-impl Compilation {
-    /// A name for this compilation that the same sources always have.
-    pub(crate) fn run_id(&self) -> String {
-        let parts: Vec<String> =
-            self.flows.iter().map(|flow| format!("{}\n{}", flow.file_name, flow.text)).collect();
-        let digest = stave_canon::sha256_hex(parts.join("\n"));
-        format!("run_{}", digest.get(..16).unwrap_or(&digest))
-    }
-}
-
 impl CompiledFlow {
     /// The exec document, with no time of its own yet.
     pub(crate) fn document(&self) -> Result<&Document, Stop> {

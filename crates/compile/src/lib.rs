@@ -19,6 +19,7 @@ mod folder;
 mod overlap;
 mod preview;
 mod publish;
+mod scope;
 mod sources;
 mod time;
 mod workflow_source;
@@ -137,7 +138,8 @@ pub fn compile(job: &Job<'_>, listener: &dyn Listener) -> Result<CompileOutput, 
         source_file: flow.entry.source_file.clone(),
         file_name: flow.file_name.clone(),
     });
-    let compiled = Compiled { run_id: compilation.run_id(), flows: flows.collect(), published };
+    let run_id = scope::compilation_run_id(&compilation)?;
+    let compiled = Compiled { run_id, flows: flows.collect(), published };
     Ok(CompileOutput { diagnostics, sources, compiled: Some(compiled) })
 }
 

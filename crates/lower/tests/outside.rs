@@ -11,6 +11,7 @@ use stave_lower::{
     ExecSettings, SystemFlow, SystemSettings, SystemSource, SystemWorkflow, flow_to_exec, flow_to_system,
 };
 use stave_operations::{Blank, operations};
+use stave_system::knowledge::SNAPSHOT_PATH;
 use stave_system::{NodeKind, SystemDocument, SystemNode};
 
 fn settings() -> SystemSettings {
@@ -19,6 +20,7 @@ fn settings() -> SystemSettings {
         repo_id: "shop".to_owned(),
         policy_ref: "default".to_owned(),
         policy_sha256: None,
+        snapshot_path: SNAPSHOT_PATH.to_owned(),
         default_model: None,
     }
 }

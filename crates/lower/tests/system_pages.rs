@@ -12,6 +12,7 @@ use stave_lower::{
 };
 use stave_system::bundle::check::{BundleComparison, check};
 use stave_system::bundle::{Bundle, BundleOptions, BundleSource, specifications};
+use stave_system::knowledge::SNAPSHOT_PATH;
 use stave_system::verify::verify;
 use stave_system::{NodeKind, SystemDocument, SystemNode};
 
@@ -21,6 +22,7 @@ fn settings() -> SystemSettings {
         repo_id: "shop".to_owned(),
         policy_ref: "default".to_owned(),
         policy_sha256: None,
+        snapshot_path: SNAPSHOT_PATH.to_owned(),
         default_model: Some(DefaultModel {
             provider: "openai".into(),
             name: "gpt-4o-mini".into(),
@@ -106,6 +108,7 @@ fn hold(name: &str, document: &SystemDocument) {
         orchestration: Some(&specifications.orchestration),
         coordination: Some(&specifications.coordination),
         expected_allow_network: None,
+        derivation: None,
     });
     assert!(issues.is_empty(), "{name}: {issues:?}");
 }

@@ -120,6 +120,12 @@ pub fn coordination_path(run_id: &str) -> String {
     format!(".akc/agents/{run_id}.coordination.json")
 }
 
+/// Where the delivery plan of a run is kept.
+#[must_use]
+pub fn delivery_plan_path(run_id: &str) -> String {
+    format!(".akc/deployment/{run_id}.delivery_plan.json")
+}
+
 /// Where the orchestration of a run is kept.
 #[must_use]
 pub fn orchestration_path(run_id: &str) -> String {

@@ -5,8 +5,14 @@ use stave_canon::{Object, Value};
 use crate::model::ProvenancePointer;
 use crate::{NodeKind, SystemNode, stable_node_id};
 
-/// Where a project keeps what it knows.
+/// Where the one project of an output folder keeps what it knows.
 pub const SNAPSHOT_PATH: &str = ".akc/knowledge/snapshot.json";
+
+/// Where one of several projects keeps what it knows. What a tenant knows never stands in the file of another one.
+#[must_use]
+pub fn snapshot_path_of(run_id: &str) -> String {
+    format!(".akc/knowledge/{run_id}.snapshot.json")
+}
 
 /// What the hub says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,6 +22,8 @@ pub struct Hub {
     pub semantic: Option<String>,
     /// Of where it is known from.
     pub provenance: Option<String>,
+    /// Where the snapshot is, when it is not at [`SNAPSHOT_PATH`].
+    pub snapshot_path: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +48,8 @@ pub fn hub(tenant_id: &str, plan_id: &str, depends_on: Option<&str>, hub: &Hub) 
     let id = stable_node_id("knowledge", &format!("layer:{plan_id}")).ok()?;
     let mut properties = Object::new();
     properties.insert("plan_id".into(), plan_id.into());
-    properties.insert("persisted_snapshot_relpath".into(), SNAPSHOT_PATH.into());
+    let snapshot_path = hub.snapshot_path.as_deref().unwrap_or(SNAPSHOT_PATH);
+    properties.insert("persisted_snapshot_relpath".into(), snapshot_path.into());
     properties.insert("knowledge_assertion_ids".into(), hub.assertion_ids.clone().into());
     let fingerprints = [("semantic", &hub.semantic), ("provenance", &hub.provenance)];
     for (word, fingerprint) in fingerprints {

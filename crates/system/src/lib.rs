@@ -17,6 +17,7 @@ mod fault;
 mod fingerprint;
 pub mod knowledge;
 pub mod manifest;
+pub mod manifest_check;
 pub mod migrate;
 pub mod model;
 mod plan;

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use stave_canon::Value;
 use stave_system::SystemDocument;
-use stave_system::bundle::check::{BundleComparison, check};
+use stave_system::bundle::check::{BundleComparison, Derivation, check};
 use stave_system::bundle::{
     Bundle, BundleError, BundleOptions, BundleSource, BundleVersion, Intent, Specifications, specifications,
 };
@@ -55,6 +55,26 @@ fn issues(document: &SystemDocument, bundle: &Value, specifications: &Specificat
         orchestration: Some(&specifications.orchestration),
         coordination: Some(&specifications.coordination),
         expected_allow_network: Some(true),
+        derivation: None,
+    });
+    found.iter().map(|issue| format!("{} {} {}", issue.code, issue.pointer, issue.message)).collect()
+}
+
+/// The issues of a bundle that is made again from its document and this intent.
+fn derived_issues(document: &SystemDocument, bundle: &Value, specifications: &Specifications) -> Vec<String> {
+    let intent = intent(document);
+    let found = check(BundleComparison {
+        document,
+        bundle,
+        orchestration: Some(&specifications.orchestration),
+        coordination: Some(&specifications.coordination),
+        expected_allow_network: None,
+        derivation: Some(Derivation {
+            intent: Some(&intent),
+            specifications: Some(specifications),
+            delivery_plan: None,
+            demands_alignment: false,
+        }),
     });
     found.iter().map(|issue| format!("{} {} {}", issue.code, issue.pointer, issue.message)).collect()
 }
@@ -160,6 +180,31 @@ proptest! {
         prop_assert!(!issues(&document, &changed, &specifications).is_empty(), "{} changed unseen", path);
     }
 
+    /// No scalar of a bundle can be changed unseen when the bundle is made again. What is compared with what was made again
+    /// has one finding.
+    #[test]
+    fn every_edit_of_a_bundle_that_is_made_again_is_found(
+        document in document(),
+        options in options(),
+        pick in any::<proptest::sample::Index>(),
+    ) {
+        let (bundle, specifications) = emit(&document, options);
+        prop_assert_eq!(derived_issues(&document, bundle.value(), &specifications), Vec::<String>::new());
+        let mut places = Vec::new();
+        scalars(bundle.value(), "", &mut places);
+        let path = pick.get(&places).clone();
+        let mut changed = bundle.value().clone();
+        replace(&mut changed, &path, Value::from("changed by a test"));
+        let found = derived_issues(&document, &changed, &specifications);
+        prop_assert!(!found.is_empty(), "{} changed unseen", path);
+        let is_derived = ["_contract", "intent_", "promotion_", "reconcile_", "delivery_"].iter().any(|part| {
+            path.split('/').nth(1).is_some_and(|member| member.contains(part)) && !path.contains("/deployment_intents/")
+        });
+        if is_derived && !path.starts_with("/referenced_contracts") {
+            prop_assert_eq!(found.len(), 1, "{}: {:?}", path, found);
+        }
+    }
+
     /// A signature sees every byte, whether or not it means anything.
     #[test]
     fn any_changed_byte_of_a_signed_bundle_is_refused(
@@ -216,6 +261,7 @@ fn a_row_that_drifts_from_its_node_is_misaligned() {
             orchestration: Some(&specifications.orchestration),
             coordination: Some(&specifications.coordination),
             expected_allow_network: None,
+            derivation: None,
         });
         assert!(!found.is_empty(), "{key} drifted unseen");
         assert!(found.iter().all(|issue| issue.check == Check::IntentAlignment), "{key}: {found:?}");

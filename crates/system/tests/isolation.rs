@@ -113,6 +113,7 @@ proptest! {
             orchestration: None,
             coordination: None,
             expected_allow_network: None,
+            derivation: None,
         });
         prop_assert!(issues.iter().any(|issue| issue.code == codes::BUNDLE_CROSS_TENANT));
         // Nor does a good signature of the other tenant open the door.

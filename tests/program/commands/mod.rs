@@ -3,6 +3,7 @@
 mod admission;
 mod approvals;
 mod block;
+mod bundle_edits;
 mod bundle_effects;
 mod cache;
 mod cache_planning;

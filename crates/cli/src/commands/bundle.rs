@@ -1,12 +1,17 @@
 //! `stave bundle`: runtime bundles compared with their documents, signed and verified.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
-use stave_canon::{Clock, Pointer, Timestamp, Value, sha256_hex};
-use stave_system::bundle::check::{BundleComparison, Issue, check};
-use stave_system::bundle::{Bundle, coordination_path, orchestration_path};
+use stave_canon::{Clock, Pointer, Timestamp, Value};
+use stave_lower::system_intent;
+use stave_system::bundle::check::{BundleComparison, Derivation, Issue, check};
+use stave_system::bundle::{
+    Bundle, Intent, Specifications, bundle_path, coordination_path, delivery_plan_path, orchestration_path,
+    specifications,
+};
 use stave_system::manifest::manifest_path;
-use stave_system::policy::Check;
+use stave_system::manifest_check::ManifestComparison;
+use stave_system::policy::{Check, Level};
 use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, TrustRefusal, verify};
 use stave_system::{Places, SystemDocument, codes};
 
@@ -55,29 +60,85 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
         Ok(Some(value))
     };
     let run_id = plain_run_id(&bundle)?;
-    let orchestration = beside(orchestration_path(run_id))?;
-    let coordination = beside(coordination_path(run_id))?;
+    let manifest = beside(manifest_path(run_id))?;
+    let derived = Derived::of(&document, &bundle, manifest.as_ref(), run_id);
+    let beside_or = |path: String, made: Option<&Value>| Ok(beside(path)?.or_else(|| made.cloned()));
+    let made = derived.as_ref().map(|derived| &derived.specifications);
+    let orchestration = beside_or(orchestration_path(run_id), made.map(|made| &made.orchestration))?;
+    let coordination = beside_or(coordination_path(run_id), made.map(|made| &made.coordination))?;
+    let delivery_plan = beside(delivery_plan_path(run_id))?;
+    let policies = findings::policies(&project, arguments.policies);
     let issues = check(BundleComparison {
         document: &document,
         bundle: bundle.value(),
         orchestration: orchestration.as_ref(),
         coordination: coordination.as_ref(),
         expected_allow_network: None,
+        derivation: Some(Derivation {
+            intent: derived.as_ref().map(|derived| &derived.intent),
+            specifications: made,
+            delivery_plan: delivery_plan.as_ref(),
+            demands_alignment: policies.level(Check::IntentAlignment) == Level::Error,
+        }),
     });
-    let policies = findings::policies(&project, arguments.policies);
     let mut places = Places::new(source, &text);
-    if let Some(manifest) = beside(manifest_path(run_id))?
-        && let Some(listed) = manifest.pointer("/runtime_bundle/sha256").and_then(Value::as_str)
-        && listed != sha256_hex(&text)
-    {
-        let message = "the bytes of the bundle are not those that its run manifest lists";
-        let level = policies.level(Check::ArtifactConsistency);
-        findings.add(level, places.diagnostic(codes::BUNDLE_CONTENT_DRIFT, &Pointer::root(), message));
+    if let Some(manifest) = &manifest {
+        let comparison = ManifestComparison {
+            manifest,
+            document: &document,
+            bundle: &bundle,
+            bundle_text: &text,
+            intent_sha256: derived.as_ref().map(|derived| derived.intent_sha256.as_str()),
+        };
+        let root = root_of(&arguments.file);
+        let read = |path: &str| {
+            let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+            let file = root.as_ref().filter(|_| is_inside)?.join(path);
+            files::read_plain(&file, files::MAX_FILE_BYTES).ok()
+        };
+        // An edited bundle differs from the hash in its manifest. Where its own members say what was edited, that is enough.
+        let faults = comparison.faults(read).into_iter();
+        let of_bundle = format!("`{}`", bundle_path(run_id));
+        let faults = faults.filter(|fault| {
+            issues.is_empty() || !(fault.contains("`runtime_bundle/sha256`") || fault.contains(&of_bundle))
+        });
+        for message in faults {
+            let level = policies.level(Check::ArtifactConsistency);
+            findings.add(level, places.diagnostic(codes::BUNDLE_CONTENT_DRIFT, &Pointer::root(), &message));
+        }
     }
     for Issue { code, check, pointer, message } in &issues {
         findings.add(policies.level(*check), places.diagnostic(*code, pointer, message));
     }
     Ok(findings.print(arguments.json, terminal))
+}
+
+/// What follows from a document that was lowered from flows: its intent and specifications.
+struct Derived {
+    intent: Intent,
+    intent_sha256: String,
+    specifications: Specifications,
+}
+
+impl Derived {
+    /// `None` for a document whose intent is kept apart from it. An edit of one of the places that name the intent does not
+    /// hide that the intent follows from the document.
+    fn of(
+        document: &SystemDocument,
+        bundle: &Bundle,
+        manifest: Option<&Value>,
+        run_id: &str,
+    ) -> Option<Derived> {
+        let intent = system_intent(document);
+        let intent_sha256 = intent.reference.get("stable_intent_sha256")?.as_str()?.to_owned();
+        let places = [
+            bundle.value().pointer("/intent_ref/stable_intent_sha256"),
+            bundle.value().pointer("/intent_policy_projection/stable_intent_sha256"),
+            manifest.and_then(|manifest| manifest.get("stable_intent_sha256")),
+        ];
+        let is_named = places.into_iter().flatten().any(|place| place.as_str() == Some(&intent_sha256));
+        is_named.then(|| Derived { specifications: specifications(run_id, document), intent, intent_sha256 })
+    }
 }
 
 /// The document to compare with: the one that is named, else the bundle's own.

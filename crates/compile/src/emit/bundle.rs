@@ -58,7 +58,7 @@ impl Emitter for Bundle {
 }
 
 fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Result<(), Stop> {
-    let run_id = projection.run_id.as_str();
+    let run_id = projection.scope.run_id.as_str();
     let bundled = projection.bundle()?;
     let pretty = |value: &Value| {
         let mut text = pretty_sorted_utf8(value);
@@ -70,20 +70,19 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
         (coordination_path(run_id), pretty(&bundled.specifications.coordination)),
         (orchestration_path(run_id), pretty(&bundled.specifications.orchestration)),
     ];
-    let hashes: BTreeMap<String, String> =
+    let mut hashes: BTreeMap<String, String> =
         files.iter().map(|(path, text)| (path.clone(), sha256_hex(text))).collect();
+    if let Some(snapshot) = tree.files.get(&projection.scope.snapshot_path) {
+        hashes.insert(projection.scope.snapshot_path.clone(), sha256_hex(snapshot));
+    }
     // Exec documents name no owner, so that the manifest is what vouches for them.
-    let documents = projection.flows.iter().map(|flow| exec::document_path(&flow.file_name));
+    let documents = projection.scope.flows.iter().map(|flow| exec::document_path(&flow.file_name));
     let exec_hashes = documents.filter_map(|path| {
         let text = std::str::from_utf8(tree.files.get(&path)?).ok()?;
         let hash = admission::exec_hash(text);
         Some((path, hash))
     });
     let exec_hashes = exec_hashes.collect();
-    let inputs = projection
-        .flows
-        .iter()
-        .map(|flow| (flow.source.name.clone(), sha256_hex(flow.source.text.as_bytes())));
     let bundle = bundle_path(run_id);
     let fingerprint = projection.document.fingerprint();
     let hashed = |path: String, sha256: String| HashedFile { path, sha256 };
@@ -96,7 +95,7 @@ fn emit(projection: &Projection<'_>, before: &Before<'_>, tree: &mut Tree) -> Re
         ir_format_version: projection.document.version.format_version().to_owned(),
         stable_intent_sha256: intent_hash(&bundled.intent.reference),
         replay_mode: ReplayMode::Live,
-        input_hashes: inputs.collect(),
+        input_hashes: projection.scope.input_hashes.clone(),
         runtime_bundle: hashes.get(&bundle).map(|hash| hashed(bundle.clone(), hash.clone())),
         output_hashes: hashes,
         exec_hashes,

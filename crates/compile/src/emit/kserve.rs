@@ -90,7 +90,11 @@ fn of(
         let bundled = projection.bundle()?;
         for service in services(&bundled.bundle) {
             if let Some(name) = projection.file_name(&service.flow) {
-                found.push((service.clone(), name.to_owned(), projection.project.settings.deploy.clone()));
+                found.push((
+                    service.clone(),
+                    name.to_owned(),
+                    projection.scope.project.settings.deploy.clone(),
+                ));
             }
         }
     }

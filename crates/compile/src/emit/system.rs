@@ -3,12 +3,13 @@
 use stave_canon::pretty_sorted_utf8;
 use stave_project::exit::Stop;
 use stave_system::bundle::ir_path;
-use stave_system::knowledge::SNAPSHOT_PATH;
 use stave_system::sign::{ArtefactKind, Claim, ENDING, Signature};
 
 use super::projection;
 use super::{Before, Emitter, Tree};
 use crate::compilation::Compilation;
+
+const SNAPSHOT_FOLDER: &str = ".akc/knowledge/";
 
 #[derive(Debug)]
 pub(super) struct System;
@@ -24,7 +25,10 @@ impl Emitter for System {
 
     fn owns(&self, path: &str) -> bool {
         let path = path.strip_suffix(ENDING).unwrap_or(path);
-        path == SNAPSHOT_PATH || path.strip_prefix(".akc/ir/").is_some_and(|name| name.ends_with(".json"))
+        let is_snapshot = path
+            .strip_prefix(SNAPSHOT_FOLDER)
+            .is_some_and(|name| name == "snapshot.json" || name.ends_with(".snapshot.json"));
+        is_snapshot || path.strip_prefix(".akc/ir/").is_some_and(|name| name.ends_with(".json"))
     }
 
     fn recognises(&self, path: &str, bytes: &[u8]) -> bool {
@@ -40,13 +44,11 @@ impl Emitter for System {
             projection.warn(tree);
             let mut text = projection.document.to_file_text();
             text.push('\n');
-            tree.add_signed(ir_path(&projection.run_id), text, before);
-            if let Some(knowledge) = &projection.knowledge
-                && !tree.files.contains_key(SNAPSHOT_PATH)
-            {
+            tree.add_signed(ir_path(&projection.scope.run_id), text, before);
+            if let Some(knowledge) = &projection.knowledge {
                 let mut text = pretty_sorted_utf8(&knowledge.snapshot());
                 text.push('\n');
-                tree.add(SNAPSHOT_PATH, text);
+                tree.add(projection.scope.snapshot_path.clone(), text);
             }
         }
         Ok(())

@@ -174,6 +174,7 @@ fn consistency(input: &Value) -> Outcome {
         orchestration: Some(&orchestration),
         coordination: Some(&coordination),
         expected_allow_network: input.get("expected_allow_network").and_then(Value::as_bool),
+        derivation: None,
     });
     let fine = |of: &dyn Fn(Check) -> bool| !issues.iter().any(|issue| of(issue.check));
     Ok(output([

@@ -147,7 +147,13 @@ impl Knowledge {
     }
 
     /// Adds the hub and its entities; gives the hub's id.
-    pub(super) fn nodes(&self, tenant_id: &str, repo_id: &str, nodes: &mut Nodes) -> String {
+    pub(super) fn nodes(
+        &self,
+        tenant_id: &str,
+        repo_id: &str,
+        snapshot_path: &str,
+        nodes: &mut Nodes,
+    ) -> String {
         let hashes: Value = self.hashes.iter().map(|(name, hash)| (name.as_str(), hash.as_str())).collect();
         let meaning = self
             .assertions
@@ -158,6 +164,7 @@ impl Knowledge {
             assertion_ids: constraints.map(|(_, id, _)| id.clone()).collect(),
             semantic: Some(short(&meaning.collect::<Value>())),
             provenance: Some(short(&hashes)),
+            snapshot_path: Some(snapshot_path.to_owned()),
         };
         let Some(node) = hub(tenant_id, repo_id, None, &content) else { return String::new() };
         let hub_id = nodes.add(node);

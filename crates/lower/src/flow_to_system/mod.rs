@@ -15,8 +15,9 @@ mod knowledge;
 mod node;
 mod provenance;
 mod workflow;
+mod workflow_index;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use stave_canon::Value;
 use stave_diag::Sources;
@@ -41,6 +42,8 @@ pub struct SystemSettings {
     pub policy_sha256: Option<String>,
     /// The model of prompts that name none.
     pub default_model: Option<DefaultModel>,
+    /// Where the snapshot of what the project knows is kept, below the output folder.
+    pub snapshot_path: String,
 }
 
 /// A flow with the name that its file has in the project.
@@ -85,7 +88,7 @@ pub fn flow_to_system(source: SystemSource<'_>) -> Result<SystemDocument, LoadEr
         version: SystemVersion::default(),
         tenant_id: lowering.tenant_id.to_owned(),
         repo_id: source.settings.repo_id.trim().to_owned(),
-        nodes: nodes.0.into_values().collect(),
+        nodes: nodes.finish(),
     };
     document.checked()
 }
@@ -106,16 +109,19 @@ impl<'f> Lowering<'f> {
     fn flow(&self, flow: &SystemFlow<'f>, nodes: &mut Nodes) -> Result<(), BlankPart> {
         let name = flow_name(flow.flow);
         let intent = nodes.add(self.intent(flow, name)?);
-        let base = match self.source.knowledge {
-            Some(knowledge) => {
-                let hub = knowledge.nodes(self.tenant_id, &self.source.settings.repo_id, nodes);
-                vec![intent, hub]
-            }
-            None => vec![intent],
-        };
+        let base = self.base(intent, nodes);
         let infrastructure = self.infrastructure(flow, name)?.map(|node| nodes.add(node));
         let policy = self.policy(nodes)?;
         self.nodes_of(flow, name, &node::Shared { base, infrastructure, policy }, nodes)
+    }
+
+    /// What the first nodes of a flow or workflow depend on: its intent, and what the project knows.
+    fn base(&self, intent: String, nodes: &mut Nodes) -> Vec<String> {
+        let settings = self.source.settings;
+        let hub = self.source.knowledge.map(|knowledge| {
+            knowledge.nodes(self.tenant_id, &settings.repo_id, &settings.snapshot_path, nodes)
+        });
+        std::iter::once(intent).chain(hub).collect()
     }
 
     /// The policy set, on which every prompt depends.
@@ -137,6 +143,20 @@ impl<'f> Lowering<'f> {
 struct Nodes(BTreeMap<String, SystemNode>);
 
 impl Nodes {
+    /// All nodes, each with a place once. A service that many steps reach comes from as many places, so equal places are
+    /// removed here and not at every merge.
+    fn finish(self) -> Vec<SystemNode> {
+        let mut nodes: Vec<SystemNode> = self.0.into_values().collect();
+        for node in nodes.iter_mut().filter(|node| node.provenance.len() > 1) {
+            let mut seen = HashSet::new();
+            node.provenance.retain(|row| {
+                let rest = (row.kind.word(), Value::from(row.metadata.clone()).to_string());
+                seen.insert((row.source_id.clone(), row.locator.clone(), row.sha256.clone(), rest))
+            });
+        }
+        nodes
+    }
+
     /// Adds a node, or merges it with the one that is there: a shared node touches what either touches and
     /// comes from where either comes from.
     fn add(&mut self, node: SystemNode) -> String {
@@ -158,11 +178,7 @@ fn merge(known: &mut SystemNode, other: SystemNode) {
     if let (Some(effects), Some(more)) = (&mut known.effects, other.effects) {
         effects::add(effects, more);
     }
-    for row in other.provenance {
-        if !known.provenance.contains(&row) {
-            known.provenance.push(row);
-        }
-    }
+    known.provenance.extend(other.provenance);
     for (key, value) in other.properties {
         match known.properties.get_mut(&key) {
             Some(Value::Array(items)) => {

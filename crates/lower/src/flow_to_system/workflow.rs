@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use stave_canon::{Object, Value, compact_utf8, sha256_hex};
-use stave_exec::dataflow::Origin;
-use stave_exec::{DocumentEdge, DocumentNode};
+use stave_exec::DocumentNode;
 use stave_operations::step_kind;
 use stave_system::model::{
     ContractCategory, ContractTrigger, EffectAnnotation, IoContract, OperationalBudget, OperationalContract,
@@ -17,32 +16,32 @@ use stave_system::{
 
 use super::effects::secret_names;
 use super::integration;
+use super::workflow_index::WorkflowIndex;
 use super::{Lowering, Nodes, SystemWorkflow};
 use crate::step_effects::each_text;
 
 /// Steps that the compiler puts in; they touch nothing.
-const INNER: [&str; 4] = ["switch", "dsl.emit", "finish", "dsl.finish"];
+pub(super) const INNER: [&str; 4] = ["switch", "dsl.emit", "finish", "dsl.finish"];
 
 impl<'f> Lowering<'f> {
     pub(super) fn workflow(&self, workflow: &SystemWorkflow<'f>, nodes: &mut Nodes) -> Result<(), BlankPart> {
         let document = workflow.document;
         let name = document.flow.name.as_str();
         let id_of = |node: &str| stable_node_id("workflow", &format!("{name}:{node}"));
-        let lines = Lines::new(workflow);
-        let intent = nodes.add(self.workflow_intent(workflow, &lines)?);
+        let found = WorkflowIndex::new(workflow);
+        let intent = nodes.add(self.workflow_intent(workflow, &found)?);
+        let base = self.base(intent, nodes);
         let policy = self.workflow_policy(workflow, nodes)?;
         for (index, node) in document.graph.nodes.iter().enumerate() {
-            let edges = document.graph.edges.iter();
-            let before: BTreeSet<&str> =
-                edges.filter(|edge| is_before(edge, node)).map(|edge| edge.from.as_str()).collect();
+            let before = found.before(&node.id);
             let mut depends_on = before.iter().map(|name| id_of(name)).collect::<Result<Vec<_>, _>>()?;
             if depends_on.is_empty() {
-                depends_on.push(intent.clone());
+                depends_on.extend(base.iter().cloned());
             }
             if node.kind.starts_with("policy.") {
                 depends_on.extend(policy.clone());
             }
-            let provenance = lines.of(node).map(|lines| self.place(workflow, lines));
+            let provenance = found.lines_of(node).map(|lines| self.place(workflow, &found, lines));
             depends_on.extend(self.reached(node, provenance.clone(), nodes)?);
             let properties = [
                 ("plan_id", Value::from(name)),
@@ -52,13 +51,13 @@ impl<'f> Lowering<'f> {
                 ("timeout_ms", node.timeout_ms.into()),
                 ("retries", node.retry.max.into()),
             ];
-            let whole = || self.place(workflow, (1, lines.count()));
+            let whole = || self.place(workflow, &found, (1, found.count()));
             nodes.add(SystemNode {
                 properties: properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
                 depends_on,
                 effects: Some(effects(node)),
                 provenance: vec![provenance.unwrap_or_else(whole)],
-                contract: Some(contract(workflow, node, &before)?),
+                contract: Some(contract(workflow, node, &found)?),
                 ..SystemNode::new(id_of(&node.id)?, self.tenant_id, NodeKind::Workflow, node.id.as_str())
             });
         }
@@ -66,7 +65,11 @@ impl<'f> Lowering<'f> {
     }
 
     /// A workflow has no tests; what it is accepted by is that it ends within its time.
-    fn workflow_intent(&self, workflow: &SystemWorkflow<'f>, lines: &Lines) -> Result<SystemNode, BlankPart> {
+    fn workflow_intent(
+        &self,
+        workflow: &SystemWorkflow<'f>,
+        found: &WorkflowIndex<'_>,
+    ) -> Result<SystemNode, BlankPart> {
         let document = workflow.document;
         let name = document.flow.name.as_str();
         let contract_id = acceptance_contract_id(self.tenant_id, name)?;
@@ -88,7 +91,7 @@ impl<'f> Lowering<'f> {
         ];
         Ok(SystemNode {
             properties: properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-            provenance: vec![self.place(workflow, lines.head())],
+            provenance: vec![self.place(workflow, found, found.head())],
             contract: Some(contract),
             ..SystemNode::new(
                 stable_node_id("intent", &format!("intent:{name}"))?,
@@ -131,68 +134,21 @@ impl<'f> Lowering<'f> {
     }
 
     /// Whole lines of the workflow's file.
-    fn place(&self, workflow: &SystemWorkflow<'_>, (first, last): (usize, usize)) -> ProvenancePointer {
-        let lines = workflow.source_text.split_inclusive('\n');
-        let text: String = lines.skip(first.saturating_sub(1)).take(last.saturating_sub(first) + 1).collect();
+    fn place(
+        &self,
+        workflow: &SystemWorkflow<'_>,
+        found: &WorkflowIndex<'_>,
+        (first, last): (usize, usize),
+    ) -> ProvenancePointer {
         ProvenancePointer {
             tenant_id: self.tenant_id.to_owned(),
             kind: ProvenanceKind::File,
             source_id: workflow.source_file.to_owned(),
             locator: Some(format!("L{first}-L{last}")),
-            sha256: Some(sha256_hex(text)),
+            sha256: Some(sha256_hex(found.text(first, last))),
             metadata: Object::new(),
         }
     }
-}
-
-fn is_before(edge: &DocumentEdge, node: &DocumentNode) -> bool {
-    edge.to == node.id && edge.from != node.id
-}
-
-/// Which lines of the file each step takes: from its own to the one before the next step or section.
-struct Lines {
-    /// The first line of each step, and of each section of the file, ascending.
-    starts: Vec<usize>,
-    /// The first step's.
-    first: Option<usize>,
-    /// The number of lines that are not blank at the end.
-    count: usize,
-}
-
-impl Lines {
-    fn new(workflow: &SystemWorkflow<'_>) -> Lines {
-        let nodes = workflow.document.graph.nodes.iter();
-        // What the compiler puts in has the place of the whole workflow.
-        let steps = nodes.filter(|node| !INNER.contains(&node.kind.as_str()));
-        let first = steps.filter_map(first_line).min();
-        let mut starts: BTreeSet<usize> =
-            workflow.document.graph.nodes.iter().filter_map(first_line).collect();
-        let lines = workflow.source_text.lines().enumerate();
-        let sections = lines.filter(|(_, line)| line.starts_with(|letter: char| !letter.is_whitespace()));
-        starts.extend(sections.map(|(index, _)| index + 1));
-        let count = workflow.source_text.trim_end().lines().count().max(1);
-        Lines { starts: starts.into_iter().collect(), first, count }
-    }
-
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    /// What stands before the first step.
-    fn head(&self) -> (usize, usize) {
-        let first = self.first.unwrap_or(self.count + 1);
-        (1, first.saturating_sub(1).max(1))
-    }
-
-    fn of(&self, node: &DocumentNode) -> Option<(usize, usize)> {
-        let first = first_line(node)?;
-        let next = self.starts.iter().copied().find(|start| *start > first).unwrap_or(self.count + 1);
-        Some((first, next.saturating_sub(1).max(first)))
-    }
-}
-
-fn first_line(node: &DocumentNode) -> Option<usize> {
-    usize::try_from(Origin::of(&node.extra)?.line).ok()
 }
 
 fn effects(node: &DocumentNode) -> EffectAnnotation {
@@ -213,7 +169,7 @@ fn effects(node: &DocumentNode) -> EffectAnnotation {
 fn contract(
     workflow: &SystemWorkflow<'_>,
     node: &DocumentNode,
-    before: &BTreeSet<&str>,
+    found: &WorkflowIndex<'_>,
 ) -> Result<OperationalContract, BlankPart> {
     let attempts = u64::from(node.retry.max).saturating_add(1);
     let seconds = u64::from(node.timeout_ms).saturating_mul(attempts).div_ceil(1000);
@@ -224,10 +180,10 @@ fn contract(
     Ok(OperationalContract {
         contract_id: runtime_contract_id(&workflow.document.flow.name, &node.id)?,
         contract_category: ContractCategory::Runtime,
-        triggers: triggers(workflow, before),
+        triggers: triggers(workflow, found.before(&node.id)),
         io_contract: IoContract {
             input_keys: filled(node.with.keys().cloned().collect(), "input"),
-            output_keys: filled(outputs(workflow, node), "output"),
+            output_keys: filled(found.used_fields(&node.id), "output"),
             schema: None,
         },
         state_machine: None,
@@ -242,12 +198,11 @@ fn contract(
 }
 
 /// What sets a step off: the steps before it; for the first one a request, and what the workflow names.
-fn triggers(workflow: &SystemWorkflow<'_>, before: &BTreeSet<&str>) -> Vec<ContractTrigger> {
+fn triggers(workflow: &SystemWorkflow<'_>, before: &[&str]) -> Vec<ContractTrigger> {
     let trigger =
         |trigger_id: String, source: String, details: Object| ContractTrigger { trigger_id, source, details };
     if !before.is_empty() {
-        let after: Vec<&str> = before.iter().copied().collect();
-        let details = [("after".to_owned(), Value::from(after))].into_iter().collect();
+        let details = [("after".to_owned(), Value::from(before.to_vec()))].into_iter().collect();
         return vec![trigger("t_upstream".to_owned(), "exec.edge".to_owned(), details)];
     }
     let named = workflow.triggers.iter().enumerate().map(|(index, row)| {
@@ -257,28 +212,6 @@ fn triggers(workflow: &SystemWorkflow<'_>, before: &BTreeSet<&str>) -> Vec<Contr
     });
     let request = trigger("t_request".to_owned(), "exec.request".to_owned(), Object::new());
     std::iter::once(request).chain(named).collect()
-}
-
-/// The parts of a step's result that the document uses, by name; each once, in order.
-fn outputs(workflow: &SystemWorkflow<'_>, node: &DocumentNode) -> Vec<String> {
-    let mut fields: BTreeSet<String> = BTreeSet::new();
-    // A switch names its value in a form of its own.
-    let prefixes = [format!("$step.{}.", node.id), format!("$.vars.{}.", node.id)];
-    let graph = &workflow.document.graph;
-    let nodes = graph.nodes.iter().map(|node| &node.with);
-    for part in nodes.chain(graph.edges.iter().map(|edge| &edge.extra)) {
-        each_text(&part.clone().into(), &mut |text| {
-            for used in prefixes.iter().flat_map(|prefix| text.split(prefix.as_str()).skip(1)) {
-                let end =
-                    used.find(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '-');
-                let field = used.get(..end.unwrap_or(used.len())).unwrap_or_default();
-                if !field.is_empty() {
-                    fields.insert(field.to_owned());
-                }
-            }
-        });
-    }
-    fields.into_iter().collect()
 }
 
 /// Workflows keep the quotes around their texts.

@@ -8,11 +8,14 @@ mod bundle_misaligned_deployment;
 mod bundle_network_mismatch;
 mod bundle_unknown_reference;
 mod content;
+mod derived;
 mod scope;
 mod specifications;
 
 use stave_canon::{Pointer, Value};
 use stave_diag::Code;
+
+pub use derived::Derivation;
 
 use super::{BundleVersion, select};
 use crate::policy::Check;
@@ -37,6 +40,8 @@ pub struct BundleComparison<'s> {
     pub coordination: Option<&'s Value>,
     /// Whether the intent lets the run use the network.
     pub expected_allow_network: Option<bool>,
+    /// What the bundle is made again from. Without it, members that no other rule compares are accepted as they are.
+    pub derivation: Option<Derivation<'s>>,
 }
 
 /// Everything that a bundle and its sources disagree about.
@@ -50,10 +55,14 @@ pub fn check(subject: BundleComparison<'_>) -> Vec<Issue> {
     bundle_ir_mismatch::check(&mut issues);
     specifications::check(&mut issues);
     bundle_unknown_reference::check(&mut issues);
-    bundle_intent_mismatch::check(&mut issues);
-    bundle_network_mismatch::check(&mut issues);
+    // What is made again from the document's own intent is compared exactly, which says more than these two rules.
+    if subject.derivation.is_none_or(|derivation| derivation.intent.is_none()) {
+        bundle_intent_mismatch::check(&mut issues);
+        bundle_network_mismatch::check(&mut issues);
+    }
     content::check(&mut issues);
     bundle_misaligned_deployment::check(&mut issues);
+    derived::check(&mut issues);
     issues.found
 }
 
@@ -89,6 +98,13 @@ struct Issues<'s> {
 impl<'s> Issues<'s> {
     fn add(&mut self, code: Code, pointer: Pointer, message: impl Into<String>) {
         self.found.push(Issue { code, check: Check::ArtifactConsistency, pointer, message: message.into() });
+    }
+
+    /// Adds an issue unless another rule has one at the same place.
+    fn add_once(&mut self, code: Code, pointer: Pointer, message: impl Into<String>) {
+        if !self.found.iter().any(|issue| issue.pointer == pointer) {
+            self.add(code, pointer, message);
+        }
     }
 
     fn member(&self, key: &str) -> Option<&'s Value> {

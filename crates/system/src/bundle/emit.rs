@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::envelope::Envelope;
 use super::select::select;
-use super::{Bundle, BundleVersion, coordination_path, deployment, ir_path};
+use super::{Bundle, BundleVersion, coordination_path, delivery_plan_path, deployment, ir_path};
 use crate::codec::{contract_value, node_value};
 use crate::{NodeKind, SystemDocument, SystemNode, stable_json_fingerprint, strip};
 
@@ -299,7 +299,7 @@ fn spec_hashes(source: BundleSource<'_>) -> Value {
 fn delivery_plan_ref(run_id: &str, plan: Option<&Value>) -> Value {
     plan.map_or(Value::Null, |plan| {
         Value::from_iter([
-            ("path", format!(".akc/deployment/{run_id}.delivery_plan.json")),
+            ("path", delivery_plan_path(run_id)),
             ("fingerprint", stable_json_fingerprint(plan)),
         ])
     })

@@ -22,7 +22,8 @@ pub(super) fn hub(plan: &Plan, intent: Option<&str>) -> Option<SystemNode> {
     if semantic.is_none() && provenance.is_none() && assertion_ids.is_empty() {
         return None;
     }
-    knowledge::hub(&plan.tenant_id, &plan.id, intent, &knowledge::Hub { assertion_ids, semantic, provenance })
+    let hub = knowledge::Hub { assertion_ids, semantic, provenance, snapshot_path: None };
+    knowledge::hub(&plan.tenant_id, &plan.id, intent, &hub)
 }
 
 /// The entities of every step's snapshot. What several steps say about one assertion is one node with all
