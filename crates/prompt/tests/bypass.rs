@@ -15,7 +15,6 @@ use stave_prompt::{Pipeline, PromptIr, PromptIrBuilder, Stage};
 const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
 const HOSTILE: &str = include_str!("bypass/hostile.jsonl");
 const HARMLESS: &str = include_str!("bypass/harmless.jsonl");
-const ORDINARY: &str = include_str!("bypass/ordinary.txt");
 
 struct Row {
     field: String,
@@ -133,31 +132,6 @@ fn every_harmless_look_alike_passes() {
         .map(|(row, violation)| format!("{}: {:?}: {violation}", row.kind, row.text))
         .collect();
     assert!(denied.is_empty(), "{} denied or flagged:\n{}", denied.len(), denied.join("\n"));
-}
-
-/// What people ask and what they let a model read: each text on its own, and all of a file as one text.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "the test reads the pages of the documentation")]
-fn ordinary_conversations_are_not_denied() {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
-    let mut texts: Vec<(String, String)> =
-        ORDINARY.lines().map(|line| (line.to_owned(), line.to_owned())).collect();
-    let pages = std::fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
-    let pages: Vec<_> = pages.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
-    assert!(pages.len() > 20, "{} pages", pages.len());
-    texts.extend(
-        pages.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())),
-    );
-    let denied: Vec<String> = texts
-        .iter()
-        .flat_map(|(name, text)| {
-            let contents = [Content { reference: "messages[0]", path: None, text }];
-            let verdict = PolicySet::strict().check_conversation_until(&contents, &|| false).unwrap();
-            let texts = if verdict.approved() { Vec::new() } else { verdict.texts() };
-            texts.into_iter().map(move |said| format!("{name}: {said}"))
-        })
-        .collect();
-    assert!(denied.is_empty(), "{}", denied.join("\n"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bypass;
 #[path = "../../shape/tests/changed.rs"]
 mod changed;
 mod compile;
+mod conversations;
 mod created_at;
 mod golden;
 mod pages;

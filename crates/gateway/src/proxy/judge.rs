@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, Sensitivity,
-    SensitivityPolicy, WirePrompt,
+    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, PositionKind, PromptRole,
+    Provenance, Sensitivity, SensitivityPolicy, WirePrompt,
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
-use stave_prompt::governance::{AskedModel, Content, PolicySet, Verdict};
-use stave_prompt::{PromptBuildError, PromptIrBuilder};
+use stave_prompt::governance::{AskedModel, ConversationText, PolicySet, TextSource, Verdict};
+use stave_prompt::{PromptBuildError, PromptIr, PromptIrBuilder};
 
 use super::interface::Fault;
 use super::seen::CleanPrefixes;
@@ -213,16 +213,20 @@ impl Judge<'_> {
         model: &str,
     ) -> Result<Verdict, Verdictless> {
         let policies = &self.policy.governance;
-        let mut texts: Vec<(String, String)> = Vec::new();
+        let mut texts: Vec<(String, TextSource, String)> = Vec::new();
         for position in wire.positions.iter().skip(known).filter(|position| is_content(position)) {
             let place = position.message.map_or_else(|| "request".to_owned(), |at| format!("messages[{at}]"));
-            texts.extend(position_texts(body, position).into_iter().map(|text| (place.clone(), text)));
+            let source = source_of(position);
+            texts
+                .extend(position_texts(body, position).into_iter().map(|text| (place.clone(), source, text)));
         }
         texts.extend(joined(&texts));
         let outside = outside_texts(body, wire);
-        texts.extend(outside.into_iter().map(|text| ("request".to_owned(), text)));
-        let contents: Vec<Content<'_>> =
-            texts.iter().map(|(reference, text)| Content { reference, path: None, text }).collect();
+        texts.extend(outside.into_iter().map(|text| ("request".to_owned(), TextSource::Written, text)));
+        let contents: Vec<ConversationText<'_>> = texts
+            .iter()
+            .map(|(reference, source, text)| ConversationText { reference, source: *source, text })
+            .collect();
         let mut verdict = Verdict { violations: Vec::new() };
         for some in chunks(&contents) {
             if self.is_late() {
@@ -248,10 +252,7 @@ impl Judge<'_> {
     ) -> Result<Verdict, PromptBuildError> {
         let texts = wire.positions.iter().filter(|position| is_instruction(position));
         let system: Vec<String> = texts.flat_map(|position| position_texts(body, position)).collect();
-        let ir = PromptIrBuilder::new("gateway", system.join("\n"))
-            .set_model_hint(upstream.config.provider.as_str())
-            .add_metadata("model", model)
-            .build(self.ids, self.clock)?;
+        let ir = prompt_of(&system.join("\n"), upstream, model, self.ids, self.clock)?;
         Ok(policies.check(&ir))
     }
 
@@ -274,6 +275,20 @@ impl Judge<'_> {
     }
 }
 
+/// The prompt that policies and plugins see of a request: its system text.
+pub(crate) fn prompt_of(
+    system: &str,
+    upstream: &Upstream,
+    model: &str,
+    ids: &dyn Ids,
+    clock: &dyn Clock,
+) -> Result<PromptIr, PromptBuildError> {
+    PromptIrBuilder::new("gateway", system)
+        .set_model_hint(upstream.config.provider.as_str())
+        .add_metadata("model", model)
+        .build(ids, clock)
+}
+
 /// A request that nobody has time to judge is not sent, whatever is done with those that could not be judged.
 fn too_long() -> Denied {
     let message = "judging the request took too long; make it smaller or try again";
@@ -285,7 +300,7 @@ fn too_long() -> Denied {
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The texts in groups of about that much.
-fn chunks<'c, 't>(mut contents: &'c [Content<'t>]) -> Vec<&'c [Content<'t>]> {
+fn chunks<'c, 't>(mut contents: &'c [ConversationText<'t>]) -> Vec<&'c [ConversationText<'t>]> {
     let mut chunks = Vec::new();
     while !contents.is_empty() {
         let mut bytes = 0;
@@ -320,17 +335,28 @@ const PLAIN_MARKS: [&str; 5] = [
     r#"{"ttl":"1h","type":"ephemeral"}"#,
 ];
 
-/// What the texts of each message say one after the other, for messages of several texts.
-fn joined(texts: &[(String, String)]) -> Vec<(String, String)> {
-    let mut joined: Vec<(String, String)> = Vec::new();
+/// What the texts of each message say one after the other, for messages of several texts. A message of which a
+/// participant wrote a part is judged as his.
+fn joined(texts: &[(String, TextSource, String)]) -> Vec<(String, TextSource, String)> {
+    let mut joined = Vec::new();
     for same in texts.chunk_by(|one, next| one.0 == next.0).filter(|same| same.len() > 1) {
-        joined.push((same[0].0.clone(), same.iter().map(|(_, text)| text.as_str()).collect()));
+        let is_brought = same.iter().all(|(_, source, _)| *source == TextSource::Brought);
+        let source = if is_brought { TextSource::Brought } else { TextSource::Written };
+        joined.push((same[0].0.clone(), source, same.iter().map(|(.., text)| text.as_str()).collect()));
     }
     joined
 }
 
-fn is_instruction(position: &Position) -> bool {
-    position.role == stave_block::PromptRole::System && position.kind == stave_block::PositionKind::Text
+/// Whether a tool or a document brought what stands at a position. What a client says of its tools is its author's.
+fn source_of(position: &Position) -> TextSource {
+    let is_brought = position.role == PromptRole::Tool
+        || matches!(position.kind, PositionKind::Document | PositionKind::ToolResult)
+        || matches!(position.provenance, Provenance::Tool | Provenance::Retrieval);
+    if is_brought && position.kind != PositionKind::Tool { TextSource::Brought } else { TextSource::Written }
+}
+
+pub(crate) fn is_instruction(position: &Position) -> bool {
+    position.role == PromptRole::System && position.kind == PositionKind::Text
 }
 
 /// Whatever is no instruction: texts of users, models, tools and documents, and what tools and schemas say of themselves.
@@ -365,7 +391,7 @@ fn decisions(records: &[GateRecord]) -> Vec<GateDecision> {
     decisions
 }
 
-fn add(decisions: &mut Vec<GateDecision>, action: &'static str, rule: Cow<'static, str>) {
+pub(crate) fn add(decisions: &mut Vec<GateDecision>, action: &'static str, rule: Cow<'static, str>) {
     match decisions.iter_mut().find(|known| known.action == action && known.rule == rule) {
         Some(known) => known.places += 1,
         None => decisions.push(GateDecision { action: Cow::Borrowed(action), rule, places: 1 }),

@@ -68,7 +68,7 @@ impl<'t> Item<'t> {
     }
 
     /// The text ready to be searched; `None` once there is no more time.
-    fn prepared(&self) -> Option<&Prepared<'t>> {
+    pub(super) fn prepared(&self) -> Option<&Prepared<'t>> {
         if self.prepared.get().is_none() {
             let prepared = Prepared::until(self.text, &|| self.is_late())?;
             return Some(self.prepared.get_or_init(|| prepared));
@@ -213,8 +213,15 @@ impl Compiled {
             let before = allowed.partition_point(|allowed| allowed.start <= range.start);
             before.checked_sub(1).and_then(|at| ends.get(at)).is_some_and(|end| range.end <= *end)
         };
-        hits.retain(|(_, range)| !inside(range));
-        hits
+        let outside = |(index, range): (usize, Range<usize>)| {
+            if !inside(&range) {
+                return Some((index, range));
+            }
+            // An expression gave its first match only, so one that is allowed is no answer for the rest of the text.
+            let expression = policy.patterns().get(index)?.expression()?;
+            prepared.find_outside(expression, &inside).map(|range| (index, range))
+        };
+        hits.into_iter().filter_map(outside).collect()
     }
 
     /// The first hit of each pattern, in pattern order.

@@ -1,5 +1,6 @@
 //! The policies that hold when a project writes none.
 
+use super::evidence::Instruction;
 use super::policy::{Matching, Policy, PolicyAction, PolicyType};
 
 const PATHS: [&str; 3] = ["/sys/", "/etc/", r"C:\Windows\System32\"];
@@ -60,6 +61,16 @@ const INJECTED: [&str; 6] = [
     r"(?-u:\b)(reveal|print|repeat|show|output|leak|disclose)\W+(me\W+)?(your|the)\W+(system|hidden|initial|secret|original)\W+(prompt|instructions?|message)(?-u:\b)",
     r"(?-u:\b)(do anything now|developer mode (is )?(enabled|on|active)|jailbroken|you are now (unrestricted|unfiltered|dan(?-u:\b)|free of))",
     r"(?-u:\b)(without|no longer have|act as if (there (are|were)|you have) no)\W+(any\W+)?(restrictions|rules|policies|governance|guard ?rails|safeguards|limitations)(?-u:\b)",
+];
+
+/// What each of [`INJECTED`] tells the model.
+const INSTRUCTIONS: [Instruction; INJECTED.len()] = [
+    Instruction::Evade,
+    Instruction::Override,
+    Instruction::Override,
+    Instruction::Reveal,
+    Instruction::Persona,
+    Instruction::Unbound,
 ];
 
 /// Of which every match of [`INJECTED`] holds one.
@@ -123,7 +134,7 @@ pub(super) fn strict() -> Vec<Policy> {
         ),
     ];
     policies.extend(removes);
-    policies.extend(evasions.into_iter().flatten().map(Policy::weighed));
+    policies.extend(evasions.into_iter().flatten().map(|policy| policy.weighed(&INSTRUCTIONS)));
     policies
 }
 

@@ -26,6 +26,7 @@ mod report;
 mod strict;
 mod violation;
 
+pub use evidence::TextSource;
 pub use model::AskedModel;
 pub use policy::{BadExpression, Bounds, Matching, Policy, PolicyAction, PolicyType, Quantity};
 pub use read::{InvalidPolicies, PolicyFault, schema};
@@ -67,6 +68,15 @@ pub struct Content<'c> {
     pub reference: &'c str,
     /// Where the content was really found, after links were followed.
     pub path: Option<&'c str>,
+    pub text: &'c str,
+}
+
+/// One text of a conversation that passes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConversationText<'c> {
+    /// Where in the conversation it is.
+    pub reference: &'c str,
+    pub source: TextSource,
     pub text: &'c str,
 }
 
@@ -176,19 +186,19 @@ impl PolicySet {
         contents: &[Content<'_>],
         is_late: &dyn Fn() -> bool,
     ) -> Option<Verdict> {
-        self.judge().check_content(&self.policies, contents, is_late, false)
+        self.judge().check_content(&self.policies, contents, is_late)
     }
 
-    /// The same for the texts of a conversation that passes by, of which nobody knows what they are for: the default
-    /// policies about injected instructions deny on strong evidence and flag the rest. Policies of a project deny as
-    /// they say.
+    /// Judges the texts of a conversation that passes by, of which nobody knows what they are for: the default policies
+    /// about injected instructions deny on strong evidence and flag the rest. Policies of a project deny as they say.
+    /// `None` once `is_late` says so.
     #[must_use]
     pub fn check_conversation_until(
         &self,
-        contents: &[Content<'_>],
+        texts: &[ConversationText<'_>],
         is_late: &dyn Fn() -> bool,
     ) -> Option<Verdict> {
-        self.judge().check_content(&self.policies, contents, is_late, true)
+        self.judge().check_conversation(&self.policies, texts, is_late)
     }
 
     /// Judges what a compiled prompt sends beside what it was judged by before: the rendered template with the

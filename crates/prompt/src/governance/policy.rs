@@ -9,6 +9,8 @@ use regex::{Regex, RegexBuilder};
 use stave_canon::Number;
 use stave_shape::Shape;
 
+use super::evidence::Instruction;
+
 /// The largest automaton that one expression may become.
 const EXPRESSION_BYTES: usize = 1 << 20;
 
@@ -90,8 +92,8 @@ pub struct Policy {
     bounds: Option<Bounds>,
     /// For expressions: every match holds one of these, when that is known.
     needles: Option<&'static [&'static str]>,
-    /// Whether one hit is little evidence; see `evidence.rs`.
-    is_weighed: bool,
+    /// For policies of which one hit is little evidence: what each expression tells the model; see `evidence`.
+    instructions: Option<&'static [Instruction]>,
 }
 
 /// A forbidden text, kept as written for messages and prepared for matching.
@@ -137,7 +139,7 @@ impl Policy {
             only: Vec::new(),
             bounds: None,
             needles: None,
-            is_weighed: false,
+            instructions: None,
         }
     }
 
@@ -168,13 +170,14 @@ impl Policy {
         self.needles
     }
 
-    /// Says that a hit is evidence, which a caller that sees ordinary conversations weighs.
-    pub(super) fn weighed(self) -> Self {
-        Policy { is_weighed: true, ..self }
+    /// Says that a hit is evidence, which a caller that sees ordinary conversations weighs, and what each expression
+    /// tells the model.
+    pub(super) fn weighed(self, instructions: &'static [Instruction]) -> Self {
+        Policy { instructions: Some(instructions), ..self }
     }
 
-    pub(super) fn is_weighed(&self) -> bool {
-        self.is_weighed
+    pub(super) fn instructions(&self) -> Option<&'static [Instruction]> {
+        self.instructions
     }
 
     /// Texts around which the policy makes an exception: a hit inside one of them is none.

@@ -114,9 +114,7 @@ impl<'t> Prepared<'t> {
             return Some(found.range());
         }
         self.views.iter().find_map(|view| {
-            // Snake case is words too, and a space is as long as the sign it replaces.
-            let spaced = view.spaced.get_or_init(|| view.plain.text.replace('_', " "));
-            if let Some(found) = expression.find(spaced) {
+            if let Some(found) = expression.find(view.spaced()) {
                 return Some(view.plain.origin(found.range()));
             }
             let joined = view.joined.get_or_init(|| view.joined());
@@ -126,7 +124,75 @@ impl<'t> Prepared<'t> {
     }
 }
 
+/// After so many matches that are allowed, the next one counts: searching on could take time that grows with the square
+/// of a text, and a text of so many exceptions is none that a person writes.
+const ALLOWED_MATCHES: usize = 1000;
+
+impl Prepared<'_> {
+    /// The first place that an expression matches outside of what is allowed.
+    pub(in super::super) fn find_outside(
+        &self,
+        expression: &regex::Regex,
+        is_allowed: &dyn Fn(&Range<usize>) -> bool,
+    ) -> Option<Range<usize>> {
+        let first = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
+            ranges.enumerate().find(|(at, range)| *at >= ALLOWED_MATCHES || !is_allowed(range))
+        };
+        if let Some((_, range)) = first(&mut expression.find_iter(self.original).map(|found| found.range())) {
+            return Some(range);
+        }
+        self.views.iter().find_map(|view| {
+            let spaced = expression.find_iter(view.spaced());
+            if let Some((_, range)) = first(&mut spaced.map(|found| view.plain.origin(found.range()))) {
+                return Some(range);
+            }
+            let joined = view.joined.get_or_init(|| view.joined());
+            let found = expression.find_iter(&joined.text);
+            first(&mut found.map(|found| view.origin(joined, found.range()))).map(|(_, range)| range)
+        })
+    }
+
+    /// Every place that a regular expression matches, and whether the place was found only after a disguise was taken
+    /// off. A place that several views of the text show is given once for each of them.
+    pub(in super::super) fn find_each(
+        &self,
+        expression: &regex::Regex,
+        found: &mut dyn FnMut(Range<usize>, bool),
+    ) {
+        let mut plain: Vec<Range<usize>> = Vec::new();
+        let mut show = |range: Range<usize>, known: &[Range<usize>]| {
+            let before = known.partition_point(|known| known.start <= range.start);
+            let last = before.checked_sub(1).and_then(|at| known.get(at));
+            found(range.clone(), last.is_none_or(|known| known.end < range.start.max(1)));
+        };
+        plain.extend(expression.find_iter(self.original).map(|found| found.range()));
+        if let Some(view) = self.views.first() {
+            // Snake case and letters of other alphabets are no disguise that anybody puts on for this.
+            let spaced = view.spaced();
+            plain.extend(expression.find_iter(spaced).map(|found| view.plain.origin(found.range())));
+        }
+        plain.sort_by_key(|range| (range.start, range.end));
+        plain.dedup();
+        plain.iter().for_each(|range| show(range.clone(), std::slice::from_ref(range)));
+        for (index, view) in self.views.iter().enumerate() {
+            if index > 0 {
+                let spaced = view.spaced();
+                expression.find_iter(spaced).for_each(|found| show(view.plain.origin(found.range()), &plain));
+            }
+            let joined = view.joined.get_or_init(|| view.joined());
+            expression
+                .find_iter(&joined.text)
+                .for_each(|found| show(view.origin(joined, found.range()), &plain));
+        }
+    }
+}
+
 impl View {
+    fn spaced(&self) -> &str {
+        // Snake case is words too, and a space is as long as the sign it replaces.
+        self.spaced.get_or_init(|| self.plain.text.replace('_', " "))
+    }
+
     fn until(plain: Plain, is_late: &dyn Fn() -> bool) -> Option<Self> {
         if is_late() {
             return None;
