@@ -89,7 +89,9 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         tracer: Arc::new(()),
         opcua: None,
         references: Arc::new(stave_runtime::NoSource),
-        prompt_plugins: Vec::new(),
+        prompt_plugins: vec![stave_prompt::plugins::ConfiguredPlugin::new(Arc::new(
+            stave_prompt::plugins::BudgetOptimizer::default(),
+        ))],
         planning: None,
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),

@@ -10,6 +10,7 @@ use stave_llm::prices::Prices;
 use stave_llm::{CONNECT_TIMEOUT, FaultClass, Provider, RetryPolicy, Secret};
 use stave_lower::RewritePolicy;
 use stave_prompt::governance::PolicySet;
+use stave_prompt::plugins::ConfiguredPlugin;
 
 /// The whole setup. It can be exchanged while the gateway runs.
 #[derive(Debug, Clone)]
@@ -138,6 +139,8 @@ pub struct RequestPolicy {
     pub forward_unreadable: bool,
     /// Whether a request is sent as it came when judging it fails, rather than refused.
     pub forward_unjudged: bool,
+    /// What may change the system text of a request, in this order.
+    pub plugins: Vec<ConfiguredPlugin>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,6 +277,7 @@ impl Default for RequestPolicy {
             gate: true,
             forward_unreadable: false,
             forward_unjudged: false,
+            plugins: Vec::new(),
         }
     }
 }

@@ -67,6 +67,11 @@ impl<K: QueueKey> HeavyTurn<K> {
     }
 }
 
+/// Does work that may wait, without holding up what else the runtime does, where the runtime has threads for that.
+pub fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
+    if has_threads() { tokio::task::block_in_place(work) } else { work() }
+}
+
 fn has_threads() -> bool {
     Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }

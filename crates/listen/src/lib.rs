@@ -7,6 +7,6 @@ mod queue;
 mod series;
 
 pub use accept::accept;
-pub use heavy_work::{HeavyTurn, HeavyWorkQueue};
+pub use heavy_work::{HeavyTurn, HeavyWorkQueue, without_blocking};
 pub use queue::{FairQueue, NoTurn, QueueAdmission, QueueKey, QueueTicket, Turn, Waiting};
 pub use series::{Histogram, head, line};

@@ -13,8 +13,8 @@ use stave_canon::{Number, Value};
 use stave_llm::{FunctionTool, Message, Request, ResponseSchema, Role, Tool};
 
 pub use govern::{
-    GatedBody, Governed, JudgedTooLong, gate_body, gate_body_until, govern_body, outside_texts,
-    position_texts,
+    GatedBody, Governed, JudgedTooLong, PlacedText, gate_body, gate_body_until, govern_body, outside_texts,
+    placed_texts, position_texts,
 };
 pub use rewrite::{RewritePolicy, rewrite_body};
 pub use splice::{Splice, Spliced, plan_splices, splice_plan};

@@ -25,9 +25,9 @@ mod step_effects;
 mod workflow_leaks;
 
 pub use block_to_request::{
-    GatedBody, Governed, JudgedTooLong, RequestShape, RewritePolicy, Splice, Spliced, block_to_request,
-    gate_body, gate_body_until, govern_body, outside_texts, plan_splices, position_texts, rewrite_body,
-    splice_plan,
+    GatedBody, Governed, JudgedTooLong, PlacedText, RequestShape, RewritePolicy, Splice, Spliced,
+    block_to_request, gate_body, gate_body_until, govern_body, outside_texts, placed_texts, plan_splices,
+    position_texts, rewrite_body, splice_plan,
 };
 pub use flow_to_exec::{DefaultModel, ExecSettings, flow_to_exec};
 pub use flow_to_system::{

@@ -82,10 +82,11 @@ fn governed(project: &Project, target: &Target, text: &str, sentence: &str) -> R
         .build(&RandomIds, &SystemClock)
         .map_err(|error| Stop::invalid(format!("the sentence is no prompt: {error}")))?;
     let plugins = prompt_plugins::all(project, &services::worker()?)?;
-    let pipeline = Pipeline::new(Some(policies.clone()))
-        .with_plugins(plugins)
-        .with_plugin_limit(prompt_plugins::limit(project).saturating_mul(2));
+    let pipeline = Pipeline::new(Some(policies.clone())).with_configured(plugins);
     let outcome = pipeline.process(&ir, &RandomIds, &SystemClock);
+    if let Some(message) = outcome.plugin_refusal() {
+        return Err(Stop::refused(message));
+    }
     if !outcome.approved {
         return Err(refused(outcome.violation_texts()));
     }

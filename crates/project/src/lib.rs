@@ -42,6 +42,6 @@ pub mod workflow;
 pub use project::{
     EngineChoice, EngineKind, EngineSettings, Environment, FILE, GatewaySettings, GovernanceSettings,
     JournalSettings, KNOWLEDGE, KnownNames, LISTEN, LimitSettings, McpServer, OpcuaSettings, POLICIES,
-    Project, PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend, StoreSettings,
-    TelemetrySettings, UpstreamSettings, names_flows, read, schema, unknown_names,
+    PluginSetting, Project, PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend,
+    StoreSettings, TelemetrySettings, UpstreamSettings, names_flows, read, schema, unknown_names,
 };

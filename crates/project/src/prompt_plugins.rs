@@ -1,44 +1,50 @@
 //! The plugins of a project: the built-in ones by name, and Python files that run in the sandbox.
 //!
-//! A plugin's file defines `transform(inputs, context, state)`. `inputs["ir"]` is the prompt as a dict; the
-//! function returns the changed dict, or `{"ir": …, "type": …, "description": …}`, or `None` to leave the
-//! prompt alone.
+//! A plugin's file defines `transform(inputs, context, state)`. `inputs["ir"]` is the prompt as a dict and
+//! `inputs["config"]` the plugin's configuration; the function returns the changed dict, or
+//! `{"ir": …, "type": …, "description": …}`, or `None` to leave the prompt alone.
 //!
-//! Invariant: a plugin sees the prompt and nothing else, and its time is bounded. Jobs of all plugins run
-//! one after the other on a thread of their own, so that a pipeline may be used from any thread.
+//! Invariant: a plugin sees the prompt and its configuration and nothing else. Its worker is ended when its time is
+//! over, and a caller waits no longer than twice that time, the wait for a free worker included. Jobs run on a thread
+//! of their own, so that a pipeline may be used from any thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use stave_canon::{Ids, Object, Value};
-use stave_prompt::plugins::{BudgetOptimizer, ContextDigest, Plugin, PluginChange, PluginError};
+use stave_prompt::plugins::{
+    BudgetOptimizer, ConfiguredPlugin, ContextDigest, DEFAULT_TIMEOUT, Plugin, PluginChange, PluginError,
+};
 use stave_prompt::{PromptIr, from_dict, to_dict};
 use stave_script::{JobLimits, PoolOptions, PythonPool, TransformJob, WorkerCommand};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
 
 use crate::exit::Stop;
 use crate::files;
 use crate::ports::SystemClock;
-use crate::project::Project;
+use crate::project::{PluginSetting, Project};
 
-/// How long a plugin may take when the project does not say.
-pub(crate) const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
+/// How many plugins may work at once.
+const WORKERS: usize = 4;
 
 /// A Python file as a plugin.
 #[derive(Debug)]
 struct PythonPlugin {
     name: String,
     code: String,
-    limit: Duration,
+    config: Object,
+    timeout: Duration,
     host: Arc<Host>,
 }
 
-/// The thread that runs plugins, with the worker they run in.
+/// The thread that runs plugins, with the workers they run in.
 #[derive(Debug)]
 struct Host {
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<UnboundedSender<Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,44 +55,81 @@ struct Job {
     answer: SyncSender<Result<Value, String>>,
 }
 
-/// How long a plugin of the project may take.
-pub fn limit(project: &Project) -> Duration {
-    project.settings.prompt.plugin_seconds.map_or(DEFAULT_LIMIT, Duration::from_secs)
-}
-
-/// All plugins of the project in their order: those that `[prompt] plugins` lists, else the two built-in
+/// The plugins of prompts that people write as documents: those that `[prompt] plugins` lists, else the two built-in
 /// ones and every file under `plugins`.
-pub fn all(project: &Project, worker: &WorkerCommand) -> Result<Vec<Arc<dyn Plugin>>, Stop> {
-    let names = match &project.settings.prompt.plugins {
-        Some(names) => names.clone(),
-        None => ["digest", "budget"].map(str::to_owned).into_iter().chain(files_of(project)).collect(),
-    };
-    let mut host = None;
-    names.iter().map(|name| plugin(project, name, &mut host, worker)).collect()
+pub fn all(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPlugin>, Stop> {
+    made(project, worker, &settings(project, &["digest", "budget"]))
 }
 
-/// The Python plugins alone, for prompts that pass the built-in ones anyway.
-pub fn own(project: &Project, worker: &WorkerCommand) -> Result<Vec<Arc<dyn Plugin>>, Stop> {
-    let names = match &project.settings.prompt.plugins {
-        Some(names) => names.iter().filter(|name| name.ends_with(".py")).cloned().collect(),
-        None => files_of(project),
-    };
+/// The plugins of a flow's prompts: those that `[prompt] plugins` lists, else the budget and every file under
+/// `plugins`. A flow names its context itself, so no digest is made of it unasked.
+pub fn of_flows(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPlugin>, Stop> {
+    made(project, worker, &settings(project, &["budget"]))
+}
+
+/// The plugins of requests that pass the gateway. They have neither references nor a budget, so the built-in plugins
+/// do not apply.
+pub fn of_gateway(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPlugin>, Stop> {
+    let mut settings = settings(project, &[]);
+    settings.retain(|setting| is_python(&setting.plugin));
+    made(project, worker, &settings)
+}
+
+fn settings(project: &Project, built_in: &[&str]) -> Vec<PluginSetting> {
+    match &project.settings.prompt.plugins {
+        Some(settings) => settings.clone(),
+        None => {
+            let files = files_of(project);
+            built_in
+                .iter()
+                .copied()
+                .chain(files.iter().map(String::as_str))
+                .map(PluginSetting::from)
+                .collect()
+        }
+    }
+}
+
+fn is_python(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "py")
+}
+
+fn made(
+    project: &Project,
+    worker: &WorkerCommand,
+    settings: &[PluginSetting],
+) -> Result<Vec<ConfiguredPlugin>, Stop> {
     let mut host = None;
-    names.iter().map(|name| plugin(project, name, &mut host, worker)).collect()
+    let usual = project.settings.prompt.plugin_seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+    let plugins = settings.iter().map(|setting| {
+        let timeout = setting.timeout_ms.map_or(usual, Duration::from_millis);
+        let plugin = plugin(project, setting, timeout, &mut host, worker)?;
+        Ok(ConfiguredPlugin { plugin, timeout, on_failure: setting.on_failure })
+    });
+    plugins.collect()
 }
 
 fn plugin(
     project: &Project,
-    name: &str,
+    setting: &PluginSetting,
+    timeout: Duration,
     host: &mut Option<Arc<Host>>,
     worker: &WorkerCommand,
 ) -> Result<Arc<dyn Plugin>, Stop> {
-    match name {
-        "digest" | ContextDigest::NAME => return Ok(Arc::new(ContextDigest::default())),
-        "budget" | BudgetOptimizer::NAME => return Ok(Arc::new(BudgetOptimizer::default())),
+    let PluginSetting { plugin: name, config, .. } = setting;
+    match name.as_str() {
+        "digest" | ContextDigest::NAME => {
+            knows(name, config, &["max_context_refs"])?;
+            let digest = ContextDigest::from_config(&Value::Object(config.clone()));
+            return Ok(Arc::new(digest.map_err(|error| Stop::invalid(format!("stave.toml: {error}")))?));
+        }
+        "budget" | BudgetOptimizer::NAME => {
+            knows(name, config, &[])?;
+            return Ok(Arc::new(BudgetOptimizer::default()));
+        }
         _ => {}
     }
-    if Path::new(name).extension().is_none_or(|extension| extension != "py") {
+    if !is_python(name) {
         return Err(Stop::invalid(format!("there is no plugin `{name}`"))
             .help("name `digest`, `budget` or a Python file such as `plugins/redact.py`"));
     }
@@ -95,7 +138,18 @@ fn plugin(
         Some(host) => Arc::clone(host),
         None => Arc::clone(host.insert(Arc::new(Host::start(worker.clone())?))),
     };
-    Ok(Arc::new(PythonPlugin { name: name.to_owned(), code, limit: limit(project), host }))
+    Ok(Arc::new(PythonPlugin { name: name.clone(), code, config: config.clone(), timeout, host }))
+}
+
+/// Refuses configuration that a built-in plugin would not obey.
+fn knows(name: &str, config: &Object, keys: &[&str]) -> Result<(), Stop> {
+    let Some(unknown) = config.keys().find(|key| !keys.contains(&key.as_str())) else { return Ok(()) };
+    let known = match keys {
+        [] => "it has no configuration".to_owned(),
+        keys => format!("it knows {}", keys.join(", ")),
+    };
+    Err(Stop::invalid(format!("stave.toml: the plugin `{name}` does not know `{unknown}` in its `config`"))
+        .help(known))
 }
 
 /// The files under `plugins`, in the order of their names.
@@ -114,9 +168,17 @@ impl Plugin for PythonPlugin {
         &self.name
     }
 
+    /// Its worker is ended when its time is over.
+    fn bounds_its_time(&self) -> bool {
+        true
+    }
+
     fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
-        let limits = JobLimits { compute: self.limit, wall: self.limit, ..JobLimits::DEFAULT };
-        let inputs = [("ir".to_owned(), to_dict(ir))].into_iter().collect();
+        let limits = JobLimits { compute: self.timeout, wall: self.timeout, ..JobLimits::DEFAULT };
+        let inputs = Object::from_iter([
+            ("ir".to_owned(), to_dict(ir)),
+            ("config".to_owned(), Value::Object(self.config.clone())),
+        ]);
         let answer = self.host.run(self.code.clone(), inputs, limits).map_err(PluginError)?;
         change(ir, answer, &self.name, ids)
     }
@@ -150,22 +212,34 @@ fn change(
 
 impl Host {
     fn start(worker: WorkerCommand) -> Result<Host, Stop> {
-        let (jobs, waiting) = channel();
+        let (jobs, waiting) = unbounded_channel();
         let thread = std::thread::Builder::new()
             .name("prompt-plugins".to_owned())
-            .spawn(move || serve(&waiting, worker))
+            .spawn(move || serve(waiting, worker))
             .map_err(|error| Stop::internal(format!("no thread for plugins: {error}")))?;
         Ok(Host { jobs: Mutex::new(Some(jobs)), thread: Some(thread) })
     }
 
+    /// Waits for a plugin's answer. The pool ends its worker when the time is over; a plugin that finds no free worker
+    /// for as long again is given up.
     fn run(&self, code: String, inputs: Object, limits: JobLimits) -> Result<Value, String> {
         let (answer, answered) = sync_channel(1);
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let gone = || "the plugins' thread has ended".to_owned();
         jobs.ok_or_else(gone)?.send(Job { code, inputs, limits, answer }).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
+        let patience = limits.wall.saturating_mul(2).saturating_add(ENDING);
+        match answered.recv_timeout(patience) {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => {
+                Err(format!("no worker was free for {} ms", limits.wall.as_millis()))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+        }
     }
 }
+
+/// How long a worker may take to end.
+const ENDING: Duration = Duration::from_millis(500);
 
 impl Drop for Host {
     fn drop(&mut self) {
@@ -177,14 +251,31 @@ impl Drop for Host {
 }
 
 /// Runs jobs until nobody can send one any more. Every job is answered, since the pool bounds its time.
-fn serve(jobs: &Receiver<Job>, worker: WorkerCommand) {
+fn serve(mut jobs: UnboundedReceiver<Job>, worker: WorkerCommand) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    let pool = PythonPool::new(PoolOptions { command: worker, size: 1 });
-    while let Ok(Job { code, inputs, limits, answer }) = jobs.recv() {
-        let job = TransformJob { code, inputs, context: Object::new(), has_state: false };
-        let result = runtime.block_on(pool.transform(job, None, &limits));
-        // Whoever asked may have gone away.
-        let _ = answer.send(result.map(|output| output.value).map_err(|error| error.to_string()));
-    }
-    runtime.block_on(pool.shutdown());
+    let pool = Arc::new(PythonPool::new(PoolOptions { command: worker, size: WORKERS }));
+    runtime.block_on(async {
+        let mut running = JoinSet::new();
+        loop {
+            let job = tokio::select! {
+                job = jobs.recv() => job,
+                Some(_) = running.join_next() => continue,
+            };
+            let Some(Job { code, inputs, limits, answer }) = job else { break };
+            let pool = Arc::clone(&pool);
+            running.spawn(async move {
+                let job = TransformJob { code, inputs, context: Object::new(), has_state: false };
+                // Whoever asked may have gone away while the job waited for a worker.
+                let waits = limits.wall.saturating_mul(2).saturating_add(ENDING);
+                let result = tokio::time::timeout(waits, pool.transform(job, None, &limits)).await;
+                let result = match result {
+                    Ok(result) => result.map(|output| output.value).map_err(|error| error.to_string()),
+                    Err(_) => Err(format!("no worker was free for {} ms", limits.wall.as_millis())),
+                };
+                let _ = answer.send(result);
+            });
+        }
+        running.join_all().await;
+        pool.shutdown().await;
+    });
 }

@@ -110,7 +110,7 @@ pub fn build(
         tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets(project, values),
         references: Arc::new(ListedContext::new(&project.root, &settings.prompt.context_files)?),
-        prompt_plugins: prompt_plugins::own(project, &worker()?)?,
+        prompt_plugins: prompt_plugins::of_flows(project, &worker()?)?,
         heavy_work: Arc::default(),
         limits,
         policy: Some(Arc::new(policy(project)?)),

@@ -1,6 +1,6 @@
 //! The pipeline: governance, then plugins, then governance again, with a record of everything.
 //!
-//! A plugin that fails is skipped and noted. A plugin whose result violates a denying policy stops the
+//! A plugin that fails is noted and skipped, or the prompt is refused, as its user decided. A plugin whose result violates a denying policy stops the
 //! run, because a prompt that was approved must not be changed into one that would not have been.
 //!
 //! Invariant: an approved [`PipelineResult`] carries a prompt that the policies approve, and a denied one
@@ -16,22 +16,20 @@ use stave_canon::{Clock, Ids, Timestamp, Value};
 use crate::compile::CompiledPrompt;
 use crate::governance::{CheckEntry, PolicySet, RECENT_CHECKS, Report, Verdict, Violation};
 use crate::hash::Hasher;
-use crate::plugins::{IrTransformation, Plugin, PluginChange, PluginError};
+use crate::plugins::{
+    ConfiguredPlugin, IrTransformation, OnPluginFailure, Plugin, PluginChange, PluginError,
+};
 use crate::resolve::{ReferenceSource, Resolution, resolve};
 use crate::{CreatedAt, PromptIr};
 
 /// How many runs the log keeps unless told otherwise.
 const DEFAULT_LOG_CAPACITY: usize = 256;
 
-/// How long a plugin may take unless told otherwise.
-const DEFAULT_PLUGIN_LIMIT: Duration = Duration::from_secs(5);
-
 /// Governance and plugins, ready to process prompts. It may be shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     governance: Option<PolicySet>,
     plugins: Vec<Registered>,
-    plugin_limit: Duration,
     log_capacity: usize,
     log: Mutex<Log>,
 }
@@ -40,7 +38,7 @@ pub struct Pipeline {
 #[derive(Debug)]
 struct Registered {
     name: Arc<str>,
-    plugin: Arc<dyn Plugin>,
+    configured: ConfiguredPlugin,
 }
 
 /// What came of one run.
@@ -65,6 +63,8 @@ pub enum Stage {
     Governance,
     /// The check of what the named plugin made of it.
     Plugin(Arc<str>),
+    /// The named plugin failed, and its user wants no prompt without it.
+    PluginFailure(Arc<str>),
     /// The check of what its references resolved to.
     Resolution,
     /// The check of the text that would be sent.
@@ -155,7 +155,6 @@ impl Pipeline {
         Pipeline {
             governance,
             plugins: Vec::new(),
-            plugin_limit: DEFAULT_PLUGIN_LIMIT,
             log_capacity: DEFAULT_LOG_CAPACITY,
             log: Mutex::default(),
         }
@@ -169,16 +168,16 @@ impl Pipeline {
 
     /// Adds plugins that other pipelines use too, behind those that were added before.
     #[must_use]
-    pub fn with_plugins(mut self, plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
-        let register = |plugin: Arc<dyn Plugin>| Registered { name: plugin.name().into(), plugin };
-        self.plugins.extend(plugins.into_iter().map(register));
-        self
+    pub fn with_plugins(self, plugins: impl IntoIterator<Item = Arc<dyn Plugin>>) -> Self {
+        self.with_configured(plugins.into_iter().map(ConfiguredPlugin::new))
     }
 
-    /// Lets a plugin take this long. What a slower one made is left out, and the plugin is noted as failed.
+    /// The same with what their user decided about them.
     #[must_use]
-    pub fn with_plugin_limit(mut self, limit: Duration) -> Self {
-        self.plugin_limit = limit;
+    pub fn with_configured(mut self, plugins: impl IntoIterator<Item = ConfiguredPlugin>) -> Self {
+        let register =
+            |configured: ConfiguredPlugin| Registered { name: configured.plugin.name().into(), configured };
+        self.plugins.extend(plugins.into_iter().map(register));
         self
     }
 
@@ -259,13 +258,18 @@ impl Pipeline {
                 return run.ended(original, Some(Stage::Governance));
             }
         }
-        for Registered { name, plugin } in &self.plugins {
-            let mut change = match self.transform(plugin.as_ref(), &run.ir, ids, clock) {
+        for Registered { name, configured } in &self.plugins {
+            let mut change = match transform(configured, &run.ir, ids, clock) {
                 Ok(Some(change)) => change,
                 Ok(None) => continue,
                 Err(PluginError(message)) => {
                     run.failures.push(PluginFailure { plugin: name.to_string(), message });
-                    continue;
+                    match configured.on_failure {
+                        OnPluginFailure::Continue => continue,
+                        OnPluginFailure::Refuse => {
+                            return run.ended(original, Some(Stage::PluginFailure(Arc::clone(name))));
+                        }
+                    }
                 }
             };
             // A plugin that forgot to, or a short id drawn twice, must not give two stages one name.
@@ -284,28 +288,6 @@ impl Pipeline {
         }
         let ir = Arc::clone(&run.ir);
         run.ended(ir, None)
-    }
-
-    /// Runs one plugin. One that panics or takes too long has failed, and what it
-    /// made is left out.
-    fn transform(
-        &self,
-        plugin: &dyn Plugin,
-        ir: &PromptIr,
-        ids: &dyn Ids,
-        clock: &mut RunClock<'_>,
-    ) -> Result<Option<PluginChange>, PluginError> {
-        let result = catch_unwind(AssertUnwindSafe(|| plugin.transform(ir, ids)));
-        // What governance takes between two plugins is little beside what a plugin may take.
-        let took = clock.lap();
-        if took > self.plugin_limit {
-            let limit = self.plugin_limit.as_millis();
-            return Err(PluginError(format!(
-                "it took {} ms, more than the {limit} ms it may",
-                took.as_millis()
-            )));
-        }
-        result.unwrap_or_else(|_| Err(PluginError("it panicked".to_owned())))
     }
 
     fn record(&self, before: &PromptIr, outcome: &PipelineResult, timestamp: CreatedAt) {
@@ -343,6 +325,25 @@ impl Pipeline {
     fn locked(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Runs one plugin. One that panics or takes too long has failed, and what it made is left out.
+fn transform(
+    configured: &ConfiguredPlugin,
+    ir: &PromptIr,
+    ids: &dyn Ids,
+    clock: &mut RunClock<'_>,
+) -> Result<Option<PluginChange>, PluginError> {
+    let ConfiguredPlugin { plugin, timeout, .. } = configured;
+    let result = catch_unwind(AssertUnwindSafe(|| plugin.transform(ir, ids)));
+    // What governance takes between two plugins is little beside what a plugin may take.
+    let took = clock.lap();
+    if took > *timeout && !plugin.bounds_its_time() {
+        let limit = timeout.as_millis();
+        let message = format!("it took {} ms, more than the {limit} ms it may", took.as_millis());
+        return Err(PluginError(message));
+    }
+    result.unwrap_or_else(|_| Err(PluginError("it panicked".to_owned())))
 }
 
 /// A run under way.
@@ -451,6 +452,14 @@ impl PipelineResult {
             return PipelineResult { violations, ..self };
         }
         PipelineResult { ir: Arc::clone(original), approved, violations, denied_at: Some(stage), ..self }
+    }
+
+    /// Why the prompt was refused because a plugin failed; `None` when that is not the reason.
+    #[must_use]
+    pub fn plugin_refusal(&self) -> Option<String> {
+        let Some(Stage::PluginFailure(name)) = &self.denied_at else { return None };
+        let message = self.failures.last().map_or("it failed", |failure| failure.message.as_str());
+        Some(format!("the plugin {name} failed, and no prompt goes out without it: {message}"))
     }
 
     /// The violations as the specification's sentences.

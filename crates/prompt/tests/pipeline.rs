@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use stave_canon::{Clock, CountingIds, FixedClock, Ids, Timestamp};
 use stave_prompt::governance::PolicySet;
-use stave_prompt::plugins::{BudgetOptimizer, CheapModel, ContextDigest, Plugin, PluginChange, PluginError};
+use stave_prompt::plugins::{
+    BudgetOptimizer, CheapModel, ConfiguredPlugin, ContextDigest, OnPluginFailure, Plugin, PluginChange,
+    PluginError,
+};
 use stave_prompt::{PhaseType, Pipeline, PipelineResult, PromptIr, PromptIrBuilder, Stage, short_hash};
 
 const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
@@ -303,12 +306,49 @@ impl Clock for Hurries {
 
 #[test]
 fn what_a_slow_plugin_made_is_left_out() {
-    let pipeline = Pipeline::new(None)
-        .with_plugin(Box::new(AddConstraint("late")))
-        .with_plugin_limit(Duration::from_millis(500));
+    let late = ConfiguredPlugin {
+        timeout: Duration::from_millis(500),
+        ..ConfiguredPlugin::new(Arc::new(AddConstraint("late")))
+    };
+    let pipeline = Pipeline::new(None).with_configured([late.clone()]);
     let outcome = pipeline.process(&prompt(), &CountingIds::new(), &Hurries::default());
     assert!(outcome.approved && outcome.ir.constraints.is_empty());
     assert!(outcome.failures[0].message.contains("more than the 500 ms"), "{:?}", outcome.failures);
+    let needed = ConfiguredPlugin { on_failure: OnPluginFailure::Refuse, ..late };
+    let pipeline = Pipeline::new(None).with_configured([needed]);
+    let outcome = pipeline.process(&prompt(), &CountingIds::new(), &Hurries::default());
+    assert_eq!(outcome.denied_at, Some(Stage::PluginFailure("AddConstraint".into())));
+    assert!(!outcome.approved && outcome.plugin_refusal().is_some_and(|why| why.contains("500 ms")));
+    assert!(!pipeline.log()[0].approved);
+}
+
+/// A plugin that ends its work itself.
+#[derive(Debug)]
+struct Bounded(AddConstraint);
+
+impl Plugin for Bounded {
+    fn name(&self) -> &str {
+        "Bounded"
+    }
+
+    fn bounds_its_time(&self) -> bool {
+        true
+    }
+
+    fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError> {
+        self.0.transform(ir, ids)
+    }
+}
+
+#[test]
+fn a_plugin_that_ends_its_work_itself_is_not_measured() {
+    let pipeline = Pipeline::new(None).with_configured([ConfiguredPlugin {
+        timeout: Duration::from_millis(1),
+        ..ConfiguredPlugin::new(Arc::new(Bounded(AddConstraint("in time"))))
+    }]);
+    let outcome = pipeline.process(&prompt(), &CountingIds::new(), &Hurries::default());
+    assert_eq!(*outcome.ir.constraints, ["in time"]);
+    assert!(outcome.failures.is_empty());
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use stave_canon::{Clock, Ids, Object};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
-use stave_prompt::plugins::Plugin;
+use stave_prompt::plugins::ConfiguredPlugin;
 use stave_prompt::resolve::ReferenceSource;
 use stave_request::ModelPlanning;
 use stave_script::{PythonPool, TemplateRenderer};
@@ -48,10 +48,11 @@ pub struct Services {
     /// Without it there are no `opcua.*` steps.
     pub opcua: Option<Arc<dyn Opcua>>,
     pub secrets: Secrets,
-    /// The project's own plugins, which every prompt passes after the built-in one.
     /// Where the files and diffs of `context_refs` come from.
     pub references: Arc<dyn ReferenceSource>,
-    pub prompt_plugins: Vec<Arc<dyn Plugin>>,
+    /// The plugins that every prompt passes, in their order. The budget optimizer among them is held to the room of each
+    /// prompt.
+    pub prompt_plugins: Vec<ConfiguredPlugin>,
     /// What takes long on large values; the flows of a tenant share it.
     pub heavy_work: Arc<HeavyWork>,
     pub limits: RunLimits,

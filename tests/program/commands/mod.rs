@@ -40,6 +40,7 @@ mod process_survives;
 mod prompt;
 mod prompt_diff;
 mod prompt_fields;
+mod prompt_plugins;
 mod prompt_validate;
 mod record;
 mod redaction;

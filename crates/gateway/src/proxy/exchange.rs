@@ -7,6 +7,7 @@ use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
+use stave_listen::without_blocking;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 use stave_llm::provider_headers::CREDENTIALS;
@@ -19,7 +20,9 @@ use super::gateway::Core;
 use super::headers::REQUEST_ID;
 use super::heavy_work::on_body;
 use super::interface::{Endpoint, Fault};
+use super::judge::Denied;
 use super::origin;
+use super::plugins;
 use super::queue::{FairQueue, NoTurn};
 use super::received::{Received, read_body};
 use super::reply::Reply;
@@ -71,7 +74,7 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     entry.record.request_hash = Some(hash);
     entry.record.durations.waited += waited;
     let began = began + waited;
-    let received = received?;
+    let mut received = received?;
     entry.record.model_asked.clone_from(&received.model);
     entry.record.streamed = received.is_stream;
     entry.record.session = received.session.as_deref().map(session_name);
@@ -91,6 +94,18 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
     }
     entry.record.durations.own = core.clock.elapsed().saturating_sub(began);
     take_turn(core, entry, &setup.queue, turn_of).await?;
+    if let Some(first) = candidates.list.first().filter(|_| plugins::apply_to(&setup, &received)) {
+        take_turn(core, entry, &setup.plugin_queue, turn_of).await?;
+        let began = core.clock.elapsed();
+        let applied = without_blocking(|| plugins::apply(core, &setup, &mut received, first));
+        entry.turns.truncate(1);
+        entry.record.durations.own += core.clock.elapsed().saturating_sub(began);
+        entry.bound = received.bound;
+        if let Err(Denied { fault, decisions }) = applied {
+            entry.record.gates = decisions;
+            return Err(fault);
+        }
+    }
     ask(core, entry, &received, candidates, turn_of).await
 }
 

@@ -19,6 +19,7 @@ mod measure;
 mod metrics;
 mod origin;
 mod pages;
+mod plugins;
 mod prepare;
 mod queue;
 mod received;

@@ -78,6 +78,7 @@ pub(crate) fn prepare(
     }
     let judged = judge.judge(received.text(), wire, upstream, model)?;
     let Judged { splices, route, decisions, is_unjudged } = judged;
+    let decisions: Vec<GateDecision> = received.plugins.iter().cloned().chain(decisions).collect();
     let mut prepared = Prepared {
         surface,
         body: Bytes::new(),

@@ -11,6 +11,7 @@ use super::cost_bound::CostBound;
 use super::delegated::Delegated;
 use super::interface::{Endpoint, Fault};
 use crate::config::GatewayLimits;
+use crate::records::GateDecision;
 
 /// The longest model name that is taken.
 const LONGEST_MODEL: usize = 256;
@@ -34,6 +35,10 @@ pub(crate) struct Received {
     pub(crate) session: Option<String>,
     /// What it is made of; why nobody knows, otherwise.
     pub(crate) wire: Result<WirePrompt, RequestFault>,
+    /// What plugins did to it.
+    pub(crate) plugins: Vec<GateDecision>,
+    /// Whether they changed the body, so that it is no longer the client's.
+    pub(crate) is_changed: bool,
 }
 
 impl Received {
@@ -90,7 +95,22 @@ impl Received {
             wire: read.wire(surface),
             headers,
             body: body.clone(),
+            plugins: Vec::new(),
+            is_changed: false,
         })
+    }
+
+    /// Puts a changed body in place of the client's. `false` when it cannot be read.
+    pub(crate) fn change(&mut self, body: String) -> bool {
+        let Ok(read) = RequestBody::read(&body) else { return false };
+        let (Ok(mut bound), wire) = (CostBound::read(&read, &body), read.wire(self.surface())) else {
+            return false;
+        };
+        bound.is_unpriced |= self.bound.is_unpriced;
+        (self.bound, self.wire) = (bound, wire);
+        self.body = Bytes::from(body);
+        self.is_changed = true;
+        self.wire.is_ok()
     }
 
     pub(crate) fn surface(&self) -> Surface {

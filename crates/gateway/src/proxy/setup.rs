@@ -13,12 +13,17 @@ use super::seen::CleanPrefixes;
 use super::upstream::{BadUpstream, Upstream};
 use crate::config::{GatewayConfig, RouteTarget, fits};
 
+/// On how many requests plugins may work at the same time. Each holds a thread.
+const PLUGIN_TURNS: usize = 32;
+
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) config: GatewayConfig,
     pub(crate) tenant: Arc<str>,
     pub(crate) upstreams: Vec<Arc<Upstream>>,
     pub(crate) queue: Arc<FairQueue>,
+    /// Who may have plugins work on a request.
+    pub(crate) plugin_queue: Arc<FairQueue>,
     /// What was judged and is clean, by the policies of this setup.
     pub(crate) clean: CleanPrefixes,
 }
@@ -95,7 +100,8 @@ impl Setup {
                 |before| Arc::clone(&before.queue),
             );
         let tenant = config.tenant.as_str().into();
-        Ok(Setup { tenant, upstreams, queue, clean: CleanPrefixes::default(), config })
+        let plugin_queue = FairQueue::new(PLUGIN_TURNS, Waiting::Together(limits.waiting));
+        Ok(Setup { tenant, upstreams, queue, plugin_queue, clean: CleanPrefixes::default(), config })
     }
 
     /// Who may be asked for a model. `draw` decides between targets that share it.

@@ -67,19 +67,23 @@ pub(super) fn ready(
     }
     entry.record.durations.own += core.clock.elapsed().saturating_sub(began);
     match made {
-        Ok(prepared) => {
+        Ok(mut prepared) => {
+            if received.is_changed {
+                // Edits make what was sent of the client's body, which plugins changed before.
+                prepared.edits = None;
+            }
             let content = entry.traced.content(prepared.surface, &prepared.body, &candidate);
             // The same bytes have the same hash, and what edits make of a body that has one needs no other.
             let is_unchanged = prepared.body.as_ptr() == received.body.as_ptr();
             let sent_hash = match &prepared.edits {
                 Some(_) => None,
-                None if is_unchanged => entry.record.request_hash,
+                None if is_unchanged && !received.is_changed => entry.record.request_hash,
                 None => Some(Digest::of(&prepared.body)),
             };
             Ok(Ready { candidate, prepared, content, sent_hash })
         }
         Err(Denied { fault, decisions }) => {
-            entry.record.gates = decisions;
+            entry.record.gates = received.plugins.iter().cloned().chain(decisions).collect();
             Err(fault)
         }
     }

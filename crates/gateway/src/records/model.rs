@@ -135,9 +135,9 @@ pub struct Miss {
 /// What a gate decided about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateDecision {
-    /// `redact`, `route` or `refuse`.
+    /// `redact`, `route`, `refuse` or `flag`; `change` or `fail` for what a plugin did.
     pub action: Cow<'static, str>,
-    /// The rule's or the label's name.
+    /// The name of the rule, the label or the plugin.
     pub rule: Cow<'static, str>,
     /// How many places it was applied to.
     pub places: u32,

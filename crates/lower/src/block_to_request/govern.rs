@@ -12,6 +12,7 @@ use stave_block::{
     DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, SensitiveMatch, Sensitivity,
     SensitivityPolicy, WirePrompt, find_sensitive, find_sensitive_joined, find_sensitive_until, redaction,
 };
+use stave_canon::Value;
 
 use super::escaped::Escaped;
 use super::sealed::is_chance;
@@ -298,6 +299,35 @@ pub fn position_texts(body: &str, position: &Position) -> Vec<String> {
         .filter(|text| !text.is_word_of_a_machine())
         .map(|text| text.string.text.into_owned())
         .collect()
+}
+
+/// A text that somebody says, with the bytes between the quotes of its JSON string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedText {
+    pub text: String,
+    pub range: Range<usize>,
+}
+
+impl PlacedText {
+    /// The edit that puts another text in its place.
+    #[must_use]
+    pub fn replaced(&self, text: &str) -> Splice {
+        let quoted = Value::from(text).to_string();
+        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
+        Splice { range: self.range.clone(), text: inner }
+    }
+}
+
+/// What is said at a position, without keys and settings, each text with its place in the body.
+#[must_use]
+pub fn placed_texts(body: &str, position: &Position) -> Vec<PlacedText> {
+    let texts = body_texts(body, &position.range);
+    let said = texts.into_iter().filter(BodyText::is_prose);
+    said.map(|text| {
+        let range = text.string.in_body(&(0..text.string.text.len()));
+        PlacedText { text: text.string.text.into_owned(), range }
+    })
+    .collect()
 }
 
 /// The texts of a body that stand in none of its positions, keys left out.

@@ -2,10 +2,11 @@
 
 use stave_canon::Value;
 use stave_prompt::governance::{MatchMode, PolicySet};
+use stave_prompt::plugins::DEFAULT_TIMEOUT;
 use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
+use super::plugin_setting::PluginSetting;
 use super::read::BAD_POLICY;
-use crate::prompt_plugins::DEFAULT_LIMIT;
 
 /// What a project sets about policies, on top of its policy set.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,13 +18,13 @@ pub struct GovernanceSettings {
 }
 
 /// How prompts are prepared.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Shape)]
+#[derive(Debug, Clone, PartialEq, Default, Shape)]
 #[shape(not_null, name = "Prompt")]
 pub struct PromptSettings {
     /// The plugins in their order; the built-in ones and every file under `plugins` when absent.
-    pub plugins: Option<Vec<String>>,
-    /// The longest that a plugin may take, in seconds.
-    #[shape(min = 1, unset = DEFAULT_LIMIT.as_secs())]
+    pub plugins: Option<Vec<PluginSetting>>,
+    /// The longest that a plugin may take which has no `timeout_ms` of its own, in seconds.
+    #[shape(min = 1, unset = DEFAULT_TIMEOUT.as_secs())]
     pub plugin_seconds: Option<u64>,
     /// What every prompt of a flow has to keep to.
     #[shape(default)]

@@ -11,8 +11,10 @@ pub use context_digest::{CheapModel, ContextDigest};
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stave_canon::{Ids, Value};
+use stave_shape::Shape;
 use thiserror::Error;
 
 use crate::{CreatedAt, PromptIr, ShortHash, short_hash};
@@ -22,8 +24,44 @@ pub trait Plugin: Send + Sync + std::fmt::Debug {
     /// The name that records carry as `applied_by`.
     fn name(&self) -> &str;
 
+    /// Whether the plugin ends its work itself when its time is over. The pipeline measures all others.
+    fn bounds_its_time(&self) -> bool {
+        false
+    }
+
     /// The changed copy, made with [`PromptIr::clone_with_id`]; `None` when there is nothing to change.
     fn transform(&self, ir: &PromptIr, ids: &dyn Ids) -> Result<Option<PluginChange>, PluginError>;
+}
+
+/// What happens to a prompt whose plugin fails: it raises, takes too long or returns something that is no prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Shape)]
+#[shape(words)]
+pub enum OnPluginFailure {
+    /// The plugin is skipped and noted.
+    #[default]
+    Continue,
+    /// The prompt is refused.
+    Refuse,
+}
+
+/// How long a plugin may take unless told otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A plugin with what its user decided about it.
+#[derive(Debug, Clone)]
+pub struct ConfiguredPlugin {
+    pub plugin: Arc<dyn Plugin>,
+    /// How long it may take. What a slower plugin made is left out, and the plugin has failed.
+    pub timeout: Duration,
+    pub on_failure: OnPluginFailure,
+}
+
+impl ConfiguredPlugin {
+    /// A plugin that is skipped when it fails or takes longer than usual.
+    #[must_use]
+    pub fn new(plugin: Arc<dyn Plugin>) -> Self {
+        ConfiguredPlugin { plugin, timeout: DEFAULT_TIMEOUT, on_failure: OnPluginFailure::default() }
+    }
 }
 
 /// What a plugin did.
@@ -47,7 +85,7 @@ impl PluginChange {
     }
 }
 
-/// Why a plugin could not do its work. The pipeline goes on without it.
+/// Why a plugin could not do its work. [`OnPluginFailure`] says what follows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PluginError(pub String);

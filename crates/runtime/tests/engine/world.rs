@@ -8,6 +8,7 @@ use stave_canon::{CountingIds, FixedClock, Timestamp};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
 use stave_llm::recording::{Recording, Replayer};
+use stave_prompt::plugins::{BudgetOptimizer, ConfiguredPlugin};
 use stave_runtime::cache::MemoryCache;
 use stave_runtime::features::EmbeddedFeatures;
 use stave_runtime::http::{AllowList, HttpClient};
@@ -55,7 +56,7 @@ pub(crate) fn services(
         tracer: Arc::new(()),
         opcua: None,
         references: Arc::new(stave_runtime::NoSource),
-        prompt_plugins: Vec::new(),
+        prompt_plugins: vec![ConfiguredPlugin::new(Arc::new(BudgetOptimizer::default()))],
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),

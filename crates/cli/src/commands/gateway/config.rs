@@ -11,7 +11,7 @@ use stave_runtime::HostPort;
 use crate::exit::Stop;
 use crate::governance;
 use crate::project::{FILE, Project, UpstreamSettings};
-use crate::services;
+use crate::{prompt_plugins, services};
 
 /// The project of a folder.
 pub(super) fn project(folder: &Path) -> Result<Project, Stop> {
@@ -52,6 +52,7 @@ pub(super) fn read(project: &Project) -> Result<GatewayConfig, Stop> {
             gate: settings.gate.unwrap_or(true),
             forward_unreadable: settings.forward_unreadable,
             forward_unjudged: settings.forward_unjudged,
+            plugins: prompt_plugins::of_gateway(project, &services::worker()?)?,
         },
         planning: settings.planning,
         prices: services::prices(project)?,

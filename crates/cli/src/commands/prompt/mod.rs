@@ -67,9 +67,7 @@ impl Task {
     /// Governance and the plugins of the project.
     fn pipeline(&self) -> Result<Pipeline, Stop> {
         let plugins = prompt_plugins::all(&self.project, &services::worker()?)?;
-        Ok(Pipeline::new(Some(self.policies.clone()))
-            .with_plugins(plugins)
-            .with_plugin_limit(prompt_plugins::limit(&self.project).saturating_mul(2)))
+        Ok(Pipeline::new(Some(self.policies.clone())).with_configured(plugins))
     }
 
     /// Shows what is wrong with the documents that could not be read.

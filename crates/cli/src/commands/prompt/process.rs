@@ -41,6 +41,7 @@ pub(super) fn value(outcome: &PipelineResult) -> Value {
     let denied_at = outcome.denied_at.as_ref().map(|stage| match stage {
         Stage::Governance => "governance".to_owned(),
         Stage::Plugin(name) => format!("plugin {name}"),
+        Stage::PluginFailure(name) => format!("failure of plugin {name}"),
         Stage::Resolution => "resolution".to_owned(),
         Stage::Compiled => "compiled".to_owned(),
     });
@@ -66,11 +67,17 @@ pub(super) fn tell(outcome: &PipelineResult) {
     for text in outcome.violation_texts() {
         terminal::error(&text);
     }
-    for failure in &outcome.failures {
+    let refusal = outcome.plugin_refusal();
+    // The last failure is the one that refuses.
+    let skipped = outcome.failures.len() - usize::from(refusal.is_some()).min(outcome.failures.len());
+    for failure in outcome.failures.iter().take(skipped) {
         terminal::error(&format!(
             "the plugin {} failed and was left out: {}",
             failure.plugin, failure.message
         ));
+    }
+    if let Some(message) = refusal {
+        terminal::error(&message);
     }
     for record in outcome.transformations.iter() {
         let (before, after) = (&record.before_hash, &record.after_hash);

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use stave_block::{BlockIr, Tokenizer, ToolSchema};
 use stave_canon::{Object, Value};
 use stave_diag::codes::run as codes;
+use stave_listen::without_blocking;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
 use stave_prompt::compile::{Adapter, Parts, PromptPart, Provenance, Sensitivity, TokenCounter, compile};
 use stave_prompt::governance::{AskedModel, Content, Verdict};
-use stave_prompt::plugins::BudgetOptimizer;
+use stave_prompt::plugins::{BudgetOptimizer, ConfiguredPlugin};
 use stave_prompt::{Pipeline, PromptIrBuilder};
 
 use super::arguments::Arguments;
@@ -172,14 +173,21 @@ fn govern(
             format!("the prompt cannot be built: {error}"),
         )
     })?;
-    let plugins = &call.services.prompt_plugins;
-    let pipeline = Pipeline::new(Some(policy.governance.clone()))
-        .with_plugin(Box::new(BudgetOptimizer::within(most)))
-        .with_plugins(plugins.iter().cloned());
+    let plugins = call.services.prompt_plugins.iter().cloned().map(|configured| {
+        if configured.plugin.name() != BudgetOptimizer::NAME {
+            return configured;
+        }
+        ConfiguredPlugin { plugin: Arc::new(BudgetOptimizer::within(most)), ..configured }
+    });
+    let pipeline = Pipeline::new(Some(policy.governance.clone())).with_configured(plugins);
     let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
-    let outcome = if plugins.is_empty() { process() } else { without_blocking(process) };
+    let waits = call.services.prompt_plugins.iter().any(|configured| configured.plugin.bounds_its_time());
+    let outcome = if waits { without_blocking(process) } else { process() };
     way.governed(&outcome);
     judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
+    if let Some(message) = outcome.plugin_refusal() {
+        return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
+    }
     // A model that stands in is asked the same thing, so it must be one that may be asked.
     if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
         let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
@@ -257,16 +265,6 @@ fn without_inputs(
         Arc::make_mut(&mut ir.context_refs).retain(|reference| !inputs.contains(reference));
     }
     ir
-}
-
-/// Runs work that may wait for a plugin without holding up other steps, where the runtime has threads for
-/// that.
-fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
-    }
 }
 
 /// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,
