@@ -236,6 +236,12 @@ impl Catalog {
         self.models.get(&(tenant.to_owned(), name.to_owned()))
     }
 
+    /// Whether clients can ask for this flow by its name and get this very document.
+    pub(crate) fn serves(&self, flow: &ServedFlow) -> bool {
+        let served = self.get(&flow.archive.tenant, &flow.name);
+        served.is_some_and(|served| served.document.fingerprint() == flow.document.fingerprint())
+    }
+
     /// The flows that a principal sees, in the order of their names.
     pub(crate) fn seen<'c>(&'c self, principal: &'c Principal) -> impl Iterator<Item = &'c Arc<ServedFlow>> {
         self.models.values().filter(|model| principal.sees(&model.archive.tenant, &model.name))

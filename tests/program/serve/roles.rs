@@ -260,6 +260,68 @@ async fn a_text_that_is_not_saved_is_run_by_who_may_edit_and_never_under_read_on
 }
 
 #[tokio::test]
+async fn a_file_that_is_not_served_as_it_is_is_run_by_who_may_edit() {
+    let folder = project();
+    with_keys(&folder);
+    let runner = "runner-key-0123456789";
+    let editor = "editor-key-0123456789";
+    let limited = "limited-key-0123456789";
+    let keys = std::fs::read_to_string(folder.path().join("keys.txt")).unwrap();
+    let further = format!(
+        "acme {runner} name=runner roles=run,decide,observe\nacme {editor} name=editor roles=run,edit\n\
+         acme {limited} name=limited roles=run,observe flows=careful\n"
+    );
+    folder.write("keys.txt", keys + &further);
+    folder
+        .write("flows/broken.yaml", "version: \"1.0\"\nmetadata: {name: broken}\nnodes: {a: {type: none}}\n");
+    // A file that takes the name of a flow that is served, and is not the one.
+    folder.write("flows/other.yaml", echo("other "));
+    folder.write("flows/draft.yaml", careful("drafted"));
+    let run =
+        |file: &str| format!(r#"{{"path": "flows/{file}.yaml", "input": {{"query": "a", "amount": 1}}}}"#);
+    let arguments = ["flows/echo.yaml", "--api-keys", "keys.txt", "--no-reload"];
+    let mut served = Served::start(&folder, &arguments).await;
+    let keys = |role: &str| key(role);
+    let cases = [
+        (keys("run"), false),
+        (keys("default"), false),
+        (runner.to_owned(), false),
+        (limited.to_owned(), false),
+        (keys("decide"), false),
+        (keys("observe"), false),
+        (keys("edit"), false),
+        (editor.to_owned(), true),
+        (keys("admin"), true),
+    ];
+    for (key, may) in &cases {
+        served.with_key(Some(key));
+        for file in ["careful", "draft", "other"] {
+            let answer = served.post("/studio/run", &run(file)).await;
+            if *may {
+                answer.is(202);
+            } else if key == limited && file == "other" {
+                answer.problem(404, "not-found");
+            } else {
+                answer.problem(403, "role-missing");
+            }
+        }
+        let broken = served.post("/studio/run", &run("broken")).await;
+        match (*may, key == limited) {
+            (true, _) => broken.problem(422, "invalid-flow"),
+            (false, true) => broken.problem(404, "not-found"),
+            (false, false) => broken.problem(403, "role-missing"),
+        };
+    }
+    // What is served, all who may run may run, until the file is another.
+    served.with_key(Some(runner));
+    served.post("/studio/run", &run("echo")).await.is(202);
+    folder.write("flows/echo.yaml", echo("changed "));
+    served.post("/studio/run", &run("echo")).await.problem(403, "role-missing");
+    served.with_key(Some(editor));
+    served.post("/studio/run", &run("echo")).await.is(202);
+}
+
+#[tokio::test]
 async fn a_list_of_keys_that_says_too_little_is_refused() {
     let folder = project();
     for (line, about) in [

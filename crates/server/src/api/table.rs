@@ -275,7 +275,7 @@ pub(crate) static TABLE: &[Operation] = &[
         .needs(OBSERVE)
         .takes(body::<FileSubject>())
         .answers(json::<Lines>()),
-    // A text that is not what the file holds needs `edit` too, which only the handler can tell.
+    // What is not served needs `edit` too, which only the handler can tell.
     post("/studio/run", Endpoint::Studio(Call::Run), "runText", "Runs a file, or a text that is not saved")
         .needs(RUN)
         .takes(body::<RunText>())

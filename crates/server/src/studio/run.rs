@@ -1,4 +1,7 @@
 //! Runs of a file or of a text that is not saved yet, through the same engine and journal as every run.
+//!
+//! Invariant: a key without the role `edit` runs what the server serves and nothing else. A file of the project that is
+//! not served, or that has changed since it was served, counts as a text of its author.
 
 use std::sync::Arc;
 
@@ -24,8 +27,9 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
         let detail = "this studio changes nothing, so it runs files as they are and no other text";
         return Err(Problem::new(StatusCode::FORBIDDEN, "read-only", detail));
     }
-    if !is_saved && !principal.has(Role::Edit) {
-        principal.needs(Role::Edit, "")?;
+    let may_edit_some = || if principal.has(Role::Edit) { Ok(()) } else { principal.needs(Role::Edit, "") };
+    if !is_saved {
+        may_edit_some()?;
     }
     let input = call.body.input.clone().unwrap_or_else(|| Value::Object(Object::new()));
     let workspace = Arc::clone(&studio.workspace);
@@ -35,11 +39,18 @@ pub(super) async fn start(call: Call<'_>, studio: &Studio) -> Result<Reply, Prob
         let _inside = runtime.enter();
         workspace.model(&path, &call.text).map_err(|error| problem(&error, Some(&call.text)))
     });
-    let model = made.await??;
+    let model = match made.await? {
+        Ok(model) => model,
+        // What cannot be made is not served as it is, and its findings are for those who may fix it.
+        Err(problem) => {
+            may_edit_some()?;
+            return Err(problem);
+        }
+    };
     if !principal.sees(&model.archive.tenant, &model.name) {
         return Err(Problem::not_found("flow", &model.name));
     }
-    if !is_saved {
+    if !is_saved || !shared.catalog().serves(&model) {
         principal.needs(Role::Edit, &model.name)?;
     }
     let request = fill(input, &model.context, &headers);
