@@ -131,6 +131,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a project's prompt templates are files in one of its folders",
     },
     Exception {
+        path: "crates/project/src/planner_files.rs",
+        what: &[Ambient::Files],
+        reason: "files of cache planners that nobody uses any more are found and removed",
+    },
+    Exception {
         path: "crates/project/src/prompt_plugins.rs",
         what: &[Ambient::Files, Ambient::Spawning],
         reason: "plugins are files of the project, and run on one thread, which its owner joins",

@@ -21,6 +21,7 @@ pub mod features;
 pub mod files;
 pub mod governance;
 pub mod opcua;
+pub mod planner_files;
 pub mod ports;
 mod project;
 pub mod prompt_plugins;

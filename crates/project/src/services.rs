@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stave_block::{PlannerStore, StoreError};
 use stave_canon::{Clock, Object};
 use stave_exec::Document;
 use stave_llm::prices::Prices;
@@ -19,7 +18,6 @@ use stave_runtime::database::Database;
 use stave_runtime::http::{AllowList, HttpClient};
 use stave_runtime::{ModelHosts, RunLimits, Secrets, Services, add_secret_names};
 use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
-use stave_stores::SqlitePlannerStore;
 
 use crate::context::ListedContext;
 use crate::exit::Stop;
@@ -27,7 +25,7 @@ use crate::files;
 use crate::ports::{RandomIds, SystemClock};
 use crate::project::{McpServer, Project};
 use crate::storage::Storage;
-use crate::{features, governance, opcua, prompt_plugins};
+use crate::{features, governance, opcua, planner_files, prompt_plugins, warnings};
 
 /// Who answers model calls.
 #[derive(Debug, Clone)]
@@ -118,11 +116,13 @@ pub fn build(
     Ok((services, recorder))
 }
 
-/// Opens the file in which a cache planner keeps what it learned. It is its owner's alone, and never a link.
-pub fn open_planner_store(path: &Path) -> Result<Box<dyn PlannerStore>, StoreError> {
-    files::prepare_database(path)
-        .map_err(|stop| StoreError::new("the cache planner's file", stop.message))?;
-    SqlitePlannerStore::open_boxed(path)
+/// Cache planners that keep what they learn in files in a folder, which is there.
+pub fn kept_planners(folder: PathBuf) -> Result<KeptPlanners, Stop> {
+    let report = |trouble: &str| {
+        warnings::warn_once(&format!("what is learned of caches is not kept: {trouble}"));
+    };
+    KeptPlanners::start(folder, planner_files::open, report)
+        .map_err(|error| Stop::internal(format!("the cache planners cannot be started: {error}")))
 }
 
 /// The cache planning of model calls. A recording holds what models say and not what a cache held at the time, so calls
@@ -135,16 +135,10 @@ fn planning(
     if project.settings.prompt.cache_planning == Some(false) || !matches!(models, Models::Live) {
         return Ok(None);
     }
-    let planners: Arc<dyn CachePlanners> =
-        match database.and_then(Database::folder) {
-            Some(folder) => {
-                let planners = KeptPlanners::start(folder.to_owned(), open_planner_store);
-                Arc::new(planners.map_err(|error| {
-                    Stop::internal(format!("the cache planners cannot be started: {error}"))
-                })?)
-            }
-            None => Arc::new(PlannersInMemory),
-        };
+    let planners: Arc<dyn CachePlanners> = match database.and_then(Database::folder) {
+        Some(folder) => Arc::new(kept_planners(folder.to_owned())?),
+        None => Arc::new(PlannersInMemory),
+    };
     Ok(Some(Arc::new(ModelPlanning::new(planners))))
 }
 

@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 use stave_block::{LayerRecord, NodeRecord, PlannerMemory, PlannerStore, StoreError, StoreLimits};
 
 /// Keeps a planner's memory in a SQLite file.
 #[derive(Debug)]
 pub struct SqlitePlannerStore(Connection);
 
-/// How long a writer waits for another process.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a writer waits for another process. What a planner learned may be lost, so a wait is not worth much.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The tables of a planner's file, and no others.
+const TABLE_NAMES: [&str; 3] = ["cache_belief", "cache_prefix", "cache_scale"];
 
 /// The version of the tables. A file of another version is emptied: what it held can be learned again.
 const VERSION: i64 = 2;
@@ -47,6 +50,31 @@ impl SqlitePlannerStore {
     /// Opens the store at a path that the caller chose, creating the file when it is not there.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_file(path).map_err(failed)
+    }
+
+    /// When the planner of a file that is there last learned something, in seconds since 1970; 0 when it never did, and
+    /// `None` for a file that no planner made.
+    #[must_use]
+    pub fn last_learned(path: &Path) -> Option<f64> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
+        connection.busy_timeout(Duration::ZERO).ok()?;
+        read_last_learned(&connection).ok()?
+    }
+
+    /// Whether a planner made this file and nobody has it open. Its log is empty then, and everything is in the file.
+    #[must_use]
+    pub fn is_unused(path: &Path) -> bool {
+        let leave_log = || -> rusqlite::Result<bool> {
+            let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            connection.busy_timeout(Duration::ZERO)?;
+            if read_last_learned(&connection)?.is_none() {
+                return Ok(false);
+            }
+            // Nobody leaves the write-ahead log while another connection is open.
+            let mode: String = connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
+            Ok(mode == "delete")
+        };
+        leave_log().unwrap_or(false)
     }
 
     /// The same behind the port.
@@ -169,6 +197,21 @@ impl PlannerStore for SqlitePlannerStore {
     fn forget(&mut self, limits: &StoreLimits, now: f64) -> Result<(), StoreError> {
         self.remove(limits, now).map_err(failed)
     }
+}
+
+fn read_last_learned(connection: &Connection) -> rusqlite::Result<Option<f64>> {
+    let mut names =
+        connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+    let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    if names != TABLE_NAMES {
+        return Ok(None);
+    }
+    connection.query_row(
+        "SELECT max(coalesce((SELECT max(last_seen) FROM cache_prefix), 0.0),
+                    coalesce((SELECT max(last_seen) FROM cache_belief), 0.0))",
+        [],
+        |row| row.get(0),
+    )
 }
 
 fn failed(error: rusqlite::Error) -> StoreError {

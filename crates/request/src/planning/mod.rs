@@ -9,7 +9,7 @@ use std::fmt;
 
 use stave_block::{CachePlan, Counters, PlanRequest, Planner, PlannerSettings};
 
-pub use self::kept::{KeptPlanners, OpenStore};
+pub use self::kept::{KeptPlanners, OpenStore, is_planner_file};
 pub use self::upstream_planner::UpstreamPlanner;
 
 /// Plans the requests to one upstream, and learns from what they came to.

@@ -46,8 +46,7 @@ pub(crate) fn gateway(arguments: &Arguments, terminal: Terminal) -> Result<Exit,
         .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
     let listen = arguments.listen.or(project.settings.gateway.listen).unwrap_or(LISTEN);
     refuse_open(arguments, listen, &evidence)?;
-    let planners = KeptPlanners::start(folder, services::open_planner_store)
-        .map_err(|error| Stop::internal(format!("the cache planners cannot be started: {error}")))?;
+    let planners = services::kept_planners(folder)?;
     let ports = Ports { evidence: &evidence, planners: Arc::new(planners), clock };
     let exit = runtime.block_on(serve(arguments, &project, listen, config, ports, terminal));
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -95,9 +94,6 @@ async fn serve(
     };
     let names: Vec<String> = config.upstreams.iter().map(|upstream| upstream.name.clone()).collect();
     let gateway = Gateway::new(config, options).map_err(|error| Stop::invalid(error.to_string()))?;
-    if let Some(trouble) = planners.trouble() {
-        terminal::error(&format!("warning: what is learned of caches is not kept: {trouble}"));
-    }
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .map_err(|error| Stop::internal(format!("{listen} cannot be listened on: {error}")))?;

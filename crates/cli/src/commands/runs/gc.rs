@@ -11,7 +11,7 @@ use super::arguments::Gc;
 use super::{Archive, Keeper, stop};
 use crate::exit::{Exit, Stop};
 use crate::ports::SystemClock;
-use crate::terminal;
+use crate::{planner_files, terminal};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -24,6 +24,8 @@ struct GcReport {
     /// The ids of the runs, the oldest first.
     removed: Vec<String>,
     documents: usize,
+    /// The files of cache planners that learned nothing for a week.
+    planner_files: usize,
     bytes_before: u64,
     bytes_after: u64,
     lost_commits: u64,
@@ -32,7 +34,7 @@ struct GcReport {
 pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     let Some(archive) = Archive::open(&arguments.place.runs())? else {
         if arguments.dry_run {
-            print_preview(arguments, &[], None);
+            print_preview(arguments, &[], None, 0);
         } else {
             print_report(arguments, &GcReport::default());
         }
@@ -43,9 +45,12 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
             .help("`journal.keep_days` of stave.toml says how long after their end"));
     };
     let retention = retention(&archive, arguments);
+    let now = SystemClock.now().as_millisecond() as f64 / 1000.0;
+    let planner_files =
+        database.folder().map(|folder| planner_files::expired(folder, now)).unwrap_or_default();
     if arguments.dry_run {
         let runs = journal.too_old(retention, SystemClock.now()).await.map_err(|error| stop(&error))?;
-        print_preview(arguments, &runs, bytes_over(journal, retention).await?);
+        print_preview(arguments, &runs, bytes_over(journal, retention).await?, planner_files.len());
         return Ok(Exit::Fine);
     }
     let bytes_before = journal.file_bytes().await.map_err(|error| stop(&error))?;
@@ -56,8 +61,10 @@ pub(super) async fn gc(arguments: &Gc) -> Result<Exit, Stop> {
     if arguments.accept_loss {
         database.accept_loss().await.map_err(|error| stop(&error.into()))?;
     }
+    let planner_files = planner_files::remove(planner_files).len();
     let (documents, removed) = (removed.documents, removed.runs);
-    print_report(arguments, &GcReport { removed, documents, bytes_before, bytes_after, lost_commits });
+    let report = GcReport { removed, documents, planner_files, bytes_before, bytes_after, lost_commits };
+    print_report(arguments, &report);
     Ok(Exit::Fine)
 }
 
@@ -79,13 +86,14 @@ async fn bytes_over(journal: &SqliteJournal, retention: RunRetention) -> Result<
     Ok(bytes.checked_sub(most).filter(|over| *over > 0))
 }
 
-fn print_preview(arguments: &Gc, runs: &[RunSummary], bytes_over: Option<u64>) {
+fn print_preview(arguments: &Gc, runs: &[RunSummary], bytes_over: Option<u64>, planner_files: usize) {
     if arguments.place.json {
         let ids: Vec<Value> = runs.iter().map(|run| run.id.as_str().into()).collect();
         let value = Value::from_iter([
             ("dry_run", Value::from(true)),
             ("runs", runs.len().into()),
             ("removed", ids.into()),
+            ("planner_files", planner_files.into()),
             ("bytes_over_limit", bytes_over.map_or(Value::Null, Value::from)),
         ]);
         terminal::out(&value.to_string());
@@ -95,6 +103,9 @@ fn print_preview(arguments: &Gc, runs: &[RunSummary], bytes_over: Option<u64>) {
         terminal::error(&format!("run {} of `{}` ({}) would be removed", run.id, run.flow, run.status));
     }
     terminal::error(&format!("{} runs would be removed because of their age", runs.len()));
+    if planner_files > 0 {
+        terminal::error(&format!("{planner_files} files of cache planners would be removed"));
+    }
     if let Some(over) = bytes_over {
         terminal::error(&format!(
             "the database exceeds `journal.max_bytes` by {over} bytes: after these, the oldest ended runs would go until it fits"
@@ -111,6 +122,7 @@ fn print_report(arguments: &Gc, report: &GcReport) {
             ("runs", Value::from(runs)),
             ("removed", ids.into()),
             ("documents", documents.into()),
+            ("planner_files", report.planner_files.into()),
             ("bytes_before", before.into()),
             ("bytes_after", after.into()),
             ("lost_commits", report.lost_commits.into()),
@@ -120,6 +132,12 @@ fn print_report(arguments: &Gc, report: &GcReport) {
     }
     for id in &report.removed {
         terminal::error(&format!("run {id} was removed"));
+    }
+    if report.planner_files > 0 {
+        let files = report.planner_files;
+        terminal::error(&format!(
+            "{files} files of cache planners that learned nothing for a week were removed"
+        ));
     }
     terminal::error(&format!(
         "{runs} runs and {documents} documents were removed; the database has {after} bytes, {before} before"
