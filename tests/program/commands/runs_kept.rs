@@ -182,7 +182,7 @@ async fn what_code_printed_is_shown_with_the_run() {
 }
 
 /// Counts the turns of a session.
-const COUNTER: &str = r#"version: "1.0"
+pub(super) const COUNTER: &str = r#"version: "1.0"
 metadata: {name: counter}
 context: {requires: [session_id]}
 nodes:
@@ -237,6 +237,61 @@ async fn what_sessions_remember_is_listed_shown_and_deleted() {
     stave(&folder, ["state", "delete", id]).finish().await.exits(0);
     assert_eq!(turn("ann").await, Some(1));
     assert_eq!(turn("bob").await, Some(2), "other sessions stay");
+}
+
+#[tokio::test]
+async fn restricted_records_are_listed_and_shown_without_their_keys_and_values() {
+    const SECRET: &str = "DE89370400440532013000";
+    let folder = Folder::new();
+    folder.write("stave.toml", "[project]\ntenant = \"acme\"\n");
+    let flow = |scope: &str, value: &str, restricted: &str| {
+        format!(
+            r#"version: "1.0"
+metadata: {{name: payer}}
+context: {{requires: [iban, session_id], sensitivity: {{{restricted}: restricted}}}}
+nodes:
+  keep:
+    type: transform
+    inputs: [{{name: iban, type: string}}]
+    outputs: [{{name: ok, type: boolean}}]
+    state: {{scope: {scope}, key: "account_{{iban}}"}}
+    transform:
+      mode: code
+      spec: |
+        def transform(inputs, context, state):
+            await state.set("last", {value})
+            return {{"ok": True}}
+edges:
+  - {{from: _input.iban, to: keep.iban}}
+  - {{from: keep.ok, to: _output.ok}}
+"#
+        )
+    };
+    // The value, the key alone, and the session alone.
+    let cases = [
+        ("session", "inputs['iban']", "iban", SECRET, "ann"),
+        ("session", "1", "iban", SECRET, "ann"),
+        ("session", "1", "session_id", "none", SECRET),
+    ];
+    for (scope, value, restricted, iban, session) in cases {
+        folder.write("flows/payer.yaml", flow(scope, value, restricted));
+        folder.write("in.json", format!(r#"{{"iban": "{iban}", "session_id": "{session}"}}"#));
+        stave(&folder, ["run", "flows/payer.yaml", "--input", "in.json"]).finish().await.exits(0);
+        let listed = stave(&folder, ["state", "list", "--json"]).finish().await.exits(0);
+        assert!(!listed.stdout.contains(SECRET), "{value} {restricted}: {listed}");
+        let table = stave(&folder, ["state", "list"]).finish().await.exits(0);
+        assert!(!table.stdout.contains(SECRET) && table.stdout.contains("[restricted]"), "{table}");
+        let record = text(&items(&listed.json(), "records")[0], "id").unwrap().to_owned();
+        for form in [vec!["state", "show", &record], vec!["state", "show", &record, "--json"]] {
+            let shown = stave(&folder, form).finish().await.exits(0);
+            assert!(!format!("{shown}").contains(SECRET), "{shown}");
+        }
+        for form in [vec!["state", "list"], vec!["state", "show", &record, "--json"]] {
+            let shown = stave(&folder, form.into_iter().chain(["--show-restricted"])).finish().await.exits(0);
+            assert!(shown.stdout.contains(SECRET), "{shown}");
+        }
+        stave(&folder, ["state", "delete", &record]).finish().await.exits(0);
+    }
 }
 
 #[tokio::test]

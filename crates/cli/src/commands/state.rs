@@ -1,7 +1,7 @@
 //! `stave state`: what the nodes of flows remember, in the project's own file.
 //!
-//! Invariant: what a run in progress may work on is not deleted, and restricted values are shown only when that is asked
-//! for.
+//! Invariant: what a run in progress may work on is not deleted. Restricted values, and the keys and sessions of records that
+//! hold them, are shown only when that is asked for.
 
 mod arguments;
 
@@ -69,13 +69,28 @@ async fn records(store: &SqliteStore, which: &Which) -> Result<Vec<Kept>, Stop> 
 }
 
 impl Kept {
-    fn to_value(&self) -> Value {
+    /// Whether only those who ask for restricted values see what is in the record and what it is called.
+    fn is_restricted(&self) -> bool {
+        label_of(&self.record.fields) > Sensitivity::Private
+    }
+
+    /// The session or the run, and the key. A key is made of values, and its record carries their label.
+    fn names(&self, show_restricted: bool) -> [&str; 2] {
+        if self.is_restricted() && !show_restricted {
+            // The id of a run says nothing of anybody.
+            return [if self.scope == "session" { HIDDEN } else { &self.owner }, HIDDEN];
+        }
+        [&self.owner, &self.name]
+    }
+
+    fn to_value(&self, show_restricted: bool) -> Value {
+        let [owner, name] = self.names(show_restricted);
         Value::from_iter([
             ("id", Value::from(self.id.as_str())),
             ("flow", self.flow.as_str().into()),
             ("scope", self.scope.as_str().into()),
-            ("owner", self.owner.as_str().into()),
-            ("key", self.name.as_str().into()),
+            ("owner", owner.into()),
+            ("key", name.into()),
             ("fields", self.record.fields.keys().filter(|name| *name != LABEL_FIELD).count().into()),
             ("label", label_of(&self.record.fields).word().into()),
             ("expires_at", self.expires_at.map(|at| at.to_string()).into()),
@@ -84,7 +99,7 @@ impl Kept {
 
     /// The fields that may be shown.
     fn fields(&self, show_restricted: bool) -> Object {
-        let hides = !show_restricted && label_of(&self.record.fields) > Sensitivity::Private;
+        let hides = self.is_restricted() && !show_restricted;
         let fields = self.record.fields.iter().filter(|(name, _)| *name != LABEL_FIELD);
         fields
             .map(|(name, value)| (name.clone(), if hides { HIDDEN.into() } else { value.clone() }))
@@ -102,7 +117,7 @@ async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
         found.truncate(arguments.limit);
     }
     if arguments.place.json {
-        let rows: Vec<Value> = found.iter().map(Kept::to_value).collect();
+        let rows: Vec<Value> = found.iter().map(|kept| kept.to_value(arguments.show_restricted)).collect();
         let value = Value::from_iter([("records", Value::Array(rows)), ("total", all.into())]);
         terminal::out(&value.to_string());
     } else if found.is_empty() {
@@ -113,9 +128,10 @@ async fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
         for kept in &found {
             let fields = kept.record.fields.keys().filter(|name| *name != LABEL_FIELD).count();
             let ends = kept.expires_at.map_or_else(String::new, |at| format!("{at:.0}"));
-            let texts =
-                [&kept.id, &kept.flow, &kept.scope, &kept.owner, &kept.name, &fields.to_string(), &ends];
-            rows.add_row(texts.map(|text| table::cell(text)));
+            let [owner, name] = kept.names(arguments.show_restricted);
+            let fields = fields.to_string();
+            let texts = [kept.id.as_str(), &kept.flow, &kept.scope, owner, name, &fields, &ends];
+            rows.add_row(texts.map(table::cell));
         }
         terminal::out_styled(&rows.to_string());
         if found.len() < all {
@@ -132,13 +148,14 @@ async fn show(arguments: &Show) -> Result<Exit, Stop> {
     let kept = all.remove(place_of(&all, &arguments.id)?);
     let fields = Value::Object(kept.fields(arguments.show_restricted));
     if arguments.place.json {
-        let mut value = kept.to_value();
+        let mut value = kept.to_value(arguments.show_restricted);
         if let Some(members) = value.as_object_mut() {
             members.insert("fields".into(), fields);
         }
         terminal::out(&value.to_string());
     } else {
-        terminal::error(&format!("record {} of `{}`, {} {}", kept.id, kept.flow, kept.scope, kept.owner));
+        let [owner, _] = kept.names(arguments.show_restricted);
+        terminal::error(&format!("record {} of `{}`, {} {owner}", kept.id, kept.flow, kept.scope));
         terminal::out(&stave_canon::pretty_insertion_utf8(&fields));
     }
     Ok(Exit::Fine)
@@ -173,7 +190,7 @@ async fn delete(arguments: &Delete) -> Result<Exit, Stop> {
         }
     }
     if arguments.place.json {
-        let rows = |all: &[&Kept]| Value::Array(all.iter().map(|kept| kept.to_value()).collect());
+        let rows = |all: &[&Kept]| Value::Array(all.iter().map(|kept| kept.to_value(false)).collect());
         let held: Vec<Value> = held
             .iter()
             .map(|(kept, run)| Value::from_iter([("id", kept.id.as_str()), ("run_id", run.as_str())]))

@@ -71,6 +71,9 @@ pub(super) struct List {
     /// List all of them
     #[arg(long, conflicts_with = "limit")]
     pub(super) all: bool,
+    /// Show the keys and sessions of restricted records too, instead of hiding them
+    #[arg(long)]
+    pub(super) show_restricted: bool,
     #[command(flatten)]
     pub(super) place: Place,
 }

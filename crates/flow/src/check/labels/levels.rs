@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::path::Label;
-use super::{Scopes, is_labelled, travel};
+use super::{Scopes, is_labelled, reads, travel};
 use crate::check::CheckOptions;
 use crate::check::subject::Subject;
 use crate::model::{Flow, INPUT, Sensitivity};
@@ -24,7 +24,7 @@ pub struct Levels {
     /// By node, the most sensitive of what it and the edges out of it read: what its failures and its log may tell. The
     /// failures of edges out of the request are those of `_input`.
     pub reads: BTreeMap<String, Sensitivity>,
-    /// By node with state, what its record may hold.
+    /// By node with state, what its record may hold, its key included.
     pub state: BTreeMap<String, Sensitivity>,
 }
 
@@ -60,7 +60,10 @@ pub fn levels(flow: &Flow, scopes: &Scopes) -> Levels {
         put(&mut levels.reads, level(labels.failed.get(id)));
         if let Some(state) = node.state.as_ref() {
             let own = state.sensitivity.map(|own| own.value).filter(|own| *own > Sensitivity::Public);
-            put(&mut levels.state, own.max(level(labels.kept.get(id))));
+            let key =
+                reads::of_key(node, state).into_iter().map(|read| level(labels.read(node, &read).as_ref()));
+            let key = key.max().flatten();
+            put(&mut levels.state, own.max(key).max(level(labels.kept.get(id))));
         }
         if !inputs.is_empty() {
             levels.inputs.insert(id.to_owned(), inputs);

@@ -6,7 +6,7 @@ use stave_script::Read;
 use stave_script::state_key::KeySegment;
 
 use crate::check::subject::Subject;
-use crate::model::{Node, Prompt, State, Text, Transform};
+use crate::model::{Node, NodeStateScope, Prompt, State, Text, Transform};
 use crate::yaml::Tree;
 
 /// What a prompt puts in front of its models, each with its place: its templates, its references, and the addresses at
@@ -69,20 +69,26 @@ pub(super) fn of_transform(subject: &Subject<'_>, node: &Node) -> Vec<Read> {
     }
 }
 
-/// What the key of a node's state record is made of.
+/// What the key of a node's state record is made of. A record of a session is found by the session as well.
 pub(super) fn of_key(node: &Node, state: &State) -> Vec<Read> {
-    of_key_template(node, state.key_template())
+    let is_session = state.scope.is_some_and(|scope| scope.value == NodeStateScope::Session);
+    let session = is_session.then(|| Read::Context("session_id".to_owned()));
+    of_key_template(node, state.key_template()).into_iter().chain(session).collect()
 }
 
 /// What the keys of a node's state record and of its cached results are made of.
 pub(super) fn of_keys(node: &Node) -> Vec<Read> {
-    let state = node.state.as_ref().map(State::key_template);
+    let state = node.state.as_ref().map(|state| of_key(node, state)).unwrap_or_default();
     let cache = node.runtime.cache.as_ref();
     let template = cache.and_then(|cache| cache.key.as_ref()).map(Text::as_str);
     // Without a key of the author's, the inputs and the context are the key.
     let whole = cache.is_some() && template.is_none();
-    let keys = state.into_iter().chain(template).flat_map(|key| of_key_template(node, key));
-    keys.chain(whole.then_some([Read::EveryInput, Read::EveryContextField]).into_iter().flatten()).collect()
+    let keys = template.into_iter().flat_map(|key| of_key_template(node, key));
+    state
+        .into_iter()
+        .chain(keys)
+        .chain(whole.then_some([Read::EveryInput, Read::EveryContextField]).into_iter().flatten())
+        .collect()
 }
 
 fn of_key_template(node: &Node, template: &str) -> Vec<Read> {
