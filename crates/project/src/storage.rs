@@ -8,7 +8,7 @@ use stave_exec::Document;
 use stave_exec::dataflow::{NodeData, StepState};
 use stave_operations::HOPSWORKS_WRITE_FEATURES;
 use stave_runtime::cache::{MemoryCache, ResultCache, SqliteCache};
-use stave_runtime::database::Database;
+use stave_runtime::database::{Database, DatabaseError};
 use stave_runtime::journal::{Ephemeral, Journal, SqliteJournal};
 use stave_runtime::state::{MemoryStore, SqliteStore, StateStore, StateStores};
 use stave_stores::{AddressError, RedisState};
@@ -115,16 +115,35 @@ pub fn database(folder: &Path) -> Result<Arc<Database>, Stop> {
     Ok(database)
 }
 
-/// The database in a folder for those who only look, with the copy that it was read from if there is one. On a disk or
-/// in a folder that can't be written, nothing is made there: a database whose log is empty is read as it is, any
-/// other one is copied to the folder for temporary files first.
+/// The database in a folder for those who only look, with the copy that it was read from if there is one.
+///
+/// It is read beside those that write it, without writing anything: so this works on a full disk. That needs the index of
+/// the log, which a process that ended in order takes away with the log. Without an index the database is opened as for
+/// writing. On a disk or in a folder that can't be written, a database whose log is empty is read as it is, and any other
+/// one is copied to the folder for temporary files first. Opening it for writing where the disk is full would spoil the
+/// index, so that comes second.
 pub(crate) fn database_to_read(folder: &Path) -> Result<(Arc<Database>, Option<TempDir>), Stop> {
     let path = folder.join(DATABASE);
-    if files::is_writable(folder) && files::is_writable(&path) {
-        return Ok((database(folder)?, None));
-    }
     let fail =
         |error: &dyn std::fmt::Display| Stop::internal(format!("{} can't be read: {error}", path.display()));
+    let is_writable = files::is_writable(folder) && files::is_writable(&path);
+    if is_writable {
+        files::prepare_database(&path)?;
+    }
+    if let Ok(database) = Database::open_read_only(&path, &RandomIds.uuid()) {
+        warn_of_loss(&path, &database);
+        return Ok((database, None));
+    }
+    if is_writable {
+        match Database::open(&path, &RandomIds.uuid()) {
+            Ok(database) => {
+                warn_of_loss(&path, &database);
+                return Ok((database, None));
+            }
+            Err(DatabaseError::Unwritable(_)) => {}
+            Err(error) => return Err(fail(&error)),
+        }
+    }
     let log = folder.join(format!("{DATABASE}-wal"));
     let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
     if log_bytes == 0

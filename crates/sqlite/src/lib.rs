@@ -3,7 +3,9 @@
 //! Invariant: a file has the tables of one version, as a whole, whoever opens it at the same time and wherever one of
 //! them dies.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,49 @@ pub fn prepare(connection: &Connection, scripts: &[&str]) -> Result<(), Unprepar
     }
     transaction.pragma_update(None, "user_version", known)?;
     Ok(transaction.commit()?)
+}
+
+/// Opens a file to read it and its log beside those that write it. Nothing is written, not even the index of the log, so
+/// this works on a full disk. A log needs its index (`-shm`) beside it, though the index may be out of date.
+pub fn open_read_only(path: &Path) -> Result<Connection, rusqlite::Error> {
+    open_with(path, "mode=ro&readonly_shm=1")
+}
+
+/// Opens a file that nobody writes, also on a disk that is read-only: the connection takes no locks and makes no files.
+/// The log must be empty, because SQLite does not read it here.
+pub fn open_immutable(path: &Path) -> Result<Connection, rusqlite::Error> {
+    open_with(path, "immutable=1")
+}
+
+fn open_with(path: &Path, parameters: &str) -> Result<Connection, rusqlite::Error> {
+    let mut address = "file:".to_owned();
+    for letter in path.to_string_lossy().chars() {
+        match letter {
+            '%' => address.push_str("%25"),
+            '?' => address.push_str("%3f"),
+            '#' => address.push_str("%23"),
+            letter => address.push(letter),
+        }
+    }
+    address.push('?');
+    address.push_str(parameters);
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(address, flags)
+}
+
+/// The size of the log of a file.
+#[must_use]
+pub fn log_bytes(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    Path::new(&log).metadata().map_or(0, |log| log.len())
+}
+
+/// Refuses a file whose tables are not those of this version, and that cannot be brought up to date now.
+pub fn check_version(connection: &Connection, scripts: &[&str]) -> Result<(), Unprepared> {
+    let (found, known) = (version(connection)?, scripts.len() as i64);
+    if found == known { Ok(()) } else { Err(Unprepared::Version { found, known }) }
 }
 
 /// Gives up to so many free pages back to the file system. SQLite frees one page with each step of this statement.
@@ -108,6 +153,32 @@ mod tests {
         assert!(free() <= before - 50, "{before} {}", free());
         free_pages(&connection, 100_000).unwrap();
         assert_eq!(free(), 0);
+    }
+
+    #[test]
+    fn a_log_is_read_without_writing_its_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a file?#%.sqlite");
+        let writer = Connection::open(&path).unwrap();
+        writer.pragma_update(None, "journal_mode", "WAL").unwrap();
+        prepare(&writer, &[FIRST, SECOND]).unwrap();
+        assert!(log_bytes(&path) > 0);
+        let reader = open_read_only(&path).unwrap();
+        assert_eq!(row(&reader), (1, 2), "beside a writer");
+        assert!(reader.execute("DELETE FROM a", []).is_err());
+        // The same files as a process leaves them that is killed.
+        let killed = folder.path().join("killed.sqlite");
+        for part in ["", "-wal", "-shm"] {
+            let name = |path: &Path| format!("{}{part}", path.display());
+            std::fs::copy(name(&path), name(&killed)).unwrap();
+        }
+        let index = |path: &Path| std::fs::read(format!("{}-shm", path.display())).unwrap();
+        let before = index(&killed);
+        assert_eq!(row(&open_read_only(&killed).unwrap()), (1, 2), "after a kill");
+        assert_eq!(index(&killed), before);
+        drop((reader, writer));
+        assert_eq!(log_bytes(&path), 0);
+        assert_eq!(row(&open_immutable(&path).unwrap()), (1, 2));
     }
 
     #[test]

@@ -50,8 +50,9 @@ async fn runs_are_looked_at_on_a_disk_that_can_not_be_written() {
         let folder = project();
         after_a_kill(&folder, 3).await;
         if !keeps_log {
-            // A process that ends in order copies the log into the database.
-            assert_eq!(listed(&folder).await.0, 3);
+            // A process that writes and ends in order copies the log into the database.
+            stave(&folder, ["runs", "gc"]).finish().await.exits(0);
+            assert!(!journal(&folder, "stave.sqlite-wal").exists());
         }
         set_writable(&folder, false);
         let (count, said) = listed(&folder).await;
@@ -70,6 +71,35 @@ async fn runs_are_looked_at_on_a_disk_that_can_not_be_written() {
         assert_ne!(refused.code, 0, "what changes the journal fails: {}", refused.stderr);
         set_writable(&folder, true);
         assert_eq!(listed(&folder).await.0, 3);
+    }
+}
+
+#[tokio::test]
+async fn runs_and_state_are_looked_at_on_a_full_disk() {
+    for keeps_log in [true, false] {
+        let folder = project();
+        folder.write("flows/counter.yaml", super::runs_kept::COUNTER);
+        folder.write("in.json", r#"{"session_id": "ann"}"#);
+        stave(&folder, ["run", "flows/counter.yaml", "--input", "in.json"]).finish().await.exits(0);
+        after_a_kill(&folder, 3).await;
+        if !keeps_log {
+            stave(&folder, ["runs", "gc"]).finish().await.exits(0);
+        }
+        assert_eq!(journal(&folder, "stave.sqlite-wal").exists(), keeps_log);
+        let full = |call: &[&str]| stave(&folder, call).with_largest_file(0).finish();
+        let runs = full(&["runs", "list", "--json"]).await.exits(0);
+        assert_eq!((items(&runs.json(), "runs").len(), runs.stderr.as_str()), (4, ""), "{keeps_log}");
+        let run = text(&items(&runs.json(), "runs")[0], "run_id").unwrap().to_owned();
+        for command in
+            [&["runs", "show", &run][..], &["runs", "export", &run], &["why", &run], &["state", "list"]]
+        {
+            full(command).await.exits(0);
+        }
+        let state = full(&["state", "list", "--json"]).await.exits(0);
+        let record = text(&items(&state.json(), "records")[0], "id").unwrap().to_owned();
+        full(&["state", "show", &record]).await.exits(0);
+        assert_ne!(full(&["runs", "delete", &run]).await.code, 0, "nothing can be written");
+        assert_eq!(listed(&folder).await.0, 4);
     }
 }
 

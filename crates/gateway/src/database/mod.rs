@@ -107,6 +107,22 @@ impl Evidence {
     }
 }
 
+/// Opens the file for those who only read it, also where nothing can be written. On a full disk, opening it for writing
+/// would spoil the index of the log, so that comes second.
+pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, EvidenceError> {
+    let checked = |opened: Result<Connection, rusqlite::Error>| -> Result<Connection, EvidenceError> {
+        let connection = opened?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        schema::check(&connection)?;
+        Ok(connection)
+    };
+    let immutable = |error: EvidenceError| match stave_sqlite::log_bytes(path) {
+        0 => checked(stave_sqlite::open_immutable(path)).map_err(|_| error),
+        _ => Err(error),
+    };
+    checked(stave_sqlite::open_read_only(path)).or_else(|_| connect(path)).or_else(immutable)
+}
+
 /// Opens the file for whoever looks at it without being the gateway.
 pub(crate) fn connect(path: &Path) -> Result<Connection, EvidenceError> {
     let connection = Connection::open(path)?;

@@ -100,10 +100,22 @@ CREATE TABLE key_hold (
 CREATE INDEX key_hold_by_key ON key_hold (key, day);
 ";
 
+/// One script for each version.
+const SCRIPTS: [&str; 3] = [TABLES, EDITS, HOLDS];
+
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {
-    stave_sqlite::prepare(connection, &[TABLES, EDITS, HOLDS]).map_err(|unprepared| match unprepared {
+    stave_sqlite::prepare(connection, &SCRIPTS).map_err(unprepared)
+}
+
+/// Refuses a file of another version.
+pub(super) fn check(connection: &Connection) -> Result<(), EvidenceError> {
+    stave_sqlite::check_version(connection, &SCRIPTS).map_err(unprepared)
+}
+
+fn unprepared(unprepared: Unprepared) -> EvidenceError {
+    match unprepared {
         Unprepared::Sqlite(error) => error.into(),
         Unprepared::Version { found, known } => EvidenceError::Version { found, known },
-    })
+    }
 }

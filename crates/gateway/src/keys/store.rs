@@ -11,7 +11,7 @@ use stave_llm::prices::Cost;
 use super::ledger::{Calendar, from_nanodollars, nanodollars};
 use super::text::{self, KeyText};
 use super::{KeyLimits, ModelPattern, StoredSecret};
-use crate::database::{EvidenceError, connect};
+use crate::database::{EvidenceError, connect, connect_to_read};
 
 /// The keys of a file.
 #[derive(Debug)]
@@ -88,6 +88,11 @@ impl KeyStore {
     /// Opens the file at a path that the caller chose, creating it when it is not there.
     pub fn open(path: &Path) -> Result<KeyStore, EvidenceError> {
         Ok(KeyStore(connect(path)?))
+    }
+
+    /// The same for those who only read it, also where nothing can be written.
+    pub fn open_to_read(path: &Path) -> Result<KeyStore, EvidenceError> {
+        Ok(KeyStore(connect_to_read(path)?))
     }
 
     /// Makes a key. No two keys that are in use have the same name.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 pub(crate) use self::driving::Deferred;
 pub use self::driving::Driver;
@@ -83,15 +83,35 @@ impl Database {
     /// Opens a file that nobody writes, on a disk that may be read-only. Its log must be empty: SQLite does not read
     /// it here. A file of an older version is refused, since its tables cannot be brought up to date.
     pub fn open_immutable(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        Database::reading(path, owner, || stave_sqlite::open_immutable(path))
+    }
+
+    fn reading(
+        path: &Path,
+        owner: &str,
+        open: impl Fn() -> Result<Connection, rusqlite::Error>,
+    ) -> Result<Arc<Database>, DatabaseError> {
+        let connect = || -> Result<Connection, DatabaseError> {
+            let connection = open()?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.set_prepared_statement_cache_capacity(64);
+            Ok(connection)
+        };
         let mark = Mark::of(path);
         let marked = mark.read();
-        let reading = connect_immutable(path)?;
+        let reading = connect()?;
         let found: i64 = reading.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if found != schema::VERSION {
             return Err(DatabaseError::Version { found, known: schema::VERSION });
         }
         let lost = mark::lost(&reading, marked)?;
-        Database::of(path, path, owner, [reading, connect_immutable(path)?], mark, lost)
+        Database::of(path, path, owner, [reading, connect()?], mark, lost)
+    }
+
+    /// Opens a file to read what is in it and in its log, beside those that write it. Nothing is written, so a full disk is
+    /// enough. The index of the log must be there. A file of an older version is refused.
+    pub fn open_read_only(path: &Path, owner: &str) -> Result<Arc<Database>, DatabaseError> {
+        Database::reading(path, owner, || stave_sqlite::open_read_only(path))
     }
 
     /// Opens a copy of a file and of its log, to read what is in them. What is written to the copy is lost. `original`
@@ -251,25 +271,6 @@ fn connect(path: &Path) -> Result<Connection, DatabaseError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", log::CHECKPOINT_PAGES)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    Ok(connection)
-}
-
-/// A connection that takes no locks and makes no files.
-fn connect_immutable(path: &Path) -> Result<Connection, DatabaseError> {
-    let mut address = "file:".to_owned();
-    for letter in path.to_string_lossy().chars() {
-        match letter {
-            '%' => address.push_str("%25"),
-            '?' => address.push_str("%3f"),
-            '#' => address.push_str("%23"),
-            letter => address.push(letter),
-        }
-    }
-    address.push_str("?immutable=1");
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(address, flags)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

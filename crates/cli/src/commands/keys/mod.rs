@@ -7,6 +7,7 @@ use std::path::Path;
 
 use comfy_table::{Cell, CellAlignment, Color};
 use stave_canon::{Clock, Timestamp, Value};
+use stave_gateway::database::EvidenceError;
 use stave_gateway::keys::{IssuedKey, KeyLimits, KeyStore, KeyStoreError, ListedKey, ModelPattern, NewKey};
 use stave_llm::prices::Cost;
 
@@ -66,7 +67,8 @@ fn list(arguments: &List, terminal: Terminal) -> Result<Exit, Stop> {
     let (path, _) = gateway_records(arguments.place.state_dir.as_deref())?;
     let now = SystemClock.now();
     let mut keys = if path.is_file() {
-        store(&path)?.list(now).map_err(|error| Stop::internal(error.to_string()))?
+        let store = KeyStore::open_to_read(&path).map_err(|error| unopened(&path, &error))?;
+        store.list(now).map_err(|error| Stop::internal(error.to_string()))?
     } else {
         Vec::new()
     };
@@ -125,8 +127,11 @@ fn say(issued: &IssuedKey, what: &str, json: bool) {
 }
 
 fn store(path: &Path) -> Result<KeyStore, Stop> {
-    KeyStore::open(path)
-        .map_err(|error| Stop::internal(format!("{} cannot be opened: {error}", path.display())))
+    KeyStore::open(path).map_err(|error| unopened(path, &error))
+}
+
+fn unopened(path: &Path, error: &EvidenceError) -> Stop {
+    Stop::internal(format!("{} cannot be opened: {error}", path.display()))
 }
 
 fn existing(place: &GatewayPlace, key: &str) -> Result<KeyStore, Stop> {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 use stave_canon::Timestamp;
 
 use super::{Bucket, By, Latency, MissGroup, Stats, StatsGroup, StatsQuery, Sums};
-use crate::database::{EvidenceError, connect};
+use crate::database::{EvidenceError, connect_to_read};
 
 /// Columns of [`Sums`], in their order.
 const SUMS: &str = "
@@ -29,7 +29,7 @@ const COUNTED: &str = "time >= ?1 AND time < ?2 AND (?3 IS NULL OR tenant = ?3)"
 impl Stats {
     /// Reads them out of a file, whether a gateway writes to it or not.
     pub fn of_file(path: &Path, query: &StatsQuery) -> Result<Stats, EvidenceError> {
-        Stats::read(&connect(path)?, query)
+        Stats::read(&connect_to_read(path)?, query)
     }
 
     fn read(connection: &Connection, query: &StatsQuery) -> Result<Stats, EvidenceError> {
