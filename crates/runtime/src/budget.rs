@@ -15,6 +15,7 @@ use stave_llm::prices::{Cost, Price};
 use tokio::sync::Notify;
 
 use crate::report::NodeReport;
+use crate::spend::Unsettled;
 use crate::volume::Volume;
 
 /// Bounds on a whole run; what is absent is not bounded.
@@ -151,6 +152,7 @@ impl Spending {
     pub(crate) fn add_all(&self, reports: &[NodeReport]) {
         for report in reports {
             self.add(report.usage, report.cost, report.calls.into());
+            self.add_unsettled(report.unsettled);
         }
         let was_done =
             |report: &&NodeReport| !report.is_idle() && !report.reused && !report.id.starts_with('_');
@@ -169,6 +171,13 @@ impl Spending {
     /// Adds what was used before the run was interrupted.
     pub(crate) fn add(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) {
         self.lock().ledger.charge(amounts(usage, cost, calls));
+    }
+
+    /// Adds what calls may have used whose answer nobody has.
+    pub(crate) fn add_unsettled(&self, unsettled: Option<Unsettled>) {
+        if let Some(unsettled) = unsettled {
+            self.add(Some(unsettled.usage), unsettled.cost, 0);
+        }
     }
 
     /// Makes room for a step. `now` is the reading of the clock.

@@ -234,18 +234,24 @@ impl EmbeddedEngine {
             let decisions: Vec<String> = made.filter_map(|decision| decision.digest.clone()).collect();
             let work = RunWork { run_id, flow: &document.flow.name, is_resumed: !known.steps.is_empty() };
             let span = OptionalSpan::new(self.services.tracer.begin(&work, self.parent.as_ref()));
-            let report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
+            let mut report = self.work(run_id, Arc::clone(&document), request, times, known, &span).await?;
+            let now = self.services.clock.now();
+            if report.ending().is_some() {
+                // The journal tells the same time later.
+                report.duration = times.until(now);
+            }
             let failed = report.result.as_ref().err().map(|failed| failed.node.as_deref());
             let hides = failed.is_some_and(|node| match node {
                 Some(node) => labels::is_hidden_from_traces(&document, node),
                 None => labels::is_any_field_hidden_from_traces(&document),
             });
             span.hiding(hides).end(&End::Run(&report));
-            let now = self.services.clock.now();
+            let idle = self.plan(&document).map(|plan| report.without_result(&plan));
+            // A document that cannot be planned has no nodes that did anything.
+            let idle = idle.unwrap_or_else(|_| report.nodes.clone());
             if report.waits() {
-                let is_decided = journal
-                    .suspend(run_id, Pause { idle: &report.idle(), known: &decisions, at: now })
-                    .await?;
+                let is_decided =
+                    journal.suspend(run_id, Pause { idle: &idle, known: &decisions, at: now }).await?;
                 driver.settle();
                 if is_decided {
                     // A question was decided while other steps were at work, and nobody else goes on with the run.
@@ -265,7 +271,7 @@ impl EmbeddedEngine {
             }
             self.services.observer.on(&RunEvent::RunEnded { report: &report });
             if let Some(ending) = report.ending() {
-                journal.end(run_id, &ending, &report.idle(), now).await?;
+                journal.end(run_id, &ending, &idle, now).await?;
                 driver.settle();
             }
             // A run that was interrupted is left to whoever resumes it.
@@ -320,9 +326,11 @@ impl EmbeddedEngine {
             Ok(result) => result?,
             Err(_) => Err(timed_out(limit)),
         };
-        let duration = services.clock.elapsed().saturating_sub(started);
+        let driven = services.clock.elapsed().saturating_sub(started);
         let nodes = run.reports.take();
-        Ok(report_of(&run, nodes, result, duration))
+        let mut report = report_of(&run, nodes, result, driven);
+        report.duration = report.duration.saturating_add(known.used);
+        Ok(report)
     }
 
     /// The future that drives a run which the journal knows. The driver goes with it, so that a run whose future

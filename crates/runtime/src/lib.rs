@@ -70,6 +70,7 @@ pub use run::Call;
 pub use run_identity::RunIdentity;
 pub use secrets::Secrets;
 pub use services::{RunLimits, Services};
+pub use spend::Unsettled;
 pub use stave_engine::{Failure, FailureKind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;
 pub use stave_llm::prices::Cost;

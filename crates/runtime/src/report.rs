@@ -11,6 +11,7 @@ use stave_shape::Shape;
 use crate::Failure;
 use crate::evidence::AskedPrompt;
 use crate::report_document::RunReportDocument;
+use crate::spend::Unsettled;
 use crate::volume::Volume;
 use stave_engine::{FailureKind, RunFailure};
 
@@ -41,6 +42,8 @@ pub struct NodeReport {
     pub model: Option<String>,
     /// What they cost, when every model has a price.
     pub cost: Option<Cost>,
+    /// What its calls may have used whose answer was lost with their process. It counts against the budget.
+    pub unsettled: Option<Unsettled>,
     /// The calls to models and hosts that it made, every attempt counted.
     pub calls: u32,
     /// The bytes that it wrote.
@@ -94,6 +97,7 @@ impl NodeReport {
             usage: None,
             model: None,
             cost: None,
+            unsettled: None,
             calls: 0,
             volume: Volume::default(),
             cached: false,
@@ -116,6 +120,7 @@ impl NodeReport {
             duration: Duration::ZERO,
             usage: None,
             cost: None,
+            unsettled: None,
             calls: 0,
             volume: Volume::default(),
             cached: false,

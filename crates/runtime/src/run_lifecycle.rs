@@ -329,4 +329,13 @@ impl RunReport {
     pub fn idle(&self) -> Vec<NodeReport> {
         self.nodes.iter().filter(|node| node.is_idle()).cloned().collect()
     }
+
+    /// The nodes that have no result of their own, and why: also those that a step without a result has called.
+    #[must_use]
+    pub(crate) fn without_result(&self, plan: &Plan) -> Vec<NodeReport> {
+        let is_called = |report: &NodeReport| {
+            plan.index(&report.id).and_then(|index| plan.nodes.get(index)).is_some_and(|node| node.is_tool())
+        };
+        self.nodes.iter().filter(|node| node.is_idle() || is_called(node)).cloned().collect()
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariants: with a budget, what a call may use is in the journal before the call is made, and what it used
 //! replaces that together with its answer; so a run that is resumed after a kill at any moment counts at least what
-//! was used. Calls of steps that are done count by their reports; their records are gone by then.
+//! was used. Calls of steps that are done count by their reports; their records are gone by then. What a call that was
+//! killed may have used counts against the budget, and no report shows it as used.
 
 use std::sync::PoisonError;
 
@@ -19,6 +20,9 @@ use crate::run::{Call, Run};
 /// The member of a call's record that says what the call used.
 const SPENT: &str = "spent";
 
+/// The member of that which says what calls may have used whose answer nobody has.
+const UNSETTLED: &str = "unsettled";
+
 /// The number under which an execution counts its calls to hosts, which have no answers of their own.
 const HOSTS: u32 = u32::MAX;
 
@@ -32,12 +36,63 @@ pub(crate) struct Spend {
     /// What it cost, when the model has a price.
     pub(crate) cost: Option<Cost>,
     pub(crate) calls: u64,
+    pub(crate) unsettled: Option<Unsettled>,
+}
+
+/// What calls may have used at most whose answer nobody has: they are under way, or their process was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Unsettled {
+    pub(crate) usage: Usage,
+    /// What it costs, when every model has a price.
+    pub(crate) cost: Option<Cost>,
+}
+
+impl Unsettled {
+    /// This and more.
+    fn plus(self, more: Unsettled) -> Unsettled {
+        let cost = self.cost.zip(more.cost).map(|(cost, more)| cost + more);
+        let mut usage = self.usage;
+        usage += more.usage;
+        Unsettled { usage, cost }
+    }
+
+    pub(crate) fn to_value(self) -> Value {
+        Value::from_iter([
+            ("usage", usage_value(&self.usage)),
+            ("cost_picodollars", self.cost.map(|cost| cost.picodollars().to_string()).into()),
+        ])
+    }
+
+    pub(crate) fn of(value: &Value) -> Option<Unsettled> {
+        let usage = value.get("usage").and_then(|usage| usage_of(usage).ok())?;
+        Some(Unsettled { usage, cost: cost_of(value) })
+    }
+}
+
+fn cost_of(value: &Value) -> Option<Cost> {
+    let picodollars = value.get("cost_picodollars").and_then(Value::as_str)?;
+    picodollars.parse().ok().map(Cost::from_picodollars)
+}
+
+/// The sum of two amounts that may be absent.
+fn sum(one: Option<Unsettled>, other: Option<Unsettled>) -> Option<Unsettled> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.plus(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 impl Spend {
+    /// What a call that is about to be made may use: none of it is used yet.
+    pub(crate) fn unsettled(self) -> Spend {
+        let unsettled = self.usage.map(|usage| Unsettled { usage, cost: self.cost });
+        Spend { usage: None, cost: None, unsettled, ..self }
+    }
+
     /// What this and an earlier try of the same call used.
     pub(crate) fn after(mut self, earlier: &Spend) -> Spend {
         self.calls = self.calls.saturating_add(earlier.calls);
+        self.unsettled = sum(self.unsettled, earlier.unsettled);
         if let Some(before) = earlier.usage {
             let priced = self.usage.is_none() || self.cost.is_some();
             self.cost =
@@ -54,19 +109,21 @@ impl Spend {
             ("usage", self.usage.as_ref().map_or(Value::Null, usage_value)),
             ("cost_picodollars", self.cost.map(|cost| cost.picodollars().to_string()).into()),
             ("calls", self.calls.into()),
+            (UNSETTLED, self.unsettled.map_or(Value::Null, Unsettled::to_value)),
         ])
     }
 
     /// What a record says that its call used.
-    fn of(record: &CallRecord) -> Option<Spend> {
+    pub(crate) fn of(record: &CallRecord) -> Option<Spend> {
         let value = record.result.get(SPENT)?;
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         Some(Spend {
             node: text("node")?.to_owned(),
             model: text("model").map(str::to_owned),
             usage: value.get("usage").and_then(|usage| usage_of(usage).ok()),
-            cost: text("cost_picodollars").and_then(|cost| cost.parse().ok()).map(Cost::from_picodollars),
+            cost: cost_of(value),
             calls: value.get("calls").and_then(Value::as_i64).and_then(|calls| u64::try_from(calls).ok())?,
+            unsettled: value.get(UNSETTLED).and_then(Unsettled::of),
         })
     }
 
@@ -94,8 +151,19 @@ impl NodeReport {
         if let Some(usage) = spend.usage {
             let first = self.usage.is_none();
             *self.usage.get_or_insert_default() += usage;
-            let sum = self.cost.zip(spend.cost).map(|(before, cost)| before + cost);
-            self.cost = if first { spend.cost } else { sum };
+            let both = self.cost.zip(spend.cost).map(|(before, cost)| before + cost);
+            self.cost = if first { spend.cost } else { both };
+        }
+        self.unsettled = sum(self.unsettled, spend.unsettled);
+    }
+
+    /// Counts calls that were made before the run was interrupted, by a step that has no result.
+    pub(crate) fn charge_earlier(&mut self, spend: &Spend) {
+        self.charge(spend);
+        if spend.model.is_some() {
+            // Each further try of a model counts as an attempt of its step.
+            let further = spend.calls.saturating_sub(1);
+            self.attempts = self.attempts.saturating_add(u32::try_from(further).unwrap_or(u32::MAX));
         }
     }
 }
@@ -105,8 +173,9 @@ impl Run<'_> {
     pub(crate) fn restore_spending(&self) {
         for spend in self.calls.records().iter().filter_map(Spend::of) {
             self.spending.add(spend.usage, spend.cost, spend.calls);
+            self.spending.add_unsettled(spend.unsettled);
             if let Some(index) = self.plan.index(&spend.node) {
-                self.report(index, |report| report.charge(&spend));
+                self.report(index, |report| report.charge_earlier(&spend));
             }
         }
     }

@@ -50,6 +50,7 @@ mod runs;
 mod runs_after_a_kill;
 mod runs_alive;
 mod runs_kept;
+mod runs_usage;
 mod sample;
 mod schema;
 mod secrets;

@@ -14,6 +14,7 @@ use stave_llm::prices::Cost;
 use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
 use crate::evidence::AskedPrompt;
 use crate::report::{NodeReport, Status};
+use crate::spend::Unsettled;
 use crate::state::{Commit, RecordKey, Write};
 use crate::volume::Volume;
 use stave_engine::{Failure, FailureKind};
@@ -294,6 +295,9 @@ fn report_value(report: &NodeReport) -> Value {
         // Wider than a JSON integer is safe to be, so it is written as text.
         object.insert("cost_picodollars".into(), cost.picodollars().to_string().into());
     }
+    if let Some(unsettled) = report.unsettled {
+        object.insert("unsettled".into(), unsettled.to_value());
+    }
     if report.calls > 0 {
         object.insert("calls".into(), report.calls.into());
     }
@@ -352,6 +356,7 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
             .and_then(Value::as_str)
             .and_then(|cost| cost.parse().ok())
             .map(Cost::from_picodollars),
+        unsettled: value.get("unsettled").and_then(Unsettled::of),
         calls: value.get("calls").and_then(as_count).and_then(|calls| u32::try_from(calls).ok()).unwrap_or(0),
         volume: {
             let bytes = |name: &str| value.get("bytes").and_then(|bytes| bytes.get(name)).and_then(as_count);

@@ -33,6 +33,7 @@ pub use crate::database::Driver;
 use crate::database::segments::Unfoldable;
 use crate::report::{NodeReport, RunReport};
 use crate::report_document::DecisionMade;
+use crate::spend::Spend;
 use crate::state::{Commit, StateError};
 use stave_engine::{Failure, FailureKind};
 use stave_engine::{RunFailure, StepResult};
@@ -82,6 +83,12 @@ impl Times {
     #[must_use]
     pub fn now(now: Timestamp) -> Times {
         Times { arrived_at: now, started_at: now }
+    }
+
+    /// How long a run took that ended at this time, the time included in which nobody drove it.
+    #[must_use]
+    pub(crate) fn until(self, ended_at: Timestamp) -> Duration {
+        ended_at.duration_since(self.started_at).unsigned_abs()
     }
 }
 
@@ -369,24 +376,34 @@ impl StoredRun {
     /// The run as a report, as far as it has come.
     #[must_use]
     pub fn report(&self) -> RunReport {
+        // Reports without a result may be older than the steps that a resumed run has done since.
+        let is_settled = self.summary.status.is_terminal() || self.summary.status == RunStatus::Waiting;
         let recorded = |id: &str| {
-            // Reports without a result may be older than the steps that a resumed run has done since.
-            let is_settled = self.summary.status.is_terminal() || self.summary.status == RunStatus::Waiting;
-            let idle = self.idle.iter().filter(|_| is_settled);
-            let reports = idle.chain(self.steps.iter().flat_map(|step| &step.reports));
-            reports.rev().find(|report| report.id == id).cloned()
+            let own = self.steps.iter().find(|step| step.node == id);
+            let own = own.and_then(|step| step.reports.iter().find(|report| report.id == id));
+            let idle = self.idle.iter().filter(|_| is_settled).find(|report| report.id == id);
+            let called =
+                || self.steps.iter().flat_map(|step| &step.reports).rev().find(|report| report.id == id);
+            own.or(idle).or_else(called).cloned()
         };
         let nodes = self.document.graph.nodes.iter();
         let nodes = nodes.map(|node| {
             let origin = Origin::of(&node.extra);
             recorded(&node.id).unwrap_or_else(|| NodeReport::waiting(&node.id, &node.kind, origin))
         });
+        let mut nodes: Vec<NodeReport> = nodes.collect();
+        // A run that has ended or waits has reports of what its unfinished steps used; otherwise only their calls say it.
+        for spend in self.calls.iter().filter(|_| !is_settled).filter_map(Spend::of) {
+            if let Some(report) = nodes.iter_mut().find(|report| report.id == spend.node) {
+                report.charge_earlier(&spend);
+            }
+        }
         let whole_run = |kind, message: String| RunFailure {
             failure: Failure::new(codes::RUN_STOPPED, kind, message),
             node: None,
             attempts: 0,
         };
-        let ended_at = self.summary.ended_at.unwrap_or(self.summary.started_at);
+        // A run that has not ended has taken the time for which processes drove it.
         RunReport {
             run_id: self.summary.id.clone(),
             flow: self.summary.flow.clone(),
@@ -398,8 +415,8 @@ impl StoredRun {
                 }
                 None => Err(whole_run(FailureKind::Waiting, format!("the run is {}", self.summary.status))),
             },
-            nodes: nodes.collect(),
-            duration: ended_at.duration_since(self.summary.started_at).unsigned_abs(),
+            nodes,
+            duration: self.summary.ended_at.map_or(self.used, |ended_at| self.times().until(ended_at)),
         }
     }
 }

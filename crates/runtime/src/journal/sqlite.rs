@@ -19,6 +19,7 @@ use crate::database::segments::{self, Folded, Shape};
 use crate::database::{Database, DatabaseError, Deferred, Ownership};
 use crate::heavy_work::HeavyWork;
 use crate::report::NodeReport;
+use crate::run_lifecycle::finish;
 use crate::state::{self, Commit, RecordKey};
 
 /// How often a driver tries to write what has happened while the database cannot be written, before it lets go of
@@ -522,6 +523,11 @@ fn cancel(
             .execute(params![run])?;
         return Ok(RunStatus::Running);
     }
-    end(connection, run, &Ending::Cancelled, &[], at)?;
+    // Nobody drives it, so what its unfinished steps used is known from their calls alone.
+    let known = stored(connection, run, ownership)?;
+    let is_recorded = |report: &NodeReport| known.steps.iter().any(|step| step.node == report.id);
+    let nodes = finish(known.report().nodes, "the run was cancelled");
+    let idle: Vec<NodeReport> = nodes.into_iter().filter(|report| !is_recorded(report)).collect();
+    end(connection, run, &Ending::Cancelled, &idle, at)?;
     Ok(RunStatus::Cancelled)
 }

@@ -186,7 +186,7 @@ impl Conversation<'_> {
         let earlier = self.call.spent_before(number);
         // A process that is killed from here on has made the call as far as anyone knows.
         let usage = Usage { input: planned.input, output: reserved.output, ..Usage::default() };
-        let held = self.spend(Some(usage), reserved.cost, reserved.attempts()).after(&earlier);
+        let held = self.spend(Some(usage), reserved.cost, reserved.attempts()).unsettled().after(&earlier);
         self.call.write_spend(number, held.clone()).await?;
         let options = CallOptions {
             timeouts: match node.timeout_ms {
@@ -254,7 +254,7 @@ impl Conversation<'_> {
 
     fn spend(&self, usage: Option<Usage>, cost: Option<Cost>, calls: u64) -> Spend {
         let model = Some(self.target.model.clone());
-        Spend { node: self.call.node.id.clone(), model, usage, cost, calls }
+        Spend { node: self.call.node.id.clone(), model, usage, cost, calls, unsettled: None }
     }
 
     /// The request with as many tokens to answer as the node's contract leaves, when that is less than it asks for.
