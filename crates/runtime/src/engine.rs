@@ -12,6 +12,7 @@ use stave_lower::hold_to_project;
 
 use crate::budget::Spending;
 use crate::calls::Calls;
+use crate::certain_refusals::certain_refusal;
 use crate::concurrency_limits::ConcurrencyLimits;
 use crate::journal::{Decision, Driver, JournalError, NewRun, Pause, StepRecord, StoredRun, Times};
 use crate::node_reports::NodeReports;
@@ -302,6 +303,14 @@ impl EmbeddedEngine {
                 return Ok(refused(run_id, &document, failure, nodes));
             }
         };
+        let is_done = |node: &str| known.steps.iter().any(|step| step.node == node);
+        if let Some(failed) = certain_refusal(&document, services, is_done) {
+            let nodes = finish(waiting, "the run was refused");
+            return Ok(RunReport {
+                result: Err(failed.clone()),
+                ..refused(run_id, &document, failed.failure, nodes)
+            });
+        }
         services.observer.on(&RunEvent::RunStarted { run_id, flow: &document.flow.name, nodes: &waiting });
         let run = Run {
             id: run_id.to_owned(),

@@ -10,6 +10,7 @@ mod attempts;
 mod budget;
 pub mod cache;
 mod calls;
+mod certain_refusals;
 mod concurrency_limits;
 mod conditions;
 mod contracts;

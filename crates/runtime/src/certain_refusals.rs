@@ -1,0 +1,77 @@
+//! What every run of a document is refused for, found before its first step: secrets that the project does not list or
+//! does not send to the host of a step, and hosts that it does not allow.
+//!
+//! Invariant: the checker reports the same as errors. Where only a run knows the host, the step itself refuses it.
+
+use std::collections::BTreeSet;
+
+use stave_canon::Value;
+use stave_diag::codes::project::UNLISTED_SECRET;
+use stave_diag::codes::run::HOST_NOT_ALLOWED;
+use stave_engine::{Failure, FailureKind, RunFailure};
+use stave_exec::{Document, DocumentNode};
+use stave_llm::Provider;
+use stave_operations::operation;
+use stave_script::address::{HostPort, written_host};
+use url::Url;
+
+use crate::interpolate::add_secret_names;
+use crate::services::Services;
+
+/// Why no run of a document begins. Nodes that have a result already need nothing any more.
+pub(crate) fn certain_refusal(
+    document: &Document,
+    services: &Services,
+    is_done: impl Fn(&str) -> bool,
+) -> Option<RunFailure> {
+    let mut nodes = document.graph.nodes.iter().filter(|node| !is_done(&node.id));
+    nodes.find_map(|node| {
+        let failure = of_request(node, services).or_else(|| of_model(node, services))?;
+        Some(RunFailure { failure, node: Some(node.id.clone()), attempts: 0 })
+    })
+}
+
+/// The arguments of an operation all go to its host.
+fn of_request(node: &DocumentNode, services: &Services) -> Option<Failure> {
+    // Only requests take secrets; elsewhere a secret is misplaced, whether it is listed or not.
+    let address = operation(&node.kind).and(node.with.get("url")?.as_str())?;
+    let host = written_host(address);
+    if let Some(failure) = of_secrets(node.with.values(), host.as_ref(), services) {
+        return Some(failure);
+    }
+    let url = host.and_then(|_| Url::parse(address).ok())?;
+    services.http.refusal(&url).map(|reason| refused(HOST_NOT_ALLOWED, reason))
+}
+
+/// The text of an endpoint goes to the host of the model.
+fn of_model(node: &DocumentNode, services: &Services) -> Option<Failure> {
+    let model = node.with.get("model")?;
+    let endpoint = model.get("endpoint").filter(|endpoint| endpoint.as_str().is_some())?;
+    let host = endpoint.as_str().and_then(written_host);
+    let word = model.get("provider").and_then(Value::as_str);
+    let provider = Provider::ALL.into_iter().find(|provider| Some(provider.as_str()) == word);
+    if let (Some(provider), Some(text), true) = (provider, endpoint.as_str(), host.is_some())
+        && let Some(reason) = services.model_hosts.refusal(provider, text)
+    {
+        return Some(refused(HOST_NOT_ALLOWED, reason.to_string()));
+    }
+    of_secrets(std::iter::once(endpoint), host.as_ref(), services)
+}
+
+fn of_secrets<'v>(
+    values: impl Iterator<Item = &'v Value>,
+    host: Option<&HostPort>,
+    services: &Services,
+) -> Option<Failure> {
+    let mut names = BTreeSet::new();
+    values.for_each(|value| add_secret_names(value, &mut names));
+    let reason = names.iter().find_map(|name| match host {
+        Some(host) => services.secrets.refusal(name, Some(host)),
+        None => services.secrets.unlisted(name),
+    });
+    reason.map(|reason| refused(UNLISTED_SECRET, reason.to_string()))
+}
+
+fn refused(code: stave_diag::Code, reason: String) -> Failure {
+    Failure::new(code, FailureKind::Refused, reason)
+}
