@@ -119,6 +119,7 @@ fn holds(holds: Holds, definitions: &mut Object) -> Value {
         Holds::Timestamp => object([("type", Value::from("string")), ("format", "date-time".into())]),
         Holds::Boolean => typed("boolean"),
         Holds::Number => typed("number"),
+        Holds::Positive => object([("type", Value::from("number")), ("exclusiveMinimum", 0.into())]),
         Holds::Count(least) => object([("type", Value::from("integer")), ("minimum", least.into())]),
         Holds::TextList => object([("type", Value::from("array")), ("items", typed("string"))]),
         Holds::NameList => {

@@ -39,6 +39,8 @@ pub enum Holds {
     Timestamp,
     Boolean,
     Number,
+    /// A number above 0.
+    Positive,
     /// A whole number from this one on.
     Count(u64),
     TextList,

@@ -145,7 +145,7 @@ async fn of_server(entry: EntryPoint, served: &Served, flow: &str, request: &str
 #[tokio::test]
 async fn a_run_without_budget_goes_on_nowhere() {
     for entry in ALL.into_iter().filter(|entry| *entry != EntryPoint::Test) {
-        let page = r#"[{"method": "GET", "path": "/items/a", "json": {"price": 3}, "times": 9}]"#;
+        let page = r#"[{"method": "GET", "path": "/items/a", "status": 503, "json": {}, "times": 9}]"#;
         let host = HostScript::new(&values(page));
         let server = host.serve().await;
         let folder = Folder::new();
@@ -154,6 +154,8 @@ async fn a_run_without_budget_goes_on_nowhere() {
         let (nodes, rest) = flow.split_once("edges:\n").unwrap();
         let (edges, _) = rest.split_once("tests:\n").unwrap();
         let nodes = nodes.replace("    transform:\n", "    error: {name: failed}\n    transform:\n");
+        // The second call would exceed the budget.
+        let nodes = nodes.replace("{retries: 0}", "{retries: 2, retry_backoff_ms: 1}");
         let sorry = r#"  sorry:
     type: transform
     inputs: [{name: problem, type: object}]
@@ -161,13 +163,13 @@ async fn a_run_without_budget_goes_on_nowhere() {
     transform: {mode: declarative, spec: {op: io.format_response, args: {template: {sorry: true}}}}
 "#;
         let more = "  - {from: fetch.failed, to: sorry.problem}\n  - {from: sorry.data, to: _output}\n";
-        let flow = format!("{nodes}{sorry}edges:\n{edges}{more}runtime:\n  budget: {{calls: 0}}\n");
+        let flow = format!("{nodes}{sorry}edges:\n{edges}{more}runtime:\n  budget: {{calls: 1}}\n");
         folder.write("flows/fetcher.yaml", flow);
         folder.write("stave.toml", format!("{HOSTS}{LISTED}"));
         let said = answer(entry, &folder).await;
         assert!(said.contains("budget"), "{entry:?}: {said}");
         assert!(!said.contains(r#""sorry":true"#), "{entry:?}: {said}");
-        assert_eq!(host.log.lock().calls.len(), 0, "{entry:?}: {said}");
+        assert_eq!(host.log.lock().calls.len(), 1, "{entry:?}: {said}");
     }
 }
 

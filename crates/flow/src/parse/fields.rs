@@ -150,6 +150,21 @@ impl<'tree> Fields<'tree> {
         }
     }
 
+    /// A number above 0.
+    pub(super) fn positive_number(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+    ) -> Option<Spanned<Number>> {
+        let number = self.number(reader, name)?;
+        if number.value.as_f64() > 0.0 {
+            return Some(number);
+        }
+        let message = format!("{} must be above 0", self.path(name));
+        reader.report(Diagnostic::new(codes::OUT_OF_RANGE, number.span, message));
+        None
+    }
+
     /// A whole number that is at least `least`.
     pub(super) fn count(
         &mut self,

@@ -17,9 +17,9 @@ pub(super) fn flow_runtime(reader: &mut Reader<'_>, entry: &YamlEntry) -> Option
 pub(super) fn budget(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Budget> {
     let key_span = entry.key.span;
     let mut fields = Fields::of(reader, &entry.value, key_span, format!("`budget` of {owner}"))?;
-    let tokens = fields.count(reader, "tokens", 0);
-    let cost_usd = fields.number(reader, "cost_usd");
-    let calls = fields.count(reader, "calls", 0);
+    let tokens = fields.count(reader, "tokens", 1);
+    let cost_usd = fields.positive_number(reader, "cost_usd");
+    let calls = fields.count(reader, "calls", 1);
     let wall_ms = fields.count(reader, "wall_ms", 1);
     let span = fields.span;
     let extra = fields.finish_closed(reader);

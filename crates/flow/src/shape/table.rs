@@ -2,7 +2,7 @@
 
 use super::Holds::{
     Any, AnyList, Arguments, Boolean, Count, FreeMap, Implementation, JsonSchema, List, Map, Name, NameList,
-    Number, One, Text, TextList, Timestamp, Version, Word, WordMap, Words,
+    Number, One, Positive, Text, TextList, Timestamp, Version, Word, WordMap, Words,
 };
 use super::{FormatField, FormatShape, Holds};
 use crate::model::PROVIDERS;
@@ -49,9 +49,9 @@ static BUDGET: FormatShape = FormatShape {
     name: "budget",
     summary: "What a run may use up; it is looked at before every call.",
     fields: &[
-        optional("tokens", Count(0), "Tokens of all model calls, in and out."),
-        optional("cost_usd", Number, "What all model calls may cost, in US dollars."),
-        optional("calls", Count(0), "Calls to models and hosts."),
+        optional("tokens", Count(1), "Tokens of all model calls, in and out."),
+        optional("cost_usd", Positive, "What all model calls may cost, in US dollars."),
+        optional("calls", Count(1), "Calls to models and hosts."),
         optional("wall_ms", Count(1), "Milliseconds since the run began."),
     ],
 };
