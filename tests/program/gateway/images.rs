@@ -78,9 +78,10 @@ async fn images_are_set_aside_by_their_number_and_charged_by_the_providers_count
     let process = stave(&folder, ["gateway", "--listen", "127.0.0.1:0"]).env("HOUSE_KEY", "house-secret-1");
     let mut gateway = Served::of(process).await;
     gateway.with_key(Some(&key));
-    // Three images are 15,000 tokens, and at $2.50 for a million of them they may cost more than there is.
-    let refused = gateway.post("/v1/chat/completions", &ask(3)).await;
-    assert!(refused.status >= 400 && refused.body.contains("day_budget"), "{refused:?}");
+    // Three images are 15,000 tokens, and at $2.50 for a million of them they may cost more than the budget of any day.
+    let refused = gateway.post("/v1/chat/completions", &ask(3)).await.is(403);
+    assert!(refused.body.contains("beyond_limit"), "{refused:?}");
+    assert!(!refused.head.to_lowercase().contains("retry-after"), "waiting does not help: {refused:?}");
     assert_eq!(spent(&folder).await, 0.0);
     for turn in 1..=2_u8 {
         let before = f64::from(turn - 1) * 0.0043;
@@ -93,7 +94,8 @@ async fn images_are_set_aside_by_their_number_and_charged_by_the_providers_count
             assert!((0.025..0.0265).contains(&held), "{held}");
             // A second request at the same time would go beyond the budget with the first.
             let second = gateway.post("/v1/chat/completions", &ask(2)).await;
-            assert!(second.body.contains("day_budget"), "{second:?}");
+            assert!(second.status == 429 && second.body.contains("day_budget"), "{second:?}");
+            assert!(second.head.to_lowercase().contains("retry-after"), "{second:?}");
             let_go.add_permits(1);
         };
         let (answer, ()) = tokio::join!(waiting, looking);

@@ -42,6 +42,8 @@ pub enum RefusalKind {
     TokenRate,
     DayBudget,
     MonthBudget,
+    /// The request alone is beyond a limit of the key, so waiting does not help.
+    BeyondLimit,
     /// The key has a budget, and nobody knows what the request would cost.
     Unpriced,
     /// The key has a budget, and what the request may cost cannot be written down.
@@ -58,6 +60,7 @@ impl RefusalKind {
             RefusalKind::TokenRate => "token_rate",
             RefusalKind::DayBudget => "day_budget",
             RefusalKind::MonthBudget => "month_budget",
+            RefusalKind::BeyondLimit => "beyond_limit",
             RefusalKind::Unpriced => "unpriced",
             RefusalKind::Unwritten => "busy",
         }
@@ -76,6 +79,9 @@ impl RefusalKind {
             RefusalKind::MonthBudget => {
                 "this request may cost more than is left of this key's budget for the month; a smaller `max_tokens` sets less aside"
             }
+            RefusalKind::BeyondLimit => {
+                "this request alone may come to more than a whole limit of this key, its tokens per minute or its budget, so waiting does not help; a smaller `max_tokens` sets less aside"
+            }
             RefusalKind::Unpriced => {
                 "this key has a budget, and nobody knows what this request may cost: the model or the service tier has no price, or a stored prompt, a provider's shell, a plugin or `provider` adds to it unseen"
             }
@@ -87,7 +93,7 @@ impl RefusalKind {
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
-            RefusalKind::Model | RefusalKind::Unpriced => 403,
+            RefusalKind::Model | RefusalKind::BeyondLimit | RefusalKind::Unpriced => 403,
             RefusalKind::Unwritten => 503,
             RefusalKind::RequestRate
             | RefusalKind::TokenRate

@@ -44,7 +44,7 @@ impl Meter {
         let calendar = Calendar::of(now);
         let mut used = self.lock();
         let refuse = |kind, retry_after| Err(Refusal { kind, retry_after });
-        budgets(limits, &used.money, calendar, money, now)?;
+        budgets(limits, &used.money, calendar, (money, money), now)?;
         if let Some(limit) = limits.requests_per_minute {
             let wait = used.requests.wait(limit, 1, now);
             if wait != Some(Duration::ZERO) {
@@ -52,9 +52,10 @@ impl Meter {
             }
         }
         if let Some(limit) = limits.tokens_per_minute {
-            let wait = used.tokens.wait(limit, tokens, now);
-            if wait != Some(Duration::ZERO) {
-                return refuse(RefusalKind::TokenRate, wait);
+            match used.tokens.wait(limit, tokens, now) {
+                Some(Duration::ZERO) => {}
+                None => return refuse(RefusalKind::BeyondLimit, None),
+                wait => return refuse(RefusalKind::TokenRate, wait),
             }
             used.tokens.take(tokens as f64);
         }
@@ -78,7 +79,8 @@ impl Meter {
         let mut used = self.lock();
         let (month_starts, next_month) = reservation.month;
         let calendar = Calendar { day: reservation.day, month_starts, next_month };
-        budgets(limits, &used.money, calendar, money, now)?;
+        let whole = reservation.money.saturating_add(money);
+        budgets(limits, &used.money, calendar, (money, whole), now)?;
         used.money.reserve(calendar.day, money);
         Ok(money)
     }
@@ -112,15 +114,19 @@ impl Meter {
     }
 }
 
-/// Whether so much money is left of the budgets.
+/// Whether so much money is left of the budgets, for a request that comes to `whole`.
 fn budgets(
     limits: &KeyLimits,
     spent: &Ledger,
     calendar: Calendar,
-    money: i64,
+    (money, whole): (i64, i64),
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let refuse = |kind, retry_after| Err(Refusal { kind, retry_after: Some(retry_after) });
+    let smallest = [limits.day_budget, limits.month_budget].into_iter().flatten().map(nanodollars).min();
+    if smallest.is_some_and(|limit| whole > limit) {
+        return Err(Refusal { kind: RefusalKind::BeyondLimit, retry_after: None });
+    }
     if let Some(limit) = limits.day_budget.map(nanodollars)
         && spent.day(calendar).saturating_add(money) > limit
     {

@@ -137,7 +137,7 @@ fn rates_are_kept_and_say_when_to_come_back() {
     let second = refused(&keys, &key, 60.into(), NOON);
     assert_eq!(second, Refusal { kind: RefusalKind::TokenRate, retry_after: Some(Duration::from_secs(12)) });
     let never = refused(&keys, &key, 101.into(), NOON);
-    assert_eq!(never, Refusal { kind: RefusalKind::TokenRate, retry_after: None });
+    assert_eq!(never, Refusal { kind: RefusalKind::BeyondLimit, retry_after: None });
     // The answer was short, so most of the reservation comes back.
     first.settle(10, cents(0));
     drop(keys.admit(&key, "m", 90, time(NOON)).expect("it is admitted"));

@@ -148,7 +148,7 @@ async fn what_a_request_may_cost_is_set_aside_by_its_largest_limit() {
         "",
     ] {
         let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(members)).await;
-        assert_eq!((answer.status, answer.at("/error/code").as_str()), (429, "day_budget"), "{members}");
+        assert_eq!((answer.status, answer.at("/error/code").as_str()), (403, "beyond_limit"), "{members}");
     }
     for members in [r#""max_tokens":"10","#, r#""max_tokens":1e1,"#, r#""n":-1,"max_tokens":1,"#] {
         let answer = scene.client().await.post("/v1/chat/completions", &key, &chat(members)).await;
