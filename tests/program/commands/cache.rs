@@ -68,6 +68,17 @@ async fn simulate_compares_three_ways_of_sending() {
     assert!(cost("optimum") <= cost("planned"));
     assert_eq!(count(value.get("planned").unwrap(), "requests"), Some(4));
     assert_eq!(items(value.get("planned").unwrap(), "refused"), []);
+    for name in ["as_sent", "planned", "optimum"] {
+        let row = value.get(name).unwrap();
+        for member in ["requests", "read", "written_5m", "written_1h", "uncached"] {
+            assert_eq!(
+                value.pointer(&format!("/{name}/sessions/s/{member}")),
+                row.get(member),
+                "{name} {member}: the sole session is the whole"
+            );
+        }
+        assert!(count(row, "read").unwrap() + count(row, "uncached").unwrap() > 0, "{row}");
+    }
 }
 
 #[tokio::test]

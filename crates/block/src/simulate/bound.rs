@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::{CacheRules, MarkedRules, PrefixHash};
 
 use super::automatic::Machines;
-use super::{Replay, TracedRequest};
+use super::{Replay, Totals, TracedRequest};
 
 /// The uses of one stretch.
 #[derive(Debug)]
@@ -32,24 +32,21 @@ pub(super) fn bound(trace: &[TracedRequest]) -> Replay {
     let mut replay = Replay::default();
     let mut stretches: HashMap<PrefixHash, Stretch> = HashMap::new();
     let mut machines = Machines::default();
-    let mut costs: Vec<f64> = vec![0.0; trace.len()];
+    let mut totals: Vec<Totals> = vec![Totals { requests: 1, ..Totals::default() }; trace.len()];
     for (index, traced) in trace.iter().enumerate() {
-        replay.total.requests += 1;
         let rules = match CacheRules::of(traced.wire.surface) {
             CacheRules::Marked(rules) => rules,
             CacheRules::Automatic(rules) => {
                 // One machine that is never too busy and that everyone is routed to.
                 let (served, cost) = machines.serve_alone(traced, rules);
-                costs[index] = cost;
-                replay.total.read += served.read;
-                replay.total.written_short += served.written_short;
-                replay.total.uncached += served.uncached;
+                totals[index] = Totals::default();
+                totals[index].add(&served, cost);
                 continue;
             }
         };
         if traced.total() < rules.minimum(&traced.wire.model) {
-            costs[index] += traced.total() as f64;
-            replay.total.uncached += traced.total();
+            totals[index].cost += traced.total() as f64;
+            totals[index].uncached += traced.total();
             continue;
         }
         let mut before = 0;
@@ -67,20 +64,19 @@ pub(super) fn bound(trace: &[TracedRequest]) -> Replay {
     for stretch in stretches.values() {
         let course = cheapest(rules, &stretch.uses);
         let [read, short, long, uncached] = course.counts;
-        costs[stretch.first_request] += course.cost * stretch.tokens as f64;
-        replay.total.read += read * stretch.tokens;
-        replay.total.written_short += short * stretch.tokens;
-        replay.total.written_long += long * stretch.tokens;
-        replay.total.uncached += uncached * stretch.tokens;
+        // A stretch that requests or sessions share counts for the one that sent it first.
+        let first = &mut totals[stretch.first_request];
+        first.cost += course.cost * stretch.tokens as f64;
+        first.read += read * stretch.tokens;
+        first.written_short += short * stretch.tokens;
+        first.written_long += long * stretch.tokens;
+        first.uncached += uncached * stretch.tokens;
     }
-    replay.total.cost = costs.iter().sum();
-    // A stretch that sessions share is paid for by the one that sent it first.
-    for (traced, cost) in trace.iter().zip(&costs) {
-        let totals = replay.sessions.entry(traced.session.clone().unwrap_or_default()).or_default();
-        totals.requests += 1;
-        totals.cost += cost;
+    for (traced, totals) in trace.iter().zip(&totals) {
+        replay.total.plus(totals);
+        replay.sessions.entry(traced.session.clone().unwrap_or_default()).or_default().plus(totals);
     }
-    replay.costs = costs;
+    replay.costs = totals.iter().map(|totals| totals.cost).collect();
     replay
 }
 

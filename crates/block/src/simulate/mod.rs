@@ -43,6 +43,8 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Replay {
     pub total: Totals,
+    /// The same by session; they add up to the total. The bound counts a stretch that sessions share for the one that sent
+    /// it first.
     pub sessions: BTreeMap<String, Totals>,
     /// For each request; empty for the bound.
     pub requests: Vec<Served>,
@@ -140,6 +142,15 @@ impl Replay {
 }
 
 impl Totals {
+    fn plus(&mut self, more: &Totals) {
+        self.requests += more.requests;
+        self.read += more.read;
+        self.written_short += more.written_short;
+        self.written_long += more.written_long;
+        self.uncached += more.uncached;
+        self.cost += more.cost;
+    }
+
     fn add(&mut self, served: &Served, cost: f64) {
         self.requests += 1;
         self.read += served.read;
