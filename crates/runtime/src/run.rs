@@ -57,7 +57,8 @@ pub struct Run<'r> {
 pub struct Decisions {
     /// By the path of the execution that asked.
     pub made: HashMap<String, Decision>,
-    /// Decisions about every question of a node, made before anyone is asked: for tests of flows.
+    /// Decisions made before anyone is asked, for tests of flows: about the question at an address, such as
+    /// `each[3].ask`, or about every other question of a node.
     pub foreseen: HashMap<String, Decision>,
 }
 
@@ -66,7 +67,9 @@ impl Decisions {
     pub(crate) fn about(&self, question: &Question) -> Option<&Decision> {
         let made = self.made.get(&question.path);
         let made = made.filter(|decision| decision.digest.as_ref() == Some(&question.digest));
-        made.or_else(|| self.foreseen.get(&question.node))
+        let foreseen =
+            || self.foreseen.get(&question.address()).or_else(|| self.foreseen.get(&question.node));
+        made.or_else(foreseen)
     }
 }
 

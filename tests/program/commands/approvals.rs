@@ -110,6 +110,31 @@ async fn every_item_of_a_list_is_asked_about_and_decided_by_itself() {
     assert_eq!(reason, Some("1 of 3 items failed: 0"), "{done}");
 }
 
+#[tokio::test]
+async fn a_test_decides_about_each_item_of_a_list() {
+    let test = |decisions: &str, expected: &str| {
+        format!(
+            "{BATCH}tests:\n  - name: decides\n    request: {{amounts: [5, 6, 7]}}\n    decisions: {decisions}\n    \
+             expect: {{contains: {{results: {expected}}}}}\n"
+        )
+    };
+    let folder = project(BATCH, "{}");
+    for (decisions, expected) in [
+        ("{agree: approve}", "[5, 6, 7]"),
+        ("{agree: approve, \"all[1].agree\": deny}", "[5, 7]"),
+        ("{agree: deny, \"all[2].agree\": approve}", "[7]"),
+    ] {
+        folder.write("flow.yaml", test(decisions, expected));
+        stave(&folder, ["check", "flow.yaml"]).finish().await.exits(0);
+        stave(&folder, ["test", "flow.yaml"]).finish().await.exits(0);
+    }
+    for wrong in ["all[0].none", "all[x].agree", "all[0].all", "none"] {
+        folder.write("flow.yaml", test(&format!("{{\"{wrong}\": deny}}"), "[]"));
+        let checked = stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+        assert!(checked.stderr.contains("bad-test"), "{wrong}: {checked}");
+    }
+}
+
 /// Two people agree, one after the other, and then something is paid and told.
 fn payment(port: u16) -> String {
     let approval = |name: &str| {

@@ -41,7 +41,8 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Decisions are about nodes that ask a person.
+/// Decisions are about nodes that ask a person: about all questions of a node, or about one by its address, such as
+/// `each[3].ask`.
 fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagnostic>) {
     let Some(decisions) = &test.decisions else { return };
     let Some(entries) = decisions.entries() else {
@@ -50,7 +51,7 @@ fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagn
         return;
     };
     for entry in entries {
-        let id = entry.key.as_str();
+        let (key, id) = (entry.key.as_str(), asked_node(entry.key.as_str()));
         let asks = subject.flow.nodes.get(id).is_some_and(|node| node.op() == Some(HUMAN_APPROVE.name));
         let is_certain = subject
             .flow
@@ -58,14 +59,30 @@ fn decisions(subject: &Subject<'_>, test: &FlowTest, diagnostics: &mut Vec<Diagn
             .get(id)
             .map_or_else(|| !subject.flow.nodes.is_unreadable(id), |node| !node.transform.is_unreadable());
         if !asks && is_certain {
-            let message = format!("`{id}` is not a node that asks a person");
-            let help = format!("name a node with the operation `{}`", HUMAN_APPROVE.name);
+            let message =
+                format!("`{key}` is not a node that asks a person, nor the address of its question");
+            let help = format!(
+                "name a node with the operation `{}`, or one of its questions such as `LIST[0].{id}`",
+                HUMAN_APPROVE.name
+            );
             diagnostics.push(bad(entry.key.span, message).help(help));
         }
         if !matches!(entry.value.text().map(Text::as_str), Some("approve" | "deny")) {
             diagnostics.push(bad(entry.value.span, "a person can `approve` or `deny`".to_owned()));
         }
     }
+}
+
+/// The node that asks at an address: the last one of `each[3].ask`, whose other parts are nodes with their items or calls.
+/// What is no address is the name of a node.
+fn asked_node(address: &str) -> &str {
+    let Some((before, node)) = address.rsplit_once("].") else { return address };
+    let is_call = |step: &str| {
+        step.rsplit_once('[').is_some_and(|(node, number)| {
+            !node.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    if before.split("].").all(is_call) { node } else { address }
 }
 
 fn bad(span: Span, message: String) -> Diagnostic {
