@@ -338,7 +338,7 @@ mod tests {
             if rows() > 0 {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         panic!("no batch came");
     }
