@@ -48,6 +48,23 @@ pub(crate) fn in_text(text: &str, stretches: &[Range<usize>]) -> Vec<Range<usize
     stretches.iter().map(back).collect()
 }
 
+/// The places in the view of stretches of the text, which are in order.
+pub(crate) fn in_view(text: &str, stretches: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut characters = text.char_indices().peekable();
+    let mut seen = 0;
+    let mut to = |place: usize| {
+        while let Some((_, character)) = characters.next_if(|(at, _)| *at < place) {
+            seen += shown(character).map_or(0, char::len_utf8);
+        }
+        seen
+    };
+    let view = |stretch: &Range<usize>| {
+        let start = to(stretch.start);
+        start..to(stretch.end)
+    };
+    stretches.iter().map(view).collect()
+}
+
 /// Whether a word could begin or end at a place of the text: what takes no room is an edge.
 pub(crate) fn is_edge(text: &str, at: usize) -> bool {
     let is_word = |character: Option<char>| {
@@ -80,6 +97,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn stretches_of_a_text_are_seen_one_after_the_other(
+            pieces in prop::collection::vec("[a1 ４\u{200b}é日]{0,5}", 0..6),
+        ) {
+            let text = pieces.concat();
+            let mut at = 0;
+            let stretches: Vec<Range<usize>> = pieces.iter().map(|piece| {
+                at += piece.len();
+                at - piece.len()..at
+            }).collect();
+            let view = as_seen(&text).unwrap_or_else(|| text.clone());
+            for (piece, place) in pieces.iter().zip(in_view(&text, &stretches)) {
+                prop_assert_eq!(as_seen(piece).unwrap_or_else(|| piece.clone()), &view[place]);
+            }
+        }
+
         #[test]
         fn a_stretch_of_the_view_is_what_its_place_in_the_text_is_seen_as(
             text in "[a1 ４\u{200b}\u{a0}é日\u{336}٣]{1,12}",

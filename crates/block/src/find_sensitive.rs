@@ -5,199 +5,216 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::{Regex, RegexSet};
-use serde::Deserialize;
 
 use crate::Sensitivity;
-use crate::as_seen::{as_seen, in_text, is_edge};
+use crate::as_seen::{as_seen, in_text, in_view, is_edge};
+use crate::joined_parts::{is_in_one, own_stretch};
+use crate::sensitive_rules::{BUILT_IN, EDGELESS, GateRules, RuleSet};
 
 /// A stretch of text that a rule recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SensitiveMatch {
-    pub rule: &'static str,
+pub struct SensitiveMatch<'r> {
+    pub rule: &'r str,
     pub label: Sensitivity,
     pub range: Range<usize>,
+    /// Whether much random base64 contains the form by chance.
+    pub is_chance: bool,
 }
 
-#[derive(Debug, Deserialize)]
-struct Table {
-    rule: Vec<Row>,
+/// A text that was joined from several.
+#[derive(Debug, Clone, Copy)]
+pub struct JoinedText<'j> {
+    pub text: &'j str,
+    /// The places of the texts in it, in order.
+    pub parts: &'j [Range<usize>],
+    /// Whether the edges of words count: they do where no further text may belong to the word.
+    pub has_edges: bool,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    name: String,
-    label: String,
-    regex: String,
-    check: Option<String>,
-}
+/// How often a joined text is read again, on the whole, where a match is longer than its key.
+const READ_AGAIN: usize = 4;
 
-struct Rule {
-    name: String,
-    label: Sensitivity,
-    regex: Regex,
-    holds: fn(&str) -> bool,
-    /// Whether it begins and ends at the edge of a word.
-    edges: (bool, bool),
-}
-
-struct Rules {
-    set: RegexSet,
-    each: Vec<Rule>,
-}
-
-/// How many matches are looked at before the time is.
-const MATCHES_PER_LOOK: usize = 1024;
-
-/// The edge of a word, as the rules write it.
-const EDGE: &str = r"(?-u:\b)";
-
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(str::to_owned));
-
-/// The rules without the edges of words, for texts that were joined: what stood before and after a text was another one.
-static EDGELESS: LazyLock<Rules> = LazyLock::new(|| Rules::read(|regex| regex.replace(EDGE, "")));
-
-impl Rules {
-    fn read(written: impl Fn(&str) -> String) -> Rules {
-        let table: Table = crate::rules::embedded(include_str!("../data/sensitivity.toml"), "sensitivity");
-        let set = RegexSet::new(table.rule.iter().map(|row| written(&row.regex)));
-        let each = table.rule.into_iter().map(|row| {
-            Some(Rule {
-                label: Sensitivity::from_word(&row.label)?,
-                regex: Regex::new(&written(&row.regex)).ok()?,
-                holds: match row.check.as_deref() {
-                    None => |_| true,
-                    Some("luhn") => luhn,
-                    Some("iban") => iban,
-                    Some(_) => return None,
-                },
-                edges: (row.regex.trim_start_matches("(?i)").starts_with(EDGE), row.regex.ends_with(EDGE)),
-                name: row.name,
-            })
-        });
-        let each: Option<Vec<Rule>> = each.collect();
-        debug_assert!(each.is_some() && set.is_ok(), "the embedded rules are valid");
-        Rules { set: set.unwrap_or_default(), each: each.unwrap_or_default() }
-    }
-
-    /// What the rules find in a text, rule by rule; `None` once there is no more time.
-    fn matches(&'static self, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
-        let mut found: Vec<SensitiveMatch> = Vec::new();
+impl RuleSet {
+    /// What the rules find in a text, rule by rule; `None` once there is no more time. With parts, only what no part
+    /// says alone.
+    fn matches<'r>(
+        &'r self,
+        text: &str,
+        parts: Option<&[Range<usize>]>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Vec<SensitiveMatch<'r>>> {
+        let mut found: Vec<SensitiveMatch<'r>> = Vec::new();
+        if self.each.is_empty() {
+            return Some(found);
+        }
         if is_late() {
             return None;
         }
         for rule in self.set.matches(text).into_iter().filter_map(|index| self.each.get(index)) {
             let (mut at, mut count) = (0, 0_usize);
-            while let Some(matched) = rule.regex.find_at(text, at) {
-                if count.is_multiple_of(MATCHES_PER_LOOK) && is_late() {
+            let mut read_again = READ_AGAIN * text.len();
+            let regex = if parts.is_some() { rule.joined() } else { &rule.regex };
+            while let Some(matched) = regex.find_at(text, at) {
+                if count.is_multiple_of(self.matches_per_look) && is_late() {
                     return None;
                 }
                 count += 1;
-                if (rule.holds)(matched.as_str()) {
-                    found.push(SensitiveMatch {
-                        rule: &rule.name,
-                        label: rule.label,
-                        range: matched.range(),
-                    });
-                    at = matched.end();
-                } else {
+                let first = matched.as_str().chars().next();
+                if first.is_none() || !(rule.holds)(matched.as_str()) {
                     // The digits of a match that fails its check can contain a valid number. Numbers are short.
-                    at = matched.start() + matched.as_str().chars().next().map_or(1, char::len_utf8);
+                    let letter = first.or_else(|| text[matched.start()..].chars().next());
+                    at = matched.start() + letter.map_or(1, char::len_utf8);
+                    if at > text.len() {
+                        break;
+                    }
+                    continue;
                 }
+                let mut range = matched.range();
+                if let Some(parts) = parts {
+                    range = own_stretch(rule, text, range, parts);
+                    // What comes after the key is searched again, up to a bound. Beyond it, a match is taken as it is.
+                    match read_again.checked_sub(matched.end() - range.end) {
+                        Some(left) => read_again = left,
+                        None => range = matched.range(),
+                    }
+                    if is_in_one(&range, parts) {
+                        at = range.end;
+                        continue;
+                    }
+                }
+                at = range.end;
+                found.push(SensitiveMatch {
+                    rule: &rule.name,
+                    label: rule.label,
+                    range,
+                    is_chance: rule.is_chance,
+                });
             }
         }
         Some(found)
     }
 }
 
-/// The sensitive stretches of a text, in order and without overlap; the more closed label wins, then the
-/// earlier stretch.
+/// The sensitive stretches of a text by the rules of the table, in order and without overlap; the more closed label
+/// wins, then the earlier stretch.
 #[must_use]
-pub fn find_sensitive(text: &str) -> Vec<SensitiveMatch> {
-    find_sensitive_until(text, &|| false).unwrap_or_default()
+pub fn find_sensitive(text: &str) -> Vec<SensitiveMatch<'static>> {
+    static NONE: std::sync::LazyLock<GateRules> = std::sync::LazyLock::new(GateRules::default);
+    NONE.find(text)
 }
 
-/// The same for a caller that has no time to lose; `None` once `is_late` says so, which each rule asks.
-#[must_use]
-pub fn find_sensitive_until(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
-    find_by(&RULES, text, is_late)
-}
-
-/// The same in a text that was joined from several, where no letter beside a stretch is known to belong to it. For
-/// stretches that are in two of the texts or more: inside one text, edges of words count.
-#[must_use]
-pub fn find_sensitive_joined(text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
-    find_by(&EDGELESS, text, is_late)
-}
-
-fn find_by(rules: &'static Rules, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>> {
-    let mut found = rules.matches(text, is_late)?;
-    if let Some(seen) = as_seen(text) {
-        found.extend(find_hidden(rules, text, &seen, is_late)?);
-        found = united(found);
+impl GateRules {
+    /// The sensitive stretches of a text, as [`find_sensitive`] has them, with the rules of the project.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Vec<SensitiveMatch<'_>> {
+        self.find_until(text, &|| false).unwrap_or_default()
     }
-    found.sort_by_key(|finding| {
-        (std::cmp::Reverse(finding.label), finding.range.start, std::cmp::Reverse(finding.range.end))
-    });
-    // Those that are kept do not overlap, so only the neighbours of a further one can overlap with it.
-    let mut kept: BTreeMap<usize, SensitiveMatch> = BTreeMap::new();
-    for finding in found {
-        let Range { start, end } = finding.range;
-        let before = kept.range(..=start).next_back().is_some_and(|(_, other)| start < other.range.end);
-        let after = kept.range(start..).next().is_some_and(|(at, _)| *at < end);
-        if !before && !after {
-            kept.insert(start, finding);
+
+    /// The same for a caller that has no time to lose; `None` once `is_late` says so, which each rule asks.
+    #[must_use]
+    pub fn find_until(&self, text: &str, is_late: &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch<'_>>> {
+        self.find_by(true, text, None, is_late)
+    }
+
+    /// What several texts say together and none of them alone.
+    ///
+    /// A key that is complete in its text ends with its text, whatever letters the next one begins with, unless what
+    /// follows cannot be words. A key that is complete from where a text begins does not reach into the text before.
+    #[must_use]
+    pub fn find_joined(
+        &self,
+        joined: JoinedText<'_>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Vec<SensitiveMatch<'_>>> {
+        self.find_by(joined.has_edges, joined.text, Some(joined.parts), is_late)
+    }
+
+    fn find_by(
+        &self,
+        has_edges: bool,
+        text: &str,
+        parts: Option<&[Range<usize>]>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Vec<SensitiveMatch<'_>>> {
+        let rules: &'static RuleSet = if has_edges { &BUILT_IN } else { &EDGELESS };
+        let mut found: Vec<SensitiveMatch<'_>> = rules.matches(text, parts, is_late)?;
+        found.extend(self.own.matches(text, parts, is_late)?);
+        if let Some(seen) = as_seen(text) {
+            found.extend(self.find_hidden(has_edges, text, &seen, parts, is_late)?);
+            self.remove_allowed(text, &mut found);
+            found = united(found);
+        } else {
+            self.remove_allowed(text, &mut found);
         }
+        found.sort_by_key(|finding| {
+            (std::cmp::Reverse(finding.label), finding.range.start, std::cmp::Reverse(finding.range.end))
+        });
+        // Those that are kept do not overlap, so only the neighbours of a further one can overlap with it.
+        let mut kept: BTreeMap<usize, SensitiveMatch<'_>> = BTreeMap::new();
+        for finding in found {
+            let Range { start, end } = finding.range;
+            let before = kept.range(..=start).next_back().is_some_and(|(_, other)| start < other.range.end);
+            let after = kept.range(start..).next().is_some_and(|(at, _)| *at < end);
+            if !before && !after {
+                kept.insert(start, finding);
+            }
+        }
+        Some(kept.into_values().collect())
     }
-    Some(kept.into_values().collect())
-}
 
-/// What is found in a text as it is seen, with its places in the text. Characters without room are edges of words in
-/// the text and are nothing in its view, so the rules are also asked without edges, which the text then has to have.
-fn find_hidden(
-    rules: &'static Rules,
-    text: &str,
-    seen: &str,
-    is_late: &dyn Fn() -> bool,
-) -> Option<Vec<SensitiveMatch>> {
-    // What no rule finds without edges, none finds with them.
-    let mut found = EDGELESS.matches(seen, is_late)?;
-    let edgeless = found.len();
-    let has_edges = !std::ptr::eq(rules, &raw const *EDGELESS);
-    if has_edges {
-        found.extend(rules.matches(seen, is_late)?);
+    fn remove_allowed(&self, text: &str, found: &mut Vec<SensitiveMatch<'_>>) {
+        found.retain(|finding| text.get(finding.range.clone()).is_none_or(|value| !self.is_allowed(value)));
     }
-    let stretches: Vec<Range<usize>> = found.iter().map(|finding| finding.range.clone()).collect();
-    let places = in_text(text, &stretches);
-    for (finding, place) in found.iter_mut().zip(places) {
-        finding.range = place;
+
+    /// What is found in a text as it is seen, with its places in the text. Characters without room are edges of words in
+    /// the text and are nothing in its view, so the rules are also asked without edges, which the text then has to have.
+    fn find_hidden(
+        &self,
+        has_edges: bool,
+        text: &str,
+        seen: &str,
+        parts: Option<&[Range<usize>]>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Vec<SensitiveMatch<'_>>> {
+        let parts = parts.map(|parts| in_view(text, parts));
+        let parts = parts.as_deref();
+        // What no rule finds without edges, none finds with them.
+        let mut found: Vec<SensitiveMatch<'_>> = EDGELESS.matches(seen, parts, is_late)?;
+        let edgeless = found.len();
+        if has_edges {
+            found.extend(BUILT_IN.matches(seen, parts, is_late)?);
+        }
+        found.extend(self.own.matches(seen, parts, is_late)?);
+        let stretches: Vec<Range<usize>> = found.iter().map(|finding| finding.range.clone()).collect();
+        let places = in_text(text, &stretches);
+        for (finding, place) in found.iter_mut().zip(places) {
+            finding.range = place;
+        }
+        let mut number = 0;
+        found.retain(|finding| {
+            number += 1;
+            let rule = BUILT_IN.each.iter().find(|rule| rule.name == finding.rule);
+            let edges = rule.map_or((true, true), |rule| rule.edges);
+            !has_edges
+                || number > edgeless
+                || ((!edges.0 || is_edge(text, finding.range.start))
+                    && (!edges.1 || is_edge(text, finding.range.end)))
+        });
+        Some(found)
     }
-    let mut number = 0;
-    found.retain(|finding| {
-        number += 1;
-        let edges =
-            rules.each.iter().find(|rule| rule.name == finding.rule).map_or((true, true), |rule| rule.edges);
-        !has_edges
-            || number > edgeless
-            || ((!edges.0 || is_edge(text, finding.range.start))
-                && (!edges.1 || is_edge(text, finding.range.end)))
-    });
-    Some(found)
 }
 
 /// Findings that overlap become one: each view of a text may see a part of a secret only.
-fn united(mut found: Vec<SensitiveMatch>) -> Vec<SensitiveMatch> {
+fn united(mut found: Vec<SensitiveMatch<'_>>) -> Vec<SensitiveMatch<'_>> {
     found.sort_by_key(|finding| (finding.range.start, std::cmp::Reverse(finding.label)));
-    let mut united: Vec<SensitiveMatch> = Vec::with_capacity(found.len());
+    let mut united: Vec<SensitiveMatch<'_>> = Vec::with_capacity(found.len());
     for finding in found {
         match united.last_mut() {
             Some(last) if finding.range.start < last.range.end => {
                 let end = last.range.end.max(finding.range.end);
                 if finding.label > last.label {
                     (last.label, last.rule) = (finding.label, finding.rule);
+                    last.is_chance &= finding.is_chance;
                 }
                 last.range.end = end;
             }
@@ -205,32 +222,6 @@ fn united(mut found: Vec<SensitiveMatch>) -> Vec<SensitiveMatch> {
         }
     }
     united
-}
-
-/// The check digit of card numbers.
-fn luhn(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(10)).collect();
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(index, digit)| match (index % 2, digit * 2) {
-            (0, _) => *digit,
-            (_, doubled) => doubled / 10 + doubled % 10,
-        })
-        .sum();
-    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
-}
-
-/// The check number of international bank accounts.
-fn iban(text: &str) -> bool {
-    let plain: Vec<char> = text.chars().filter(|letter| *letter != ' ').collect();
-    let Some((head, tail)) = plain.split_at_checked(4) else { return false };
-    let remainder = tail.iter().chain(head).try_fold(0_u32, |remainder, letter| {
-        let value = letter.to_digit(36)?;
-        Some((remainder * if value > 9 { 100 } else { 10 } + value) % 97)
-    });
-    (15..=34).contains(&plain.len()) && remainder == Some(1)
 }
 
 #[cfg(test)]
@@ -254,85 +245,6 @@ mod tests {
         ] {
             let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
             assert_eq!(rules, [rule], "{text}");
-        }
-    }
-
-    /// The keys are put together here, so that no file of ours holds what a scanner takes for a secret.
-    fn key(beginning: &str, letters: &str, count: usize) -> String {
-        beginning.to_owned() + &letters.chars().cycle().take(count).collect::<String>()
-    }
-
-    #[test]
-    fn the_formats_of_known_keys_are_found() {
-        let (mixed, plain) = ("a1B2c3D4e5", "aBcDeFgHiJ");
-        for (text, rule) in [
-            (key("sk_live_", mixed, 24), "stripe_key"),
-            (key("sk_test_", mixed, 99), "stripe_key"),
-            (key("rk_live_", mixed, 24), "stripe_key"),
-            (key("whsec_", mixed, 32), "stripe_key"),
-            (key("ghs_", mixed, 36), "github_token"),
-            (key("github_pat_", mixed, 82), "github_token"),
-            (key("glpat-", mixed, 20), "gitlab_token"),
-            (key("glrt-", mixed, 20), "gitlab_token"),
-            (key("xoxb-123456789012-", mixed, 24), "slack_token"),
-            (key("xapp-1-A0123456789-", mixed, 24), "slack_token"),
-            (key("https://hooks.slack.com/services/T01234567/B01234567/", mixed, 24), "slack_webhook"),
-            (key("npm_", mixed, 36), "npm_token"),
-            (key("pypi-AgEIcHlwaS5vcmc", mixed, 120), "pypi_token"),
-            (key("hf_", plain, 34), "hugging_face_token"),
-            (key("SG.", mixed, 22) + &key(".", mixed, 43), "sendgrid_key"),
-            (key("AccountKey=", mixed, 86) + "==", "azure_connection_key"),
-            (key("SharedAccessKey=", mixed, 43) + "=", "azure_connection_key"),
-            (key("a1B8Q~", mixed, 34), "azure_client_secret"),
-            (
-                key("https://x.blob.core.windows.net/a?sv=1&sig=", mixed, 43) + "%3D",
-                "azure_shared_access_signature",
-            ),
-            (key("AIza", mixed, 35), "google_api_key"),
-            (key("GOCSPX-", mixed, 28), "google_oauth"),
-            (key("ya29.", mixed, 60), "google_oauth"),
-            (key("ASIA", "A1B2", 16), "aws_access_key"),
-            (key("aws_secret_access_key = ", mixed, 40), "aws_secret_key"),
-            (key("\"awsSecretKey\": \"", mixed, 40), "aws_secret_key"),
-            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl".to_owned(), "private_key"),
-            ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ".to_owned(), "private_key"),
-        ] {
-            for text in [text.clone(), format!("use `{text}` now")] {
-                let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
-                assert_eq!(rules, [rule], "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_only_resembles_a_key_is_left() {
-        for text in [
-            "sk_live_ is the prefix of a live key",
-            "sk_live_xxxx",
-            "pk_live_a1B2c3D4e5a1B2c3D4e5a1B2",
-            "hf_hub_download(repo_id, filename)",
-            "hf_transfer_is_enabled_by_default_in_this_version",
-            "npm_config_registry and npm_lifecycle_event",
-            "npm_package_dependencies_with_a_very_long_name_in_it",
-            "pypi-attestations and pypi-server-with-a-very-long-name-that-nobody-would-write-down",
-            "glpat-short",
-            "glibc-2.39-compatible-headers",
-            "SG.1 and SG.2.3 are sections",
-            "xoxo-love",
-            "https://hooks.slack.com/services/",
-            "AccountKey=<your key>",
-            "aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}",
-            "the aws secret key is forty characters long",
-            "AIzaSy is how keys of Google begin",
-            "ya29.",
-            "AKIA1234",
-            "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----",
-            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
-            "sha512-a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5==",
-            "123e4567-e89b-12d3-a456-426614174000",
-            "/page?sig=short=",
-        ] {
-            assert_eq!(find_sensitive(text), [], "{text}");
         }
     }
 
@@ -414,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_caller_without_time_is_told_nothing() {
-        assert_eq!(find_sensitive_until("AKIAIOSFODNN7EXAMPLE", &|| true), None);
+        assert_eq!(GateRules::default().find_until("AKIAIOSFODNN7EXAMPLE", &|| true), None);
     }
 
     #[test]
@@ -446,5 +358,111 @@ mod tests {
         for text in ["task-3f2a9c0d1e2b3f4a5968", "disk-abcdefghijklmnopqrstuvwxyz"] {
             assert_eq!(find_sensitive(text), [], "{text}");
         }
+    }
+
+    /// What texts say together, as pieces of each.
+    fn together(texts: &[&str]) -> Vec<String> {
+        let text = texts.concat();
+        let mut at = 0;
+        let places: Vec<Range<usize>> = texts
+            .iter()
+            .map(|part| {
+                at += part.len();
+                at - part.len()..at
+            })
+            .collect();
+        let rules = GateRules::default();
+        let found = |has_edges: bool| -> Vec<String> {
+            let joined = JoinedText { text: &text, parts: &places, has_edges };
+            let found = rules.find_joined(joined, &|| false).unwrap();
+            found.iter().map(|found| text[found.range.clone()].to_owned()).collect()
+        };
+        let edgeless = found(false);
+        assert!(found(true).iter().all(|found| edgeless.contains(found)));
+        edgeless
+    }
+
+    const NOTHING: [&str; 0] = [];
+
+    #[test]
+    fn a_key_that_is_complete_in_its_text_does_not_reach_into_the_next() {
+        let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n", "MIIEpAIBAA1CAQEA".repeat(4));
+        for key in [
+            "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+            "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5",
+            "sk-ant-api03-a1B2c3D4e5F6g7H8i9J0k1L2m3",
+            "glpat-a1B2c3D4e5F6g7H8i9J0",
+            "xoxb-123456789012-a1B2c3D4e5",
+            "whsec_a1B2c3D4e5F6g7H8i9J0k1L2m3",
+            "ya29.a1B2c3D4e5F6g7H8i9J0",
+            "write to jane.doe@example.com",
+            "authorization: bearer a1B2c3D4e5F6g7H8i9J0",
+            "4111 1111 1111 1111",
+            "+44 20 7946 0958",
+            &pem,
+        ] {
+            for next in
+                ["Continue", "please go on", "2 apples", "12", "ok-then", "com", "é", ".\n", "Hello-World_2"]
+            {
+                assert_eq!(together(&[key, next]), NOTHING, "{key} {next}");
+                assert_eq!(together(&["hi", key, next, "and", "more"]), NOTHING, "{key} {next}");
+                let hidden = format!("{next}\u{200b}");
+                assert_eq!(together(&[key, &hidden]), NOTHING, "{key} {next}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_complete_from_the_beginning_of_its_text_does_not_reach_back() {
+        for key in ["jane.doe@example.com", "postgres://app:hunter2@db/main", "+44 20 7946 0958"] {
+            for before in ["Hello", "see", "v1.2", "a-b"] {
+                assert_eq!(together(&[before, key]), NOTHING, "{before} {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_private_key_without_an_end_does_not_cover_the_texts_that_follow() {
+        let begin = "-----BEGIN RSA PRIVATE KEY-----";
+        assert_eq!(together(&[begin, "Continue please", "and", "-----END RSA PRIVATE KEY-----"]), NOTHING);
+        let line = "MIIEpAIBAA1CAQEA".repeat(4);
+        let rest = format!("{line}\n{line}\nMIIE=\n-----END RSA PRIVATE KEY-----");
+        let whole = format!("{begin}\n{rest}");
+        assert_eq!(together(&[&format!("{begin}\n"), &rest, "go on"]), [whole.as_str()]);
+        assert_eq!(together(&[&whole[..20], &whole[20..90], &whole[90..], "go on"]), [whole.as_str()]);
+    }
+
+    #[test]
+    fn what_no_text_says_alone_is_found() {
+        let key = "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0";
+        for at in [3, 10, 20, 27] {
+            let (head, tail) = key.split_at(at);
+            assert_eq!(together(&["use ", head, tail, " now"]), [key], "{at}");
+        }
+        // A long rest of a key is none of words.
+        let (head, tail) = key.split_at(28);
+        assert_eq!(together(&[head, tail]), [key]);
+        // The next key begins where the first one ends.
+        let (head, tail) = key.split_at(12);
+        let before = format!("{key}x");
+        assert_eq!(together(&[&before, head, tail]).concat().matches(tail).count(), 1);
+        for (texts, found) in [
+            (&["jane.doe@", "example.com"][..], "jane.doe@example.com"),
+            (&["4111 1111 ", "1111 1111"], "4111 1111 1111 1111"),
+            (&["AKIAIOSF", "ODNN7EXAMPLE"], "AKIAIOSFODNN7EXAMPLE"),
+        ] {
+            assert_eq!(together(texts), [found]);
+        }
+    }
+
+    #[test]
+    fn a_joined_text_is_read_again_only_so_often() {
+        let key = "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+        let texts = vec![key; 200];
+        let found = together(&texts);
+        // Each key ends with its text until the bound; the rest is one match, which is taken as it is.
+        assert_eq!(found.len(), 1);
+        assert!(found[0].len() > 190 * key.len(), "{}", found[0].len());
+        assert_eq!(together(&texts[..3]), NOTHING);
     }
 }

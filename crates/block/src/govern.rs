@@ -3,9 +3,7 @@
 //!
 //! Invariant: the prompt of a verdict to send holds nothing that its policy keeps from the destination.
 
-use crate::{
-    BlockIr, DataScope, Destination, GateAction, GateRecord, Sensitivity, SensitivityPolicy, find_sensitive,
-};
+use crate::{BlockIr, DataScope, Destination, GateAction, GateRecord, Sensitivity, SensitivityPolicy};
 
 /// What becomes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +71,7 @@ impl<'g> Gate<'g> {
         }
         let mut left: Option<String> = None;
         let mut at = 0;
-        for finding in find_sensitive(text) {
+        for finding in self.policy.rules.find(text) {
             if self.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
                 let left = left.get_or_insert_default();
                 left.push_str(&text[at..finding.range.start]);
@@ -85,24 +83,19 @@ impl<'g> Gate<'g> {
     }
 
     /// Decides about a whole block.
-    pub fn whole(&mut self, block: usize, rule: &'static str, label: Sensitivity) -> Option<GateAction> {
+    pub fn whole(&mut self, block: usize, rule: &str, label: Sensitivity) -> Option<GateAction> {
         let action = self.policy.block_action(label, self.origin, self.destination)?.clone();
         Some(self.record(block, rule, label, action))
     }
 
     /// Decides about a stretch of text that a rule recognised.
-    pub fn stretch(&mut self, block: usize, rule: &'static str, label: Sensitivity) -> Option<GateAction> {
+    pub fn stretch(&mut self, block: usize, rule: &str, label: Sensitivity) -> Option<GateAction> {
         let action = self.policy.action(label, self.origin, self.destination)?.clone();
         Some(self.record(block, rule, label, action))
     }
 
     /// The same about text that nothing can be taken out of: what would be redacted is refused.
-    pub fn sealed_stretch(
-        &mut self,
-        block: usize,
-        rule: &'static str,
-        label: Sensitivity,
-    ) -> Option<GateAction> {
+    pub fn sealed_stretch(&mut self, block: usize, rule: &str, label: Sensitivity) -> Option<GateAction> {
         let action = match self.policy.action(label, self.origin, self.destination)? {
             GateAction::Redact => GateAction::Refuse,
             other => other.clone(),
@@ -115,14 +108,9 @@ impl<'g> Gate<'g> {
         (self.verdict, self.records)
     }
 
-    fn record(
-        &mut self,
-        block: usize,
-        rule: &'static str,
-        label: Sensitivity,
-        action: GateAction,
-    ) -> GateAction {
+    fn record(&mut self, block: usize, rule: &str, label: Sensitivity, action: GateAction) -> GateAction {
         let destination = self.destination.to_string();
+        let rule = rule.to_owned();
         self.records.push(GateRecord { rule, label, block, action: action.clone(), destination });
         match (&action, &self.verdict) {
             (GateAction::Refuse, _) => self.verdict = GateVerdict::Refuse,
@@ -169,7 +157,7 @@ mod tests {
         let refused = governed(&SensitivityPolicy::default(), Destination::External);
         assert_eq!(refused.verdict, GateVerdict::Refuse);
         let rules: Vec<(&str, usize)> =
-            refused.records.iter().map(|record| (record.rule, record.block)).collect();
+            refused.records.iter().map(|record| (record.rule.as_str(), record.block)).collect();
         assert_eq!(rules, [("aws_access_key", 0), ("label", 1)]);
         let redact = SensitivityPolicy { block: Some(GateAction::Redact), ..SensitivityPolicy::default() };
         let redacted = governed(&redact, Destination::External);

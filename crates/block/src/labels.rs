@@ -2,7 +2,9 @@
 //!
 //! Invariant: whatever is decided about a finding is recorded, and no record holds the content itself.
 
-use crate::{DataScope, Destination, Provenance, SensitiveMatch, Sensitivity, gate};
+use std::sync::Arc;
+
+use crate::{DataScope, Destination, GateRules, Provenance, SensitiveMatch, Sensitivity, gate};
 
 /// What is done with content that may not go where it is about to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,13 +29,15 @@ pub struct SensitivityPolicy {
     pub private: Option<GateAction>,
     /// The label of content by where it came from, at the least.
     pub provenance: Vec<(Provenance, Sensitivity)>,
+    /// What the gate looks for.
+    pub rules: Arc<GateRules>,
 }
 
 /// One decision, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRecord {
     /// The rule that found it; `provenance` or `label` when the whole block is meant.
-    pub rule: &'static str,
+    pub rule: String,
     pub label: Sensitivity,
     /// The block's place in its request.
     pub block: usize,
@@ -48,6 +52,7 @@ impl Default for SensitivityPolicy {
             block: Some(GateAction::Refuse),
             private: None,
             provenance: Vec::new(),
+            rules: Arc::default(),
         }
     }
 }
@@ -59,7 +64,7 @@ impl SensitivityPolicy {
         &self,
         own: Sensitivity,
         provenance: Provenance,
-        findings: &[SensitiveMatch],
+        findings: &[SensitiveMatch<'_>],
     ) -> Sensitivity {
         let by_provenance = self.provenance.iter().filter(|(from, _)| *from == provenance);
         let labels = by_provenance.map(|(_, label)| *label).chain(findings.iter().map(|found| found.label));
@@ -126,8 +131,9 @@ mod tests {
             provenance: vec![(Provenance::Memory, Sensitivity::Private)],
             ..SensitivityPolicy::default()
         };
-        let label =
-            |provenance, findings: &[SensitiveMatch]| policy.label(Sensitivity::Public, provenance, findings);
+        let label = |provenance, findings: &[SensitiveMatch<'_>]| {
+            policy.label(Sensitivity::Public, provenance, findings)
+        };
         assert_eq!(label(Provenance::User, &[]), Sensitivity::Public);
         assert_eq!(label(Provenance::Memory, &[]), Sensitivity::Private);
         let key = find_sensitive("AKIAIOSFODNN7EXAMPLE");

@@ -16,12 +16,14 @@ mod difference;
 mod economics;
 mod find_sensitive;
 mod govern;
+mod joined_parts;
 mod labels;
 mod marked_cache;
 mod model;
 mod normalize;
 mod planner;
 mod rules;
+mod sensitive_rules;
 mod sensitivity;
 mod simulate;
 mod span_id;
@@ -33,7 +35,7 @@ pub use build::{BlockBuildError, BlockSection, Tokenizer, ToolSchema, Wire, buil
 pub use codec::{InvalidBlocks, from_value, schema, to_value};
 pub use difference::{RequestDifference, first_difference};
 pub use economics::CachePricing;
-pub use find_sensitive::{SensitiveMatch, find_sensitive, find_sensitive_joined, find_sensitive_until};
+pub use find_sensitive::{JoinedText, SensitiveMatch, find_sensitive};
 pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
 pub use labels::{GateAction, GateRecord, SensitivityPolicy};
 pub use marked_cache::{CacheEntry, Entries, Measured, Served, serve};
@@ -45,6 +47,9 @@ pub use planner::{
     CachePlan, Counters, LayerRecord, NodeRecord, PlanRequest, Planner, PlannerMemory, PlannerSettings,
 };
 pub use rules::{AutomaticFamily, AutomaticRules, CacheRules, MarkedRules};
+pub use sensitive_rules::{
+    BadGateRule, GateRules, LONGEST_GATE_REGEX, MOST_GATE_RULES, OwnRule, check_rule_name, gate_regex,
+};
 pub use sensitivity::{DataScope, Destination, Leak, gate};
 pub use simulate::{
     ProviderRefusal, Replay, Strategy, Totals, TracedRequest, refusal, simulate, tokens_by_bytes,

@@ -386,7 +386,7 @@ fn decisions(records: &[GateRecord]) -> Vec<GateDecision> {
             GateAction::Refuse => "refuse",
             GateAction::Route(_) => "route",
         };
-        add(&mut decisions, action, Cow::Borrowed(record.rule));
+        add(&mut decisions, action, Cow::Owned(record.rule.clone()));
     }
     decisions
 }

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_block::{
-    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, SensitiveMatch, Sensitivity,
-    SensitivityPolicy, WirePrompt, find_sensitive, find_sensitive_joined, find_sensitive_until, redaction,
+    DataScope, Destination, Gate, GateAction, GateRecord, GateRules, GateVerdict, JoinedText, Position,
+    SensitiveMatch, Sensitivity, SensitivityPolicy, WirePrompt, redaction,
 };
 use stave_canon::Value;
 
@@ -106,16 +106,16 @@ pub fn gate_body_until(
         texts.extend(found.into_iter().map(|text| (block, text)));
     }
     for (block, text) in &texts {
-        judge_text(*block, text, &mut gate, &mut splices, is_late)?;
+        judge_text(*block, text, &policy.rules, &mut gate, &mut splices, is_late)?;
     }
     let all = || before.iter().chain(&texts).map(|(block, text)| (*block, text));
     let shown: Vec<(usize, &BodyText<'_>)> =
         all().filter(|(_, text)| text.kind == TextKind::Value && text.is_shown()).collect();
-    judge_joined(&shown, &mut gate, &mut splices, is_late)?;
+    judge_joined(&shown, &policy.rules, &mut gate, &mut splices, is_late)?;
     // Settings that stand between two parts are nothing that a reader sees there.
     let prose: Vec<(usize, &BodyText<'_>)> = all().filter(|(_, text)| text.is_prose()).collect();
     if prose.len() < shown.len() {
-        judge_joined(&prose, &mut gate, &mut splices, is_late)?;
+        judge_joined(&prose, &policy.rules, &mut gate, &mut splices, is_late)?;
     }
     let (verdict, records) = gate.finished();
     Ok(GatedBody { verdict, splices: apart(splices), records })
@@ -139,21 +139,22 @@ fn apart(mut splices: Vec<Splice>) -> Vec<Splice> {
 fn judge_text(
     block: usize,
     text: &BodyText<'_>,
+    rules: &GateRules,
     gate: &mut Gate<'_>,
     splices: &mut Vec<Splice>,
     is_late: &dyn Fn() -> bool,
 ) -> Result<(), JudgedTooLong> {
     let content = &*text.string.text;
     if let Some(number) = text.as_whole_number()
-        && let Some(finding) = find_sensitive(&number).first()
+        && let Some(finding) = rules.find(&number).first()
     {
         if gate.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
             splices.push(text.redacted(&(0..content.len()), &redaction(finding.rule)));
         }
         return Ok(());
     }
-    let found = find_sensitive_until(content, is_late).ok_or(JudgedTooLong)?;
-    hidden_by_escapes(block, content, &found, gate, is_late)?;
+    let found = rules.find_until(content, is_late).ok_or(JudgedTooLong)?;
+    hidden_by_escapes(block, content, &found, rules, gate, is_late)?;
     for finding in found {
         if let Some(seal) = text.seal {
             if !is_chance(seal, &finding, content) {
@@ -173,7 +174,8 @@ fn judge_text(
 fn hidden_by_escapes(
     block: usize,
     content: &str,
-    plain: &[SensitiveMatch],
+    plain: &[SensitiveMatch<'_>],
+    rules: &GateRules,
     gate: &mut Gate<'_>,
     is_late: &dyn Fn() -> bool,
 ) -> Result<(), JudgedTooLong> {
@@ -183,7 +185,7 @@ fn hidden_by_escapes(
     let read = Escaped::read(content, 0).text;
     let known: HashSet<&str> =
         plain.iter().filter_map(|finding| content.get(finding.range.clone())).collect();
-    for finding in find_sensitive_until(&read, is_late).ok_or(JudgedTooLong)? {
+    for finding in rules.find_until(&read, is_late).ok_or(JudgedTooLong)? {
         if read.get(finding.range.clone()).is_some_and(|found| !known.contains(found)) {
             gate.sealed_stretch(block, finding.rule, finding.label);
         }
@@ -196,6 +198,7 @@ fn hidden_by_escapes(
 /// and each pair of neighbours on its own.
 fn judge_joined(
     parts: &[(usize, &BodyText<'_>)],
+    rules: &GateRules,
     gate: &mut Gate<'_>,
     splices: &mut Vec<Splice>,
     is_late: &dyn Fn() -> bool,
@@ -203,18 +206,14 @@ fn judge_joined(
     if parts.len() < 2 {
         return Ok(());
     }
-    type Edges = fn(usize) -> bool;
-    type Find = fn(&str, &dyn Fn() -> bool) -> Option<Vec<SensitiveMatch>>;
-    let ways: [(Edges, Find); 3] = [
-        (|_| false, find_sensitive_joined),
-        (|index| index.is_multiple_of(2), find_sensitive_until),
-        (|index| !index.is_multiple_of(2), find_sensitive_until),
-    ];
-    for (has_edge, find) in ways {
+    let edges: [Option<fn(usize) -> bool>; 3] =
+        [None, Some(|index| index.is_multiple_of(2)), Some(|index| !index.is_multiple_of(2))];
+    for has_edge in edges {
         let mut taken: Vec<Range<usize>> = splices.iter().map(|splice| splice.range.clone()).collect();
         taken.sort_by_key(|range| range.start);
-        let joined = Joined::new(parts, has_edge);
-        for finding in find(&joined.text, is_late).ok_or(JudgedTooLong)? {
+        let joined = Joined::new(parts, |index| has_edge.is_some_and(|has_edge| has_edge(index)));
+        let whole = JoinedText { text: &joined.text, parts: &joined.places, has_edges: has_edge.is_some() };
+        for finding in rules.find_joined(whole, is_late).ok_or(JudgedTooLong)? {
             let of = joined.parts_of(&finding.range);
             if of.len() < 2 {
                 continue;
@@ -479,10 +478,17 @@ mod tests {
 
     #[test]
     fn ciphertext_that_looks_like_a_key_by_chance_is_sent() {
-        let ciphertext = format!("gAAAAABm{}-sk-{}", "Qx7_".repeat(20), "aB3_".repeat(20));
-        let body =
-            format!(r#"{{"model":"m","input":[{{"type":"reasoning","encrypted_content":"{ciphertext}"}}]}}"#);
-        assert_eq!(verdict(Surface::OpenAiResponses, &body), (GateVerdict::Send, body));
+        for key in ["-sk-", "ghp_", "AIza", "hf_"] {
+            let bytes = format!("gAAAAABm{}{key}{}", "Qx7+".repeat(20), "aB3x".repeat(20));
+            for body in [
+                format!(r#"{{"model":"m","input":[{{"type":"reasoning","encrypted_content":"{bytes}"}}]}}"#),
+                format!(
+                    r#"{{"model":"m","input":[{{"role":"user","content":[{{"type":"input_image","image_url":"data:image/png;base64,{bytes}"}}]}}]}}"#
+                ),
+            ] {
+                assert_eq!(verdict(Surface::OpenAiResponses, &body), (GateVerdict::Send, body));
+            }
+        }
     }
 
     #[test]
@@ -515,5 +521,34 @@ mod tests {
             r#"{"model":"m","messages":[],"metadata":{"a":4.111111111111111e15,"b":4111111111111111.0}}"#,
         );
         assert!(!sent.contains("11111"), "{sent}");
+    }
+
+    #[test]
+    fn the_message_after_a_key_is_left_as_it_is() {
+        let key = "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5";
+        for (template, left) in [
+            (
+                r#"{"model":"m","messages":[{"role":"user","content":"use K"},{"role":"assistant","content":"Continue"},{"role":"user","content":"Thanks 2 you"}]}"#,
+                &["\"Continue\"", "\"Thanks 2 you\""][..],
+            ),
+            (
+                r#"{"model":"m","system":"K","messages":[{"role":"user","content":[{"type":"text","text":"Continue"},{"type":"text","text":"K"},{"type":"text","text":"please-do-so"}]}]}"#,
+                &["\"Continue\"", "\"please-do-so\""],
+            ),
+            (
+                r#"{"model":"m","messages":[{"role":"user","content":"K"},{"role":"assistant","content":[{"type":"thinking","thinking":"Let me see","signature":"abc"},{"type":"text","text":"Well"}]}]}"#,
+                &["\"Let me see\"", "\"Well\""],
+            ),
+            (
+                r#"{"model":"m","messages":[{"role":"user","content":"-----BEGIN RSA PRIVATE KEY-----"},{"role":"assistant","content":"Is that all?"},{"role":"user","content":"Yes"}]}"#,
+                &["\"Is that all?\"", "\"Yes\""],
+            ),
+        ] {
+            let (verdict, sent) =
+                verdict(Surface::AnthropicMessages, &template.replace("K\"", &format!("{key}\"")));
+            assert_eq!(verdict, GateVerdict::Send, "{sent}");
+            assert!(!sent.contains("a1B2c3") && sent.contains("[redacted "), "{sent}");
+            left.iter().for_each(|text| assert!(sent.contains(text), "{text} {sent}"));
+        }
     }
 }

@@ -40,12 +40,15 @@ pub(super) fn seal(key: &str, text: &str, object: ObjectFacts<'_>) -> Option<Sea
     }
 }
 
+/// What comes before the bytes of a data URL.
+const DATA_URL_MARK: &str = ";base64,";
+
 /// How far into a text the head of a data URL can reach.
 const LONGEST_HEAD: usize = 128;
 
 fn is_data_url(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(LONGEST_HEAD)).unwrap_or_default();
-    head.starts_with("data:") && head.contains(";base64,")
+    head.starts_with("data:") && head.contains(DATA_URL_MARK)
 }
 
 fn is_base64(text: &str) -> bool {
@@ -54,11 +57,13 @@ fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
 }
 
-/// Whether random bytes in base64 look like this often enough to refuse a good request: `sk-` and word characters are
-/// in one of twenty ciphertexts of a megabyte. Every other rule needs more than chance.
-pub(super) fn is_chance(seal: Seal, finding: &SensitiveMatch, text: &str) -> bool {
+/// Whether random bytes in base64 look like this often enough to refuse a good request: a form with four fixed characters
+/// is in one of ten ciphertexts or images of a megabyte. The table of rules marks these forms.
+pub(super) fn is_chance(seal: Seal, finding: &SensitiveMatch<'_>, text: &str) -> bool {
     let found = text.get(finding.range.clone()).unwrap_or_default();
-    let is_marked = ["sk-proj-", "sk-ant-", "sk-svcacct-"].iter().any(|mark| found.starts_with(mark));
-    let is_ciphertext = seal == Seal::Bytes && is_base64(text) && found.len() < text.len();
-    is_ciphertext && finding.rule == "openai_key" && !is_marked
+    let is_marked =
+        ["sk-proj-", "sk-ant-", "sk-svcacct-", "github_pat_"].iter().any(|mark| found.starts_with(mark));
+    let bytes = text.split_once(DATA_URL_MARK).filter(|_| is_data_url(text)).map_or(text, |(_, bytes)| bytes);
+    let is_ciphertext = seal == Seal::Bytes && is_base64(bytes) && found.len() < bytes.len();
+    is_ciphertext && finding.is_chance && !is_marked
 }

@@ -217,7 +217,7 @@ fn between<'b>(
 pub(super) struct Joined {
     pub(super) text: String,
     /// The place of each part in the text.
-    places: Vec<Range<usize>>,
+    pub(super) places: Vec<Range<usize>>,
 }
 
 impl Joined {

@@ -123,7 +123,7 @@ pub(super) fn asked(
         GateEntry {
             block: record.block as u64,
             label: record.label,
-            rule: record.rule.to_owned(),
+            rule: record.rule.clone(),
             action: action.to_owned(),
         }
     });
