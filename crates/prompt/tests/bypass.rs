@@ -155,6 +155,24 @@ fn rm_is_flagged_whatever_the_order_of_its_flags() {
 }
 
 #[test]
+fn rm_in_a_list_of_words_stands_for_every_order_of_its_flags() {
+    let policies = r#"{"policies": [{"name": "mine", "type": "intent", "forbidden_keywords": ["rm -fr"], "action": "deny"}]}"#;
+    let strict = PolicySet::from_value(&stave_canon::parse(policies).unwrap()).unwrap();
+    for (command, is_denied) in [
+        ("rm -rf build", true),
+        ("rm -fr build", true),
+        ("rm -r -f build", true),
+        ("rm --force --recursive build", true),
+        ("rm -r build", false),
+        ("rm -f build", false),
+        ("farm -rf build", false),
+    ] {
+        let ir = built(PromptIrBuilder::new("architect", format!("Run {command} first")));
+        assert_eq!(strict.check(&ir).approved(), !is_denied, "{command}");
+    }
+}
+
+#[test]
 fn a_phrase_is_denied_until_the_project_allows_it() {
     let ir = built(builder().add_constraint("Must not bypass auth"));
     assert!(!PolicySet::strict().check(&ir).approved());

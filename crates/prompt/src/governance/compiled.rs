@@ -81,6 +81,29 @@ impl<'t> Item<'t> {
     }
 }
 
+/// The spellings of `rm` that removes recursively and asks nothing, as people write it.
+const REMOVES: [&str; 12] = [
+    "rm -rf",
+    "rm -fr",
+    "rm -r -f",
+    "rm -f -r",
+    "rm -rfv",
+    "rm -frv",
+    "rm -vrf",
+    "rm -r --force",
+    "rm -f --recursive",
+    "rm --recursive -f",
+    "rm --recursive --force",
+    "rm --force --recursive",
+];
+
+/// Other spellings of a command in a list of words: flags have no order.
+fn command_forms(written: &str) -> &'static [&'static str] {
+    let plain: Vec<&str> = written.split_whitespace().collect();
+    let plain = plain.join(" ").to_ascii_lowercase();
+    if REMOVES.contains(&plain.as_str()) { &REMOVES } else { &[] }
+}
+
 impl Compiled {
     pub(super) fn new(mode: MatchMode, policy: &Policy, allow: &[String]) -> Self {
         let matching = policy.explicit_matching();
@@ -103,7 +126,11 @@ impl Compiled {
                     Some(path) => paths.push((index, path)),
                     None => literals.push((index, pattern.written(), false)),
                 },
-                None => literals.push((index, pattern.written(), true)),
+                None => {
+                    literals.push((index, pattern.written(), true));
+                    let forms = command_forms(pattern.written()).iter();
+                    literals.extend(forms.map(|form| (index, *form, true)));
+                }
             }
         }
         let allowed = allow.iter().chain(policy.allowed());

@@ -8,7 +8,7 @@ const DESTRUCTIVE: [&str; 3] = ["delete all", "drop database", "rm -rf"];
 const SENSITIVE: [&str; 3] = ["ignore policy", "bypass", "override"];
 
 /// Places beside the specified ones that hold the machine's or a person's secrets.
-const MORE_PATHS: [&str; 29] = [
+const MORE_PATHS: [&str; 35] = [
     "/proc/",
     "/dev/",
     "/boot/",
@@ -25,11 +25,17 @@ const MORE_PATHS: [&str; 29] = [
     "**/.env-*",
     "**/.env_*",
     "**/.envrc",
+    "**/.envs/",
     "**/.netrc",
+    "**/_netrc",
+    "**/.pgpass",
+    "**/.htpasswd",
+    "**/.vault-token",
     "**/.git-credentials",
     "**/.npmrc",
     "**/.pypirc",
     "**/.docker/config.json",
+    "**/.dockercfg",
     "**/.config/gcloud/",
     "**/id_rsa",
     "**/id_dsa",

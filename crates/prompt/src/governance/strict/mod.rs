@@ -1,5 +1,6 @@
 //! Strict matching: what a forbidden text looks like, not how it is spelt in bytes.
 
+mod backup;
 mod encoded;
 mod path;
 mod plain;

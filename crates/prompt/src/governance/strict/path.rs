@@ -4,9 +4,9 @@
 //! separator, no `.` and `..`, no device prefix, no alternate stream. A path that climbs above its start
 //! may be anywhere, so it counts as one from the root.
 
-use super::encoded;
 use super::plain::Plain;
 use super::words::letters_and_figures;
+use super::{backup, encoded};
 
 /// A protected place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,13 @@ impl PathPattern {
         let begins = |components: &[String]| {
             let mut pairs = self.components.iter().zip(components).enumerate();
             components.len() >= self.components.len()
-                && pairs.all(|(index, (wanted, given))| match is_first(index) {
-                    true => is_same_name(wanted, given),
-                    false => is_same(wanted, given),
+                && pairs.all(|(index, (wanted, given))| {
+                    let is_wanted = |given: &str| match is_first(index) {
+                        true => is_same_name(wanted, given),
+                        false => is_same(wanted, given),
+                    };
+                    // A copy of a protected file holds the same.
+                    is_wanted(given) || (self.anywhere && backup::originals(given).into_iter().any(is_wanted))
                 })
         };
         if self.anywhere {
@@ -274,7 +278,10 @@ fn is_same(wanted: &str, given: &str) -> bool {
     // A policy's own wildcard: `.env*` is every name that begins like this.
     if let Some(beginning) = wanted.strip_suffix('*') {
         let form = given.strip_prefix(beginning).map(|rest| rest.trim_start_matches(['.', '-', '_']));
-        if form.is_some_and(|form| SHOWN_FORMS.contains(&form)) {
+        // Only keys have a public part.
+        let is_shown =
+            |form: &str| SHOWN_FORMS.contains(&form) && (form != "pub" || !beginning.starts_with('.'));
+        if form.is_some_and(is_shown) {
             return false;
         }
         let literal = given.split(['*', '?', '[', '{']).next().unwrap_or_default();
@@ -504,6 +511,50 @@ mod tests {
             "file:config/*.json",
             "file:id_rsa.pub",
             "file:.env-example",
+        ] {
+            assert!(!is_denied(reference), "{reference}");
+        }
+    }
+
+    #[test]
+    fn copies_of_protected_files_are_protected() {
+        let patterns =
+            ["**/.ssh/", "**/.npmrc", "**/.env", "**/.env.*", "**/id_rsa", "**/.docker/config.json", "/etc/"]
+                .map(|path| PathPattern::new(path).unwrap());
+        let is_denied =
+            |reference: &str| patterns.iter().any(|pattern| pattern.matches(&Paths::of(reference), &[]));
+        for reference in [
+            "file:.env~",
+            "file:.env.pub",
+            "file:.env.bak",
+            "file:.env-old",
+            "file:app/.env.swp",
+            "file:.env.production.bak",
+            "file:deploy/#.env#",
+            "file:id_rsa.bak",
+            "file:keys/id_rsa~",
+            "file:keys/.id_rsa.swp",
+            "file:keys/ID_RSA.OLD",
+            "file:id_rsa (1)",
+            "file:.npmrc.orig",
+            "file:.npmrc_backup",
+            "file:.docker/config.json.bak",
+            "file:.docker.old/config.json",
+            "file:.ssh.bak/config",
+        ] {
+            assert!(is_denied(reference), "{reference}");
+        }
+        for reference in [
+            "file:environment.md",
+            "file:environment.md.bak",
+            "file:id_generator.rs",
+            "file:src/id_rsa_parser.rs",
+            "file:id_rsa.pub",
+            "file:.env.example",
+            "file:notes.bak",
+            "file:env.bak",
+            "file:config.json.bak",
+            "file:docs/npmrc.md",
         ] {
             assert!(!is_denied(reference), "{reference}");
         }
