@@ -93,6 +93,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
             stave_prompt::plugins::BudgetOptimizer::default(),
         ))],
         planning: None,
+        gate: Arc::default(),
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         secrets: Secrets::default(),

@@ -35,6 +35,7 @@ pub fn govern_blocks(
     destination: Destination<'_>,
 ) -> GovernedBlocks {
     let mut gate = Gate::new(policy, origin, destination);
+    let as_it_was = policy.report_only.then(|| prompt.clone());
     for (index, block) in prompt.blocks.iter_mut().enumerate() {
         let label = policy.label(block.sensitivity, block.provenance, &[]);
         let governed = gate.text(index, label, &block.content);
@@ -44,7 +45,7 @@ pub fn govern_blocks(
         }
     }
     let (verdict, records) = gate.finished();
-    GovernedBlocks { verdict, prompt, records }
+    GovernedBlocks { verdict, prompt: as_it_was.unwrap_or(prompt), records }
 }
 
 /// Collects the decisions about the texts of one request.
@@ -66,6 +67,10 @@ impl<'g> Gate<'g> {
     /// Decides about a text with the label of its block, and gives what is left of it where something is
     /// taken out.
     pub fn text(&mut self, block: usize, label: Sensitivity, text: &str) -> Option<String> {
+        self.redacted(block, label, text).filter(|_| !self.policy.report_only)
+    }
+
+    fn redacted(&mut self, block: usize, label: Sensitivity, text: &str) -> Option<String> {
         if self.whole(block, "label", label) == Some(GateAction::Redact) {
             return (!text.is_empty()).then(|| REDACTED.to_owned());
         }
@@ -103,15 +108,35 @@ impl<'g> Gate<'g> {
         Some(self.record(block, rule, label, action))
     }
 
+    /// Decides about a request that somebody labelled as a whole. Nothing would be left of it, so what would be redacted
+    /// is refused.
+    pub fn request(&mut self, rule: &str, label: Sensitivity) -> Option<GateAction> {
+        let action = match self.policy.block_action(label, self.origin, self.destination)? {
+            GateAction::Redact => GateAction::Refuse,
+            other => other.clone(),
+        };
+        Some(self.record(0, rule, label, action))
+    }
+
+    /// What becomes of the request. A policy that only reports sends it, whatever was decided; the caller must then leave
+    /// the request as it is.
     #[must_use]
     pub fn finished(self) -> (GateVerdict, Vec<GateRecord>) {
-        (self.verdict, self.records)
+        let verdict = if self.policy.report_only { GateVerdict::Send } else { self.verdict };
+        (verdict, self.records)
+    }
+
+    /// Whether the request stays as it is, whatever was decided.
+    #[must_use]
+    pub fn only_reports(&self) -> bool {
+        self.policy.report_only
     }
 
     fn record(&mut self, block: usize, rule: &str, label: Sensitivity, action: GateAction) -> GateAction {
         let destination = self.destination.to_string();
         let rule = rule.to_owned();
-        self.records.push(GateRecord { rule, label, block, action: action.clone(), destination });
+        let is_report = self.policy.report_only;
+        self.records.push(GateRecord { rule, label, block, action: action.clone(), destination, is_report });
         match (&action, &self.verdict) {
             (GateAction::Refuse, _) => self.verdict = GateVerdict::Refuse,
             (GateAction::Route(to), GateVerdict::Send) => self.verdict = GateVerdict::Route(to.clone()),
@@ -165,6 +190,22 @@ mod tests {
         let texts: Vec<&str> = redacted.prompt.blocks.iter().map(|block| block.content.as_str()).collect();
         assert_eq!(texts, ["key [redacted aws_access_key] and more", REDACTED, "plain"]);
         assert_eq!(redacted.records.len(), 2);
+    }
+
+    #[test]
+    fn a_policy_that_only_reports_records_the_same_and_changes_nothing() {
+        for block in [GateAction::Redact, GateAction::Refuse, GateAction::Route("local".to_owned())] {
+            let enforced = SensitivityPolicy { block: Some(block), ..SensitivityPolicy::default() };
+            let reported = SensitivityPolicy { report_only: true, ..enforced.clone() };
+            let (enforced, reported) =
+                (governed(&enforced, Destination::External), governed(&reported, Destination::External));
+            assert_eq!((reported.verdict, reported.prompt), (GateVerdict::Send, prompt()));
+            let recorded = |records: Vec<GateRecord>| -> Vec<GateRecord> {
+                records.into_iter().map(|record| GateRecord { is_report: true, ..record }).collect()
+            };
+            assert!(enforced.records.iter().all(|record| !record.is_report));
+            assert_eq!(recorded(enforced.records), reported.records);
+        }
     }
 
     #[test]

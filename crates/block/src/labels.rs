@@ -31,6 +31,8 @@ pub struct SensitivityPolicy {
     pub provenance: Vec<(Provenance, Sensitivity)>,
     /// What the gate looks for.
     pub rules: Arc<GateRules>,
+    /// Whether the gate only records what it would do, and every request goes out as it is.
+    pub report_only: bool,
 }
 
 /// One decision, as it is recorded.
@@ -43,6 +45,35 @@ pub struct GateRecord {
     pub block: usize,
     pub action: GateAction,
     pub destination: String,
+    /// Whether the action was only recorded.
+    pub is_report: bool,
+}
+
+impl GateAction {
+    /// An action as a project writes it: `refuse`, `redact`, or `route:` and a name.
+    #[must_use]
+    pub fn from_words(words: &str) -> Option<GateAction> {
+        match words {
+            "refuse" => Some(GateAction::Refuse),
+            "redact" => Some(GateAction::Redact),
+            other => other.strip_prefix("route:").map(|to| GateAction::Route(to.to_owned())),
+        }
+    }
+}
+
+impl GateRecord {
+    /// What was done, or would have been done, as records and metrics name it.
+    #[must_use]
+    pub fn action_word(&self) -> &'static str {
+        match (&self.action, self.is_report) {
+            (GateAction::Redact, false) => "redact",
+            (GateAction::Refuse, false) => "refuse",
+            (GateAction::Route(_), false) => "route",
+            (GateAction::Redact, true) => "would_redact",
+            (GateAction::Refuse, true) => "would_refuse",
+            (GateAction::Route(_), true) => "would_route",
+        }
+    }
 }
 
 impl Default for SensitivityPolicy {
@@ -53,6 +84,7 @@ impl Default for SensitivityPolicy {
             private: None,
             provenance: Vec::new(),
             rules: Arc::default(),
+            report_only: false,
         }
     }
 }

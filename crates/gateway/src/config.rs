@@ -3,8 +3,10 @@
 //! Invariant: everything here was read from the operator's own file. Nothing that a client sends becomes an
 //! address.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hyper::header::HeaderMap;
 use stave_block::{Sensitivity, SensitivityPolicy, Surface};
 use stave_llm::prices::Prices;
 use stave_llm::{CONNECT_TIMEOUT, FaultClass, Provider, RetryPolicy, Secret};
@@ -133,6 +135,7 @@ pub struct RequestPolicy {
     pub governance: PolicySet,
     pub enforcement: Enforcement,
     pub sensitivity: SensitivityPolicy,
+    pub labels: RequestLabels,
     /// Whether sensitive content is looked for at all.
     pub gate: bool,
     /// Whether a body that nobody can read, and so judge, is sent all the same.
@@ -141,6 +144,35 @@ pub struct RequestPolicy {
     pub forward_unjudged: bool,
     /// What may change the system text of a request, in this order.
     pub plugins: Vec<ConfiguredPlugin>,
+}
+
+/// The labels of whole requests, at the least: by who asks, and by what the client says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestLabels {
+    /// By the name of the virtual key.
+    pub keys: BTreeMap<String, Sensitivity>,
+    /// By the name of a header, in small letters, and its value; `*` stands for any value that is not listed.
+    pub headers: BTreeMap<String, BTreeMap<String, Sensitivity>>,
+}
+
+impl RequestLabels {
+    /// The labels of a request, each with what it comes from. Without a header there is none, and a header that occurs
+    /// several times counts with each value.
+    pub(crate) fn of(&self, key: Option<&str>, headers: &HeaderMap) -> Vec<(&'static str, Sensitivity)> {
+        let mut labels = Vec::new();
+        if let Some(label) = key.and_then(|key| self.keys.get(key)) {
+            labels.push(("key_label", *label));
+        }
+        for (name, values) in &self.headers {
+            let given = headers.get_all(name.as_str()).iter().flat_map(|value| {
+                let text = value.to_str().unwrap_or_default();
+                text.split(',').map(|value| value.trim().to_ascii_lowercase())
+            });
+            let label = given.filter_map(|value| values.get(&value).or_else(|| values.get("*"))).max();
+            labels.extend(label.map(|label| ("header_label", *label)));
+        }
+        labels
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,6 +306,7 @@ impl Default for RequestPolicy {
             governance: PolicySet::strict(),
             enforcement: Enforcement::Enforce,
             sensitivity: SensitivityPolicy::default(),
+            labels: RequestLabels::default(),
             gate: true,
             forward_unreadable: false,
             forward_unjudged: false,
@@ -300,6 +333,30 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_closed_value_of_a_header_counts_and_a_star_is_any_other() {
+        let levels = |levels: &[(&str, Sensitivity)]| -> BTreeMap<String, Sensitivity> {
+            levels.iter().map(|(name, level)| ((*name).to_owned(), *level)).collect()
+        };
+        let classes = levels(&[("open", Sensitivity::Public), ("*", Sensitivity::Restricted)]);
+        let labels = RequestLabels {
+            keys: levels(&[("billing", Sensitivity::Private)]),
+            headers: [("x-data-class".to_owned(), classes)].into_iter().collect(),
+        };
+        let of = |key, values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append("X-Data-Class", value.parse().unwrap());
+            }
+            labels.of(key, &headers)
+        };
+        assert_eq!(of(None, &[]), []);
+        assert_eq!(of(Some("other"), &["Open"]), [("header_label", Sensitivity::Public)]);
+        let both = [("key_label", Sensitivity::Private), ("header_label", Sensitivity::Restricted)];
+        assert_eq!(of(Some("billing"), &["open", "patients"]), both);
+        assert_eq!(of(Some("billing"), &["open, é"]), both);
+    }
 
     #[test]
     fn a_star_at_the_end_stands_for_anything() {

@@ -15,7 +15,7 @@ pub mod trace;
 
 pub use config::{
     BreakerConfig, Enforcement, GatewayConfig, GatewayLimits, GatewayTimeouts, ModelRoute, Planning,
-    RequestPolicy, Retries, RouteTarget, UpstreamConfig,
+    RequestLabels, RequestPolicy, Retries, RouteTarget, UpstreamConfig,
 };
 pub use proxy::{BadSetup, BadUpstream, Gateway, GatewayOptions};
 pub use stave_llm::FaultClass;

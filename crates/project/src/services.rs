@@ -110,6 +110,7 @@ pub fn build(
         references: Arc::new(ListedContext::new(&project.root, &settings.prompt.context_files)?),
         prompt_plugins: prompt_plugins::of_flows(project, &worker()?)?,
         heavy_work: Arc::default(),
+        gate: Arc::new(settings.sensitivity_policy()),
         limits,
         policy: Some(Arc::new(policy(project)?)),
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use stave_block::SensitivityPolicy;
 use stave_canon::{Clock, Ids, Object};
 use stave_llm::Transport;
 use stave_llm::prices::Prices;
@@ -55,6 +56,8 @@ pub struct Services {
     pub prompt_plugins: Vec<ConfiguredPlugin>,
     /// What takes long on large values; the flows of a tenant share it.
     pub heavy_work: Arc<HeavyWork>,
+    /// What the project says about content on its way to models. What is done with restricted content is in the document.
+    pub gate: Arc<SensitivityPolicy>,
     pub limits: RunLimits,
     /// The policy that the project bakes into documents now. A run that goes on is held to it as far as it is stricter
     /// than the policy that the run began under; without one, a run keeps its own.

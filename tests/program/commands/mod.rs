@@ -22,6 +22,7 @@ mod exec;
 mod explain;
 mod fmt;
 mod gate;
+mod gate_rules;
 mod gateway_stats;
 mod governed_runs;
 mod graph;

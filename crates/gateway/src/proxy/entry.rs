@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderMap;
-use stave_block::CachePlan;
+use stave_block::{CachePlan, Sensitivity};
 use stave_llm::Usage;
 use stave_llm::prices::{Cost, Price};
 use stave_request::counters;
@@ -48,6 +48,8 @@ pub(crate) struct Entry {
     /// Held until the answer is over.
     pub(crate) turns: Vec<Turn>,
     pub(crate) traced: Traced,
+    /// The labels of the request as a whole, each with what it comes from.
+    pub(crate) labels: Vec<(&'static str, Sensitivity)>,
 }
 
 impl Entry {
@@ -65,7 +67,8 @@ impl Entry {
         record.status = 499;
         record.outcome = RequestOutcome::Cancelled;
         core.metrics.begun();
-        let traced = Traced::begin(core.tracer.as_deref(), &record.id, endpoint, headers);
+        let rules = Arc::clone(&setup.config.policy.sensitivity.rules);
+        let traced = Traced::begin(core.tracer.as_deref(), &record.id, endpoint, headers, rules);
         Entry {
             core: Arc::clone(core),
             setup,
@@ -82,6 +85,7 @@ impl Entry {
             unanswered: 0,
             turns: Vec::new(),
             traced,
+            labels: Vec::new(),
         }
     }
 

@@ -57,6 +57,8 @@ async fn run(core: &Arc<Core>, entry: &mut Entry, parts: Parts, body: Incoming) 
         entry.record.key = Some(Arc::clone(&key.id));
         entry.record.tenant = Arc::clone(&key.tenant);
     }
+    let name = key.as_deref().map(|key| key.name.as_str());
+    entry.labels = setup.config.policy.labels.of(name, &parts.headers);
     if !core.sink.has_room() {
         let message = "what happens cannot be written down fast enough";
         let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use stave_block::{
-    DataScope, Destination, Gate, GateAction, GateRecord, GateVerdict, Position, PositionKind, PromptRole,
-    Provenance, Sensitivity, SensitivityPolicy, WirePrompt,
+    DataScope, Destination, Gate, GateRecord, GateVerdict, Position, PositionKind, PromptRole, Provenance,
+    Sensitivity, SensitivityPolicy, WirePrompt,
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
@@ -70,6 +70,8 @@ impl From<PromptBuildError> for Verdictless {
 pub(crate) struct Judge<'j> {
     pub(crate) policy: &'j RequestPolicy,
     pub(crate) clean: &'j CleanPrefixes,
+    /// The labels of the request as a whole, each with what it comes from.
+    pub(crate) labels: &'j [(&'static str, Sensitivity)],
     pub(crate) tenant: &'j str,
     pub(crate) ids: &'j dyn Ids,
     pub(crate) clock: &'j dyn Clock,
@@ -180,12 +182,7 @@ impl Judge<'_> {
         judged: &mut Judged,
     ) -> Result<(), Denied> {
         let origin = DataScope::new(self.tenant);
-        let destination = match accepts {
-            Sensitivity::Restricted => Destination::Within(&origin),
-            Sensitivity::Private => Destination::External,
-            Sensitivity::Public => Destination::Shared,
-        };
-        let gate = Gate::new(policy, &origin, destination);
+        let gate = Gate::new(policy, &origin, destination(accepts, &origin));
         let gated = gate_body_until(body, wire, known, policy, gate, &|| self.is_late())
             .map_err(|JudgedTooLong| too_long())?;
         judged.decisions = decisions(&gated.records);
@@ -193,14 +190,35 @@ impl Judge<'_> {
             GateVerdict::Send => judged.splices = gated.splices,
             GateVerdict::Route(to) => judged.route = Some(to),
             GateVerdict::Refuse => {
-                let rules: Vec<&str> = judged.decisions.iter().map(|decision| &*decision.rule).collect();
-                let message =
-                    format!("the request holds content that may not leave here: {}", rules.join(", "));
-                let fault = Fault::new(StatusCode::FORBIDDEN, "content_refused", message);
-                return Err(Denied { fault, decisions: std::mem::take(&mut judged.decisions) });
+                let message = "the request holds content that may not leave here";
+                return Err(refused(message, std::mem::take(&mut judged.decisions)));
             }
         }
         Ok(())
+    }
+
+    /// Judges what the request is labelled as a whole, whatever its body holds and whether anybody can read it.
+    pub(crate) fn judge_labels(&self, upstream: &Upstream) -> Result<Judged, Denied> {
+        let mut judged = Judged::default();
+        if !self.policy.gate || self.labels.is_empty() {
+            return Ok(judged);
+        }
+        let origin = DataScope::new(self.tenant);
+        let destination = destination(upstream.config.accepts, &origin);
+        let mut gate = Gate::new(&self.policy.sensitivity, &origin, destination);
+        for (from, label) in self.labels {
+            gate.request(from, *label);
+        }
+        let (verdict, records) = gate.finished();
+        judged.decisions = decisions(&records);
+        match verdict {
+            GateVerdict::Send => {}
+            GateVerdict::Route(to) => judged.route = Some(to),
+            GateVerdict::Refuse => {
+                return Err(refused("the request has a label that may not leave here", judged.decisions));
+            }
+        }
+        Ok(judged)
     }
 
     /// What the policies say about the texts: instructions are the intent, everything else is content.
@@ -287,6 +305,22 @@ pub(crate) fn prompt_of(
         .set_model_hint(upstream.config.provider.as_str())
         .add_metadata("model", model)
         .build(ids, clock)
+}
+
+/// An upstream that takes restricted content is inside the scope of the tenant; one that takes public content only is like
+/// a place that others read.
+fn destination<'d>(accepts: Sensitivity, origin: &'d DataScope) -> Destination<'d> {
+    match accepts {
+        Sensitivity::Restricted => Destination::Within(origin),
+        Sensitivity::Private => Destination::External,
+        Sensitivity::Public => Destination::Shared,
+    }
+}
+
+fn refused(message: &str, decisions: Vec<GateDecision>) -> Denied {
+    let rules: Vec<&str> = decisions.iter().map(|decision| &*decision.rule).collect();
+    let message = format!("{message}: {}", rules.join(", "));
+    Denied { fault: Fault::new(StatusCode::FORBIDDEN, "content_refused", message), decisions }
 }
 
 /// A request that nobody has time to judge is not sent, whatever is done with those that could not be judged.
@@ -381,12 +415,7 @@ fn rules(accepts: Sensitivity, tenant: &str) -> u128 {
 fn decisions(records: &[GateRecord]) -> Vec<GateDecision> {
     let mut decisions = Vec::new();
     for record in records {
-        let action = match record.action {
-            GateAction::Redact => "redact",
-            GateAction::Refuse => "refuse",
-            GateAction::Route(_) => "route",
-        };
-        add(&mut decisions, action, Cow::Owned(record.rule.clone()));
+        add(&mut decisions, record.action_word(), Cow::Owned(record.rule.clone()));
     }
     decisions
 }

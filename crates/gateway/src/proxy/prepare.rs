@@ -66,10 +66,16 @@ pub(crate) fn prepare(
     let Some(surface) = upstream.surface_for(received.surface()) else {
         return Err(deny(Fault::new(StatusCode::BAD_GATEWAY, "no_upstream", "no upstream speaks this")));
     };
+    let labelled = judge.judge_labels(upstream)?;
+    if labelled.route.is_some() {
+        let Judged { route, decisions, .. } = labelled;
+        return Ok(Prepared { decisions, route, ..Prepared::empty(surface) });
+    }
     let wire = match &received.wire {
         Ok(wire) => wire,
         Err(fault) if judge.policy.forward_unreadable && surface == received.surface() => {
-            return Ok(unreadable(received, surface, &fault.to_string()));
+            let unread = unreadable(received, surface, &fault.to_string());
+            return Ok(Prepared { decisions: labelled.decisions, ..unread });
         }
         Err(fault) => return Err(deny(Fault::bad_request(format!("the body cannot be read: {fault}")))),
     };
@@ -80,17 +86,10 @@ pub(crate) fn prepare(
     let Judged { splices, route, decisions, is_unjudged } = judged;
     let decisions: Vec<GateDecision> = received.plugins.iter().cloned().chain(decisions).collect();
     let mut prepared = Prepared {
-        surface,
-        body: Bytes::new(),
-        edits: None,
-        plan: None,
-        breakpoints: Vec::new(),
-        not_planned: None,
-        failed_open: None,
-        miss: None,
-        decisions,
+        decisions: labelled.decisions.into_iter().chain(decisions).collect(),
         has_own_marks: !wire.client_marks().is_empty() || wire.cache_key.is_some(),
         route,
+        ..Prepared::empty(surface)
     };
     if prepared.route.is_some() {
         return Ok(prepared);
@@ -136,6 +135,23 @@ pub(crate) fn prepare(
 }
 
 impl Prepared {
+    /// Nothing yet.
+    fn empty(surface: Surface) -> Prepared {
+        Prepared {
+            surface,
+            body: Bytes::new(),
+            edits: None,
+            plan: None,
+            breakpoints: Vec::new(),
+            not_planned: None,
+            failed_open: None,
+            miss: None,
+            decisions: Vec::new(),
+            has_own_marks: false,
+            route: None,
+        }
+    }
+
     /// Takes the body as it was judged, with nothing changed for a cache.
     fn unplanned(&mut self, received: &Received, shaped: &Shaped<'_>, model: &str) {
         (self.body, self.edits) = finished(received, shaped, Vec::new(), model);
@@ -275,17 +291,10 @@ fn plan(
 /// A body that nobody can read, which the operator wants sent all the same.
 fn unreadable(received: &Received, surface: Surface, fault: &str) -> Prepared {
     Prepared {
-        surface,
         body: received.body.clone(),
-        edits: None,
-        plan: None,
-        breakpoints: Vec::new(),
         not_planned: Some(Cow::Borrowed("unreadable")),
         failed_open: Some(Cow::Owned(format!("unreadable: {fault}"))),
-        miss: None,
-        decisions: Vec::new(),
-        has_own_marks: false,
-        route: None,
+        ..Prepared::empty(surface)
     }
 }
 

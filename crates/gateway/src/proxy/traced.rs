@@ -3,8 +3,10 @@
 //! Invariant: a reply is read for its span only while the span is kept, and no more of it than a bound; what is
 //! beyond it passes all the same.
 
+use std::sync::Arc;
+
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use stave_block::{Sensitivity, Surface, find_sensitive, redaction};
+use stave_block::{GateRules, Sensitivity, Surface, redaction};
 use stave_llm::prices::Cost;
 use stave_llm::{Accumulator, Part, PartKind, Request, Response, Secret, Usage};
 
@@ -29,6 +31,8 @@ pub(crate) struct Traced {
     response: Option<Response>,
     /// What an upstream must not be quoted with.
     key: Option<Secret>,
+    /// What the gate looks for.
+    rules: Arc<GateRules>,
 }
 
 /// A reply as the client got it.
@@ -45,10 +49,11 @@ impl Traced {
         id: &str,
         endpoint: Endpoint,
         headers: &HeaderMap,
+        rules: Arc<GateRules>,
     ) -> Traced {
         let trace_parent = headers.get(TRACE_PARENT).and_then(|value| value.to_str().ok());
         let work = RequestWork { id, path: endpoint.path(), trace_parent };
-        Traced { request: tracer.map(|tracer| tracer.begin(&work)), ..Traced::default() }
+        Traced { request: tracer.map(|tracer| tracer.begin(&work)), rules, ..Traced::default() }
     }
 
     /// The request as an upstream gets it, for someone who wants to see it.
@@ -59,7 +64,8 @@ impl Traced {
         let value = stave_canon::parse_bytes(body).ok()?;
         let mut request = codec(surface).decode_request(value).ok()?;
         let key = candidate.upstream.config.key.as_ref();
-        request.messages.iter_mut().for_each(|message| without_secrets(&mut message.content, key));
+        let messages = request.messages.iter_mut();
+        messages.for_each(|message| without_secrets(&mut message.content, key, &self.rules));
         Some(request)
     }
 
@@ -137,7 +143,7 @@ impl Traced {
                 response.usage = Some(usage);
             }
             let content = response.clone().filter(|_| request.wants_content()).map(|mut response| {
-                without_secrets(&mut response.content, self.key.as_ref());
+                without_secrets(&mut response.content, self.key.as_ref(), &self.rules);
                 response
             });
             let error = match record.outcome {
@@ -172,10 +178,10 @@ impl Kept {
 }
 
 /// Takes out what the gate knows as a secret, and the upstream's key should anybody repeat it.
-fn without_secrets(parts: &mut [Part], key: Option<&Secret>) {
+fn without_secrets(parts: &mut [Part], key: Option<&Secret>, rules: &GateRules) {
     let clean = |text: &mut String| {
         let (mut left, mut at) = (String::new(), 0);
-        let found = find_sensitive(text);
+        let found = rules.find(text);
         for finding in found.iter().filter(|finding| finding.label == Sensitivity::Restricted) {
             left.push_str(text.get(at..finding.range.start).unwrap_or_default());
             left.push_str(&redaction(finding.rule));
@@ -194,7 +200,7 @@ fn without_secrets(parts: &mut [Part], key: Option<&Secret>) {
             PartKind::Text(text) => clean(text),
             PartKind::Thinking(thinking) => clean(&mut thinking.text),
             PartKind::ToolUse(call) => clean(&mut call.arguments),
-            PartKind::ToolResult(result) => without_secrets(&mut result.content, key),
+            PartKind::ToolResult(result) => without_secrets(&mut result.content, key, rules),
             // Nothing of these is told.
             PartKind::Image(_) | PartKind::Document(_) | PartKind::Other(_) => {}
         }

@@ -32,7 +32,9 @@ pub(super) fn ready(
     let began = core.clock.elapsed();
     let setup = Arc::clone(&entry.setup);
     let tenant = Arc::clone(&entry.record.tenant);
+    let labels = std::mem::take(&mut entry.labels);
     let judge = Judge {
+        labels: &labels,
         policy: &setup.config.policy,
         clean: &setup.clean,
         tenant: &tenant,
@@ -66,6 +68,8 @@ pub(super) fn ready(
         };
     }
     entry.record.durations.own += core.clock.elapsed().saturating_sub(began);
+    // Another upstream may be asked next.
+    entry.labels.clone_from(&labels);
     match made {
         Ok(mut prepared) => {
             if received.is_changed {

@@ -117,6 +117,9 @@ pub fn gate_body_until(
     if prose.len() < shown.len() {
         judge_joined(&prose, &policy.rules, &mut gate, &mut splices, is_late)?;
     }
+    if gate.only_reports() {
+        splices.clear();
+    }
     let (verdict, records) = gate.finished();
     Ok(GatedBody { verdict, splices: apart(splices), records })
 }

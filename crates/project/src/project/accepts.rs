@@ -10,6 +10,7 @@ use stave_script::address::listed_host;
 use stave_shape::{FaultKind, Pattern, Place, Reader, Shape, ValueNode};
 
 use super::Settings;
+use super::gate::ProvenanceTable;
 use super::listed_host::A_HOST;
 use super::stores::StateBackend;
 
@@ -83,6 +84,8 @@ pub(super) struct LabelsTable {
     /// The outputs that flows may label lower than what goes into them, as `FLOW/NODE.OUTPUT`, each with the reason.
     #[shape(default)]
     declassify: BTreeMap<String, String>,
+    #[shape(default)]
+    pub(super) provenance: ProvenanceTable,
 }
 
 fn is_reason(output: &str, reason: &str) -> bool {

@@ -9,6 +9,7 @@ use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 use super::LimitSettings;
 use super::accepts::{AcceptsTable, LabelsTable};
 use super::engine::EngineTable;
+use super::gate::GateTable;
 use super::gateway_table::GatewayTable;
 use super::governance::GovernanceTable;
 use super::journal::{BudgetTable, JournalSettings};
@@ -58,6 +59,8 @@ pub(super) struct ProjectFile {
     pub(super) accepts: AcceptsTable,
     #[shape(default)]
     pub(super) labels: LabelsTable,
+    #[shape(default)]
+    pub(super) gate: GateTable,
     #[shape(default)]
     pub(super) checks: Checks,
     #[shape(default)]

@@ -1,11 +1,12 @@
 //! `[gateway]`: whom the gateway asks, for which models, within which bounds.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use stave_block::{Sensitivity, Surface};
 use stave_gateway::{
-    BreakerConfig, Enforcement, GatewayLimits, GatewayTimeouts, ModelRoute, Planning, Retries,
+    BreakerConfig, Enforcement, GatewayLimits, GatewayTimeouts, ModelRoute, Planning, RequestLabels, Retries,
 };
 use stave_llm::Provider;
 use stave_lower::RewritePolicy;
@@ -33,6 +34,7 @@ pub struct GatewaySettings {
     pub forward_unreadable: bool,
     pub forward_unjudged: bool,
     pub planning: Planning,
+    pub labels: RequestLabels,
 }
 
 /// An upstream, with its key still by name.
@@ -64,7 +66,17 @@ impl GatewayTable {
             Some(word) => word == FailureWord::Refuse,
             None => defaults.planning.fail_closed,
         };
+        // Names and values of headers are compared in small letters.
+        let values = |values: BTreeMap<String, Sensitivity>| {
+            values.into_iter().map(|(value, label)| (value.to_ascii_lowercase(), label)).collect()
+        };
+        let headers = self.labels.headers.into_iter();
+        let labels = RequestLabels {
+            keys: self.labels.keys,
+            headers: headers.map(|(name, labels)| (name.to_ascii_lowercase(), values(labels))).collect(),
+        };
         GatewaySettings {
+            labels,
             listen: self.listen,
             upstreams: self
                 .upstreams

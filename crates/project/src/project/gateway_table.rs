@@ -14,6 +14,7 @@ use stave_shape::{
 };
 
 use super::file::SecretReference;
+use super::gate::RequestLabelsTable;
 use super::gateway::LISTEN;
 
 /// The gateway that stands between programs and model providers.
@@ -62,6 +63,8 @@ pub(super) struct GatewayTable {
     pub(super) retries: RetriesTable,
     #[shape(default)]
     pub(super) breaker: BreakerTable,
+    #[shape(default)]
+    pub(super) labels: RequestLabelsTable,
 }
 
 /// How policies are enforced.

@@ -4,6 +4,7 @@ mod accepts;
 mod discovery;
 mod engine;
 mod file;
+mod gate;
 mod gateway;
 mod gateway_table;
 mod governance;
@@ -36,6 +37,7 @@ use crate::files;
 
 pub use discovery::Reported;
 pub use engine::{EngineChoice, EngineKind, EngineSettings};
+pub use gate::GateSettings;
 pub use gateway::{GatewaySettings, LISTEN, UpstreamSettings};
 pub use governance::{GovernanceSettings, PromptSettings};
 pub use journal::JournalSettings;
@@ -89,6 +91,7 @@ pub struct Settings {
     pub accepts: stave_flow::Scopes,
     /// What happens to restricted data on its way to a model that may not have it.
     pub restricted: Option<String>,
+    pub gate: GateSettings,
     pub governance: GovernanceSettings,
     pub prompt: PromptSettings,
     /// How strictly system documents and bundles are checked.

@@ -34,6 +34,8 @@ pub fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> 
     let node = TomlNode(&root);
     let mut secrets = Vec::new();
     find_secrets(node, "", &mut secrets);
+    // Values that are listed there are no secrets, as the project says.
+    secrets.retain(|(name, _)| name != "gate.allow");
     diagnostics.extend(secrets.iter().map(|(name, range)| secret(span(source, range), name)));
     let (file, faults) = stave_shape::read_leniently::<ProjectFile>(node);
     let is_new = |fault: &&Fault| !secrets.iter().any(|(_, range)| fault.span.as_ref() == Some(range));
@@ -67,6 +69,7 @@ impl Settings {
             // The price table has a reader of its own, in the crate that knows what prices are.
             prices: file.prices.map(|_| text.to_owned()),
             restricted: file.accepts.restricted.clone(),
+            gate: file.gate.settings(&file.labels.provenance),
             accepts: file.accepts.scopes(file.labels),
             governance: file.governance.settings(),
             prompt: file.prompt,

@@ -57,6 +57,7 @@ pub(crate) fn services(
         opcua: None,
         references: Arc::new(stave_runtime::NoSource),
         prompt_plugins: vec![ConfiguredPlugin::new(Arc::new(BudgetOptimizer::default()))],
+        gate: Arc::default(),
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use stave_block::{BlockIr, SensitivityPolicy, Tokenizer, find_sensitive};
+use stave_block::{BlockIr, SensitivityPolicy, Tokenizer};
 use stave_canon::Value;
+use stave_diag::{Diagnostic, Sources, render};
 use stave_llm::tokens;
 use stave_lower::{RequestBlocks, request_to_block};
 
@@ -11,6 +12,7 @@ use super::arguments::Reading;
 use crate::exit::Stop;
 use crate::files;
 use crate::ports::{RandomIds, SystemClock};
+use crate::project::{FILE, Project};
 
 /// The blocks of a body. A block that holds a key or personal data has the label that the gate would give it.
 pub(super) fn body(path: &Path, reading: &Reading) -> Result<BlockIr, Stop> {
@@ -24,12 +26,23 @@ pub(super) fn body(path: &Path, reading: &Reading) -> Result<BlockIr, Stop> {
     let tokenizer = Tokenizer { model_family: tokens::family_of(model), count: &count };
     let blocks = request_to_block(&text, surface, Some(tokenizer), &RandomIds, &SystemClock);
     let RequestBlocks { mut prompt, .. } = blocks.map_err(fault)?;
-    let policy = SensitivityPolicy::default();
+    let policy = policy(path)?;
     for block in &mut prompt.blocks {
-        let found = find_sensitive(&block.content);
+        let found = policy.rules.find(&block.content);
         block.sensitivity = policy.label(block.sensitivity, block.provenance, &found);
     }
     Ok(prompt)
+}
+
+/// What the gate of the body's project looks for.
+fn policy(path: &Path) -> Result<SensitivityPolicy, Stop> {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let project = Project::of(path, &mut sources, &mut diagnostics)?;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Stop::invalid(format!("{FILE}: {}", render::summary(&diagnostics)))
+            .help("`stave check stave.toml` says what is wrong"));
+    }
+    Ok(project.settings.sensitivity_policy())
 }
 
 /// A block document. Everything that is wrong with it is reported.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stave_block::{GateAction, Sensitivity, SensitivityPolicy};
+use stave_block::Sensitivity;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_gateway::{Enforcement, GatewayConfig, RequestPolicy, UpstreamConfig};
 use stave_llm::Provider;
@@ -48,7 +48,8 @@ pub(super) fn read(project: &Project) -> Result<GatewayConfig, Stop> {
         policy: RequestPolicy {
             governance: governance::policies(project)?,
             enforcement: settings.enforcement.unwrap_or(Enforcement::Enforce),
-            sensitivity: sensitivity(project),
+            sensitivity: project.settings.sensitivity_policy(),
+            labels: settings.labels.clone(),
             gate: settings.gate.unwrap_or(true),
             forward_unreadable: settings.forward_unreadable,
             forward_unjudged: settings.forward_unjudged,
@@ -88,21 +89,4 @@ fn upstream(project: &Project, settings: &UpstreamSettings) -> Result<UpstreamCo
         accepts: settings.accepts.or(said.copied()).unwrap_or(Sensitivity::Private),
         timeouts: settings.timeouts,
     })
-}
-
-/// What is done with restricted content, as for the flows of the project.
-fn sensitivity(project: &Project) -> SensitivityPolicy {
-    let mut policy = SensitivityPolicy::default();
-    let action = match project.settings.restricted.as_deref() {
-        None => return policy,
-        Some("refuse") => GateAction::Refuse,
-        Some("redact") => GateAction::Redact,
-        Some(other) => match other.strip_prefix("route:") {
-            Some(to) => GateAction::Route(to.to_owned()),
-            None => return policy,
-        },
-    };
-    policy.restricted = action.clone();
-    policy.block = Some(action);
-    policy
 }

@@ -4,7 +4,7 @@
 //! Invariants: it is kept for people only, nothing reads it back to decide anything; it is bounded; it holds
 //! what the gate let through, and of a prompt that was refused no restricted content; secrets are hidden in it.
 
-use stave_block::{BlockIr, GateAction, GateRecord, Sensitivity};
+use stave_block::{BlockIr, GateRecord, Sensitivity};
 use stave_llm::Response;
 use stave_lower::sent_sections;
 use stave_prompt::PipelineResult;
@@ -114,18 +114,11 @@ pub(super) fn asked(
     }
     let stage = if is_sent { None } else { Some("gate") };
     let mut question = begun(call, model, way, stage);
-    let gate = records.iter().map(|record| {
-        let action = match record.action {
-            GateAction::Redact => "redact",
-            GateAction::Refuse => "refuse",
-            GateAction::Route(_) => "route",
-        };
-        GateEntry {
-            block: record.block as u64,
-            label: record.label,
-            rule: record.rule.clone(),
-            action: action.to_owned(),
-        }
+    let gate = records.iter().map(|record| GateEntry {
+        block: record.block as u64,
+        label: record.label,
+        rule: record.rule.clone(),
+        action: record.action_word().to_owned(),
     });
     question.gate = gate.collect();
     question.tokens = question.tokens.or_else(|| prompt.token_count());

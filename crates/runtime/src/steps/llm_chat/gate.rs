@@ -120,17 +120,12 @@ impl Rules {
             Some(host) => Some(host),
             None => labels::accepted(call, "providers", model.provider.as_str())?,
         };
-        let mut policy = SensitivityPolicy::default();
-        if let Some(action) = rules.and_then(|rules| rules.get("restricted")) {
-            let action = match action.as_str() {
-                Some("refuse") => GateAction::Refuse,
-                Some("redact") => GateAction::Redact,
-                Some(other) => match other.strip_prefix("route:") {
-                    Some(to) => GateAction::Route(to.to_owned()),
-                    None => return Err(bad("`restricted` is not `refuse`, `redact` or `route:` and a name")),
-                },
-                None => return Err(bad("`restricted` is not a string")),
-            };
+        let mut policy = (*call.services.gate).clone();
+        if let Some(said) = rules.and_then(|rules| rules.get("restricted")) {
+            let action = said
+                .as_str()
+                .and_then(GateAction::from_words)
+                .ok_or_else(|| bad("`restricted` is not `refuse`, `redact` or `route:` and a name"))?;
             policy.restricted = action.clone();
             policy.block = Some(action);
         }
@@ -172,10 +167,13 @@ fn report(call: &Call<'_>, model: &Model, records: &[GateRecord]) {
 }
 
 fn note(model: &Model, record: &GateRecord) -> String {
-    let done = match &record.action {
-        GateAction::Redact => "was taken out",
-        GateAction::Refuse => "was refused",
-        GateAction::Route(_) => "was routed elsewhere",
+    let done = match (&record.action, record.is_report) {
+        (GateAction::Redact, false) => "was taken out",
+        (GateAction::Refuse, false) => "was refused",
+        (GateAction::Route(_), false) => "was routed elsewhere",
+        (GateAction::Redact, true) => "would have been taken out (report only)",
+        (GateAction::Refuse, true) => "would have been refused (report only)",
+        (GateAction::Route(_), true) => "would have been routed elsewhere (report only)",
     };
     format!(
         "{} content ({}) in block {} {done} on its way to `{}`",
