@@ -123,9 +123,15 @@ async fn what_cannot_be_a_rule_is_reported_at_its_place() {
 
 #[tokio::test]
 async fn a_flow_cannot_have_the_gate_only_report() {
+    let model = ModelScript::new(&values(r#"[{"content": "Yes."}]"#));
+    let server = model.serve().await;
     let folder = Folder::new();
-    folder.write("flow.yaml", format!("{}gate: {{report_only: true}}\n", asker(9)));
-    stave(&folder, ["check", "flow.yaml"]).finish().await.exits(2);
+    folder.write("stave.toml", format!("{LOOPBACK}{RULE}"));
+    folder
+        .write("flow.yaml", format!("{}gate: {{report_only: true, allow: [{TICKET}]}}\n", flow(server.port)));
+    let run = ["run", "flow.yaml", "--ephemeral", "--input", "-"];
+    stave(&folder, run).input(r#"{"id": "a"}"#).finish().await.exits(3);
+    assert_eq!(model.log.lock().calls.len(), 0);
 }
 
 #[tokio::test]

@@ -73,10 +73,10 @@ pub(super) struct ProvenanceTable {
 }
 
 fn rules_are_usable<N: ValueNode>(table: Option<&GateTable>, node: N, at: &Place<'_>, reader: &mut Reader) {
-    if table.is_none() {
-        return;
-    }
+    let Some(table) = table else { return };
+    let mut has_faults = false;
     let mut fault = |at: &Place<'_>, node: N, error: &BadGateRule| {
+        has_faults = true;
         reader.fault(at, node.span(), FaultKind::rule("value", error.to_string()));
     };
     let mut names: Vec<String> = Vec::new();
@@ -135,15 +135,28 @@ fn rules_are_usable<N: ValueNode>(table: Option<&GateTable>, node: N, at: &Place
             }
         });
     }
+    // What no entry has alone: the name of a rule that every project has, or too much together.
+    if !has_faults && let Err(error) = table.gate_rules() {
+        let kind = FaultKind::rule("value", error.to_string());
+        reader.fault(&at.key("rules"), node.member("rules").and_then(ValueNode::span).or(node.span()), kind);
+    }
 }
 
 impl GateTable {
+    fn gate_rules(&self) -> Result<GateRules, BadGateRule> {
+        let own = |rule: &GateRuleTable| OwnRule {
+            name: rule.name.clone(),
+            label: rule.label,
+            regex: rule.regex.clone(),
+        };
+        let rules = self.rules.iter().map(own).collect();
+        GateRules::new(rules, self.allow.clone(), self.allow_regex.clone())
+    }
+
     /// What the file says. A table with faults was reported and is left at what every project has.
     pub(super) fn settings(self, provenance: &ProvenanceTable) -> GateSettings {
-        let own = |rule: GateRuleTable| OwnRule { name: rule.name, label: rule.label, regex: rule.regex };
-        let rules = self.rules.into_iter().map(own).collect();
         GateSettings {
-            rules: Arc::new(GateRules::new(rules, self.allow, self.allow_regex).unwrap_or_default()),
+            rules: Arc::new(self.gate_rules().unwrap_or_default()),
             report_only: self.report_only,
             provenance: provenance.labels(),
         }
