@@ -44,6 +44,7 @@ fn lowered(yaml: &str) -> Result<String, String> {
         policy_ref: "default".to_owned(),
         policy: stave_canon::Object::new(),
         default_model: None,
+        templates: Default::default(),
         generated_at: "2026-01-01T00:00:00Z".to_owned(),
         source_file: "flow.yaml".to_owned(),
     };

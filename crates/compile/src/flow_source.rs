@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Diagnostic, Sources};
+use stave_flow::CheckOptions;
 use stave_flow::model::Flow;
 use stave_lower::{DefaultModel, ExecSettings, flow_to_exec};
 use stave_project::exit::Stop;
-use stave_project::services;
 use stave_project::source_kind::SourceKind;
+use stave_project::{governance, services};
+use stave_prompt::compile::Templates;
 
 use super::cache::Key;
 use super::compilation::{Lowered, NO_TIME};
@@ -25,6 +27,8 @@ struct Baked {
     policy_ref: String,
     policy: Object,
     default_model: Option<DefaultModel>,
+    templates: Templates,
+    options: CheckOptions,
     /// Everything above as one text, for cache keys.
     digest: String,
 }
@@ -39,9 +43,17 @@ impl Settings {
             let policy_ref = file.project.policy_ref();
             let policy = services::policy(&file.project)?;
             let default_model = file.project.settings.default_model.clone();
-            let shown = format!("{policy_ref}\n{}\n{default_model:?}", Value::Object(policy.clone()));
-            let digest = stave_canon::sha256_hex(shown);
-            settings.insert(file.project.root.clone(), Baked { policy_ref, policy, default_model, digest });
+            let templates = governance::templates(&file.project)?;
+            let shown = Value::from_iter([
+                ("policy_ref", Value::from(policy_ref.as_str())),
+                ("policy", policy.clone().into()),
+                ("default_model", format!("{default_model:?}").into()),
+                ("templates", templates.to_value()),
+            ]);
+            let digest = stave_canon::sha256_hex(shown.to_string());
+            let options = file.project.check_options(false)?;
+            let baked = Baked { policy_ref, policy, default_model, templates, options, digest };
+            settings.insert(file.project.root.clone(), baked);
         }
         Ok(Settings(settings))
     }
@@ -64,15 +76,16 @@ pub(super) fn lower(
     settings: &Settings,
     strict: bool,
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let options = file.project.settings.check_options(strict);
-    let parsed = stave_flow::load(file.id, &file.text, &options);
-    let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     let baked = settings.0.get(&file.project.root);
+    let options = baked.map(|baked| baked.options.clone()).unwrap_or_default();
+    let parsed = stave_flow::load(file.id, &file.text, &CheckOptions { strict, ..options });
+    let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     let lowered = parsed.flow.zip(baked).filter(|_| !is_invalid).map(|(flow, baked)| {
         let settings = ExecSettings {
             policy_ref: baked.policy_ref.clone(),
             policy: baked.policy.clone(),
             default_model: baked.default_model.clone(),
+            templates: baked.templates.clone(),
             generated_at: NO_TIME.to_owned(),
             source_file: file.name.clone(),
         };

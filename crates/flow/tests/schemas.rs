@@ -92,11 +92,14 @@ nodes:
       max_tokens: 10
       phase: review
       role: analyst
+      template_id: analyst
       context_refs: ["file:docs/a.md"]
       priority: 5
       on_denied: fallback
       constraints: [short]
       token_budget: 1000
+      schema_id: verdict
+      output_requirements: {format: json}
       tools: [{name: t, description: d, parameters: {type: object}, maps_to: n, mcp: a/b}]
       fallback: {on: any, model: {provider: openai, name: m, endpoint: "https://example.com"}, static_response: "{}"}
     transform: {mode: declarative, spec: {op: io.format_response, args: {template: x}}}

@@ -43,23 +43,31 @@ pub fn prompt_to_block(
     build(blocks, &wire, ids, clock)
 }
 
-/// The sections that are sent, one for each block. A provider that is given the schema itself needs no text
-/// about it.
+/// The sections that are sent, one for each block, in the order of the blocks: first what speaks as the system. A
+/// provider that is given the schema itself needs no text about it.
 pub fn sent_sections(prompt: &CompiledPrompt, native_schema: bool) -> impl Iterator<Item = &Section> {
-    let sections = prompt.sections.iter();
-    let sections = sections.filter(move |one| !(native_schema && one.kind == SectionKind::OutputSchema));
-    sections.filter(|section| !section.text.is_empty())
+    let is_sent = move |section: &&Section| {
+        let is_repeated = native_schema && section.kind == SectionKind::OutputSchema;
+        !is_repeated && !section.text.is_empty()
+    };
+    let of = |is_system: bool| {
+        let sections = prompt.sections.iter().filter(is_sent);
+        sections.filter(move |section| (role(section.kind) == PromptRole::System) == is_system)
+    };
+    of(true).chain(of(false))
 }
 
-/// What stays the same from call to call speaks as the system; what changes, as the user.
+/// What stays the same from call to call speaks as the system; what changes, as the user. Interfaces require a message of
+/// the user, which is the task when there is nothing else.
 fn role(kind: SectionKind) -> PromptRole {
     match kind {
-        SectionKind::Instructions
-        | SectionKind::Constraints
-        | SectionKind::Task
-        | SectionKind::OutputSchema => PromptRole::System,
-        SectionKind::Context | SectionKind::History | SectionKind::ToolResult | SectionKind::Input => {
-            PromptRole::User
+        SectionKind::Instructions | SectionKind::Constraints | SectionKind::OutputSchema => {
+            PromptRole::System
         }
+        SectionKind::Task
+        | SectionKind::Context
+        | SectionKind::History
+        | SectionKind::ToolResult
+        | SectionKind::Input => PromptRole::User,
     }
 }

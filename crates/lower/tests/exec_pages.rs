@@ -23,6 +23,7 @@ fn lower(name: &str, yaml: &str) -> Document {
             name: "gpt-4o-mini".into(),
             endpoint: None,
         }),
+        templates: Default::default(),
         generated_at: "2024-06-30T18:25:43Z".to_owned(),
         source_file: format!("flows/{name}"),
     };

@@ -48,6 +48,7 @@ fn baked_with(text: &str, policy: stave_canon::Object) -> String {
         policy_ref: "default".to_owned(),
         policy,
         default_model: None,
+        templates: Default::default(),
         generated_at: "2026-01-02T03:04:05Z".to_owned(),
         source_file: "flow.yaml".to_owned(),
     };

@@ -127,6 +127,7 @@ fn the_steps_of_a_workflow_have_the_network_of_their_descriptors() {
     let workflow = checked.value.expect("a workflow");
     let settings = wdl::LoweringOptions {
         policy: None,
+        templates: Default::default(),
         generated_at: "2024-06-30T18:25:43Z",
         source_file: "flows/a.wdl",
         dialect: Dialect::Extended,
@@ -183,6 +184,7 @@ edges:
         policy_ref: "default".to_owned(),
         policy: Object::new(),
         default_model: None,
+        templates: Default::default(),
         generated_at: "2024-06-30T18:25:43Z".to_owned(),
         source_file: "flows/a.yaml".to_owned(),
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
-use stave_flow::yaml;
+use stave_flow::{CheckOptions, PromptNames, yaml};
 use stave_prompt::compile::Templates;
 use stave_prompt::governance::{MatchMode, PolicySet};
 
@@ -100,6 +100,19 @@ pub fn templates(project: &Project) -> Result<Templates, Stop> {
         templates = templates.with(own);
     }
     Ok(templates)
+}
+
+impl Project {
+    /// How the flows of the project are judged: by its settings, its templates and its output schemas.
+    pub fn check_options(&self, strict: bool) -> Result<CheckOptions, Stop> {
+        let templates = templates(self)?;
+        let requirements = |role: &str| templates.of(role)?.requirements.as_deref().cloned();
+        let prompts = PromptNames {
+            templates: templates.roles().map(|role| (role.to_owned(), requirements(role))).collect(),
+            schemas: templates.schemas().map(|(id, schema)| (id.to_owned(), schema.clone())).collect(),
+        };
+        Ok(CheckOptions { prompts: Some(prompts), ..self.settings.check_options(strict) })
+    }
 }
 
 /// The file of a policy set. Only the set named `default` may be without one.

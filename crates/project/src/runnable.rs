@@ -16,7 +16,7 @@ use crate::exit::Stop;
 use crate::ports::SystemClock;
 use crate::project::Project;
 use crate::source_kind::{SourceKind, is_exec_document};
-use crate::{files, services, workflow};
+use crate::{files, governance, services, workflow};
 
 /// The extra property of a document's metadata with the hash of the flow's text.
 pub const SOURCE_HASH: &str = "source_sha256";
@@ -90,20 +90,26 @@ pub fn lower(
     sources: &Sources,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<(Flow, Document)>, Stop> {
-    let options = project.settings.check_options(strict);
+    let options = project.check_options(strict)?;
     let parsed = stave_flow::load(source, text, &options);
     let is_invalid = parsed.diagnostics.iter().any(Diagnostic::is_error);
     diagnostics.extend(parsed.diagnostics);
     let Some(flow) = parsed.flow.filter(|_| !is_invalid) else { return Ok(None) };
-    let settings = ExecSettings {
+    let settings = exec_settings(project, file.display().to_string())?;
+    let document = with_hash(flow_to_exec(&flow, sources, &settings), text);
+    Ok(Some((flow, document)))
+}
+
+/// What the project adds to what is lowered from a file now.
+pub(crate) fn exec_settings(project: &Project, source_file: String) -> Result<ExecSettings, Stop> {
+    Ok(ExecSettings {
         policy_ref: project.policy_ref(),
         policy: services::policy(project)?,
         default_model: project.settings.default_model.clone(),
+        templates: governance::templates(project)?,
         generated_at: SystemClock.now().to_string(),
-        source_file: file.display().to_string(),
-    };
-    let document = with_hash(flow_to_exec(&flow, sources, &settings), text);
-    Ok(Some((flow, document)))
+        source_file,
+    })
 }
 
 /// With the hash of its source `stave why` sees that the file has changed since.

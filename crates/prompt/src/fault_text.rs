@@ -3,22 +3,6 @@
 use std::fmt;
 
 use stave_canon::Pointer;
-use stave_shape::FaultKind;
-
-/// The sentence about one fault.
-pub(crate) fn message(kind: &FaultKind) -> String {
-    match kind {
-        FaultKind::MissingKey(key) => format!("the field `{key}` is missing"),
-        FaultKind::UnknownKey { key, known } => {
-            format!("`{key}` means nothing here; known are {}", known.join(", "))
-        }
-        FaultKind::UnknownWord { words, found } => {
-            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            format!("{found:?} is not one of {}", words.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
 
 /// All faults of a file in one line.
 pub(crate) fn listed<'f>(

@@ -99,7 +99,7 @@ impl Run<'_> {
     /// The key of a node's cached result; `None` when its results are not cached.
     pub(crate) fn cache_key(&self, node: &PlannedNode, inputs: &Object) -> Result<Option<String>, Failure> {
         let Some(cache) = &node.cache else { return Ok(None) };
-        if node.with.contains_key("context_refs") {
+        if node.with.contains_key("context_refs") || node.with.contains_key("ir") {
             // What files hold at the time is not a part of the key.
             return Ok(None);
         }

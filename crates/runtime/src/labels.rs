@@ -88,9 +88,14 @@ fn accepted_by(document: &Document, table: &str, name: &str) -> Result<Option<Se
     level.map(read).transpose()
 }
 
-/// The label of a node in one of the document's tables.
-fn of_node(document: &Document, table: &str, node: &str) -> Result<Sensitivity, Failure> {
-    rules_of(document).and_then(|rules| rules.get(table)?.get(node)).map_or(PUBLIC, read)
+/// The label of a node or a field in one of the document's tables.
+fn of_node(document: &Document, table: &str, name: &str) -> Result<Sensitivity, Failure> {
+    rules_of(document).and_then(|rules| rules.get(table)?.get(name)).map_or(PUBLIC, read)
+}
+
+/// The label that the project gives a field, whatever flow it belongs to.
+pub(crate) fn of_field(call: &Call<'_>, field: &str) -> Result<Sensitivity, Failure> {
+    of_node(&call.run.plan.document, "fields", field)
 }
 
 /// What the state record of a node may hold. A record is written with this label, and a step that finds a higher one

@@ -1,4 +1,4 @@
-//! JSON Schemas of flows: which ones are admitted, and whether a value fits one.
+//! JSON Schemas of flows: which ones are admitted, whether a value fits one, and what an answer has to be.
 //!
 //! A schema and a value both come from outside, and the cost of a validation is a product of the two that can be
 //! exponential. Invariants: a schema whose own expansion explodes is refused when it is compiled, by the checker and
@@ -8,8 +8,12 @@
 mod admit;
 mod cost;
 mod graph;
+mod requirements;
+mod short_form;
 mod validator;
 
 pub use admit::SchemaFault;
 pub use cost::MOST_STEPS;
+pub use requirements::{BadRequirements, OutputFormat, OutputRequirements};
+pub use short_form::json_schema;
 pub use validator::{SchemaValidator, SchemaViolation};

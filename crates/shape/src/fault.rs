@@ -63,6 +63,22 @@ impl FaultKind {
     pub fn rule(rule: &'static str, message: impl Into<String>) -> Self {
         FaultKind::Rule { rule, message: message.into() }
     }
+
+    /// The sentence for whoever writes the document by hand: with the fields and words that are known.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        match self {
+            FaultKind::MissingKey(key) => format!("the field `{key}` is missing"),
+            FaultKind::UnknownKey { key, known } => {
+                format!("`{key}` means nothing here; known are {}", known.join(", "))
+            }
+            FaultKind::UnknownWord { words, found } => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                format!("{found:?} is not one of {}", words.join(", "))
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for FaultKind {

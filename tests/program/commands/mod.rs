@@ -33,6 +33,7 @@ mod lsp;
 mod new;
 mod on_denied;
 mod ops;
+mod output_requirements;
 #[cfg(unix)]
 mod pipes;
 #[cfg(unix)]

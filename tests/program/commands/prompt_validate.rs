@@ -78,3 +78,44 @@ async fn compiled_prompts_show_what_holds_and_which_files_they_contain() {
     let left_out = summary.get("files_left_out").unwrap().to_string();
     assert!(left_out.contains("file:gone.txt") && left_out.contains("missing"), "{left_out}");
 }
+
+#[tokio::test]
+async fn the_effective_schema_is_that_of_the_prompt_of_its_schema_id_or_of_its_role() {
+    let roles = "schemas:\n  verdict: {guilty: boolean}\n";
+    for (fields, required) in [
+        (vec![("output_requirements", r#"{"plan": "string"}"#)], r#"["plan"]"#),
+        (vec![("schema_id", "\"verdict\"")], r#"["guilty"]"#),
+        (vec![], r#"["system_design","components","risks"]"#),
+    ] {
+        let folder = project(&[("templates/roles.yaml", roles), ("prompt.json", &document(&fields))]);
+        let compiled = stave(&folder, ["prompt", "compile", "prompt.json", "--json"]).finish().await.exits(0);
+        let value = compiled.json();
+        let shown = value.pointer("/output_schema/schema_definition/required").unwrap().to_string();
+        assert_eq!(shown, required, "{fields:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_template_says_format_fields_example_error_and_length_to_every_provider() {
+    let roles = "templates:\n  architect:\n    goal: Plan.\n    output_schema: {format: markdown, required_fields: [Plan, Risks], example: \"# Plan\", \
+                 error_format: \"No plan.\", max_tokens: 321}\n";
+    for provider in ["openai", "anthropic", "ollama", "azure"] {
+        let hint = format!("\"{provider}\"");
+        let folder =
+            project(&[("templates/roles.yaml", roles), ("prompt.json", &document(&[("model_hint", &hint)]))]);
+        let text =
+            stave(&folder, ["prompt", "compile", "prompt.json", "--text"]).finish().await.exits(0).stdout;
+        for said in ["Reply in Markdown", "Plan, Risks", "# Plan", "No plan.", "321"] {
+            assert!(text.contains(said), "{provider} {said}: {text}");
+        }
+        assert!(!text.contains("JSON"), "{provider}: {text}");
+    }
+    // Another template than the role's, by its name.
+    let fields = [("metadata", r#"{"template_id": "writer"}"#)];
+    let folder = project(&[("prompt.json", &document(&fields))]);
+    let value = stave(&folder, ["prompt", "compile", "prompt.json", "--json"]).finish().await.exits(0).json();
+    assert_eq!(value.pointer("/compilation_metadata/template").and_then(Value::as_str), Some("writer"));
+    folder.write("prompt.json", document(&[("metadata", r#"{"template_id": "poet"}"#)]));
+    let refused = stave(&folder, ["prompt", "compile", "prompt.json", "--json"]).finish().await.exits(2);
+    assert!(refused.stdout.contains("unknown_template"), "{refused}");
+}

@@ -115,7 +115,7 @@ fn read(
             let mut from_project = Vec::new();
             let project = Project::of(&file, sources, &mut from_project)?;
             of_projects.push((project.root.clone(), reported.fresh(&project, from_project)));
-            let options = project.settings.check_options(arguments.strict);
+            let options = project.check_options(arguments.strict)?;
             let project = project.has_file.then_some(project.root);
             subjects.push(Checked { file, text, broken_at, from_stdin, options, project });
         }
@@ -157,7 +157,7 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
                 let missing = recordings::missing(&loaded, file);
                 let written = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.as_ref());
                 name = written.map(|name| (name.as_str().to_owned(), name.span));
-                let mut found: Vec<Diagnostic> = loaded.diagnostics.into_iter().chain(missing).collect();
+                let mut found: Vec<Diagnostic> = loaded.diagnostics.iter().cloned().chain(missing).collect();
                 if checked.project.is_some() {
                     certain_refusals(&mut found);
                 }

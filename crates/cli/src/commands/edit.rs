@@ -69,7 +69,7 @@ pub(crate) fn edit(arguments: &Edit, terminal: Terminal) -> Result<Exit, Stop> {
     let text = files::read_text(file)?;
     let mut sources = Sources::new();
     let project = Project::of(file, &mut sources, &mut Vec::new())?;
-    let options = project.settings.check_options(false);
+    let options = project.check_options(false)?;
     let proposal = match (&arguments.ops, &arguments.sentence) {
         (Some(path), _) => Proposal { request: request(path)?, by: "commands" },
         (None, Some(sentence)) => sentence_request(arguments, &project, &text, sentence, &options)?,

@@ -34,12 +34,12 @@ struct Projects {
 }
 
 impl CheckOptionsSource for Projects {
-    /// A document without a file, or with a project file that cannot be read, is judged by the defaults.
+    /// A document without a file, or with a project that cannot be read, is judged by the defaults.
     fn options(&self, uri: &str) -> CheckOptions {
         let default = CheckOptions { strict: self.strict, ..CheckOptions::default() };
         let Some(path) = uri.strip_prefix("file://") else { return default };
         let path = percent_decode_str(path).decode_utf8_lossy();
         let project = Project::of(Path::new(&*path), &mut Sources::new(), &mut Vec::new());
-        project.map_or(default, |project| project.settings.check_options(self.strict))
+        project.and_then(|project| project.check_options(self.strict)).unwrap_or(default)
     }
 }

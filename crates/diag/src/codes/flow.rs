@@ -59,6 +59,9 @@ codes! { Flow:
     UNKNOWN_OP = "unknown-op", Error, "An operation is not in the catalogue.";
     UNKNOWN_ROOT = "unknown-root", Error, "A placeholder begins with a name that is not in reach.";
     // Prompts and tools.
+    COMPETING_REQUIREMENTS = "competing-requirements", Error, "A prompt states the form of its answer more than once.";
+    UNKNOWN_SCHEMA = "unknown-schema", Error, "A prompt names an output schema that the project does not have.";
+    UNKNOWN_TEMPLATE = "unknown-template", Error, "A prompt names a template that the project does not have.";
     BAD_STATIC_RESPONSE = "bad-static-response", Error, "A static response breaks the prompt's output schema.";
     DUPLICATE_TOOL = "duplicate-tool", Error, "A prompt has two tools of one name.";
     EMPTY_FALLBACK = "empty-fallback", Warning, "A fallback has neither a model nor a response.";

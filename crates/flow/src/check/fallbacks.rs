@@ -1,8 +1,11 @@
 //! A fallback has something to fall back on, and its fixed answer is one that the prompt allows.
 
+use stave_canon::Value;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span};
+use stave_schema::SchemaValidator;
 
+use super::answer_schema::answer_schema;
 use super::schemas;
 use super::subject::Subject;
 use crate::model::{Fallback, Prompt, Text};
@@ -13,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let Some(fallback) = &prompt.fallback else { continue };
         diagnostics.extend(empty(fallback));
         if let Some(response) = fallback.static_response.as_ref() {
-            diagnostics.extend(static_response(prompt, response));
+            diagnostics.extend(static_response(subject, prompt, response));
         }
     }
 }
@@ -30,16 +33,23 @@ fn empty(fallback: &Fallback) -> Option<Diagnostic> {
 }
 
 /// With an output schema the fixed answer is JSON that satisfies it; without one it is plain text.
-fn static_response(prompt: &Prompt, response: &Text) -> Option<Diagnostic> {
-    let schema = prompt.output_schema.as_ref()?;
-    let validator = schemas::compile(schema)?;
+fn static_response(subject: &Subject<'_>, prompt: &Prompt, response: &Text) -> Option<Diagnostic> {
+    let (validator, stated) = match &prompt.output_schema {
+        Some(schema) => (schemas::compile(schema)?, schema.span),
+        None => {
+            let answer = answer_schema(prompt, subject.options)?;
+            // An answer in another format is a text, as every static response is.
+            let is_json = answer.schema.get("type").and_then(Value::as_str) != Some("string");
+            (SchemaValidator::new(&answer.schema).ok().filter(|_| is_json)?, answer.span)
+        }
+    };
     let value = match stave_canon::parse(response.as_str()) {
         Ok(value) => value,
         Err(error) => {
             let message = format!("the static response is not JSON, which the output schema wants: {error}");
             return Some(
                 Diagnostic::new(codes::BAD_STATIC_RESPONSE, content(response), message)
-                    .label(schema.span, "the output schema")
+                    .label(stated, "the output schema")
                     .help("write the answer as JSON in quotes, such as `'{\"answer\": \"…\"}'`"),
             );
         }
@@ -49,7 +59,7 @@ fn static_response(prompt: &Prompt, response: &Text) -> Option<Diagnostic> {
     let message = format!("the static response breaks the output schema{at}: {error}");
     let span = stave_canon::locate(response.as_str(), &path)
         .map_or_else(|| content(response), |range| response.at(range));
-    Some(Diagnostic::new(codes::BAD_STATIC_RESPONSE, span, message).label(schema.span, "the output schema"))
+    Some(Diagnostic::new(codes::BAD_STATIC_RESPONSE, span, message).label(stated, "the output schema"))
 }
 
 /// The text of a scalar without its quotes or block header.

@@ -6,11 +6,13 @@
 //! that needs an unreadable part is silent.
 
 mod allow_lists;
+mod answer_schema;
 mod bad_else;
 mod bad_test;
 mod bad_timestamp;
 mod cache;
 mod code;
+mod competing_requirements;
 mod conditions;
 mod conflicting_request_types;
 mod contested_port;
@@ -50,6 +52,7 @@ mod templates;
 mod tools;
 mod unconnected_input;
 mod undeclared_context;
+mod unknown_prompt_name;
 mod unknown_property;
 mod unrouted_denial;
 mod unused_node;
@@ -60,15 +63,20 @@ pub use cache::cached_context;
 pub(crate) use cache::effect_words;
 pub use deployment::service_label;
 
-use crate::model::Flow;
+use std::collections::BTreeMap;
+
+use stave_canon::Value;
 use stave_diag::Diagnostic;
+use stave_schema::OutputRequirements;
+
+use crate::model::Flow;
 use subject::Subject;
 
 pub use labels::{Levels, Scopes, levels};
 pub use memory_across_replicas::deployment_faults;
 
 /// How a flow is judged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckOptions {
     /// Whether the leniencies of the default dialect are errors.
     pub strict: bool,
@@ -78,6 +86,31 @@ pub struct CheckOptions {
     pub scopes: Scopes,
     /// What the project lists for its flows; `None` judges nothing of it.
     pub allow: Option<stave_script::allow_list::AllowLists>,
+    /// What prompts may name in the project's template files; `None` judges nothing of it.
+    pub prompts: Option<PromptNames>,
+}
+
+/// The template whose role stands in for every role without one.
+const GENERAL_ROLE: &str = "default";
+
+/// The `schema_id` that stands for what the template of the prompt requires.
+const DEFAULT_SCHEMA: &str = "default";
+
+/// What the template files of a project define.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PromptNames {
+    /// The templates by role, each with what it requires of answers.
+    pub templates: BTreeMap<String, Option<OutputRequirements>>,
+    /// The output schemas by id.
+    pub schemas: BTreeMap<String, Value>,
+}
+
+impl PromptNames {
+    /// What a template requires of answers. The general template stands in for roles without one.
+    fn template_of(&self, name: &str, is_role: bool) -> Option<&Option<OutputRequirements>> {
+        let general = || self.templates.get(GENERAL_ROLE).filter(|_| is_role);
+        self.templates.get(name).or_else(general)
+    }
 }
 
 type Rule = fn(&Subject<'_>, &mut Vec<Diagnostic>);
@@ -121,6 +154,8 @@ const RULES: &[Rule] = &[
     unknown_property::check,
     code::check,
     models::check,
+    unknown_prompt_name::check,
+    competing_requirements::check,
     fallbacks::check,
     unrouted_denial::check,
     tools::check,

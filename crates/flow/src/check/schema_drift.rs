@@ -1,9 +1,10 @@
-//! A prompt's `output_schema` and the schema of the port that takes its answer say the same.
+//! What a prompt requires of its answer and the schema of the port that takes its answer say the same.
 
 use stave_canon::Value;
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
+use super::answer_schema::answer_schema;
 use super::schema_overlap::disjoint;
 use super::schema_proof::doubt;
 use super::subject::{Subject, listed};
@@ -11,16 +12,17 @@ use super::subject::{Subject, listed};
 pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     // Without a transform the answer is the only output, so both schemas judge the same value.
     for node in subject.nodes().filter(|node| node.transform.is_absent()) {
-        let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
+        let answer = node.prompt.as_ref().and_then(|prompt| answer_schema(prompt, subject.options));
         let ([port], Some(answer)) = (&*node.outputs, answer) else { continue };
         let Some(schema) = &port.schema else { continue };
-        let (from, to) = (answer.to_value(), schema.to_value());
+        let (from, to) = (answer.schema, schema.to_value());
         if disjoint(&from, &to, "the value").is_some() {
             continue;
         }
         let Some(reason) = doubt(&from, &to).or_else(|| unnamed(&from, &to)) else { continue };
         let message = format!(
-            "`output_schema` and the schema of `{}` have drifted apart: {reason}",
+            "`{}` and the schema of `{}` have drifted apart: {reason}",
+            answer.field,
             port.name.as_str()
         );
         diagnostics.push(

@@ -6,6 +6,7 @@ use stave_canon::{Object, Value};
 use stave_diag::Diagnostic;
 use stave_diag::codes::flow as codes;
 
+use super::answer_schema::{AnswerSchema, answer_schema};
 use super::schema_proof::doubt;
 use super::schemas::JSON_TYPES;
 use super::subject::Subject;
@@ -54,15 +55,16 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 /// Without a transform the model's answer is the only output, so both schemas judge the same value.
 fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
     for node in subject.nodes().filter(|node| node.transform.is_absent()) {
-        let answer = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref());
+        let answer = node.prompt.as_ref().and_then(|prompt| answer_schema(prompt, subject.options));
         let ([port], Some(answer)) = (&*node.outputs, answer) else { continue };
         let Some(schema) = &port.schema else {
-            diagnostics.extend(wrong_kind(port, answer));
+            diagnostics.extend(wrong_kind(port, &answer));
             continue;
         };
-        if let Some(why) = disjoint(&answer.to_value(), &schema.to_value(), "the value") {
+        if let Some(why) = disjoint(&answer.schema, &schema.to_value(), "the value") {
             let message = format!(
-                "no answer fits both `output_schema` and the schema of `{}`: {why}",
+                "no answer fits both `{}` and the schema of `{}`: {why}",
+                answer.field,
                 port.name.as_str()
             );
             diagnostics.push(
@@ -75,17 +77,16 @@ fn answers(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// An answer that the port's type does not take at all.
-fn wrong_kind(port: &Port, answer: &Tree) -> Option<Diagnostic> {
+fn wrong_kind(port: &Port, answer: &AnswerSchema) -> Option<Diagnostic> {
     let port_type = port.port_type?;
     let taken = with_type(&Value::Object(Object::new()), port_type.value);
-    let answer_value = answer.to_value();
     // A number or a boolean is printed on its way into a text.
     let printed = port_type.json_type() == "string"
-        && types(&answer_value)
+        && types(&answer.schema)
             .is_some_and(|words| words.iter().any(|word| *word != "object" && *word != "array"));
-    let why = disjoint(&answer_value, &taken, "the answer").filter(|_| !printed)?;
+    let why = disjoint(&answer.schema, &taken, "the answer").filter(|_| !printed)?;
     let message =
-        format!("no answer fits both `output_schema` and the type of `{}`: {why}", port.name.as_str());
+        format!("no answer fits both `{}` and the type of `{}`: {why}", answer.field, port.name.as_str());
     Some(
         Diagnostic::new(codes::DISJOINT_SCHEMAS, port_type.span, message)
             .label(answer.span, "what the model must answer")

@@ -5,7 +5,7 @@ use jsonschema::Draft;
 use stave_canon::Value;
 use stave_diag::codes::flow as codes;
 use stave_diag::{Diagnostic, Span, did_you_mean};
-use stave_schema::{SchemaFault, SchemaValidator};
+use stave_schema::{OutputRequirements, SchemaFault, SchemaValidator};
 
 use super::schema_overlap::is_of;
 use super::subject::{Subject, listed, tools};
@@ -29,6 +29,9 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         if let Some(schema) = node.prompt.as_ref().and_then(|prompt| prompt.output_schema.as_ref()) {
             diagnostics.extend(faults(schema, "`output_schema`"));
+        }
+        if let Some(stated) = node.prompt.as_ref().and_then(|prompt| prompt.output_requirements.as_ref()) {
+            diagnostics.extend(requirement_faults(stated));
         }
         for tool in tools(node) {
             if let Some(parameters) = &tool.parameters {
@@ -90,6 +93,27 @@ fn faults(schema: &Tree, what: &str) -> Vec<Diagnostic> {
     // validation would cost.
     let fault = SchemaValidator::of_draft(&own, draft).err();
     fault.map(|fault| unusable(schema, what, &fault)).into_iter().collect()
+}
+
+/// What is wrong with `output_requirements`: the fields of the long form, or the schema that answers are checked against.
+fn requirement_faults(tree: &Tree) -> Vec<Diagnostic> {
+    let value = tree.to_value();
+    let Some(stated) = value.as_object() else { return Vec::new() };
+    let bad = match OutputRequirements::of_prompt(stated) {
+        Ok(stated) => {
+            let fault = stated.effective_schema().and_then(|schema| SchemaValidator::new(&schema).err());
+            return fault.map(|fault| unusable(tree, "`output_requirements`", &fault)).into_iter().collect();
+        }
+        Err(bad) => bad,
+    };
+    let found = bad.faults.into_iter().map(|(pointer, message)| {
+        let message = format!("`output_requirements` cannot be used: {message}");
+        Diagnostic::new(codes::BAD_SCHEMA, tree.locate(pointer.as_str()), message).help(
+            "write `{field: type}`, or `format` with `required_fields`, `schema`, `max_tokens`, `example` and \
+             `error_format`",
+        )
+    });
+    found.collect()
 }
 
 fn unusable(schema: &Tree, what: &str, fault: &SchemaFault) -> Diagnostic {

@@ -23,6 +23,8 @@ pub struct Prompt {
     pub max_tokens: Option<Spanned<u64>>,
     /// Who is asked; the node's id when absent.
     pub role: Option<Text>,
+    /// The template that shapes the prompt, in place of the one of `role`.
+    pub template_id: Option<Text>,
     /// What else the model is shown: `file:`, `diff:` and `memory:` references, or plain text.
     pub context_refs: ReadableList<Text>,
     /// In which phase of the work the prompt is asked, which stretches or shrinks its budget.
@@ -33,6 +35,10 @@ pub struct Prompt {
     pub constraints: ReadableList<Text>,
     /// How many tokens the prompt may have.
     pub token_budget: Option<Spanned<u64>>,
+    /// The output schema of the project's template files that the answer has to fit.
+    pub schema_id: Option<Text>,
+    /// What the answer has to be: a schema in short form, or format, fields and length.
+    pub output_requirements: Option<Tree>,
     pub tools: ReadableList<ToolDeclaration>,
     /// Who takes the denial when governance denies the prompt; the run ends as refused when absent.
     pub on_denied: Option<Spanned<OnDenied>>,

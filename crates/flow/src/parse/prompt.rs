@@ -11,8 +11,18 @@ const TRIGGERS: [(&str, Trigger); 3] =
     [("timeout", Trigger::Timeout), ("error", Trigger::Error), ("validation_fail", Trigger::ValidationFail)];
 
 /// The fields that version 1.1 adds.
-const LATER_FIELDS: [&str; 7] =
-    ["role", "context_refs", "phase", "priority", "constraints", "token_budget", "on_denied"];
+const LATER_FIELDS: [&str; 10] = [
+    "role",
+    "template_id",
+    "context_refs",
+    "phase",
+    "priority",
+    "constraints",
+    "token_budget",
+    "schema_id",
+    "output_requirements",
+    "on_denied",
+];
 
 pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Prompt> {
     let owner = format!("`prompt` of {owner}");
@@ -25,11 +35,15 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
     let temperature = fields.number(reader, "temperature");
     let max_tokens = fields.count(reader, "max_tokens", 1);
     let role = fields.text(reader, "role");
+    let template_id = fields.text(reader, "template_id");
     let context_refs = fields.texts(reader, "context_refs").unwrap_or_default();
     let phase = fields.optional("phase").and_then(|entry| phase(reader, entry, &owner));
     let priority = fields.count(reader, "priority", 1);
     let constraints = fields.texts(reader, "constraints").unwrap_or_default();
     let token_budget = fields.count(reader, "token_budget", 1);
+    let schema_id = fields.text(reader, "schema_id");
+    let output_requirements = fields.optional("output_requirements");
+    let output_requirements = output_requirements.and_then(|entry| mapping(reader, entry, &owner));
     let on_denied = fields.optional("on_denied").and_then(|entry| on_denied(reader, entry, &owner));
     fields.added_in(reader, 1, &LATER_FIELDS);
     let tools = fields.optional("tools").map(|entry| tools(reader, entry, &owner)).unwrap_or_default();
@@ -46,16 +60,29 @@ pub(super) fn prompt(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) ->
         temperature,
         max_tokens,
         role,
+        template_id,
         context_refs,
         phase,
         priority,
         constraints,
         token_budget,
+        schema_id,
+        output_requirements,
         tools,
         on_denied,
         fallback,
         extra,
     })
+}
+
+/// The requirements as they stand; a rule reads what is in them.
+fn mapping(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Tree> {
+    if entry.value.entries().is_none() {
+        let path = format!("`output_requirements` of {owner}");
+        wrong_type(reader, &entry.value, entry.key.span, &path, "a mapping");
+        return None;
+    }
+    Some(entry.value.clone())
 }
 
 fn phase(reader: &mut Reader<'_>, entry: &YamlEntry, owner: &str) -> Option<Spanned<PhaseType>> {

@@ -181,7 +181,16 @@ static PROMPT: FormatShape = FormatShape {
         optional("output_schema", JsonSchema, "What the answer must satisfy; it is then read as JSON."),
         optional("temperature", Number, "From 0 to 2; the provider's own when it is left out."),
         optional("max_tokens", Count(1), "How long the answer may become."),
-        optional("role", Text, "Version 1.1: who is asked; the node's id when it is left out."),
+        optional(
+            "role",
+            Text,
+            "Version 1.1: who is asked, which picks a template; the node's id, without a template, when it is left out.",
+        ),
+        optional(
+            "template_id",
+            Text,
+            "Version 1.1: the template that shapes the prompt, in place of the role's.",
+        ),
         optional(
             "context_refs",
             TextList,
@@ -199,6 +208,17 @@ static PROMPT: FormatShape = FormatShape {
         ),
         optional("constraints", TextList, "Version 1.1: sentences that the answer has to respect."),
         optional("token_budget", Count(1), "Version 1.1: how many tokens the prompt may have."),
+        optional(
+            "schema_id",
+            Text,
+            "Version 1.1: the output schema of the project's template files that the answer must satisfy.",
+        ),
+        optional(
+            "output_requirements",
+            FreeMap,
+            "Version 1.1: what the answer must be: `{field: type}`, or `format`, `required_fields`, `schema`, \
+             `max_tokens`, `example` and `error_format`.",
+        ),
         optional("tools", List(&TOOL), "Functions that the model may call."),
         optional(
             "on_denied",

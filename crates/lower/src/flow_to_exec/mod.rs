@@ -13,6 +13,8 @@ mod provenance;
 mod sensitivity;
 
 pub(crate) use deployment::source_of;
+pub(crate) use node::bounded;
+pub(crate) use prompt::model_value;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
@@ -22,6 +24,7 @@ use stave_exec::{
 };
 use stave_flow::graph::{self, EdgeSource, EdgeTarget};
 use stave_flow::model::{Flow, INPUT, OUTPUT};
+use stave_prompt::compile::Templates;
 
 /// What the project and the invocation add to a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +35,8 @@ pub struct ExecSettings {
     pub policy: Object,
     /// The model of prompts that name none.
     pub default_model: Option<DefaultModel>,
+    /// The project's templates and output schemas; documents carry those that their prompts use.
+    pub templates: Templates,
     /// RFC 3339, UTC.
     pub generated_at: String,
     /// The flow file as the project names it.
@@ -95,7 +100,7 @@ fn metadata(flow: &Flow) -> Object {
     hints.map(|hints| ("deployment".to_owned(), hints)).into_iter().collect()
 }
 
-fn pseudo_node(id: &str, kind: &str) -> DocumentNode {
+pub(crate) fn pseudo_node(id: &str, kind: &str) -> DocumentNode {
     DocumentNode {
         id: id.to_owned(),
         kind: kind.to_owned(),

@@ -123,6 +123,6 @@ fn state(state: &model::State) -> StepState {
 }
 
 /// A number within what the exec line can hold. The checker refuses larger ones.
-pub(super) fn bounded(value: u64) -> u32 {
+pub(crate) fn bounded(value: u64) -> u32 {
     u32::try_from(value.min(MAX_INTEGER.unsigned_abs())).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,7 @@
 //! Prompts: the arguments of an `llm.chat` step.
 
+use std::sync::Arc;
+
 use stave_canon::{Object, Value};
 use stave_exec::dataflow::Origin;
 use stave_flow::model::{Fallback, Model, Prompt, ReadableList, Text, ToolDeclaration, Trigger};
@@ -25,12 +27,16 @@ impl Lowering<'_> {
         insert(&mut with, "output_schema", prompt.output_schema.as_ref().map(Tree::to_value));
         insert(&mut with, "temperature", prompt.temperature.clone().map(|number| number.value.into()));
         insert(&mut with, "max_tokens", prompt.max_tokens.map(|tokens| tokens.value.into()));
-        insert(&mut with, "role", prompt.role.as_ref().map(|role| role.as_str().into()));
+        insert(&mut with, "role", text(prompt.role.as_ref()));
+        insert(&mut with, "template_id", text(prompt.template_id.as_ref()));
         insert(&mut with, "context_refs", texts(&prompt.context_refs));
         insert(&mut with, "phase", prompt.phase.map(|phase| phase.value.word().into()));
         insert(&mut with, "priority", prompt.priority.map(|priority| priority.value.into()));
         insert(&mut with, "constraints", texts(&prompt.constraints));
         insert(&mut with, "token_budget", prompt.token_budget.map(|tokens| tokens.value.into()));
+        insert(&mut with, "schema_id", text(prompt.schema_id.as_ref()));
+        insert(&mut with, "output_requirements", prompt.output_requirements.as_ref().map(Tree::to_value));
+        insert(&mut with, "templates", self.templates(prompt));
         if !prompt.tools.is_empty() {
             with.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
         }
@@ -38,6 +44,22 @@ impl Lowering<'_> {
         insert(&mut with, "fallback", prompt.fallback.as_ref().map(fallback));
         with
     }
+
+    /// The template and the output schema that the prompt names, so that a runtime needs nothing but the document. A
+    /// prompt without a role has no template: what the id of a node happens to be changes no prompt.
+    fn templates(&self, prompt: &Prompt) -> Option<Value> {
+        let all = &self.settings.templates;
+        let template = match (&prompt.template_id, &prompt.role) {
+            (Some(template_id), _) => all.named(template_id.as_str()),
+            (None, role) => role.as_ref().and_then(|role| all.of(role.as_str())),
+        };
+        let used = all.selected(template.map(Arc::as_ref), prompt.schema_id.as_ref().map(Text::as_str));
+        (!used.is_empty()).then(|| used.to_value())
+    }
+}
+
+fn text(text: Option<&Text>) -> Option<Value> {
+    text.map(|text| text.as_str().into())
 }
 
 /// A list of texts, unless it is empty.
@@ -51,7 +73,7 @@ fn model(model: &Model) -> Value {
     model_value(&text(&model.provider), &text(&model.name), model.endpoint.as_ref().map(Text::as_str))
 }
 
-fn model_value(provider: &str, name: &str, endpoint: Option<&str>) -> Value {
+pub(crate) fn model_value(provider: &str, name: &str, endpoint: Option<&str>) -> Value {
     let mut model = Object::new();
     model.insert("provider".into(), provider.into());
     model.insert("name".into(), name.into());
@@ -61,7 +83,6 @@ fn model_value(provider: &str, name: &str, endpoint: Option<&str>) -> Value {
 
 fn tool(tool: &ToolDeclaration) -> Value {
     let mut value = Object::new();
-    let text = |text: Option<&Text>| text.map(|text| Value::from(text.as_str()));
     insert(&mut value, "name", text(tool.name.as_ref()));
     insert(&mut value, "description", text(tool.description.as_ref()));
     insert(&mut value, "parameters", tool.parameters.as_ref().map(Tree::to_value));

@@ -83,6 +83,7 @@ pub(crate) fn compiled(text: &str) -> Arc<Document> {
         policy_ref: "default".to_owned(),
         policy: Object::new(),
         default_model: None,
+        templates: Default::default(),
         generated_at: "2026-01-02T03:04:05Z".to_owned(),
         source_file: "flow.yaml".to_owned(),
     };

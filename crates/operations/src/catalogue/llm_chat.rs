@@ -12,7 +12,8 @@ pub static LLM_CHAT: Descriptor = Descriptor {
     details: "\
 Written as `prompt` on a node, with `template`, `system`, `model`, `output_schema`, `tools` and `fallback`. Each request to \
 the model is bounded and repeated by itself; a tool that the model calls follows the rules of the node or server that \
-answers it. A node whose tools change something outside is never answered from the cache.",
+answers it. An exec document may give `ir`, a whole Prompt IR, in place of the texts and the fields of the prompt, and carries \
+the `templates` that its prompts use. A node whose tools change something outside is never answered from the cache.",
     arguments: &[
         Argument::required("template", ArgumentKind::Text, "the text of the prompt, as a Jinja template"),
         Argument::optional("system", ArgumentKind::Text, "the text that comes first and says how to answer"),
@@ -21,7 +22,9 @@ answers it. A node whose tools change something outside is never answered from t
         Argument::optional("output_schema", ArgumentKind::Map, "the JSON Schema that the answer has to fit"),
         Argument::optional("temperature", ArgumentKind::Number, "how freely the model chooses its words"),
         Argument::optional("max_tokens", ArgumentKind::Count, "how long an answer may be"),
-        Argument::optional("role", ArgumentKind::Text, "who is asked").default("the node's id"),
+        Argument::optional("role", ArgumentKind::Text, "who is asked, which picks a template")
+            .default("the node's id, without a template"),
+        Argument::optional("template_id", ArgumentKind::Text, "the template in place of the role's"),
         Argument::optional(
             "context_refs",
             ArgumentKind::List,
@@ -42,6 +45,16 @@ answers it. A node whose tools change something outside is never answered from t
             "how many tokens the prompt may have, before phase and priority scale it",
         )
         .default("what the policy and the model allow"),
+        Argument::optional(
+            "schema_id",
+            ArgumentKind::Text,
+            "the output schema of the project that the answer has to fit",
+        ),
+        Argument::optional(
+            "output_requirements",
+            ArgumentKind::Map,
+            "what the answer has to be: a schema in short form, or format, fields, example and length",
+        ),
         Argument::optional("tools", ArgumentKind::List, "what the model may call"),
         Argument::optional(
             "on_denied",

@@ -170,8 +170,8 @@ impl Settings {
         sensitivity
     }
 
-    /// How the flows of the project are judged.
-    pub fn check_options(&self, strict: bool) -> CheckOptions {
+    /// How the flows of the project are judged, as far as its settings say it.
+    pub(crate) fn check_options(&self, strict: bool) -> CheckOptions {
         let model = self.default_model.as_ref();
         let is_server = |backend| self.stores.state == Some(backend);
         let servers = [
@@ -187,6 +187,6 @@ impl Settings {
         };
         let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
         providers.extend(self.accepts.providers.keys().cloned());
-        CheckOptions { strict, providers, scopes, allow: Some(self.allow_lists()) }
+        CheckOptions { strict, providers, scopes, allow: Some(self.allow_lists()), prompts: None }
     }
 }

@@ -26,10 +26,10 @@ pub struct PromptSettings {
     /// The longest that a plugin may take which has no `timeout_ms` of its own, in seconds.
     #[shape(min = 1, unset = DEFAULT_TIMEOUT.as_secs())]
     pub plugin_seconds: Option<u64>,
-    /// What every prompt of a flow has to keep to.
+    /// What every prompt has to keep to that a flow or `stave prompt ask` asks.
     #[shape(default)]
     pub constraints: Vec<String>,
-    /// The files that `context_refs` of flows may name, as patterns below the project such as `docs/**`. None when absent.
+    /// The files that `context_refs` of prompts may name when they are asked, as patterns below the project such as `docs/**`. None when absent.
     #[shape(default)]
     pub context_files: Vec<String>,
     /// Whether the model calls of flows get cache marks where they pay, as requests to the gateway do.

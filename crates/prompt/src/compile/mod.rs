@@ -25,7 +25,8 @@ pub use part::{Parts, PromptPart};
 pub use section::{Section, SectionKind, Sections, sections};
 pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use template::{
-    Compiler, GENERAL_ROLE, InvalidTemplates, Template, TemplateFault, Templates, UnknownSchema,
+    Compiler, DEFAULT_SCHEMA, GENERAL_ROLE, InvalidTemplates, TEMPLATE_ID, Template, TemplateFault,
+    Templates, UnknownSchema, UnknownTemplate,
 };
 pub use template_file::schema as template_schema;
 
@@ -80,6 +81,8 @@ pub enum CompileError {
     #[error(transparent)]
     UnknownSchema(#[from] UnknownSchema),
     #[error(transparent)]
+    UnknownTemplate(#[from] UnknownTemplate),
+    #[error(transparent)]
     BadRequirements(#[from] BadRequirements),
 }
 
@@ -111,7 +114,7 @@ pub fn compile(
         adapter: parts.adapter,
         temperature: ir.temperature_hint.clone(),
         schema_id: ir.schema_id.clone(),
-        template: None,
+        template: parts.template.clone(),
         requirements: parts.requirements.clone(),
         resolution: Resolution::default(),
     })

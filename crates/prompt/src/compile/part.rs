@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Adapter, Provenance, SectionKind, Sensitivity};
+use super::{Adapter, Provenance, Sensitivity, Template};
 use crate::output::OutputRequirements;
 
 /// A piece of text with its origin.
@@ -35,12 +35,19 @@ pub struct Parts {
     pub inputs: Vec<PromptPart>,
     /// What the answer has to be; without it the prompt's `output_requirements` are shown as they are.
     pub requirements: Option<Arc<OutputRequirements>>,
-    /// Constraints of the role, sent before those of the prompt.
-    pub constraints: Arc<Vec<String>>,
-    /// How important kinds of sections are, where their parts do not say.
-    pub priorities: Vec<(SectionKind, u8)>,
+    /// What every prompt of the role says: sent before the instructions and the constraints of the prompt.
+    pub template: Option<Arc<Template>>,
+    /// The provider that is asked, for what a template says to one provider only.
+    pub provider: String,
     /// How sections are framed.
     pub adapter: Adapter,
+}
+
+impl Parts {
+    /// What the template says first.
+    pub(super) fn of_template(&self) -> Vec<PromptPart> {
+        self.template.as_ref().map(|template| template.instructions(&self.provider)).unwrap_or_default()
+    }
 }
 
 impl PromptPart {

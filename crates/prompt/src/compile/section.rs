@@ -123,13 +123,15 @@ impl Section {
 #[must_use]
 pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sections {
     let adapter = parts.adapter;
-    let count = parts.instructions.len() + ir.context_refs.len() + parts.inputs.len() + 4;
+    let of_template = parts.of_template();
+    let instructions: Vec<&PromptPart> = of_template.iter().chain(&parts.instructions).collect();
+    let count = instructions.len() + ir.context_refs.len() + parts.inputs.len() + 4;
     let mut out = Sections { sections: Vec::with_capacity(count), cuts: Vec::new(), unresolved: Vec::new() };
     let verbatim = |kind: SectionKind| move |part: &PromptPart| Section::verbatim(kind, part);
     let untrusted = |kind: SectionKind| move |part: &PromptPart| Section::untrusted(kind, part, adapter);
-    out.sections.extend(parts.instructions.iter().map(verbatim(SectionKind::Instructions)));
+    out.sections.extend(instructions.iter().copied().map(verbatim(SectionKind::Instructions)));
     out.sections.extend(constraints(ir, parts));
-    out.sections.extend(task(ir, parts));
+    out.sections.extend(task(ir, &instructions, parts.adapter));
     out.sections.extend(output_schema(ir, parts));
     let mut supplied: HashMap<&str, Vec<&PromptPart>> = HashMap::new();
     for part in &parts.references {
@@ -147,8 +149,10 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     out.sections.extend(parts.history.iter().map(verbatim(SectionKind::History)));
     out.sections.extend(parts.tool_results.iter().map(untrusted(SectionKind::ToolResult)));
     out.sections.extend(parts.inputs.iter().map(verbatim(SectionKind::Input)));
+    let priorities =
+        parts.template.as_ref().map(|template| template.priorities.as_slice()).unwrap_or_default();
     for section in &mut out.sections {
-        let level = parts.priorities.iter().find(|(kind, _)| *kind == section.kind);
+        let level = priorities.iter().find(|(kind, _)| *kind == section.kind);
         if let (Some((_, level)), true) = (level, section.priority == section.kind.priority()) {
             section.priority = *level;
         }
@@ -180,9 +184,10 @@ impl<'r> Sent<'r> {
 }
 
 fn constraints(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let texts = parts.constraints.iter().chain(ir.constraints.iter());
-    let mut lines = String::with_capacity(texts.map(|text| text.len() + 3).sum());
-    for constraint in parts.constraints.iter().chain(ir.constraints.iter()) {
+    let of_template = parts.template.as_ref().map(|template| template.constraints.as_slice());
+    let texts = || of_template.unwrap_or_default().iter().chain(ir.constraints.iter());
+    let mut lines = String::with_capacity(texts().map(|text| text.len() + 3).sum());
+    for constraint in texts() {
         if !lines.is_empty() {
             lines.push('\n');
         }
@@ -196,10 +201,10 @@ fn constraints(ir: &PromptIr, parts: &Parts) -> Option<Section> {
 }
 
 /// The intent, unless the instructions already say it word for word.
-fn task(ir: &PromptIr, parts: &Parts) -> Option<Section> {
-    let said = parts.instructions.iter().any(|part| part.text.trim() == ir.intent.trim());
+fn task(ir: &PromptIr, instructions: &[&PromptPart], adapter: Adapter) -> Option<Section> {
+    let said = instructions.iter().any(|part| part.text.trim() == ir.intent.trim());
     (!said && !ir.intent.is_empty()).then(|| {
-        let text = parts.adapter.trusted(SectionKind::Task, &ir.intent);
+        let text = adapter.trusted(SectionKind::Task, &ir.intent);
         Section::new(SectionKind::Task, "task", text, Provenance::Developer)
     })
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use stave_canon::{Pointer, Value};
+use stave_shape::Shape;
 use thiserror::Error;
 
 use super::template_file::TemplatesFile;
@@ -15,12 +16,18 @@ use super::{
     Adapter, CompileError, CompiledPrompt, Parts, PromptPart, Provenance, SectionKind, TokenCounter, compile,
 };
 use crate::PromptIr;
-use crate::fault_text::{listed, message};
+use crate::fault_text::listed;
 use crate::output::OutputRequirements;
 use crate::resolve::Resolution;
 
 /// The role whose template stands in for every role without one.
 pub const GENERAL_ROLE: &str = "default";
+
+/// The `schema_id` of prompts that keep to what their role's template requires.
+pub const DEFAULT_SCHEMA: &str = "default";
+
+/// The key of `metadata` that names a template in place of the role's.
+pub const TEMPLATE_ID: &str = "template_id";
 
 /// The templates that come with the crate.
 const DEFAULT: &str = include_str!("../../templates/default.json");
@@ -61,6 +68,14 @@ pub struct UnknownSchema {
     pub known: Vec<String>,
 }
 
+/// A prompt names a template that no template file defines.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no template `{template_id}`; there are {}", known.join(", "))]
+pub struct UnknownTemplate {
+    pub template_id: String,
+    pub known: Vec<String>,
+}
+
 /// One thing wrong with templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFault {
@@ -97,7 +112,7 @@ impl Templates {
     pub fn from_value(value: &Value) -> Result<Templates, InvalidTemplates> {
         let file: TemplatesFile = stave_shape::read(value).map_err(|faults| {
             let fault = |fault: stave_shape::Fault| TemplateFault {
-                message: message(&fault.kind),
+                message: fault.kind.explained(),
                 pointer: fault.pointer,
             };
             InvalidTemplates { faults: faults.0.into_iter().map(fault).collect() }
@@ -119,16 +134,64 @@ impl Templates {
         self.roles.get(role).or_else(|| self.roles.get(GENERAL_ROLE))
     }
 
+    /// The template of a prompt: the one that `template_id` in its metadata names, or that of its role.
+    pub fn of_prompt(&self, ir: &PromptIr) -> Result<Option<&Arc<Template>>, UnknownTemplate> {
+        let Some(template_id) = ir.metadata.get(TEMPLATE_ID).and_then(Value::as_str) else {
+            return Ok(self.of(&ir.role));
+        };
+        let unknown = || UnknownTemplate {
+            template_id: template_id.to_owned(),
+            known: self.roles().map(str::to_owned).collect(),
+        };
+        self.named(template_id).map(Some).ok_or_else(unknown)
+    }
+
+    /// The template of exactly this role.
+    #[must_use]
+    pub fn named(&self, role: &str) -> Option<&Arc<Template>> {
+        self.roles.get(role)
+    }
+
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.roles.keys().map(String::as_str)
     }
 
+    /// The output schemas by id.
+    pub fn schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.schemas.iter().map(|(id, schema)| (id.as_str(), schema))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.roles.is_empty() && self.schemas.is_empty()
+    }
+
+    /// Of these templates, the one with this id and the schema with this id, which a document can carry along.
+    #[must_use]
+    pub fn selected(&self, template: Option<&Template>, schema_id: Option<&str>) -> Templates {
+        let template = template.and_then(|template| self.roles.get_key_value(&template.role));
+        let schema = schema_id.and_then(|schema_id| self.schemas.get_key_value(schema_id));
+        Templates {
+            roles: template
+                .into_iter()
+                .map(|(role, template)| (role.clone(), Arc::clone(template)))
+                .collect(),
+            schemas: schema.into_iter().map(|(id, schema)| (id.clone(), schema.clone())).collect(),
+        }
+    }
+
+    /// The value that [`Templates::from_value`] reads.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        TemplatesFile::from(self).write()
+    }
+
     /// What the answer of a prompt has to be: what it says itself, the schema that it names, or what its role says.
     pub fn requirements_of(&self, ir: &PromptIr) -> Result<Option<Arc<OutputRequirements>>, CompileError> {
-        let of_role = self.of(&ir.role).and_then(|template| template.requirements.as_ref());
+        let of_role = self.of_prompt(ir)?.and_then(|template| template.requirements.as_ref());
         let own = if !ir.output_requirements.is_empty() {
             OutputRequirements::of_prompt(&ir.output_requirements)?
-        } else if ir.schema_id == "default" {
+        } else if ir.schema_id == DEFAULT_SCHEMA {
             return Ok(of_role.cloned());
         } else {
             let schema = self.schemas.get(&ir.schema_id).ok_or_else(|| self.unknown_schema(ir))?;
@@ -140,7 +203,7 @@ impl Templates {
     fn unknown_schema(&self, ir: &PromptIr) -> UnknownSchema {
         UnknownSchema {
             schema_id: ir.schema_id.clone(),
-            known: std::iter::once("default".to_owned()).chain(self.schemas.keys().cloned()).collect(),
+            known: std::iter::once(DEFAULT_SCHEMA.to_owned()).chain(self.schemas.keys().cloned()).collect(),
         }
     }
 }
@@ -153,28 +216,23 @@ impl Compiler {
         resolution: Resolution,
         counter: &TokenCounter<'_>,
     ) -> Result<CompiledPrompt, CompileError> {
-        let adapter = Adapter::of(ir.provider());
-        let template = self.templates.of(&ir.role);
-        let mut parts = Parts {
+        let parts = Parts {
             references: resolution.parts.clone(),
             requirements: self.templates.requirements_of(ir)?,
-            adapter,
+            adapter: Adapter::of(ir.provider()),
+            template: self.templates.of_prompt(ir)?.cloned(),
+            provider: ir.provider().to_owned(),
             ..Parts::default()
         };
-        if let Some(template) = template {
-            parts.instructions = template.instructions(ir.provider());
-            parts.constraints = Arc::clone(&template.constraints);
-            parts.priorities.clone_from(&template.priorities);
-        }
         let mut compiled = compile(ir, &parts, counter)?;
-        compiled.template = template.cloned();
         compiled.resolution = resolution;
         Ok(compiled)
     }
 }
 
 impl Template {
-    fn instructions(&self, provider: &str) -> Vec<PromptPart> {
+    /// What the template says first, to models of a provider.
+    pub(super) fn instructions(&self, provider: &str) -> Vec<PromptPart> {
         let own = self.model_instructions.get(provider);
         let texts = [("goal", Some(&self.goal)), ("model instructions", own)];
         texts

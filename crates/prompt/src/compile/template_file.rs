@@ -75,6 +75,16 @@ impl From<TemplatesFile> for Templates {
 }
 
 impl TemplateForm {
+    fn of(template: &Template) -> TemplateForm {
+        TemplateForm {
+            goal: template.goal.clone(),
+            constraints: template.constraints.to_vec(),
+            output_schema: template.requirements.as_deref().cloned(),
+            model_preferences: template.model_instructions.clone(),
+            priorities: SectionPriorities::of(&template.priorities),
+        }
+    }
+
     fn template(self, role: String) -> Template {
         Template {
             role,
@@ -87,7 +97,29 @@ impl TemplateForm {
     }
 }
 
+impl From<&Templates> for TemplatesFile {
+    fn from(templates: &Templates) -> Self {
+        let roles = templates.roles.iter();
+        let schemas = templates.schemas.iter();
+        TemplatesFile {
+            templates: roles.map(|(role, template)| (role.clone(), TemplateForm::of(template))).collect(),
+            schemas: schemas
+                .filter_map(|(id, schema)| Some((id.clone(), schema.as_object()?.clone())))
+                .collect(),
+        }
+    }
+}
+
 impl SectionPriorities {
+    fn of(levels: &[(SectionKind, u8)]) -> SectionPriorities {
+        let level = |kind| levels.iter().find(|(listed, _)| *listed == kind).map(|(_, level)| *level);
+        SectionPriorities {
+            context: level(SectionKind::Context),
+            history: level(SectionKind::History),
+            tool_result: level(SectionKind::ToolResult),
+        }
+    }
+
     fn listed(&self) -> Vec<(SectionKind, u8)> {
         let levels = [
             (SectionKind::Context, self.context),

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::form::{Base, PolicySetForm};
 use super::policy::Policy;
 use super::{MatchMode, PolicySet};
-use crate::fault_text::{listed, message};
+use crate::fault_text::listed;
 
 /// How much text all lists of a set may have together.
 const TEXT_BYTES: usize = 1 << 20;
@@ -47,7 +47,7 @@ pub(super) fn read(value: &Value) -> Result<PolicySet, InvalidPolicies> {
         Some(source) if faults.is_empty() => Ok(source.set()),
         _ => {
             let fault = |fault: stave_shape::Fault| PolicyFault {
-                message: message(&fault.kind),
+                message: fault.kind.explained(),
                 pointer: fault.pointer,
             };
             Err(InvalidPolicies { faults: faults.into_iter().map(fault).collect() })

@@ -6,13 +6,10 @@
 mod extract;
 mod markup;
 mod repair;
-mod requirements;
-mod schema;
 
 pub use extract::{Found, extract};
 pub use repair::{NotRepairable, Repair, Repaired, repair};
-pub use requirements::{OutputFormat, OutputRequirements};
-pub use schema::json_schema;
+pub use stave_schema::{BadRequirements, OutputFormat, OutputRequirements, json_schema};
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,11 +59,6 @@ pub struct Rejected {
     /// Whether the model said, in the form it was given for that, that it cannot do the task.
     pub is_error_reply: bool,
 }
-
-/// Output requirements that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the output requirements cannot be used: {0}")]
-pub struct BadRequirements(pub String);
 
 /// What came of the answers so far. Every answer counts once, as accepted or rejected; a mended one is an
 /// accepted one that was not fine as it was.
@@ -122,7 +114,7 @@ impl OutputValidator {
     pub fn new(requirements: OutputRequirements) -> Result<Self, BadRequirements> {
         let compiled = |schema: Value| match SchemaValidator::new(&schema) {
             Ok(validator) => Ok((schema, validator)),
-            Err(fault) => Err(BadRequirements(fault.to_string())),
+            Err(fault) => Err(BadRequirements::because(fault.to_string())),
         };
         let json = requirements.effective_schema().map(compiled).transpose()?;
         Ok(OutputValidator { requirements, json, counters: Counters::default() })
@@ -236,6 +228,18 @@ impl OutputValidator {
         }
     }
 
+    /// What to tell the model so that it answers again, once.
+    #[must_use]
+    pub fn repair_turn(&self, rejected: &Rejected) -> String {
+        let form = match self.requirements.format {
+            OutputFormat::Json => "with JSON that fits the schema",
+            OutputFormat::Markdown => "in Markdown with the required sections",
+            OutputFormat::Xml => "in XML with the required elements",
+            OutputFormat::Text => "in plain text",
+        };
+        format!("Your reply cannot be used: {rejected}. Reply again {form}, and with nothing else.")
+    }
+
     #[must_use]
     pub fn figures(&self) -> OutputFigures {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -265,14 +269,6 @@ pub fn read(answer: &str) -> Result<Accepted, Rejected> {
         Ok(_) => Err(reject("the reply was cut off in the middle of a value".to_owned())),
         Err(_) => Err(reject(format!("the reply is not JSON: {fault}"))),
     }
-}
-
-/// What to tell the model so that it answers again, once.
-#[must_use]
-pub fn repair_turn(rejected: &Rejected) -> String {
-    format!(
-        "Your reply cannot be used: {rejected}. Reply again with JSON that fits the schema, and with nothing else."
-    )
 }
 
 impl OutputFigures {
@@ -308,7 +304,7 @@ mod tests {
         assert!(validator.validate("null").is_err());
         let figures = validator.figures();
         assert_eq!((figures.total, figures.accepted, figures.repaired, figures.rejected), (5, 2, 1, 3));
-        assert!(repair_turn(&wrong).contains("/parts/0/name"));
+        assert!(validator.repair_turn(&wrong).contains("/parts/0/name"));
     }
 
     #[test]

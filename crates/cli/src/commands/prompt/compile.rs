@@ -96,6 +96,7 @@ fn failed(outcome: &PipelineResult, error: &CompileError) -> Answer {
     let (kind, exit) = match error {
         CompileError::OverBudget(_) => ("over_budget", Exit::Failed),
         CompileError::UnknownSchema(_) => ("unknown_schema", Exit::Invalid),
+        CompileError::UnknownTemplate(_) => ("unknown_template", Exit::Invalid),
         CompileError::BadRequirements(_) => ("bad_requirements", Exit::Invalid),
     };
     let mut members = vec![("kind", Value::from(kind)), ("message", error.to_string().into())];

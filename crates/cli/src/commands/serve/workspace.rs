@@ -271,7 +271,7 @@ impl Workspace for ProjectWorkspace {
     fn options(&self, path: Option<&str>) -> CheckOptions {
         let file = path.and_then(|path| self.resolve(path).ok()).map(|(_, file)| file);
         let project = file.and_then(|file| self.project(&file).ok());
-        project.map(|project| project.settings.check_options(false)).unwrap_or_default()
+        project.and_then(|project| project.check_options(false).ok()).unwrap_or_default()
     }
 
     fn compile(&self, path: &str, text: &str) -> Result<CompiledLines, WorkspaceError> {
@@ -300,7 +300,7 @@ impl Workspace for ProjectWorkspace {
     fn ask(&self, path: &str, text: &str, wish: &str) -> Result<Vec<FlowEdit>, WorkspaceError> {
         let (_, file) = self.resolve(path)?;
         let project = self.project(&file)?;
-        let options = project.settings.check_options(false);
+        let options = project.check_options(false).map_err(|stop| failed(&stop))?;
         edit_model::ask(self.replay.as_deref(), &project, text, wish, &options).map_err(|stop| {
             match stop.exit {
                 Exit::Refused => WorkspaceError::Refused(said(&stop)),

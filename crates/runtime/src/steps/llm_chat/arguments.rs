@@ -1,13 +1,15 @@
 //! The arguments of an `llm.chat` step, read once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use stave_block::Sensitivity;
 use stave_canon::{Number, Object, Value};
 use stave_diag::codes::run as codes;
 use stave_llm::{FunctionTool, Provider};
-use stave_prompt::PhaseType;
+use stave_prompt::compile::{TEMPLATE_ID, Templates};
 use stave_prompt::output::OutputValidator;
+use stave_prompt::{PhaseType, PromptIr, PromptIrBuilder, from_dict};
 use stave_vocabulary::OnDenied;
 
 use crate::interpolate::{PathScope, add_secret_names};
@@ -17,14 +19,17 @@ use crate::{Failure, failure::FailureKind, port};
 
 #[derive(Debug)]
 pub(super) struct Arguments {
-    pub(super) system: Option<String>,
-    pub(super) template: String,
+    pub(super) source: PromptSource,
     pub(super) model: Model,
     pub(super) output_schema: Option<OutputSchema>,
     pub(super) temperature: Option<Number>,
     pub(super) max_tokens: Option<u64>,
     /// Who is asked; the node's id when absent.
     pub(super) role: Option<String>,
+    /// The template that shapes the prompt, in place of the role's.
+    pub(super) template_id: Option<String>,
+    /// The templates and output schemas that the document carries.
+    pub(super) templates: Templates,
     /// What the author refers to.
     pub(super) context_refs: Vec<WrittenReference>,
     /// The label of what the references were filled with.
@@ -35,11 +40,23 @@ pub(super) struct Arguments {
     pub(super) constraints: Vec<String>,
     /// How many tokens the prompt may have, before phase and priority scale it.
     pub(super) token_budget: Option<u64>,
+    pub(super) schema_id: Option<String>,
+    /// What the answer has to be, where `output_schema` does not say it.
+    pub(super) output_requirements: Option<Object>,
     pub(super) tools: Vec<ChatTool>,
     pub(super) fallback: Option<Fallback>,
     pub(super) on_denied: OnDenied,
     /// The step that follows, with its arguments.
     pub(super) transform: Option<(String, Object)>,
+}
+
+/// What a prompt is made from.
+#[derive(Debug)]
+pub(super) enum PromptSource {
+    /// The texts of a node, to be rendered with its inputs.
+    Templates { system: Option<String>, template: String },
+    /// A Prompt IR that was written as a whole.
+    Document(Arc<PromptIr>),
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +74,7 @@ pub(super) struct Model {
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     pub(super) schema: Value,
-    pub(super) validator: OutputValidator,
+    pub(super) validator: Arc<OutputValidator>,
 }
 
 #[derive(Debug)]
@@ -91,10 +108,48 @@ pub(super) struct WrittenReference {
     pub(super) is_filled: bool,
 }
 
+/// The arguments that a whole Prompt IR stands for.
+const OF_DOCUMENT: [&str; 13] = [
+    "system",
+    "template",
+    "output_schema",
+    "temperature",
+    "role",
+    "template_id",
+    "context_refs",
+    "phase",
+    "priority",
+    "constraints",
+    "token_budget",
+    "schema_id",
+    "output_requirements",
+];
+
 impl Arguments {
     /// Whether the author wrote a reference.
     pub(super) fn refers_to(&self, reference: &str) -> bool {
         self.context_refs.iter().any(|written| written.text == reference)
+    }
+
+    /// Who is asked.
+    pub(super) fn role_of<'a>(&'a self, call: &'a Call<'_>) -> &'a str {
+        self.role.as_deref().unwrap_or(&call.node.id)
+    }
+
+    /// The prompt with what the node states about its answer.
+    pub(super) fn state_output(&self, mut builder: PromptIrBuilder) -> PromptIrBuilder {
+        if let Some(Value::Object(schema)) = self.output_schema.as_ref().map(|schema| &schema.schema) {
+            builder = builder.set_output_requirements(schema.clone());
+        } else if let Some(stated) = &self.output_requirements {
+            builder = builder.set_output_requirements(stated.clone());
+        }
+        if let Some(schema_id) = &self.schema_id {
+            builder = builder.set_schema_id(schema_id);
+        }
+        if let Some(template_id) = &self.template_id {
+            builder = builder.add_metadata(TEMPLATE_ID, template_id.as_str());
+        }
+        builder
     }
 
     pub(super) fn read(call: &Call<'_>) -> Result<Arguments, Failure> {
@@ -106,7 +161,9 @@ impl Arguments {
         let output_schema = with.get("output_schema").map(|schema| {
             Ok::<_, Failure>(OutputSchema {
                 schema: schema.clone(),
-                validator: OutputValidator::of_schema(schema).map_err(|fault| port::bad_schema(&fault))?,
+                validator: Arc::new(
+                    OutputValidator::of_schema(schema).map_err(|fault| port::bad_schema(&fault))?,
+                ),
             })
         });
         let transform = with.get("transform").map(|transform| {
@@ -117,20 +174,33 @@ impl Arguments {
                 _ => Err(bad("`transform` needs `type` and `with`")),
             }
         });
+        let source = PromptSource::read(call)?;
         Ok(Arguments {
-            system: text(with, "system")?,
-            template: text(with, "template")?.ok_or_else(|| bad("`template` is missing"))?,
             model: Model::read(call, model, &scope)?,
             output_schema: output_schema.transpose()?,
-            temperature: with.get("temperature").and_then(Value::as_number).cloned(),
+            temperature: match &source {
+                PromptSource::Document(ir) => Value::from(&ir.temperature_hint).as_number().cloned(),
+                PromptSource::Templates { .. } => with.get("temperature").and_then(Value::as_number).cloned(),
+            },
             max_tokens: count(with, "max_tokens")?,
             role: text(with, "role")?,
-            context_refs: context_refs(call, with)?,
+            template_id: text(with, "template_id")?,
+            templates: templates(with)?,
+            context_refs: match &source {
+                PromptSource::Document(ir) => WrittenReference::of(ir),
+                PromptSource::Templates { .. } => context_refs(call, with)?,
+            },
             context_label: labels::of_texts(call, with.get("context_refs"))?,
             phase: phase(with)?,
             priority: count(with, "priority")?,
             constraints: constraints(with)?,
             token_budget: count(with, "token_budget")?,
+            schema_id: text(with, "schema_id")?,
+            output_requirements: match with.get("output_requirements") {
+                None => None,
+                Some(Value::Object(stated)) => Some(stated.clone()),
+                Some(_) => return Err(bad("`output_requirements` is not an object")),
+            },
             tools: tools(call)?,
             fallback: with
                 .get("fallback")
@@ -138,7 +208,31 @@ impl Arguments {
                 .transpose()?,
             on_denied: on_denied(with)?,
             transform: transform.transpose()?,
+            source,
         })
+    }
+}
+
+impl PromptSource {
+    fn read(call: &Call<'_>) -> Result<PromptSource, Failure> {
+        let with = call.with;
+        let Some(document) = with.get("ir") else {
+            let template = text(with, "template")?.ok_or_else(|| bad("`template` is missing"))?;
+            return Ok(PromptSource::Templates { system: text(with, "system")?, template });
+        };
+        if let Some(other) = OF_DOCUMENT.iter().find(|key| with.contains_key(**key)) {
+            return Err(bad(&format!("`ir` is a whole prompt, and `{other}` stands beside it")));
+        }
+        let ir = from_dict(document, call.services.ids.as_ref(), call.services.clock.as_ref());
+        ir.map(|ir| PromptSource::Document(Arc::new(ir))).map_err(|error| bad(&error.to_string()))
+    }
+}
+
+impl WrittenReference {
+    /// The references of a prompt that was written as a whole.
+    fn of(ir: &PromptIr) -> Vec<WrittenReference> {
+        let texts = ir.context_refs.iter();
+        texts.map(|text| WrittenReference { text: text.clone(), is_filled: false }).collect()
     }
 }
 
@@ -238,6 +332,11 @@ fn on_denied(with: &Object) -> Result<OnDenied, Failure> {
         let words: Vec<&str> = OnDenied::ALL.iter().map(|one| one.word()).collect();
         bad(&format!("`on_denied` is `{word}`; use one of {}", words.join(", ")))
     })
+}
+
+fn templates(with: &Object) -> Result<Templates, Failure> {
+    let Some(templates) = with.get("templates") else { return Ok(Templates::empty()) };
+    Templates::from_value(templates).map_err(|error| bad(&error.to_string()))
 }
 
 fn constraints(with: &Object) -> Result<Vec<String>, Failure> {

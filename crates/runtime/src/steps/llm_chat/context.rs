@@ -10,6 +10,7 @@ use stave_script::Read;
 
 use super::arguments::Arguments;
 use super::{gate, question};
+use crate::labels;
 use crate::run::Call;
 use crate::{Failure, failure::FailureKind, port};
 
@@ -24,7 +25,7 @@ pub(super) fn resolve(call: &Call<'_>, arguments: &Arguments, ir: &PromptIr) -> 
     }
     for reference in ir.context_refs.iter() {
         let part = match ContextRef::parse(reference) {
-            ContextRef::Memory(name) => input(call, reference, name)?,
+            ContextRef::Memory(name) => remembered(call, ir, reference, name)?,
             ContextRef::Raw(_) => written(arguments, reference),
             _ => None,
         };
@@ -36,11 +37,21 @@ pub(super) fn resolve(call: &Call<'_>, arguments: &Arguments, ir: &PromptIr) -> 
     Ok(resolution)
 }
 
-/// The value of an input. One that is optional and absent is no context.
-fn input(call: &Call<'_>, reference: &str, name: &str) -> Result<Option<PromptPart>, Failure> {
+/// The value of an input, or what the prompt carries in its metadata. An input that is optional and absent is no context.
+fn remembered(
+    call: &Call<'_>,
+    ir: &PromptIr,
+    reference: &str,
+    name: &str,
+) -> Result<Option<PromptPart>, Failure> {
     let Some(value) = call.inputs.get(name) else {
-        let is_port = call.node.inputs.iter().any(|port| port.name() == name);
-        return if is_port { Ok(None) } else { Err(unavailable(reference, &Unavailable::Missing)) };
+        if call.node.inputs.iter().any(|port| port.name() == name) {
+            return Ok(None);
+        }
+        let carried = ir.metadata.get(name).ok_or_else(|| unavailable(reference, &Unavailable::Missing))?;
+        let text = port::text(carried).unwrap_or_else(|_| carried.to_string());
+        let label = labels::of_field(call, name)?;
+        return Ok(Some(PromptPart::new(name, text, Provenance::Memory).sensitivity(label)));
     };
     let label = gate::label(call, [&Read::Input(name.to_owned())])?;
     let text = port::text(value).unwrap_or_else(|_| value.to_string());

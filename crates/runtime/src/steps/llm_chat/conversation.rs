@@ -15,7 +15,6 @@ use stave_llm::{
     Target, Timeouts, ToolUse, Usage, tokens,
 };
 use stave_lower::{RequestShape, block_to_request};
-use stave_prompt::output;
 use stave_request::ModelPlanning;
 use stave_script::address::HostPort;
 use tokio::sync::Mutex;
@@ -63,17 +62,17 @@ pub(super) async fn converse(
             return Ok(tool_calls_value(&response, &unmapped));
         }
         let text = response.text();
-        let Some(schema) = &arguments.output_schema else { return Ok(Value::String(text)) };
-        let validate = || schema.validator.validate(&text);
+        let Some(output) = &question.output else { return Ok(Value::String(text)) };
+        let validate = || output.validate(&model.name, &text);
         match conversation.call.services.heavy_work.run_if(true, validate).await {
             Ok(accepted) => return Ok(accepted.value),
             Err(rejected) if !repaired => {
                 repaired = true;
                 request.messages.push(Message::assistant(text));
-                request.messages.push(Message::user(output::repair_turn(&rejected)));
+                request.messages.push(Message::user(output.repair_turn(&rejected)));
             }
             Err(rejected) => {
-                let message = format!("the model's reply does not fit the output schema: {rejected}");
+                let message = format!("the model's reply does not fit what the prompt requires: {rejected}");
                 return Err(Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message));
             }
         }

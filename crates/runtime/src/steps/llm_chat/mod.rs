@@ -4,6 +4,7 @@
 //! model once with the same rules, the static response, the error port. A prompt that governance denies is not asked of any
 //! model; `on_denied` says who takes the denial.
 
+mod answer_validator;
 mod arguments;
 mod cache_work;
 mod context;
@@ -20,7 +21,6 @@ use std::sync::atomic::AtomicUsize;
 use async_trait::async_trait;
 use stave_canon::Value;
 use stave_diag::codes::run as codes;
-use stave_prompt::output;
 use stave_vocabulary::OnDenied;
 
 use self::arguments::{Arguments, Trigger};
@@ -59,7 +59,7 @@ async fn answer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure
             if failure.code == codes::PROMPT_REFUSED && arguments.on_denied == OnDenied::Fallback =>
         {
             call.run.report(call.index, |report| report.degraded = true);
-            static_response(arguments).unwrap_or(Err(failure))
+            answer_validator::static_response(call, arguments).unwrap_or(Err(failure))
         }
         answered => answered,
     }
@@ -92,19 +92,7 @@ async fn ask(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Failure> {
             Err(_) => {}
         }
     }
-    static_response(arguments).unwrap_or(Err(failure))
-}
-
-/// What the author wrote to be answered in the end.
-fn static_response(arguments: &Arguments) -> Option<Result<Value, Failure>> {
-    let text = arguments.fallback.as_ref()?.static_response.as_ref()?;
-    if arguments.output_schema.is_none() {
-        return Some(Ok(Value::from(text.as_str())));
-    }
-    Some(output::read(text).map(|accepted| accepted.value).map_err(|rejected| {
-        let message = format!("the static response is not JSON: {rejected}");
-        Failure::new(codes::MODEL_REPLY_INVALID, FailureKind::Validation, message)
-    }))
+    answer_validator::static_response(call, arguments).unwrap_or(Err(failure))
 }
 
 fn trigger(failure: &Failure) -> Trigger {

@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use stave_block::{BlockIr, Tokenizer, ToolSchema};
-use stave_canon::{Object, Value};
+use stave_canon::Object;
 use stave_diag::codes::run as codes;
-use stave_listen::without_blocking;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
 use stave_prompt::compile::{Adapter, Parts, PromptPart, Provenance, Sensitivity, TokenCounter, compile};
 use stave_prompt::governance::{AskedModel, Content, Verdict};
 use stave_prompt::plugins::{BudgetOptimizer, ConfiguredPlugin};
-use stave_prompt::{Pipeline, PromptIrBuilder};
+use stave_prompt::{Pipeline, PromptIr, PromptIrBuilder};
 
-use super::arguments::Arguments;
+use super::answer_validator::{AnswerValidator, unusable};
+use super::arguments::{Arguments, PromptSource};
 use super::context;
 use super::evidence::{self, Way};
 use super::gate;
@@ -33,39 +33,37 @@ const SEPARATOR_TOKENS: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) blocks: BlockIr,
+    /// What the answer has to be; any text when absent.
+    pub(super) output: Option<AnswerValidator>,
     /// What happened to it on the way, for those who look at the run later.
     pub(super) way: Way,
 }
 
 impl Question {
     pub(super) async fn prepare(call: &Call<'_>, arguments: &Arguments) -> Result<Question, Failure> {
-        let system = match &arguments.system {
-            Some(system) => render(call, "system", system).await?,
-            None => Vec::new(),
+        let rendered = match &arguments.source {
+            PromptSource::Templates { system, template } => {
+                Rendered::of(call, system.as_deref(), template).await?
+            }
+            PromptSource::Document(_) => Rendered::default(),
         };
-        // Instructions are one text, as sensitive as the most sensitive value in it.
-        let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
-        let system = join(&system);
-        let pieces = render(call, "template", &arguments.template).await?;
-        let bytes = pieces.iter().map(|piece| piece.text.len()).sum::<usize>() + system.len();
-        let build = || Question::build(call, arguments, system, sensitivity, pieces);
+        let bytes =
+            rendered.pieces.iter().map(|piece| piece.text.len()).sum::<usize>() + rendered.system.len();
+        let build = || Question::build(call, arguments, rendered);
         // References are read from files, which takes its time whatever their size.
         let is_heavy = bytes > heavy_work::LARGE || !arguments.context_refs.is_empty();
         call.services.heavy_work.run_if(is_heavy, build).await
     }
 
     /// Governs, counts and lowers what was rendered: work that grows with the text.
-    fn build(
-        call: &Call<'_>,
-        arguments: &Arguments,
-        system: String,
-        sensitivity: Sensitivity,
-        pieces: Vec<PromptPart>,
-    ) -> Result<Question, Failure> {
+    fn build(call: &Call<'_>, arguments: &Arguments, rendered: Rendered) -> Result<Question, Failure> {
+        let Rendered { system, sensitivity, pieces } = rendered;
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
         let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
         let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
+        let template = arguments.templates.of_prompt(&ir).map_err(|error| unusable(&error.into()))?;
+        let output = AnswerValidator::of(arguments, &ir)?;
         let parts = Parts {
             instructions: if system.is_empty() {
                 Vec::new()
@@ -73,6 +71,9 @@ impl Question {
                 vec![PromptPart::new("system", system, Provenance::Developer).sensitivity(sensitivity)]
             },
             inputs: pieces,
+            template: template.cloned(),
+            requirements: output.as_ref().and_then(AnswerValidator::stated),
+            provider: arguments.model.provider.as_str().to_owned(),
             adapter: Adapter::of(arguments.model.provider.as_str()),
             ..Parts::default()
         };
@@ -90,7 +91,9 @@ impl Question {
                 Failure::new(codes::PROMPT_TOO_LARGE, FailureKind::Value, message)
             })?;
         let verdict = call.run.plan.policy.governance.check_compiled(&compiled);
-        way.compiled(&compiled, &verdict, arguments.model.provider.has_native_schema());
+        // A schema alone is left to the provider. Requirements say more than a schema, such as how to decline.
+        let native_schema = arguments.output_schema.is_some() && arguments.model.provider.has_native_schema();
+        way.compiled(&compiled, &verdict, native_schema);
         judge(call, &verdict)
             .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("compiled")))?;
         let tools: Vec<ToolSchema> = arguments
@@ -107,7 +110,7 @@ impl Question {
             &PromptBlocks {
                 tools: &tools,
                 output_schema: arguments.output_schema.as_ref().map(|schema| &schema.schema),
-                native_schema: arguments.model.provider.has_native_schema(),
+                native_schema,
                 tokenizer: Some(Tokenizer {
                     model_family: tokens::family_of(&arguments.model.name),
                     count: &block_count,
@@ -123,7 +126,34 @@ impl Question {
                 format!("the prompt cannot be built: {error}"),
             )
         })?;
-        Ok(Question { blocks, way })
+        Ok(Question { blocks, output, way })
+    }
+}
+
+/// The texts of a node, rendered.
+#[derive(Debug)]
+struct Rendered {
+    /// Instructions are one text, as sensitive as the most sensitive value in it.
+    system: String,
+    sensitivity: Sensitivity,
+    pieces: Vec<PromptPart>,
+}
+
+impl Default for Rendered {
+    fn default() -> Self {
+        Rendered { system: String::new(), sensitivity: Sensitivity::Public, pieces: Vec::new() }
+    }
+}
+
+impl Rendered {
+    async fn of(call: &Call<'_>, system: Option<&str>, template: &str) -> Result<Rendered, Failure> {
+        let system = match system {
+            Some(system) => render(call, "system", system).await?,
+            None => Vec::new(),
+        };
+        let sensitivity = system.iter().map(|part| part.sensitivity).max().unwrap_or(Sensitivity::Public);
+        let pieces = render(call, "template", template).await?;
+        Ok(Rendered { system: join(&system), sensitivity, pieces })
     }
 }
 
@@ -133,11 +163,53 @@ fn govern(
     arguments: &Arguments,
     system: &str,
     way: &mut Way,
-) -> Result<Arc<stave_prompt::PromptIr>, Failure> {
+) -> Result<Arc<PromptIr>, Failure> {
     let policy = &call.run.plan.policy;
     let most = most_tokens(policy.prompt_tokens, arguments);
+    let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
+    let ir = match &arguments.source {
+        PromptSource::Templates { .. } => built(call, arguments, system, most)?,
+        PromptSource::Document(ir) => held(call, ir, most),
+    };
+    let plugins = call.services.prompt_plugins.iter().cloned().map(|configured| {
+        if configured.plugin.name() != BudgetOptimizer::NAME {
+            return configured;
+        }
+        ConfiguredPlugin { plugin: Arc::new(BudgetOptimizer::within(most)), ..configured }
+    });
+    let pipeline = Pipeline::new(Some(policy.governance.clone())).with_configured(plugins);
+    let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
+    let waits = call.services.prompt_plugins.iter().any(|configured| configured.plugin.bounds_its_time());
+    let outcome = if waits { without_blocking(process) } else { process() };
+    way.governed(&outcome);
+    judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
+    if let Some(message) = outcome.plugin_refusal() {
+        return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
+    }
+    if let PromptSource::Document(_) = &arguments.source {
+        // Its hint is not the model that answers.
+        let model =
+            AskedModel { provider: arguments.model.provider.as_str(), name: Some(&arguments.model.name) };
+        judge(call, &policy.governance.check_model(model))?;
+    }
+    // A model that stands in is asked the same thing, so it must be one that may be asked.
+    if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
+        let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
+        judge(call, &policy.governance.check_model(model))?;
+    }
+    // A plugin of the project may raise the budget, but not beyond what the project or the model allows.
+    let mut ir = outcome.ir;
+    if ir.token_budget.tokens() > most {
+        Arc::make_mut(&mut ir).token_budget = most.into();
+    }
+    Ok(ir)
+}
+
+/// The Prompt IR of a node's texts and fields.
+fn built(call: &Call<'_>, arguments: &Arguments, system: &str, most: u64) -> Result<PromptIr, Failure> {
+    let policy = &call.run.plan.policy;
     let asked = arguments.token_budget.map_or(most, |tokens| tokens.min(most));
-    let mut builder = PromptIrBuilder::new(arguments.role.as_ref().unwrap_or(&call.node.id), system)
+    let mut builder = PromptIrBuilder::new(arguments.role_of(call), system)
         .phase(arguments.phase)
         .set_token_budget(asked)
         .set_model_hint(arguments.model.provider.as_str())
@@ -162,43 +234,30 @@ fn govern(
     if let Some(origin) = call.node.text_origins.get("template") {
         builder = builder.add_metadata("line", origin.line);
     }
-    if let Some(Value::Object(schema)) = arguments.output_schema.as_ref().map(|schema| &schema.schema) {
-        builder = builder.set_output_requirements(schema.clone());
-    }
+    let builder = arguments.state_output(builder);
     let (ids, clock) = (call.services.ids.as_ref(), call.services.clock.as_ref());
-    let ir = builder.build(ids, clock).map_err(|error| {
+    builder.build(ids, clock).map_err(|error| {
         Failure::new(
             codes::BAD_ARGUMENT,
             FailureKind::Configuration,
             format!("the prompt cannot be built: {error}"),
         )
-    })?;
-    let plugins = call.services.prompt_plugins.iter().cloned().map(|configured| {
-        if configured.plugin.name() != BudgetOptimizer::NAME {
-            return configured;
-        }
-        ConfiguredPlugin { plugin: Arc::new(BudgetOptimizer::within(most)), ..configured }
-    });
-    let pipeline = Pipeline::new(Some(policy.governance.clone())).with_configured(plugins);
-    let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
-    let waits = call.services.prompt_plugins.iter().any(|configured| configured.plugin.bounds_its_time());
-    let outcome = if waits { without_blocking(process) } else { process() };
-    way.governed(&outcome);
-    judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
-    if let Some(message) = outcome.plugin_refusal() {
-        return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
+    })
+}
+
+/// A Prompt IR as the project asks it: with the project's constraints, and within its budget. A prompt that this changes
+/// has a name of its own.
+fn held(call: &Call<'_>, ir: &Arc<PromptIr>, most: u64) -> PromptIr {
+    let constraints = &call.run.plan.policy.constraints;
+    if constraints.is_empty() && ir.token_budget.tokens() <= most {
+        return PromptIr::clone(ir);
     }
-    // A model that stands in is asked the same thing, so it must be one that may be asked.
-    if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
-        let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
-        judge(call, &policy.governance.check_model(model))?;
+    let mut held = ir.clone_with_id(call.services.ids.as_ref());
+    held.constraints = Arc::new(constraints.iter().chain(ir.constraints.iter()).cloned().collect());
+    if held.token_budget.tokens() > most {
+        held.token_budget = most.into();
     }
-    // A plugin of the project may raise the budget, but not beyond what the project or the model allows.
-    let mut ir = outcome.ir;
-    if ir.token_budget.tokens() > most {
-        Arc::make_mut(&mut ir).token_budget = most.into();
-    }
-    Ok(ir)
+    held
 }
 
 /// Fails the step if a verdict denies, and reports what it flags.
@@ -253,11 +312,7 @@ fn input_reference(port: &str) -> String {
 
 /// The prompt without the references to the node's inputs that the author did not write: their values are in the rendered
 /// template already.
-fn without_inputs(
-    call: &Call<'_>,
-    arguments: &Arguments,
-    mut ir: Arc<stave_prompt::PromptIr>,
-) -> Arc<stave_prompt::PromptIr> {
+fn without_inputs(call: &Call<'_>, arguments: &Arguments, mut ir: Arc<PromptIr>) -> Arc<PromptIr> {
     let inputs = call.node.inputs.iter().map(|port| input_reference(port.name()));
     let inputs: Vec<String> = inputs.filter(|input| !arguments.refers_to(input)).collect();
     if ir.context_refs.iter().any(|reference| inputs.contains(reference)) {
@@ -265,6 +320,16 @@ fn without_inputs(
         Arc::make_mut(&mut ir.context_refs).retain(|reference| !inputs.contains(reference));
     }
     ir
+}
+
+/// Runs work that may wait for a plugin without holding up other steps, where the runtime has threads for
+/// that.
+fn without_blocking<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
 }
 
 /// Renders one of the node's templates over its inputs and the context, in pieces: the author's own text,

@@ -3,11 +3,13 @@
 //! A template states the requirements of a role. A prompt may state its own in `output_requirements`: as a schema, or,
 //! when it has a `format`, with the same fields as a template.
 
-use stave_canon::{Object, Value};
-use stave_shape::Shape;
+use std::fmt;
 
-use super::{BadRequirements, json_schema};
-use crate::fault_text::message;
+use stave_canon::{Object, Pointer, Value};
+use stave_shape::Shape;
+use thiserror::Error;
+
+use crate::json_schema;
 
 /// The members of the long form of `output_requirements`.
 const MEMBERS: [&str; 6] = ["format", "required_fields", "schema", "max_tokens", "example", "error_format"];
@@ -45,6 +47,32 @@ pub struct OutputRequirements {
     pub error_format: Option<Value>,
 }
 
+/// Output requirements that cannot be used, with everything that is wrong with them and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct BadRequirements {
+    pub faults: Vec<(Pointer, String)>,
+}
+
+impl BadRequirements {
+    /// One fault of the whole.
+    #[must_use]
+    pub fn because(message: String) -> Self {
+        BadRequirements { faults: vec![(Pointer::default(), message)] }
+    }
+}
+
+impl fmt::Display for BadRequirements {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the output requirements cannot be used: ")?;
+        for (index, (pointer, message)) in self.faults.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            let place = if pointer.as_str().is_empty() { "" } else { ": " };
+            write!(out, "{separator}{pointer}{place}{message}")?;
+        }
+        Ok(())
+    }
+}
+
 impl OutputRequirements {
     /// JSON that fits a schema, short or as JSON Schema.
     #[must_use]
@@ -59,9 +87,8 @@ impl OutputRequirements {
         if !has_format || !stated.keys().all(|key| MEMBERS.contains(&key.as_str())) {
             return Ok(OutputRequirements::of_schema(stated.clone().into()));
         }
-        stave_shape::read(&Value::Object(stated.clone())).map_err(|faults| {
-            let texts = faults.0.iter().map(|fault| format!("{}: {}", fault.pointer, message(&fault.kind)));
-            BadRequirements(texts.collect::<Vec<_>>().join("; "))
+        stave_shape::read(&Value::Object(stated.clone())).map_err(|faults| BadRequirements {
+            faults: faults.0.into_iter().map(|fault| (fault.pointer, fault.kind.explained())).collect(),
         })
     }
 
@@ -160,7 +187,8 @@ mod tests {
             assert_eq!(of(schema).unwrap().schema, Some(stave_canon::parse(schema).unwrap()), "{schema}");
         }
         let faults = of(r#"{"format": "xml", "required_fields": 3, "max_tokens": -1}"#).unwrap_err();
-        assert!(faults.0.contains("/required_fields") && faults.0.contains("/max_tokens"), "{faults}");
+        let faults = faults.to_string();
+        assert!(faults.contains("/required_fields") && faults.contains("/max_tokens"), "{faults}");
     }
 
     #[test]
