@@ -1,5 +1,6 @@
 //! `stave check`: everything that is wrong with flows, workflows and exec documents, at its line and column.
 
+mod context_files;
 mod fix;
 mod names;
 mod recordings;
@@ -158,7 +159,8 @@ fn diagnose(checked: &Checked, sources: &mut Sources) -> Result<Found, Stop> {
                 let written = loaded.flow.as_ref().and_then(|flow| flow.metadata.name.as_ref());
                 name = written.map(|name| (name.as_str().to_owned(), name.span));
                 let mut found: Vec<Diagnostic> = loaded.diagnostics.iter().cloned().chain(missing).collect();
-                if checked.project.is_some() {
+                if let Some(root) = &checked.project {
+                    found.extend(context_files::missing(&loaded, options, root)?);
                     certain_refusals(&mut found);
                 }
                 found
