@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::run_session::RunFlags;
+
 pub(crate) use compile::{Compile, SourcePaths};
 pub(crate) use engine::{EngineChoice, EngineKind};
 pub(crate) use exec::Exec;
@@ -92,7 +94,7 @@ pub(crate) enum Command {
     Block(crate::commands::Block),
     /// Simulate, analyse, rewrite and explain traces of model requests
     Cache(crate::commands::Cache),
-    /// Check, process, compile and hash Prompt IR documents
+    /// Check, process, compile, ask and hash Prompt IR documents
     Prompt(crate::commands::Prompt),
     /// Bring rows of features in, and read them as of a time
     Features(crate::commands::Features),
@@ -169,27 +171,14 @@ pub(crate) struct Run {
     /// Print what happens as lines of JSON on stdout, the last one with the whole report
     #[arg(long, conflicts_with = "json")]
     pub(crate) events: bool,
-    /// Where runs and session state live; `.stave` in the project's folder when absent
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
-    /// Keep nothing of the run, so that it cannot be resumed
-    #[arg(long)]
-    pub(crate) ephemeral: bool,
+    #[command(flatten)]
+    pub(crate) flags: RunFlags,
     /// The id of the run: the same request again shows that run, another request is refused
     #[arg(long, value_name = "ID", conflicts_with = "ephemeral")]
     pub(crate) run_id: Option<String>,
     /// A name for this request and its flow: the same request again shows its runs, another one is refused
     #[arg(long, value_name = "KEY", conflicts_with_all = ["run_id", "ephemeral"])]
     pub(crate) idempotency_key: Option<String>,
-    /// Answer model calls from this recording instead of asking a model
-    #[arg(long, value_name = "FILE", conflicts_with = "record")]
-    pub(crate) replay: Option<PathBuf>,
-    /// Ask the models, and keep the exchanges in this file with secrets taken out
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Ask the models even when stave.toml names a recording to replay
-    #[arg(long, conflicts_with = "replay")]
-    pub(crate) live: bool,
     /// Hold the run to the contracts, declared effects and policy envelope of this runtime bundle or system document
     #[arg(long, value_name = "FILE", visible_alias = "bundle")]
     pub(crate) contracts: Option<PathBuf>,

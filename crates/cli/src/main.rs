@@ -20,6 +20,7 @@ mod findings;
 mod outcome;
 mod period;
 mod progress;
+mod run_session;
 mod signals;
 mod table;
 mod terminal;
@@ -30,7 +31,7 @@ use clap::Parser;
 use stave_project as project;
 use stave_project::{
     admission, archive, changes, context, contracts, edit_model, exit, features, files, governance, opcua,
-    planner_files, ports, prompt_plugins, restate, runnable, services, signing_keys, source_kind,
+    planner_files, ports, prompt_document, prompt_plugins, restate, runnable, services, signing_keys, source_kind,
     state_archive, state_folder, storage, system_documents, tracing, warnings, workflow,
 };
 

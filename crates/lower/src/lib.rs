@@ -6,6 +6,7 @@
 //! - [`hold_to_labels`]: what the project says about its data becomes what a run is held to.
 //! - [`hold_to_project`]: the same with its budget, for documents that were made earlier or elsewhere.
 //! - [`workflow_leaks`]: what the project says about its data becomes what a workflow may send.
+//! - [`prompt_to_exec`]: a prompt that stands alone becomes a document with one model step.
 //! - [`prompt_to_block`]: a compiled prompt becomes addressable blocks.
 //! - [`request_to_block`]: a client's body becomes blocks, each with its bytes in the body.
 //! - [`block_to_request`]: blocks become a model request, or splices into the body they came from.
@@ -20,6 +21,7 @@ mod hold_to_contracts;
 mod hold_to_labels;
 mod hold_to_project;
 mod prompt_to_block;
+mod prompt_to_exec;
 mod request_to_block;
 mod step_effects;
 mod workflow_leaks;
@@ -38,6 +40,7 @@ pub use hold_to_contracts::{NoContract, hold_to_contracts};
 pub use hold_to_labels::hold_to_labels;
 pub use hold_to_project::hold_to_project;
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
+pub use prompt_to_exec::{ANSWER, ASK, prompt_to_exec};
 pub use request_to_block::{
     BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
     request_to_block,

@@ -24,6 +24,7 @@ pub mod opcua;
 pub mod planner_files;
 pub mod ports;
 mod project;
+pub mod prompt_document;
 pub mod prompt_plugins;
 #[cfg_attr(not(feature = "restate"), path = "without/restate.rs")]
 pub mod restate;

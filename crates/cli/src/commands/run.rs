@@ -5,10 +5,10 @@ mod once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stave_canon::{Clock, Value};
+use stave_canon::Value;
 use stave_diag::{Diagnostic, Sources, render};
 use stave_exec::Document;
-use stave_runtime::{EmbeddedEngine, Engine, FailureKind, RunReport};
+use stave_runtime::{Engine, FailureKind, RunReport};
 
 use self::once::Once;
 use crate::archive::unwritten;
@@ -17,15 +17,10 @@ use crate::contracts::Contracts;
 use crate::exit::{Exit, Stop};
 use crate::files;
 use crate::outcome::{exit_of, print};
-use crate::ports::SystemClock;
-use crate::progress::{EventLines, Progress};
 use crate::project::Project;
+use crate::run_session::{self, RunSession, Watch};
 use crate::runnable::load;
-use crate::services::{self, Models};
-use crate::signals::drain_on_signal;
 use crate::terminal::{self, Terminal};
-use crate::tracing::Tracing;
-use crate::{state_folder, storage};
 
 pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
     let mut sources = Sources::new();
@@ -44,11 +39,7 @@ pub(crate) fn run(arguments: &Run, terminal: Terminal) -> Result<Exit, Stop> {
         _ => return Ok(invalid(arguments, &diagnostics, &sources)),
     };
     let requests = requests(&arguments.input)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Stop::internal(format!("the runtime cannot be started: {error}")))?;
-    runtime.block_on(run_all(arguments, &project, document, &requests, terminal))
+    run_session::runtime()?.block_on(run_all(arguments, &project, document, &requests, terminal))
 }
 
 /// The document, held to the contracts in a file when there is one.
@@ -109,41 +100,26 @@ async fn run_all(
     requests: &[Value],
     terminal: Terminal,
 ) -> Result<Exit, Stop> {
-    let state_dir = state_folder::of_run(project, arguments.state_dir.as_deref(), arguments.ephemeral)?;
-    let models = models(arguments, project);
-    // Nobody is asked for replies that could not be kept.
-    if let Some(path) = &arguments.record {
-        files::check_recording_target(path)?;
-    }
     let name = once::name(arguments, requests.len())?;
-    let storage = storage::storage(project, &document, &state_dir, arguments.ephemeral)?;
-    retain(project, &state_dir, arguments.ephemeral).await?;
-    let kept = storage.database.as_ref().map(|database| storage::journal(project, database));
+    let watch = match (arguments.events, !arguments.json && terminal.is_live) {
+        (true, _) => Watch::Events,
+        (false, true) => Watch::Progress,
+        (false, false) => Watch::Nothing,
+    };
+    let session = RunSession::open(project, &document, &arguments.flags, watch).await?;
+    let kept = session.journal.clone();
     let once = name.zip(kept).map(|(name, journal)| Once::new(name, project, &document, requests, journal));
-    let (mut services, recorder) = services::build(project, &document, storage, &models)?;
-    let tracing = Tracing::of(project);
-    services.tracer = tracing.tracer();
-    let mut progress = None;
-    if arguments.events {
-        services.observer = Arc::new(EventLines);
-    } else if !arguments.json && terminal.is_live {
-        let (drawn, watcher) = Progress::start(&document);
-        services.observer = watcher;
-        progress = Some(drawn);
-    }
-    let python = Arc::clone(&services.python);
-    let engine = EmbeddedEngine::new(services);
-    let draining = drain_on_signal(&engine);
+    let engine = &session.engine;
     let quiet = arguments.json || arguments.events;
     let mut exit = Exit::Fine;
     let mut reports = Vec::with_capacity(requests.len());
     for (index, request) in requests.iter().enumerate() {
         let run_id = once.as_ref().map_or_else(|| engine.new_run_id(), |once| once.id(index));
-        if !quiet && !arguments.ephemeral {
+        if !quiet && !arguments.flags.ephemeral {
             terminal::error(&format!("run {run_id}"));
         }
         let report = match &once {
-            Some(once) => once.run(&engine, &run_id, Arc::clone(&document), request).await?,
+            Some(once) => once.run(engine, &run_id, Arc::clone(&document), request).await?,
             None => {
                 let report = engine.start(&run_id, Arc::clone(&document), request).await;
                 report.map_err(|error| unwritten(&run_id, &error))?
@@ -160,39 +136,13 @@ async fn run_all(
             break;
         }
     }
-    drop(progress);
-    draining.abort();
-    python.shutdown().await;
-    if let (Some(path), Some(recorder)) = (&arguments.record, recorder) {
-        files::write_private(path, &recorder.recording().to_yaml())?;
-    }
-    if arguments.json {
-        terminal::out(&json(&reports, exit).to_string());
-    }
-    // The answer is out; the collector has what is left of the time.
-    tracing.finish().await;
-    Ok(exit)
-}
-
-/// Takes away ended runs that the project does not keep.
-async fn retain(project: &Project, state_dir: &Path, ephemeral: bool) -> Result<(), Stop> {
-    let Some(retention) = project.settings.journal.retention().filter(|_| !ephemeral) else { return Ok(()) };
-    let journal = storage::journal(project, &storage::database(state_dir)?);
-    let retained = journal.retain(retention, SystemClock.now()).await;
-    retained.map(drop).map_err(|error| Stop::internal(error.to_string()))
-}
-
-fn models(arguments: &Run, project: &Project) -> Models {
-    if let Some(path) = &arguments.replay {
-        return Models::Replay(path.clone());
-    }
-    match &project.settings.replay {
-        Some(path) if !arguments.live && arguments.record.is_none() => {
-            Models::Replay(project.root.join(path))
+    let printed = || {
+        if arguments.json {
+            terminal::out(&json(&reports, exit).to_string());
         }
-        _ if arguments.record.is_some() => Models::Record,
-        _ => Models::Live,
-    }
+    };
+    session.end(printed).await?;
+    Ok(exit)
 }
 
 /// One object: the report of a sole request, or all reports.

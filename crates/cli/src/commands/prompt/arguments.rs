@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use stave_prompt::governance::MatchMode;
 
+use crate::run_session::RunFlags;
+
 /// Work on Prompt IR documents: one in a .json file, one a line in a .jsonl file or on stdin.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -12,11 +14,12 @@ Examples:
   stave prompt check prompt.json                   types, ranges, versions and policies
   stave prompt process prompts.jsonl               governance and plugins, one result a line
   stave prompt compile prompt.json --text          the text that a model would be asked
+  stave prompt ask prompt.json                     a model's answer to it
   generate | stave prompt hash                     one hash a line
   stave prompt report prompts.jsonl                figures over all of them
   stave prompt validate reply.txt --against prompt.json   a model's reply against what the prompt requires
 
-Exit codes: 0 fine, 1 a prompt does not fit its budget or a reply its requirements, 2 a document is invalid, 3 a policy denied a prompt.")]
+Exit codes: 0 fine, 1 a prompt does not fit its budget or an answer its requirements, 2 a document is invalid, 3 a policy denied a prompt.")]
 pub(crate) struct Prompt {
     #[command(subcommand)]
     pub(crate) command: PromptCommand,
@@ -30,6 +33,8 @@ pub(crate) enum PromptCommand {
     Process(Selected),
     /// Resolve references and make the text that a model is asked
     Compile(Compile),
+    /// Ask a model, by the road that model steps of flows take
+    Ask(Ask),
     /// Print the hash that records carry
     Hash(Selected),
     /// Process prompts and print the figures only
@@ -64,6 +69,35 @@ pub(crate) struct Compile {
     /// The model whose tokens are counted; the project's default model, or the provider's own, when absent
     #[arg(long)]
     pub(crate) model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stave prompt ask prompt.json                          the answer on stdout
+  stave prompt ask prompt.json --model anthropic/claude-sonnet-4 --json
+  stave prompt ask prompts.jsonl --record recordings/prompts.yaml
+  stave prompt ask prompts.jsonl --replay recordings/prompts.yaml
+
+Files of `file:` references must be listed in `[prompt] context_files` of stave.toml, as for flows.
+
+Exit codes: 0 fine, 1 the model gave no usable answer or the prompt does not fit its budget, 2 a document is invalid,
+3 governance, the gate or the project refused the prompt, and nothing was sent.")]
+pub(crate) struct Ask {
+    /// Files; `-`, or none, reads stdin
+    pub(crate) files: Vec<PathBuf>,
+    /// The model that answers, as NAME or PROVIDER/NAME; the one that the prompt records, else the project's default
+    /// model, when absent
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The project's folder; here when absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: RunFlags,
 }
 
 #[derive(Debug, Args)]
@@ -112,6 +146,7 @@ impl Prompt {
         match &self.command {
             PromptCommand::Compile(compile) => compile.selected.json,
             PromptCommand::Validate(validate) => validate.json,
+            PromptCommand::Ask(ask) => ask.json,
             PromptCommand::Check(selected)
             | PromptCommand::Process(selected)
             | PromptCommand::Hash(selected)

@@ -1,9 +1,10 @@
-//! `stave prompt`: check, process, compile, hash and report Prompt IR documents, and validate replies to them.
+//! `stave prompt`: check, process, compile, ask, hash and report Prompt IR documents, and validate replies to them.
 //!
 //! Results go to stdout: one prompt's as readable JSON, several prompts' one a line, and with `--json` all
 //! of them in one object. What people read goes to stderr.
 
 mod arguments;
+mod ask;
 mod check;
 mod compile;
 mod hash;
@@ -14,12 +15,12 @@ mod validate;
 
 pub(crate) use arguments::Prompt;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stave_canon::{Value, pretty_insertion_utf8};
 use stave_diag::{Sources, render};
 use stave_prompt::Pipeline;
-use stave_prompt::governance::PolicySet;
+use stave_prompt::governance::{MatchMode, PolicySet};
 
 use self::arguments::{PromptCommand, Selected};
 use self::input::Documents;
@@ -33,6 +34,7 @@ pub(crate) fn prompt(arguments: &Prompt, terminal: Terminal) -> Result<Exit, Sto
         PromptCommand::Check(selected) => check::check(selected, terminal),
         PromptCommand::Process(selected) => process::process(selected, terminal),
         PromptCommand::Compile(arguments) => compile::compile(arguments, terminal),
+        PromptCommand::Ask(arguments) => ask::ask(arguments, terminal),
         PromptCommand::Hash(selected) => hash::hash(selected, terminal),
         PromptCommand::Report(selected) => report::report(selected, terminal),
         PromptCommand::Validate(arguments) => validate::validate(arguments, terminal),
@@ -48,8 +50,17 @@ struct Task {
 
 impl Task {
     fn read(selected: &Selected, terminal: Terminal) -> Result<Task, Stop> {
-        let documents = input::read(&selected.files)?;
-        let folder = selected.project.as_deref().unwrap_or(Path::new("."));
+        Task::of(&selected.files, selected.project.as_deref(), selected.mode.map(Into::into), terminal)
+    }
+
+    fn of(
+        files: &[PathBuf],
+        folder: Option<&Path>,
+        mode: Option<MatchMode>,
+        terminal: Terminal,
+    ) -> Result<Task, Stop> {
+        let documents = input::read(files)?;
+        let folder = folder.unwrap_or(Path::new("."));
         let mut sources = Sources::new();
         let mut diagnostics = Vec::new();
         let project = Project::at(folder, &mut sources, &mut diagnostics)?;
@@ -60,7 +71,7 @@ impl Task {
             return Err(Stop::invalid("the project file cannot be used"));
         }
         let policies = governance::policies(&project)?;
-        let policies = governance::in_mode(policies, selected.mode.map(Into::into));
+        let policies = governance::in_mode(policies, mode);
         Ok(Task { documents, project, policies })
     }
 
