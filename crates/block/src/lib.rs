@@ -54,7 +54,7 @@ pub use sensitivity::{DataScope, Destination, Leak, gate};
 pub use simulate::{
     ProviderRefusal, Replay, Strategy, Totals, TracedRequest, refusal, simulate, tokens_by_bytes,
 };
-pub use span_id::SpanIds;
+pub use span_id::{SpanDigest, SpanIds};
 pub use stave_vocabulary::{Provenance, Sensitivity};
 pub use store::{PlannerStore, StoreError, StoreLimits};
 pub use variables::{Variable, VariableKind, find_variables, template};

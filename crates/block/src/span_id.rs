@@ -17,10 +17,11 @@ use std::collections::HashMap;
 
 use stave_canon::Sha256;
 
-use crate::{BlockSection, SpanId, normalize_whitespace};
+use crate::{BlockSection, PromptRole, SpanId, normalize_whitespace};
 
-/// How many hexadecimal digits of the hash an id carries.
-const HASH_LENGTH: usize = 16;
+/// What an id is made of beside the role and the number: the beginning of a hash, 16 hexadecimal digits of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpanDigest(pub u64);
 
 /// Gives the blocks of one IR their ids, in order.
 #[derive(Debug, Default)]
@@ -36,32 +37,40 @@ impl SpanIds {
 
     /// The id of the next block.
     pub fn next(&mut self, section: &BlockSection) -> SpanId {
-        let base = format!("{}-{}", section.role.word(), digest(section));
+        self.next_of(section.role, SpanDigest::of(section))
+    }
+
+    /// The id of the next block, whose content is not at hand any more.
+    pub fn next_of(&mut self, role: PromptRole, digest: SpanDigest) -> SpanId {
+        let base = format!("{}-{:016x}", role.word(), digest.0);
         let count = self.used.entry(base.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { SpanId(base) } else { SpanId(format!("{base}-{count}")) }
     }
 }
 
-fn digest(section: &BlockSection) -> String {
-    let mut hash = Sha256::new();
-    let (mark, identity) = match &section.name {
-        Some(name) => ("name", name.clone()),
-        None => ("content", normalize_whitespace(&section.content)),
-    };
-    let words = [
-        section.role.word(),
-        section.content_type.word(),
-        section.provenance.word(),
-        section.sensitivity.word(),
-        mark,
-    ];
-    for part in words.into_iter().chain([identity.as_str()]) {
-        // The length in front keeps two different lists of parts from reading as the same bytes.
-        hash.update(&(part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
+impl SpanDigest {
+    #[must_use]
+    pub fn of(section: &BlockSection) -> SpanDigest {
+        let mut hash = Sha256::new();
+        let (mark, identity) = match &section.name {
+            Some(name) => ("name", name.clone()),
+            None => ("content", normalize_whitespace(&section.content)),
+        };
+        let words = [
+            section.role.word(),
+            section.content_type.word(),
+            section.provenance.word(),
+            section.sensitivity.word(),
+            mark,
+        ];
+        for part in words.into_iter().chain([identity.as_str()]) {
+            // The length in front keeps two different lists of parts from reading as the same bytes.
+            hash.update(&(part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&hash.finish()[..8]);
+        SpanDigest(u64::from_be_bytes(first))
     }
-    let mut digest = hash.finish_hex();
-    digest.truncate(HASH_LENGTH);
-    digest
 }

@@ -40,6 +40,17 @@ impl Period {
     }
 }
 
+/// A period before now, or a time.
+pub(crate) fn time_of(text: &str, now: Timestamp) -> Result<Timestamp, Stop> {
+    if let Ok(period) = text.parse::<Period>() {
+        return period.before(now);
+    }
+    text.parse().map_err(|_| {
+        Stop::invalid(format!("`{text}` is neither a period nor a time"))
+            .help("write a period such as 24h or 7d, or a time such as 2026-11-01T00:00:00Z")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,7 +42,7 @@ pub use hold_to_project::hold_to_project;
 pub use prompt_to_block::{PromptBlocks, prompt_to_block, sent_sections};
 pub use prompt_to_exec::{ANSWER, ASK, prompt_to_exec};
 pub use request_to_block::{
-    BlockPlace, BodyValue, RequestBlocks, RequestBody, RequestFault, TapeFault, detect_surface, read_wire,
-    request_to_block,
+    BlockPlace, BlockSpan, BodyValue, NoSpanMemory, RequestBlocks, RequestBody, RequestFault, SpanDigests,
+    SpanMemory, TapeFault, block_spans, detect_surface, read_wire, request_to_block, span_id_at,
 };
 pub use workflow_leaks::workflow_leaks;

@@ -9,6 +9,7 @@ mod openai_chat;
 mod openai_responses;
 mod positions;
 mod sections;
+mod spans;
 mod tape;
 
 use std::ops::Range;
@@ -21,6 +22,7 @@ use positions::Positions;
 use tape::{Kind, ROOT, Tape};
 
 pub use body::{BodyValue, RequestBody};
+pub use spans::{BlockSpan, NoSpanMemory, SpanDigests, SpanMemory, block_spans, span_id_at};
 pub use tape::TapeFault;
 
 /// How many characters of a key a message shows.

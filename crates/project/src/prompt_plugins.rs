@@ -23,13 +23,44 @@ use stave_script::{JobLimits, PoolOptions, PythonPool, TransformJob, WorkerComma
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
+use crate::context::ProjectContext;
 use crate::exit::Stop;
 use crate::files;
+use crate::governance;
 use crate::ports::SystemClock;
 use crate::project::{PluginSetting, Project};
 
 /// How many plugins may work at once.
 const WORKERS: usize = 4;
+
+/// How many references a prompt may have before they become one digest, when the project does not say.
+pub(crate) const DEFAULT_CONTEXT_REFS: u64 = ContextDigest::DEFAULT_MAX_CONTEXT_REFS.unsigned_abs();
+
+/// How many references a prompt of a flow may have before they become one digest. `None` when the listed plugins have no
+/// digest among them.
+pub fn flow_context_refs(project: &Project) -> Result<Option<usize>, Stop> {
+    let digest = settings(project, &["digest"]).into_iter().find(|setting| is_digest(&setting.plugin));
+    digest.map(|setting| most_context_refs(project, &setting)).transpose()
+}
+
+/// How many references a digest leaves as they are: its own configuration says so, else the project.
+fn most_context_refs(project: &Project, setting: &PluginSetting) -> Result<usize, Stop> {
+    const KEY: &str = "max_context_refs";
+    knows(&setting.plugin, &setting.config, &[KEY])?;
+    let most = match setting.config.get(KEY) {
+        None => project.settings.prompt.max_context_refs.unwrap_or(DEFAULT_CONTEXT_REFS),
+        Some(most) => {
+            let most = most.as_i64().and_then(|most| u64::try_from(most).ok()).filter(|most| *most > 0);
+            let message = format!("stave.toml: `{KEY}` of the plugin `{}` must be 1 or more", setting.plugin);
+            most.ok_or_else(|| Stop::invalid(message))?
+        }
+    };
+    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+fn is_digest(name: &str) -> bool {
+    name == "digest" || name == ContextDigest::NAME
+}
 
 /// A Python file as a plugin.
 #[derive(Debug)]
@@ -62,9 +93,11 @@ pub fn all(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPl
 }
 
 /// The plugins of a flow's prompts: those that `[prompt] plugins` lists, else the budget and every file under
-/// `plugins`. A flow names its context itself, so no digest is made of it unasked.
+/// `plugins`. A model step makes the digest itself, because a model may write it.
 pub fn of_flows(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPlugin>, Stop> {
-    made(project, worker, &settings(project, &["budget"]))
+    let mut settings = settings(project, &["budget"]);
+    settings.retain(|setting| !is_digest(&setting.plugin));
+    made(project, worker, &settings)
 }
 
 /// The plugins of requests that pass the gateway. They have neither references nor a budget, so the built-in plugins
@@ -119,9 +152,10 @@ fn plugin(
     let PluginSetting { plugin: name, config, .. } = setting;
     match name.as_str() {
         "digest" | ContextDigest::NAME => {
-            knows(name, config, &["max_context_refs"])?;
-            let digest = ContextDigest::from_config(&Value::Object(config.clone()));
-            return Ok(Arc::new(digest.map_err(|error| Stop::invalid(format!("stave.toml: {error}")))?));
+            let most = i64::try_from(most_context_refs(project, setting)?).unwrap_or(i64::MAX);
+            let source = Arc::new(ProjectContext::new(&project.root)?);
+            let policies = governance::policies(project)?;
+            return Ok(Arc::new(ContextDigest::new(most).with_contents(source, policies)));
         }
         "budget" | BudgetOptimizer::NAME => {
             knows(name, config, &[])?;

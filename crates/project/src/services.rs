@@ -16,7 +16,9 @@ use stave_request::ModelPlanning;
 use stave_request::planning::{CachePlanners, KeptPlanners, PlannersInMemory};
 use stave_runtime::database::Database;
 use stave_runtime::http::{AllowList, HttpClient};
-use stave_runtime::{ModelHosts, RunLimits, Secrets, Services, add_secret_names};
+use stave_runtime::{
+    DigestModel, DigestSettings, ModelHosts, RunLimits, Secrets, Services, add_secret_names,
+};
 use stave_script::{PoolOptions, PythonPool, TemplateRenderer, WorkerCommand};
 
 use crate::context::ListedContext;
@@ -108,6 +110,7 @@ pub fn build(
         tool_servers: Arc::new(tool_servers(project)),
         secrets: secrets(project, values),
         references: Arc::new(ListedContext::new(&project.root, &settings.prompt.context_files)?),
+        digests: digests(project)?,
         prompt_plugins: prompt_plugins::of_flows(project, &worker()?)?,
         heavy_work: Arc::default(),
         gate: Arc::new(settings.sensitivity_policy()),
@@ -149,6 +152,19 @@ fn model_hosts(project: &Project, models: &Models) -> ModelHosts {
         return ModelHosts::everywhere();
     }
     ModelHosts::these(project.settings.allow_lists().model_hosts)
+}
+
+/// When references become a digest, and who writes it.
+fn digests(project: &Project) -> Result<DigestSettings, Stop> {
+    let named = project.settings.digest_model.as_ref();
+    let model = named.map(|model| {
+        let provider = model.provider.parse::<Provider>().map_err(|error| {
+            Stop::invalid(format!("`[models.digest]`: {error}")).help("name a provider such as `openai`")
+        })?;
+        Ok(DigestModel { provider, name: model.name.clone(), endpoint: model.endpoint.clone() })
+    });
+    let max_context_refs = prompt_plugins::flow_context_refs(project)?.unwrap_or(usize::MAX);
+    Ok(DigestSettings { max_context_refs, model: model.transpose()? })
 }
 
 /// The bounds of a project's runs.

@@ -1,8 +1,11 @@
 //! The form of what is kept about a question to a model: its blocks, what was done to them, and the turns that followed.
 //! Model steps write it into the journal, and whoever shows a run reads it.
 
-use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity};
-use stave_canon::Value;
+use stave_block::{
+    BlockContentType, BlockIr, PromptBlock, PromptRole, Provenance, Sensitivity, SpanId,
+    TokenizationMetadata, ToolSchemaHash,
+};
+use stave_canon::{Timestamp, Value};
 use stave_llm::Usage;
 use stave_shape::Shape;
 
@@ -14,6 +17,10 @@ pub struct AskedPrompt {
     pub path: String,
     pub provider: String,
     pub model: String,
+    /// When the prompt was ready for the gate; absent in records of earlier versions.
+    pub asked_at: Option<String>,
+    /// The Prompt IR that was asked; absent when it could not be built.
+    pub prompt_ir: Option<AskedIr>,
     /// The tokens of the prompt, where they are known.
     #[shape(write_null)]
     pub tokens: Option<u64>,
@@ -30,8 +37,34 @@ pub struct AskedPrompt {
     pub gate: Vec<GateEntry>,
     #[shape(default)]
     pub blocks: Vec<AskedBlock>,
+    /// What the block document says beside its blocks; absent in records of earlier versions.
+    pub block_ir: Option<AskedBlockIr>,
     #[shape(default)]
     pub turns: Vec<ModelTurn>,
+}
+
+/// Which Prompt IR was asked. The hashes cover the whole prompt; those of records carry their first digits.
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open)]
+pub struct AskedIr {
+    /// The prompt as the step built it.
+    pub built_id: String,
+    pub built_hash: String,
+    /// The prompt after the plugins, which is the one that was asked. A refused prompt is the one that was built.
+    pub ir_id: String,
+    pub hash: String,
+}
+
+/// The members of a block document beside its blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Shape)]
+#[shape(open)]
+pub struct AskedBlockIr {
+    pub ir_id: String,
+    pub created_at: String,
+    pub tool_schema_hashes: Option<Vec<ToolSchemaHash>>,
+    pub structured_output_schema_id: Option<String>,
+    /// The hash of the Prompt IR that the blocks were made from.
+    pub source_request_hash: Option<String>,
 }
 
 /// What the policies said.
@@ -50,6 +83,8 @@ pub struct PromptVerdict {
 #[shape(open)]
 pub struct PolicyHit {
     pub policy: String,
+    /// The field of the prompt that it was found in, such as `intent` or `content`.
+    pub field: Option<String>,
     pub text: String,
     pub denies: bool,
 }
@@ -61,6 +96,11 @@ pub struct PromptChange {
     pub plugin: String,
     pub what: String,
     pub detail: String,
+    /// The hash of the prompt before the plugin and after it; absent when the plugin failed.
+    pub before_hash: Option<String>,
+    pub after_hash: Option<String>,
+    /// When the plugin was done.
+    pub at: Option<String>,
 }
 
 /// What was left out of a prompt.
@@ -68,6 +108,8 @@ pub struct PromptChange {
 #[shape(open)]
 pub struct SectionCut {
     pub section: String,
+    /// Its kind, such as `context` or `input`.
+    pub kind: Option<String>,
     pub reason: String,
     pub tokens: u64,
 }
@@ -89,6 +131,8 @@ pub struct AskedBlock {
     /// The section that it was made from.
     #[shape(write_null)]
     pub name: Option<String>,
+    /// The stable name of the block; absent in records of earlier versions.
+    pub span_id: Option<String>,
     pub role: PromptRole,
     #[shape(rename = "type")]
     pub content_type: BlockContentType,
@@ -96,6 +140,8 @@ pub struct AskedBlock {
     pub sensitivity: Sensitivity,
     #[shape(write_null)]
     pub tokens: Option<u32>,
+    /// The SHA-256 of the whole content without secrets; absent when the content is withheld.
+    pub content_hash: Option<String>,
     pub content: String,
     /// Whether the content is only the beginning of it.
     pub truncated: bool,
@@ -158,6 +204,38 @@ impl AskedPrompt {
     #[must_use]
     pub fn from_value(value: &Value) -> Option<AskedPrompt> {
         stave_shape::read_leniently(value).0
+    }
+}
+
+impl AskedPrompt {
+    /// The block document of the prompt, with as much of the contents as is kept. `None` for a prompt that was refused
+    /// before it had blocks, and for records of earlier versions.
+    #[must_use]
+    pub fn block_document(&self) -> Option<BlockIr> {
+        let around = self.block_ir.as_ref()?;
+        let blocks = self.blocks.iter().enumerate().map(|(index, block)| {
+            Some(PromptBlock {
+                span_id: SpanId(block.span_id.clone()?),
+                sequence_index: u32::try_from(index).ok()?,
+                role: block.role,
+                content: block.content.clone(),
+                content_type: block.content_type,
+                provenance: block.provenance,
+                sensitivity: block.sensitivity,
+                token_metadata: block.tokens.map(|token_count| TokenizationMetadata {
+                    model_family: stave_llm::tokens::family_of(&self.model).to_owned(),
+                    token_count,
+                }),
+            })
+        });
+        Some(BlockIr {
+            ir_id: around.ir_id.parse().ok()?,
+            blocks: blocks.collect::<Option<_>>()?,
+            tool_schema_hashes: around.tool_schema_hashes.clone(),
+            structured_output_schema_id: around.structured_output_schema_id.clone(),
+            source_request_hash: around.source_request_hash.clone(),
+            created_at: around.created_at.parse::<Timestamp>().ok()?,
+        })
     }
 }
 

@@ -70,7 +70,7 @@ pub use request::{RunRequest, check_request, without_auth};
 pub use run::Call;
 pub use run_identity::RunIdentity;
 pub use secrets::Secrets;
-pub use services::{RunLimits, Services};
+pub use services::{DigestModel, DigestSettings, RunLimits, Services};
 pub use spend::Unsettled;
 pub use stave_engine::{Failure, FailureKind, RunFailure, Signal, StepResult};
 pub use stave_llm::Usage;

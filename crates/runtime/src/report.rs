@@ -6,6 +6,7 @@ use stave_canon::Value;
 use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
+use stave_prompt::PromptCounts;
 use stave_shape::Shape;
 
 use crate::Failure;
@@ -64,6 +65,8 @@ pub struct NodeReport {
     pub logs: Vec<String>,
     /// What models were asked on its behalf, as far as that is kept; see `steps::llm_chat`.
     pub questions: Vec<AskedPrompt>,
+    /// What policies, gate and budgets did to all of them, those that are not kept included.
+    pub prompts: PromptCounts,
     pub origin: Option<Origin>,
 }
 
@@ -108,6 +111,7 @@ impl NodeReport {
             flagged: Vec::new(),
             logs: Vec::new(),
             questions: Vec::new(),
+            prompts: PromptCounts::default(),
             origin,
         }
     }
@@ -126,6 +130,7 @@ impl NodeReport {
             cached: false,
             reused: true,
             reused_items: 0,
+            prompts: PromptCounts::default(),
             ..self
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use stave_block::SensitivityPolicy;
 use stave_canon::{Clock, Ids, Object};
-use stave_llm::Transport;
 use stave_llm::prices::Prices;
+use stave_llm::{Provider, Transport};
 use stave_prompt::plugins::ConfiguredPlugin;
 use stave_prompt::resolve::ReferenceSource;
 use stave_request::ModelPlanning;
@@ -49,6 +49,8 @@ pub struct Services {
     /// Without it there are no `opcua.*` steps.
     pub opcua: Option<Arc<dyn Opcua>>,
     pub secrets: Secrets,
+    /// When references become a digest, and who writes it.
+    pub digests: DigestSettings,
     /// Where the files and diffs of `context_refs` come from.
     pub references: Arc<dyn ReferenceSource>,
     /// The plugins that every prompt passes, in their order. The budget optimizer among them is held to the room of each
@@ -62,6 +64,30 @@ pub struct Services {
     /// The policy that the project bakes into documents now. A run that goes on is held to it as far as it is stricter
     /// than the policy that the run began under; without one, a run keeps its own.
     pub policy: Option<Arc<Object>>,
+}
+
+/// What becomes of many references of one prompt.
+#[derive(Debug, Clone)]
+pub struct DigestSettings {
+    /// More references than these become one digest.
+    pub max_context_refs: usize,
+    /// Who writes digests; without one they are made of the references' own lines.
+    pub model: Option<DigestModel>,
+}
+
+/// A cheap model that writes digests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestModel {
+    pub provider: Provider,
+    pub name: String,
+    /// The provider's own address when absent.
+    pub endpoint: Option<String>,
+}
+
+impl Default for DigestSettings {
+    fn default() -> Self {
+        DigestSettings { max_context_refs: 10, model: None }
+    }
 }
 
 /// Bounds on one run.

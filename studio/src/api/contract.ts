@@ -16,12 +16,26 @@ export interface Analysis {
   request: RequestField[];
 }
 
+/** Which Prompt IR was asked. The hashes cover the whole prompt; those of records carry their first digits. */
+export interface AskedIr {
+  /** The prompt as the step built it. */
+  built_id: string;
+  built_hash: string;
+  /** The prompt after the plugins, which is the one that was asked. A refused prompt is the one that was built. */
+  ir_id: string;
+  hash: string;
+}
+
 /** A prompt that was sent to a model, or rejected. */
 export interface AskedPrompt {
   /** The step that sent the prompt. */
   path: string;
   provider: string;
   model: string;
+  /** Time at which the prompt was ready. */
+  asked_at: string | null;
+  /** Prompt IR that was sent. */
+  prompt_ir: AskedIr | null;
   /** Number of tokens in the prompt, if known. */
   tokens: number | null;
   /** Token limit of the prompt. */
@@ -40,6 +54,8 @@ export interface Block {
   index: number;
   /** Source section of the block. */
   name: string | null;
+  /** Stable name of the block. */
+  span_id: string | null;
   role: PromptRole;
   type: BlockContentType;
   provenance: Provenance;
@@ -121,7 +137,7 @@ export interface ChatText {
   offline?: boolean | null;
 }
 
-export type Command = { op: "add_node"; id: string; node: Record<string, Json>; after?: string } | { op: "remove_node"; id: string } | { op: "rename_node"; from: string; to: string } | { op: "connect"; from: string; to: string; condition?: string; transform?: string } | { op: "disconnect"; from: string; to: string } | { op: "set"; path: string; value: Json } | { op: "unset"; path: string } | { op: "add_port"; node: string; direction: "input" | "output" | "error"; port: Record<string, Json> } | { op: "remove_port"; node: string; direction: "input" | "output" | "error"; name: string } | { op: "rename_port"; node: string; direction: "input" | "output" | "error"; from: string; to: string } | { op: "add_context"; field: string; optional?: boolean } | { op: "remove_context"; field: string } | { op: "rename_context"; from: string; to: string } | { op: "set_prompt"; node: string; system?: string; append_to_system?: string; template?: string; model?: Record<string, Json>; temperature?: number; max_tokens?: number; output_schema?: Record<string, Json> } | { op: "add_tool"; node: string; tool: Record<string, Json> } | { op: "remove_tool"; node: string; name: string } | { op: "add_error_handling"; node: string; port?: string; handler?: string } | { op: "add_caching"; node: string; ttl_seconds?: number; key?: string } | { op: "set_position"; node: string; x: number; y: number } | { op: "replace_text"; at: number; remove: string; insert: string };
+export type Command = { op: "add_node"; id: string; node: Record<string, Json>; after?: string } | { op: "remove_node"; id: string } | { op: "rename_node"; from: string; to: string } | { op: "connect"; from: string; to: string; condition?: string; else?: boolean; transform?: string } | { op: "disconnect"; from: string; to: string } | { op: "set"; path: string; value: Json } | { op: "unset"; path: string } | { op: "add_port"; node: string; direction: "input" | "output" | "error"; port: Record<string, Json> } | { op: "remove_port"; node: string; direction: "input" | "output" | "error"; name: string } | { op: "rename_port"; node: string; direction: "input" | "output" | "error"; from: string; to: string } | { op: "add_context"; field: string; optional?: boolean } | { op: "remove_context"; field: string } | { op: "rename_context"; from: string; to: string } | { op: "set_prompt"; node: string; system?: string; append_to_system?: string; template?: string; model?: Record<string, Json>; temperature?: number; max_tokens?: number; output_schema?: Record<string, Json> } | { op: "add_tool"; node: string; tool: Record<string, Json> } | { op: "remove_tool"; node: string; name: string } | { op: "add_error_handling"; node: string; port?: string; handler?: string } | { op: "add_caching"; node: string; ttl_seconds?: number; key?: string } | { op: "set_position"; node: string; x: number; y: number } | { op: "replace_text"; at: number; remove: string; insert: string };
 
 export interface CommentChanges {
   added: string[];
@@ -752,6 +768,8 @@ export interface Point {
 
 export interface PolicyHit {
   policy: string;
+  /** The field of the prompt that it was found in, such as `intent` or `content`. */
+  field?: string | null;
   text: string;
   denies: boolean;
 }
@@ -808,6 +826,11 @@ export interface PromptChange {
   plugin: string;
   what: string;
   detail: string;
+  /** The hash of the prompt before the plugin and after it; absent when the plugin failed. */
+  before_hash?: string | null;
+  after_hash?: string | null;
+  /** When the plugin was done. */
+  at?: string | null;
 }
 
 /** Who speaks. */
@@ -1075,6 +1098,8 @@ export interface RunView {
 /** What was left out of a prompt. */
 export interface SectionCut {
   section: string;
+  /** Its kind, such as `context` or `input`. */
+  kind?: string | null;
   reason: string;
   tokens: number;
 }

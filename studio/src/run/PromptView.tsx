@@ -111,6 +111,11 @@ function QuestionView({ question, source, colouring, shape, numbered }: Question
             {question.budget === null ? "" : ` of ${grouped(question.budget)}`}
           </span>
         )}
+        {question.prompt_ir !== null && (
+          <code className="faint" title={`sha256 ${question.prompt_ir.hash}`}>
+            {question.prompt_ir.ir_id}
+          </code>
+        )}
         <Verdict question={question} />
       </header>
       {question.verdict.violations.map((violation, index) => (
@@ -226,7 +231,7 @@ function BlockView({ block, source, colouring, gate }: BlockViewProps) {
   return (
     <li className={`block tone-${toneOf(block, colouring)}`}>
       <header>
-        <strong>{block.name ?? block.type}</strong>
+        <strong title={block.span_id ?? undefined}>{block.name ?? block.type}</strong>
         <span className="faint">{block.role}</span>
         <span className="badge tinted">{block.provenance}</span>
         {block.sensitivity !== "public" && (
@@ -264,6 +269,12 @@ function Chain({ question }: { question: AskedPrompt }) {
           <li key={index}>
             <code>{step.plugin}</code> {step.what}
             <span className="soft"> {step.detail}</span>
+            {step.before_hash !== undefined && step.after_hash !== undefined && (
+              <code className="faint">
+                {" "}
+                {step.before_hash} → {step.after_hash}
+              </code>
+            )}
           </li>
         ))}
         {cuts.map((cut, index) => (

@@ -25,6 +25,7 @@ const whole = (index: number, role: Block["role"]): Block => ({
   ...block,
   index,
   role,
+  span_id: null,
   name: "query",
   type: "text",
   tokens: 1,

@@ -37,6 +37,8 @@ fn recorded() -> Folder {
             variable: Some("clock"),
             common_tokens: 7,
             lost_tokens: 100,
+            block: None,
+            block_before: None,
         });
         evidence.sink().append(record);
     }

@@ -110,7 +110,7 @@ async fn lines_on_stdin_give_lines_on_stdout() {
     assert_eq!(verdicts, [Some(true), Some(false)]);
     let hashes = stave(&folder, ["prompt", "hash"]).input(&lines).finish().await.exits(0);
     assert_eq!(hashes.stdout.lines().count(), 2);
-    let report = stave(&folder, ["prompt", "report", "--json"]).input(&lines).finish().await.exits(3);
+    let report = stave(&folder, ["prompt", "report", "-", "--json"]).input(&lines).finish().await.exits(3);
     let report = report.json();
     assert_eq!(report.get("total_checks").and_then(Value::as_i64), Some(2));
     assert_eq!(report.get("approval_rate").and_then(Value::as_f64), Some(0.5));

@@ -100,8 +100,16 @@ CREATE TABLE key_hold (
 CREATE INDEX key_hold_by_key ON key_hold (key, day);
 ";
 
+/// What version 4 added: the blocks of a request without their contents, and the block in which a request parted from
+/// the one before it. `gates` is JSON from here on.
+const BLOCKS: &str = "
+ALTER TABLE request ADD COLUMN blocks BLOB;
+ALTER TABLE request ADD COLUMN miss_block TEXT;
+ALTER TABLE request ADD COLUMN miss_block_before TEXT;
+";
+
 /// One script for each version.
-const SCRIPTS: [&str; 3] = [TABLES, EDITS, HOLDS];
+const SCRIPTS: [&str; 4] = [TABLES, EDITS, HOLDS, BLOCKS];
 
 /// Makes or brings up to date the tables of a file.
 pub(super) fn prepare(connection: &Connection) -> Result<(), EvidenceError> {

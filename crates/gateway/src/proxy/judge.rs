@@ -14,7 +14,7 @@ use stave_block::{
 };
 use stave_canon::{Clock, Ids};
 use stave_lower::{JudgedTooLong, Splice, gate_body_until, outside_texts, position_texts};
-use stave_prompt::governance::{AskedModel, ConversationText, PolicySet, TextSource, Verdict};
+use stave_prompt::governance::{AskedModel, ConversationText, PolicyAction, PolicySet, TextSource, Verdict};
 use stave_prompt::{PromptBuildError, PromptIr, PromptIrBuilder};
 
 use super::interface::Fault;
@@ -35,6 +35,8 @@ pub(crate) struct Judged {
     /// The upstream that it has to go to instead.
     pub(crate) route: Option<String>,
     pub(crate) decisions: Vec<GateDecision>,
+    /// By position, the labels of what the gate acted on.
+    pub(crate) labels: Vec<(usize, Sensitivity)>,
     /// Whether judging failed, and the operator wants such a request sent.
     pub(crate) is_unjudged: bool,
 }
@@ -128,9 +130,10 @@ impl Judge<'_> {
     ) -> Result<Judged, Verdictless> {
         let accepts = upstream.config.accepts;
         let enforcement = self.policy.enforcement;
+        let mut of_model = Vec::new();
         if enforcement != Enforcement::Off {
             let asked = AskedModel { provider: upstream.config.provider.as_str(), name: Some(model) };
-            self.enforce(&self.policy.governance.check_model(asked), &mut Vec::new())?;
+            self.enforce(&self.policy.governance.check_model(asked), &mut of_model)?;
         }
         // What a prefix holds does not change, so it is judged once.
         let rules = rules(accepts, self.tenant);
@@ -146,6 +149,9 @@ impl Judge<'_> {
         if known < wire.positions.len() && judged.decisions.is_empty() && judged.splices.is_empty() {
             self.clean.add(rules, wire, known);
         }
+        // New instructions are judged with their model, and what was found about it is counted once.
+        of_model.retain(|decision| !judged.decisions.iter().any(|known| known.rule == decision.rule));
+        judged.decisions.extend(of_model);
         Ok(judged)
     }
 
@@ -185,7 +191,8 @@ impl Judge<'_> {
         let gate = Gate::new(policy, &origin, destination(accepts, &origin));
         let gated = gate_body_until(body, wire, known, policy, gate, &|| self.is_late())
             .map_err(|JudgedTooLong| too_long())?;
-        judged.decisions = decisions(&gated.records);
+        judged.decisions = decisions(&gated.records, Some(wire));
+        judged.labels = gated.records.iter().map(|record| (record.block, record.label)).collect();
         match gated.verdict {
             GateVerdict::Send => judged.splices = gated.splices,
             GateVerdict::Route(to) => judged.route = Some(to),
@@ -210,7 +217,7 @@ impl Judge<'_> {
             gate.request(from, *label);
         }
         let (verdict, records) = gate.finished();
-        judged.decisions = decisions(&records);
+        judged.decisions = decisions(&records, None);
         match verdict {
             GateVerdict::Send => {}
             GateVerdict::Route(to) => judged.route = Some(to),
@@ -280,9 +287,18 @@ impl Judge<'_> {
             return Ok(());
         }
         let is_refused = !verdict.approved() && self.policy.enforcement == Enforcement::Enforce;
-        let action = if is_refused { "refuse" } else { "flag" };
         for violation in &verdict.violations {
-            add(decisions, action, Cow::Owned(violation.policy.to_string()));
+            let denies = is_refused && violation.action == PolicyAction::Deny;
+            add(
+                decisions,
+                GateDecision {
+                    action: Cow::Borrowed(if denies { "refuse" } else { "flag" }),
+                    rule: Cow::Owned(violation.policy.to_string()),
+                    places: 1,
+                    field: Cow::Owned(violation.field.word().to_owned()),
+                    is_policy: true,
+                },
+            );
         }
         if !is_refused {
             return Ok(());
@@ -318,7 +334,10 @@ fn destination<'d>(accepts: Sensitivity, origin: &'d DataScope) -> Destination<'
 }
 
 fn refused(message: &str, decisions: Vec<GateDecision>) -> Denied {
-    let rules: Vec<&str> = decisions.iter().map(|decision| &*decision.rule).collect();
+    let mut rules: Vec<&str> = decisions.iter().map(|decision| &*decision.rule).collect();
+    // One rule decides about several parts of a request.
+    let mut named = std::collections::HashSet::new();
+    rules.retain(|rule| named.insert(*rule));
     let message = format!("{message}: {}", rules.join(", "));
     Denied { fault: Fault::new(StatusCode::FORBIDDEN, "content_refused", message), decisions }
 }
@@ -411,18 +430,50 @@ fn rules(accepts: Sensitivity, tenant: &str) -> u128 {
     number
 }
 
-/// The gate's decisions by rule.
-fn decisions(records: &[GateRecord]) -> Vec<GateDecision> {
+/// The gate's decisions by rule and part of the request.
+fn decisions(records: &[GateRecord], wire: Option<&WirePrompt>) -> Vec<GateDecision> {
     let mut decisions = Vec::new();
     for record in records {
-        add(&mut decisions, record.action_word(), Cow::Owned(record.rule.clone()));
+        let position = wire.and_then(|wire| wire.positions.get(record.block));
+        let field = position.map_or("request", field);
+        add(
+            &mut decisions,
+            GateDecision {
+                action: Cow::Borrowed(record.action_word()),
+                rule: Cow::Owned(record.rule.clone()),
+                places: 1,
+                field: Cow::Borrowed(field),
+                is_policy: false,
+            },
+        );
     }
     decisions
 }
 
-pub(crate) fn add(decisions: &mut Vec<GateDecision>, action: &'static str, rule: Cow<'static, str>) {
-    match decisions.iter_mut().find(|known| known.action == action && known.rule == rule) {
-        Some(known) => known.places += 1,
-        None => decisions.push(GateDecision { action: Cow::Borrowed(action), rule, places: 1 }),
+/// The part of a request that a position belongs to, as figures name it.
+fn field(position: &Position) -> &'static str {
+    match position.kind {
+        PositionKind::Tool => "tools",
+        PositionKind::OutputSchema => "output_schema",
+        PositionKind::ToolResult => "tool_result",
+        PositionKind::Document | PositionKind::Image => "context",
+        PositionKind::Text | PositionKind::ToolUse | PositionKind::Thinking | PositionKind::Other => {
+            match position.role {
+                PromptRole::System => "instructions",
+                PromptRole::User => "input",
+                PromptRole::Assistant => "history",
+                PromptRole::Tool => "tool_result",
+            }
+        }
+    }
+}
+
+pub(crate) fn add(decisions: &mut Vec<GateDecision>, decision: GateDecision) {
+    let known = decisions.iter_mut().find(|known| {
+        (&known.action, &known.rule, &known.field) == (&decision.action, &decision.rule, &decision.field)
+    });
+    match known {
+        Some(known) => known.places = known.places.saturating_add(decision.places),
+        None => decisions.push(decision),
     }
 }

@@ -52,10 +52,10 @@ pub(crate) fn apply(
     let outcome = pipeline.process(&prompt, &*core.ids, &*core.clock);
     let mut decisions = Vec::new();
     for done in outcome.transformations.iter() {
-        add(&mut decisions, "change", Cow::Owned(done.applied_by.to_string()));
+        add(&mut decisions, of_plugin("change", done.applied_by.to_string()));
     }
     for failure in &outcome.failures {
-        add(&mut decisions, "fail", Cow::Owned(failure.plugin.clone()));
+        add(&mut decisions, of_plugin("fail", failure.plugin.clone()));
     }
     if let Some(message) = outcome.plugin_refusal() {
         let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "plugin_failed", message);
@@ -63,7 +63,9 @@ pub(crate) fn apply(
     }
     if !outcome.approved {
         for violation in outcome.violations.iter() {
-            add(&mut decisions, "refuse", Cow::Owned(violation.policy.to_string()));
+            let field = Cow::Owned(violation.field.word().to_owned());
+            let decision = of_plugin("refuse", violation.policy.to_string());
+            add(&mut decisions, GateDecision { field, is_policy: true, ..decision });
         }
         let message = format!("governance refused the request: {}", outcome.violation_texts().join("; "));
         let fault = Fault::new(StatusCode::FORBIDDEN, "prompt_refused", message);
@@ -269,5 +271,16 @@ mod tests {
             let splices = inserted(body, surface, "x\"y").unwrap();
             assert_eq!(Spliced::new(body, splices).body, expected);
         }
+    }
+}
+
+/// What a plugin, or a policy after it, did to the system text of a request.
+fn of_plugin(action: &'static str, rule: String) -> GateDecision {
+    GateDecision {
+        action: Cow::Borrowed(action),
+        rule: Cow::Owned(rule),
+        places: 1,
+        field: Cow::Borrowed("instructions"),
+        is_policy: false,
     }
 }

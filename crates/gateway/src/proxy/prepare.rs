@@ -3,13 +3,14 @@
 //! Invariant: planning fails open. Whatever goes wrong with it, the body that was judged is sent.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use stave_block::{CachePlan, Surface, WirePrompt};
+use stave_block::{CachePlan, Sensitivity, SensitivityPolicy, Surface, WirePrompt};
 use stave_canon::Value;
-use stave_lower::{RequestBody, Splice, Spliced, read_wire};
+use stave_lower::{BlockSpan, RequestBody, Splice, Spliced, block_spans, read_wire};
 use stave_request::planning::PlanningFailed;
 use stave_request::{BodyToPlan, plan_body};
 
@@ -18,7 +19,7 @@ use super::judge::{Denied, Judge, Judged};
 use super::received::Received;
 use super::upstream::Upstream;
 use crate::config::Planning;
-use crate::records::{Breakpoint, Edits, GateDecision, Miss};
+use crate::records::{Breakpoint, Edits, GateDecision, Miss, RecordedBlock, RecordedBlocks};
 
 /// What goes out, and what is to be remembered of it.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Prepared {
     pub(crate) not_planned: Option<Cow<'static, str>>,
     pub(crate) failed_open: Option<Cow<'static, str>>,
     pub(crate) miss: Option<Miss>,
+    /// What is sent, block by block; `None` when that could not be read.
+    pub(crate) blocks: Option<RecordedBlocks>,
     pub(crate) decisions: Vec<GateDecision>,
     /// Whether the client marked the request for the cache itself.
     pub(crate) has_own_marks: bool,
@@ -50,6 +53,9 @@ struct Planned {
     plan: Option<CachePlan>,
     not_planned: Option<&'static str>,
     miss: Option<Miss>,
+    spans: Option<Vec<BlockSpan>>,
+    /// Whether the positions are others than those that were judged.
+    is_rewritten: bool,
     body: Bytes,
     edits: Option<Edits>,
 }
@@ -83,7 +89,7 @@ pub(crate) fn prepare(
         judge.judge_other_models(&received.other_models, upstream)?;
     }
     let judged = judge.judge(received.text(), wire, upstream, model)?;
-    let Judged { splices, route, decisions, is_unjudged } = judged;
+    let Judged { splices, route, decisions, labels, is_unjudged } = judged;
     let decisions: Vec<GateDecision> = received.plugins.iter().cloned().chain(decisions).collect();
     let mut prepared = Prepared {
         decisions: labelled.decisions.into_iter().chain(decisions).collect(),
@@ -102,6 +108,9 @@ pub(crate) fn prepare(
     if surface != received.surface() && !is_unjudged {
         judge.judge_translated(&shaped.body, &shaped.wire, upstream)?;
     }
+    // A translated body has other positions than the one that was judged.
+    let labels = if surface == received.surface() { labels } else { Vec::new() };
+    let mut labels = Labels::new(&judge.policy.sensitivity, labels);
     let counts_only = received.endpoint == super::interface::Endpoint::CountTokens;
     // What could not be judged goes on as it came.
     if !planning.on || counts_only || is_unjudged {
@@ -109,6 +118,7 @@ pub(crate) fn prepare(
         let reason = reasons.iter().find(|(holds, _)| *holds).map_or("off", |(_, reason)| reason);
         prepared.not_planned = Some(Cow::Borrowed(reason));
         prepared.unplanned(received, &shaped, model);
+        prepared.blocks = spans(&shaped, upstream).map(|spans| labels.recorded(&spans));
         return Ok(prepared);
     }
     // Everything that planning does to a request is done in there, and counts only when all of it went well.
@@ -118,6 +128,10 @@ pub(crate) fn prepare(
             prepared.breakpoints = planned.plan.as_ref().map_or_else(Vec::new, breakpoints);
             prepared.not_planned = planned.not_planned.map(Cow::Borrowed);
             prepared.miss = planned.miss;
+            if planned.is_rewritten {
+                labels.found.clear();
+            }
+            prepared.blocks = planned.spans.map(|spans| labels.recorded(&spans));
             prepared.plan = planned.plan;
             prepared.body = planned.body;
             prepared.edits = planned.edits;
@@ -129,6 +143,7 @@ pub(crate) fn prepare(
         Ok(Err(_)) | Err(_) => {
             prepared.failed_open = Some(Cow::Borrowed("planning"));
             prepared.unplanned(received, &shaped, model);
+            prepared.blocks = spans(&shaped, upstream).map(|spans| labels.recorded(&spans));
         }
     }
     Ok(prepared)
@@ -146,6 +161,7 @@ impl Prepared {
             not_planned: None,
             failed_open: None,
             miss: None,
+            blocks: None,
             decisions: Vec::new(),
             has_own_marks: false,
             route: None,
@@ -282,10 +298,54 @@ fn plan(
     let planned = plan_body(&request, |request| upstream.planner.ask(now, |planner| planner.plan(request)))?;
     let rewritten =
         planned.rewritten.map(|(body, wire)| Shaped { body: Cow::Owned(body), wire: Cow::Owned(wire) });
+    let is_rewritten = rewritten.is_some();
     let shaped = rewritten.as_ref().unwrap_or(shaped);
     let (body, edits) = finished(received, shaped, planned.splices, model);
-    let miss = planned.plan.as_ref().and_then(|_| miss(received, upstream, &shaped.wire));
-    Ok(Planned { not_planned: planned.not_planned, miss, plan: planned.plan, body, edits })
+    let spans = spans(shaped, upstream);
+    let miss = planned.plan.as_ref().and_then(|_| miss(received, upstream, &shaped.wire, spans.as_deref()));
+    let (plan, not_planned) = (planned.plan, planned.not_planned);
+    Ok(Planned { plan, not_planned, miss, spans, is_rewritten, body, edits })
+}
+
+/// The blocks of what is sent. A record without them is better than a request that is not answered, so whatever goes
+/// wrong here leaves them out.
+fn spans(shaped: &Shaped<'_>, upstream: &Upstream) -> Option<Vec<BlockSpan>> {
+    let read = || block_spans(&shaped.body, &shaped.wire, &mut &upstream.spans);
+    catch_unwind(AssertUnwindSafe(read)).ok()?.ok()
+}
+
+/// What blocks are labelled with in a record.
+struct Labels<'p> {
+    policy: &'p SensitivityPolicy,
+    /// By position, the strictest of what the gate acted on.
+    found: HashMap<usize, Sensitivity>,
+}
+
+impl<'p> Labels<'p> {
+    fn new(policy: &'p SensitivityPolicy, labels: Vec<(usize, Sensitivity)>) -> Labels<'p> {
+        let mut found: HashMap<usize, Sensitivity> = HashMap::new();
+        for (position, label) in labels {
+            let known = found.entry(position).or_default();
+            *known = known.join(label);
+        }
+        Labels { policy, found }
+    }
+
+    fn recorded(&self, spans: &[BlockSpan]) -> RecordedBlocks {
+        RecordedBlocks::of(spans.iter().map(|span| {
+            let by_origin = self.policy.label(Sensitivity::Public, span.provenance, &[]);
+            let found = span.positions.iter().filter_map(|position| self.found.get(position));
+            RecordedBlock {
+                span: span.digests.span,
+                role: span.role,
+                content_type: span.content_type,
+                provenance: span.provenance,
+                sensitivity: found.copied().fold(by_origin, Sensitivity::join),
+                length: span.length,
+                schema: span.digests.schema,
+            }
+        }))
+    }
 }
 
 /// A body that nobody can read, which the operator wants sent all the same.
@@ -309,13 +369,20 @@ fn breakpoints(plan: &CachePlan) -> Vec<Breakpoint> {
 }
 
 /// Where the request parts from the one before it in its conversation.
-fn miss(received: &Received, upstream: &Upstream, wire: &WirePrompt) -> Option<Miss> {
+fn miss(
+    received: &Received,
+    upstream: &Upstream,
+    wire: &WirePrompt,
+    spans: Option<&[BlockSpan]>,
+) -> Option<Miss> {
     let session = received.session.as_deref()?;
-    let parting = upstream.seen.compare(session, wire)?;
+    let parting = upstream.seen.compare(session, wire, spans)?;
     Some(Miss {
         place: Cow::Owned(parting.place),
         variable: None,
         common_tokens: parting.common / 4,
         lost_tokens: parting.lost / 4,
+        block: parting.block,
+        block_before: parting.block_before,
     })
 }

@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use stave_block::{Position, PrefixHash, WirePrompt};
+use stave_block::{Position, PrefixHash, PromptRole, SpanDigest, SpanIds, WirePrompt};
+use stave_lower::{BlockSpan, SpanDigests, SpanMemory};
 
 /// How many conversations are remembered.
 const SESSIONS: usize = 4096;
@@ -13,6 +14,8 @@ const SESSIONS: usize = 4096;
 const POSITIONS: usize = 512;
 /// How many prefixes are remembered as clean, in each of two generations.
 const CLEAN: usize = 1 << 16;
+/// How many blocks are remembered by what is before them, in each of two generations.
+const SPANS: usize = 1 << 15;
 
 /// The last request of each conversation.
 #[derive(Debug, Default)]
@@ -20,8 +23,25 @@ pub(crate) struct SeenPrompts(Mutex<Sessions>);
 
 #[derive(Debug, Default)]
 struct Sessions {
-    last: HashMap<u64, Vec<PrefixHash>>,
+    last: HashMap<u64, SeenRequest>,
     order: VecDeque<u64>,
+}
+
+/// What is remembered of a request.
+#[derive(Debug)]
+struct SeenRequest {
+    prefixes: Vec<PrefixHash>,
+    /// In the order of the block document.
+    blocks: Vec<SeenBlock>,
+}
+
+/// A block by what its span id is made of, with its first and last position.
+#[derive(Debug, Clone, Copy)]
+struct SeenBlock {
+    role: PromptRole,
+    span: SpanDigest,
+    first: u32,
+    last: u32,
 }
 
 /// Where a request parted from the one before it.
@@ -33,16 +53,26 @@ pub(crate) struct Parting {
     pub(crate) common: u64,
     /// Bytes behind the difference, which the cache cannot serve.
     pub(crate) lost: u64,
+    /// The span id of the block at the difference, and of the one that stood there before.
+    pub(crate) block: Option<String>,
+    pub(crate) block_before: Option<String>,
 }
 
 impl SeenPrompts {
     /// Remembers a request, and says where it parts from the one before it; `None` when it only goes on.
-    pub(crate) fn compare(&self, session: &str, wire: &WirePrompt) -> Option<Parting> {
+    pub(crate) fn compare(
+        &self,
+        session: &str,
+        wire: &WirePrompt,
+        spans: Option<&[BlockSpan]>,
+    ) -> Option<Parting> {
         let session = number(session);
         let prefixes: Vec<PrefixHash> =
             wire.positions.iter().take(POSITIONS).map(|position| position.prefix).collect();
+        let blocks = spans.unwrap_or_default().iter().filter_map(SeenBlock::of).collect();
+        let request = SeenRequest { prefixes, blocks };
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = sessions.last.insert(session, prefixes);
+        let before = sessions.last.insert(session, request);
         if before.is_none() {
             sessions.order.push_back(session);
             if sessions.order.len() > SESSIONS
@@ -52,7 +82,7 @@ impl SeenPrompts {
             }
         }
         drop(sessions);
-        let before = before?;
+        let SeenRequest { prefixes: before, blocks: blocks_before } = before?;
         let positions = &wire.positions;
         let common =
             before.iter().zip(positions).take_while(|(prefix, position)| **prefix == position.prefix).count();
@@ -61,11 +91,59 @@ impl SeenPrompts {
         }
         let bytes =
             |positions: &[Position]| positions.iter().map(|position| u64::from(position.length)).sum();
+        let blocks: Vec<SeenBlock> = spans.unwrap_or_default().iter().filter_map(SeenBlock::of).collect();
         Some(Parting {
             place: place(positions, common),
             common: bytes(&positions[..common]),
             lost: bytes(&positions[common..]),
+            block: block_at(&blocks, common),
+            block_before: block_at(&blocks_before, common),
         })
+    }
+}
+
+impl SeenBlock {
+    /// A block among the positions that are remembered.
+    fn of(span: &BlockSpan) -> Option<SeenBlock> {
+        let (first, last) = (*span.positions.first()?, *span.positions.last()?);
+        let number = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        (first < POSITIONS).then(|| SeenBlock {
+            role: span.role,
+            span: span.digests.span,
+            first: number(first),
+            last: number(last),
+        })
+    }
+}
+
+/// The span id of the block that a position belongs to.
+fn block_at(blocks: &[SeenBlock], position: usize) -> Option<String> {
+    let position = u32::try_from(position).ok()?;
+    let mut ids = SpanIds::new();
+    blocks.iter().find_map(|block| {
+        // Every block before it counts, because equal ones are numbered.
+        let id = ids.next_of(block.role, block.span);
+        (block.first..=block.last).contains(&position).then_some(id.0)
+    })
+}
+
+/// The digests of blocks that were read before.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSpans(Mutex<[HashMap<PrefixHash, SpanDigests>; 2]>);
+
+impl SpanMemory for &KnownSpans {
+    fn get(&mut self, prefix: PrefixHash) -> Option<SpanDigests> {
+        let maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.iter().find_map(|map| map.get(&prefix).copied())
+    }
+
+    fn keep(&mut self, prefix: PrefixHash, digests: SpanDigests) {
+        let mut maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        maps[0].insert(prefix, digests);
+        if maps[0].len() > SPANS {
+            maps.swap(0, 1);
+            maps[0].clear();
+        }
     }
 }
 

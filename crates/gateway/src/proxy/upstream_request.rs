@@ -104,6 +104,7 @@ pub(super) fn note(entry: &mut Entry, sent_hash: Option<Digest>, candidate: &Can
     record.not_planned = prepared.not_planned;
     record.failed_open = prepared.failed_open;
     record.miss = prepared.miss;
+    record.blocks = prepared.blocks;
     record.gates = prepared.decisions;
     entry.is_as_sent = prepared.has_own_marks || prepared.surface != Surface::AnthropicMessages;
     entry.planned = prepared.plan.map(|plan| (Arc::clone(&candidate.upstream), plan));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, params};
 
-use super::{Edits, RequestRecord};
+use super::{Edits, RecordedBlocks, RequestRecord, decisions};
 use crate::keys::nanodollars;
 
 pub(crate) const STATEMENT: &str = "
@@ -13,9 +13,10 @@ INSERT INTO request (
     time, id, key, tenant, session, surface, model_asked, upstream, model_used, status, outcome, attempts,
     streamed, request_hash, sent_hash, response_hash, edits, request_bytes, response_bytes, input, output,
     cache_read, cache_written, cache_written_1h, money, money_as_sent, breakpoints, not_planned, miss_place,
-    miss_variable, miss_common, miss_lost, gates, failed_open, total_us, waited_us, own_us, first_byte_us
+    miss_variable, miss_common, miss_lost, gates, failed_open, total_us, waited_us, own_us, first_byte_us,
+    blocks, miss_block, miss_block_before
 ) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,
-    ?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37,?38)";
+    ?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37,?38,?39,?40,?41)";
 
 /// The longest name of a model that is kept. A longer one is no model's, and may be anything.
 const LONGEST_NAME: usize = 128;
@@ -58,12 +59,15 @@ pub(crate) fn insert(
         miss.and_then(|miss| miss.variable),
         miss.map(|miss| signed(miss.common_tokens)),
         miss.map(|miss| signed(miss.lost_tokens)),
-        gates(record),
+        decisions::text(&record.gates),
         record.failed_open,
         microseconds(record.durations.total),
         microseconds(record.durations.waited),
         microseconds(record.durations.own),
         record.durations.first_byte.map(microseconds),
+        record.blocks.as_ref().map(RecordedBlocks::encode),
+        miss.and_then(|miss| miss.block.as_deref()),
+        miss.and_then(|miss| miss.block_before.as_deref()),
     ])?;
     Ok(())
 }
@@ -77,19 +81,6 @@ fn breakpoints(record: &RequestRecord) -> Option<String> {
     for mark in &record.breakpoints {
         let space = if text.is_empty() { "" } else { " " };
         let _ = write!(text, "{space}{}:{}", mark.position, if mark.long { "1h" } else { "5m" });
-    }
-    Some(text)
-}
-
-/// `redact:email:2 refuse:restricted:1`: action, rule and number of places.
-fn gates(record: &RequestRecord) -> Option<String> {
-    if record.gates.is_empty() {
-        return None;
-    }
-    let mut text = String::new();
-    for gate in &record.gates {
-        let space = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{space}{}:{}:{}", gate.action, gate.rule, gate.places);
     }
     Some(text)
 }

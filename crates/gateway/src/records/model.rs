@@ -9,7 +9,7 @@ use stave_canon::Timestamp;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
 
-use super::Edits;
+use super::{Edits, RecordedBlocks};
 
 /// One request, from its arrival to the last byte of its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,8 @@ pub struct RequestRecord {
     /// Why the cache was not planned for.
     pub not_planned: Option<Cow<'static, str>>,
     pub miss: Option<Miss>,
+    /// What it was made of as it was sent, without the contents.
+    pub blocks: Option<RecordedBlocks>,
     pub gates: Vec<GateDecision>,
     /// Which of our own parts failed, when the request was sent on unchanged because of it.
     pub failed_open: Option<Cow<'static, str>>,
@@ -130,6 +132,9 @@ pub struct Miss {
     pub common_tokens: u64,
     /// Tokens behind the difference that had to be paid for again.
     pub lost_tokens: u64,
+    /// The span id of the block in which they differ, and of the one that stood there before.
+    pub block: Option<String>,
+    pub block_before: Option<String>,
 }
 
 /// What a gate decided about a request.
@@ -137,10 +142,14 @@ pub struct Miss {
 pub struct GateDecision {
     /// `redact`, `route`, `refuse` or `flag`; `change` or `fail` for what a plugin did.
     pub action: Cow<'static, str>,
-    /// The name of the rule, the label or the plugin.
+    /// The name of the rule, the label, the policy or the plugin.
     pub rule: Cow<'static, str>,
     /// How many places it was applied to.
     pub places: u32,
+    /// The part of the request, such as `instructions` or `tool_result`.
+    pub field: Cow<'static, str>,
+    /// Whether a policy decided, and not the gate.
+    pub is_policy: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -184,6 +193,7 @@ impl RequestRecord {
             breakpoints: Vec::new(),
             not_planned: None,
             miss: None,
+            blocks: None,
             gates: Vec::new(),
             failed_open: None,
             durations: Durations::default(),

@@ -68,6 +68,8 @@ fn fortnight(place: &Place) {
                     variable: (session % 2 == 0).then_some("time of day"),
                     common_tokens: 2_100,
                     lost_tokens: length - 2_100,
+                    block: None,
+                    block_before: None,
                 });
             }
             if day == 9 && hour >= 14 && below(3) == 0 {

@@ -129,8 +129,16 @@ fn everything_of_a_record_is_kept() {
         variable: Some("clock"),
         common_tokens: 10,
         lost_tokens: 80,
+        block: None,
+        block_before: None,
     });
-    whole.gates = vec![GateDecision { action: "redact".into(), rule: "email".into(), places: 2 }];
+    whole.gates = vec![GateDecision {
+        action: "redact".into(),
+        rule: "email".into(),
+        places: 2,
+        field: "input".into(),
+        is_policy: false,
+    }];
     whole.durations = Durations { total: Duration::from_millis(3), ..Durations::default() };
     evidence.sink().append(whole);
     let mut long = record(1, 2);
@@ -149,7 +157,7 @@ fn everything_of_a_record_is_kept() {
         .expect("a row");
     let expected = (
         "3:1h 9:5m".to_owned(),
-        "redact:email:2".to_owned(),
+        r#"[{"action":"redact","rule":"email","places":2,"field":"input","policy":false}]"#.to_owned(),
         20_000_000,
         50_000_000,
         "system[0]".to_owned(),
@@ -180,6 +188,8 @@ fn sums_groups_series_and_misses_add_up() {
                 variable: Some("clock"),
                 common_tokens: 5,
                 lost_tokens: 100,
+                block: None,
+                block_before: None,
             });
         }
         if index == 99 {

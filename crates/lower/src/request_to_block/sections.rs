@@ -5,11 +5,12 @@
 //! out; everything that is not plain text is a block of its own.
 
 use stave_block::{
-    BlockContentType, BlockIr, BlockSection, Position, PositionKind, PromptRole, Tokenizer, ToolSchema, Wire,
-    WirePrompt, build,
+    BlockContentType, BlockIr, BlockSection, Position, PositionKind, PromptRole, SpanDigest, Tokenizer,
+    ToolSchema, Wire, WirePrompt, build,
 };
 use stave_canon::{Clock, Ids, Value, parse, rfc8785};
 
+use super::spans::{BlockSpan, SpanDigests, SpanMemory};
 use super::tape::{ROOT, Tape};
 use super::{BlockPlace, RequestFault};
 
@@ -25,45 +26,20 @@ pub(super) fn build_prompt(
     let mut places: Vec<BlockPlace> = Vec::new();
     let mut tools = Vec::new();
     let mut schema = None;
-    let mut last: Option<usize> = None;
-    for index in block_order(wire) {
-        let position = &wire.positions[index];
-        let value = without_marks(parse(&body[position.range.clone()])?);
-        if position.kind == PositionKind::Tool {
-            tools.push(ToolSchema { name: tool_name(&value).to_owned(), schema: value.clone() });
-        }
-        if position.kind == PositionKind::OutputSchema {
-            schema = Some(value.clone());
-        }
-        let joins = last.is_some_and(|last| continues(&wire.positions[last], position));
-        last = Some(index);
-        let text = if position.kind == PositionKind::Text { text_of(&value) } else { None };
-        if let (true, Some(text), Some(section), Some(place)) =
-            (joins, text, sections.last_mut(), places.last_mut())
-        {
-            // Empty parts say nothing, so they leave no empty lines.
-            if section.content.is_empty() {
-                text.clone_into(&mut section.content);
-            } else if !text.is_empty() {
-                section.content.push('\n');
-                section.content.push_str(text);
+    for positions in groups(wire) {
+        let Group { section, value } = read_group(body, wire, &positions)?;
+        let kind = positions.first().map(|first| wire.positions[*first].kind);
+        match kind {
+            Some(PositionKind::Tool) => {
+                tools.push(ToolSchema { name: tool_name(&value).to_owned(), schema: value });
             }
-            place.range.end = position.range.end;
-            place.positions.push(index);
-            continue;
+            Some(PositionKind::OutputSchema) => schema = Some(value),
+            _ => {}
         }
-        let (content_type, content) = content(position, &value);
-        let mut section =
-            BlockSection::text(position.role, position.provenance, content).content_type(content_type);
-        if position.kind == PositionKind::Tool {
-            section = section.named(tool_name(&value));
-        }
+        let ends = positions.iter().map(|index| wire.positions[*index].range.end).max().unwrap_or_default();
+        let start = positions.first().map_or(0, |first| wire.positions[*first].range.start);
         sections.push(section);
-        places.push(BlockPlace {
-            range: position.range.clone(),
-            plain: position.kind == PositionKind::Text,
-            positions: vec![index],
-        });
+        places.push(BlockPlace { range: start..ends, plain: kind == Some(PositionKind::Text), positions });
     }
     let source = parse(body)?;
     let has_tools = tape.get(ROOT, "tools").is_some() || tape.get(ROOT, "functions").is_some();
@@ -74,6 +50,87 @@ pub(super) fn build_prompt(
         tokenizer,
     };
     Ok((build(sections, &around, ids, clock)?, places))
+}
+
+/// The blocks of a body without their contents, in order. A block whose digests are known is not read.
+pub(super) fn read_spans(
+    body: &str,
+    wire: &WirePrompt,
+    known: &mut dyn SpanMemory,
+) -> Result<Vec<BlockSpan>, RequestFault> {
+    let mut spans = Vec::new();
+    for positions in groups(wire) {
+        let Some((first, last)) = positions.first().zip(positions.last()) else { continue };
+        let (first, last) = (&wire.positions[*first], &wire.positions[*last]);
+        let digests = match known.get(last.prefix) {
+            Some(digests) => digests,
+            None => {
+                let Group { section, value } = read_group(body, wire, &positions)?;
+                let is_schema = matches!(first.kind, PositionKind::Tool | PositionKind::OutputSchema);
+                let schema = is_schema.then(|| stave_canon::sha256(rfc8785(&value)));
+                let digests = SpanDigests { span: SpanDigest::of(&section), schema };
+                known.keep(last.prefix, digests);
+                digests
+            }
+        };
+        let length = positions.iter().map(|index| wire.positions[*index].length);
+        spans.push(BlockSpan {
+            digests,
+            role: first.role,
+            content_type: content_type(first.kind),
+            provenance: first.provenance,
+            length: length.fold(0, u32::saturating_add),
+            positions,
+        });
+    }
+    Ok(spans)
+}
+
+/// The content of one block, and the value of its first position.
+struct Group {
+    section: BlockSection,
+    value: Value,
+}
+
+fn read_group(body: &str, wire: &WirePrompt, positions: &[usize]) -> Result<Group, RequestFault> {
+    let mut group: Option<Group> = None;
+    for index in positions {
+        let position = &wire.positions[*index];
+        let value = without_marks(parse(&body[position.range.clone()])?);
+        let content = content(position, &value);
+        let Some(Group { section, .. }) = &mut group else {
+            let section = BlockSection::text(position.role, position.provenance, content)
+                .content_type(content_type(position.kind));
+            let section = match position.kind {
+                PositionKind::Tool => section.named(tool_name(&value)),
+                _ => section,
+            };
+            group = Some(Group { section, value });
+            continue;
+        };
+        // Empty parts say nothing, so they leave no empty lines.
+        if section.content.is_empty() {
+            section.content = content;
+        } else if !content.is_empty() {
+            section.content.push('\n');
+            section.content.push_str(&content);
+        }
+    }
+    group.ok_or(RequestFault::NoObject)
+}
+
+/// The positions of each block, in the order of the blocks.
+fn groups(wire: &WirePrompt) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for index in block_order(wire) {
+        let position = &wire.positions[index];
+        let last = groups.last_mut().and_then(|group| Some((*group.last()?, group)));
+        match last {
+            Some((last, group)) if continues(&wire.positions[last], position) => group.push(index),
+            _ => groups.push(vec![index]),
+        }
+    }
+    groups
 }
 
 /// The positions in the order of the blocks: leading system text, tools, schema, the rest.
@@ -96,21 +153,35 @@ fn continues(before: &Position, position: &Position) -> bool {
         && before.role == position.role
 }
 
-fn content(position: &Position, value: &Value) -> (BlockContentType, String) {
+fn content_type(kind: PositionKind) -> BlockContentType {
+    match kind {
+        PositionKind::Tool => BlockContentType::ToolSchema,
+        PositionKind::OutputSchema => BlockContentType::StructuredOutput,
+        PositionKind::Image => BlockContentType::Image,
+        PositionKind::ToolResult => BlockContentType::ToolResult,
+        PositionKind::Text
+        | PositionKind::Thinking
+        | PositionKind::ToolUse
+        | PositionKind::Document
+        | PositionKind::Other => BlockContentType::Text,
+    }
+}
+
+fn content(position: &Position, value: &Value) -> String {
     let json = || rfc8785(value);
     match position.kind {
-        PositionKind::Text => (BlockContentType::Text, text_of(value).map_or_else(json, str::to_owned)),
-        PositionKind::Tool => (BlockContentType::ToolSchema, json()),
-        PositionKind::OutputSchema => (BlockContentType::StructuredOutput, json()),
-        PositionKind::Image => (BlockContentType::Image, json()),
-        PositionKind::ToolResult => (BlockContentType::ToolResult, result_text(value).unwrap_or_else(json)),
+        PositionKind::Text => text_of(value).map_or_else(json, str::to_owned),
+        PositionKind::ToolResult => result_text(value).unwrap_or_else(json),
         PositionKind::Thinking => {
             let thought = ["thinking", "text"].iter().find_map(|key| value.get(key)?.as_str());
-            (BlockContentType::Text, thought.map_or_else(json, str::to_owned))
+            thought.map_or_else(json, str::to_owned)
         }
-        PositionKind::ToolUse | PositionKind::Document | PositionKind::Other => {
-            (BlockContentType::Text, json())
-        }
+        PositionKind::Tool
+        | PositionKind::OutputSchema
+        | PositionKind::Image
+        | PositionKind::ToolUse
+        | PositionKind::Document
+        | PositionKind::Other => json(),
     }
 }
 

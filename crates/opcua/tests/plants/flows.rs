@@ -115,6 +115,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         tracer: Arc::new(()),
         opcua: Some(Arc::clone(plants) as Arc<dyn Opcua>),
         references: Arc::new(stave_runtime::NoSource),
+        digests: stave_runtime::DigestSettings::default(),
         prompt_plugins: Vec::new(),
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),

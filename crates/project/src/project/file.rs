@@ -109,12 +109,14 @@ pub(super) struct HttpTable {
 #[shape(not_null)]
 pub(super) struct ModelsTable {
     pub(super) default: Option<DefaultModelTable>,
+    /// The cheap model that writes the digests of many references. Without it they are made of the references' own lines.
+    pub(super) digest: Option<DefaultModelTable>,
     /// The hosts that models may be asked at besides their providers' own.
     #[shape(default)]
     pub(super) hosts: Vec<ListedHost>,
 }
 
-/// The model of prompts that name none.
+/// A model of the project: that of prompts that name none, or the one that writes digests.
 #[derive(Debug, Shape)]
 #[shape(not_null)]
 pub(super) struct DefaultModelTable {

@@ -7,6 +7,7 @@ use stave_shape::{Definitions, FaultKind, Place, Reader, Shape, ValueNode};
 
 use super::plugin_setting::PluginSetting;
 use super::read::BAD_POLICY;
+use crate::prompt_plugins::DEFAULT_CONTEXT_REFS;
 
 /// What a project sets about policies, on top of its policy set.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +27,9 @@ pub struct PromptSettings {
     /// The longest that a plugin may take which has no `timeout_ms` of its own, in seconds.
     #[shape(min = 1, unset = DEFAULT_TIMEOUT.as_secs())]
     pub plugin_seconds: Option<u64>,
+    /// How many references a prompt may have before they become one digest.
+    #[shape(min = 1, unset = DEFAULT_CONTEXT_REFS)]
+    pub max_context_refs: Option<u64>,
     /// What every prompt has to keep to that a flow or `stave prompt ask` asks.
     #[shape(default)]
     pub constraints: Vec<String>,

@@ -73,6 +73,8 @@ pub struct Settings {
     /// Hosts that models may be asked at besides their providers' own.
     pub model_hosts: Vec<String>,
     pub default_model: Option<DefaultModel>,
+    /// The cheap model that writes digests.
+    pub digest_model: Option<DefaultModel>,
     pub stores: StoreSettings,
     /// The tool servers by name.
     pub mcp: BTreeMap<String, McpServer>,

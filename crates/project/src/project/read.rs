@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Settings;
-use super::file::ProjectFile;
+use super::file::{DefaultModelTable, ProjectFile};
 use super::listed_host::ListedHost;
 use super::toml_node::TomlNode;
 
@@ -45,7 +45,11 @@ pub fn read(source: SourceId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> 
 
 impl Settings {
     fn of(file: ProjectFile, text: &str) -> Settings {
-        let model = file.models.default;
+        let model = |table: DefaultModelTable| DefaultModel {
+            provider: table.provider,
+            name: table.name,
+            endpoint: table.endpoint,
+        };
         Settings {
             tenant: file.project.tenant,
             repo: file.project.repo,
@@ -53,11 +57,8 @@ impl Settings {
             http_allow: file.http.allow.map(ListedHost::texts),
             secrets: file.secrets.settings(file.context),
             model_hosts: ListedHost::texts(file.models.hosts),
-            default_model: model.map(|model| DefaultModel {
-                provider: model.provider,
-                name: model.name,
-                endpoint: model.endpoint,
-            }),
+            default_model: file.models.default.map(model),
+            digest_model: file.models.digest.map(model),
             stores: file.state.settings(file.hopsworks, file.features),
             mcp: file.mcp.into_iter().filter_map(|(name, server)| Some((name, server.server()?))).collect(),
             replay: file.recordings.replay,

@@ -110,11 +110,11 @@ impl Project {
 impl Settings {
     /// The hosts that the project names for models: they may be asked, and receive providers' keys.
     pub(crate) fn key_hosts(&self) -> BTreeSet<String> {
-        // The default model is asked at one port, and another port of its host may be anybody's.
-        let default = self.default_model.as_ref().and_then(|model| {
+        // A named model is asked at one port, and another port of its host may be anybody's.
+        let named = self.default_model.iter().chain(&self.digest_model).filter_map(|model| {
             HostPort::of(model.endpoint.as_deref()?).and_then(|host| host.entries().next())
         });
-        self.model_hosts.iter().cloned().chain(default).collect()
+        self.model_hosts.iter().cloned().chain(named).collect()
     }
 
     /// What the project lists for its flows.

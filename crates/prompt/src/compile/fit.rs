@@ -142,7 +142,7 @@ pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> R
         tokens = tokens.saturating_sub(tokens_before).saturating_add(*cost);
         cuts.push(Cut {
             section: index,
-            kind: section.kind,
+            kind: section.cut_as,
             name: section.name,
             reference: section.reference,
             reason: CutReason::Budget,
@@ -162,7 +162,7 @@ pub fn fit(sections: Vec<Section>, budget: u64, counter: &TokenCounter<'_>) -> R
 fn cutting_order(sections: &[(Option<Section>, u64)]) -> Vec<usize> {
     let droppable = sections.iter().enumerate().filter_map(|(index, (section, _))| {
         let section = section.as_ref().filter(|section| section.droppable)?;
-        let age = if section.kind == SectionKind::History { index } else { usize::MAX - index };
+        let age = if section.cut_as == SectionKind::History { index } else { usize::MAX - index };
         Some((section.priority, age, index))
     });
     let mut order: Vec<_> = droppable.collect();
@@ -171,7 +171,8 @@ fn cutting_order(sections: &[(Option<Section>, u64)]) -> Vec<usize> {
 }
 
 /// The section with as much of its content as costs at most `allowance`, or `None` when that is too
-/// little to be useful. A turn of the history is never shortened, since half a turn misleads.
+/// little to be useful. A turn of the history is never shortened, since half a turn misleads; a value in a template that
+/// holds a whole history is.
 fn shorten(section: &Section, allowance: u64, counter: &TokenCounter<'_>) -> Option<Section> {
     if section.kind == SectionKind::History || allowance < LEAST_USEFUL_TOKENS {
         return None;

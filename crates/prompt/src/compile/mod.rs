@@ -171,7 +171,7 @@ fn fit_fixed(
         if section.droppable {
             cuts.push(Cut {
                 section: index,
-                kind: section.kind,
+                kind: section.cut_as,
                 name: section.name,
                 reference: section.reference,
                 reason: CutReason::Budget,

@@ -17,6 +17,9 @@ pub struct PromptPart {
     pub sensitivity: Sensitivity,
     /// Overrides the importance that the part's place gives it; larger is more important.
     pub priority: Option<u8>,
+    /// What the part counts as when something has to be cut, where that is not its place in the prompt: an input that
+    /// holds a document is cut like a document.
+    pub cut_as: Option<SectionKind>,
 }
 
 /// Everything beside the Prompt IR that goes into a model call.
@@ -61,6 +64,7 @@ impl PromptPart {
             provenance,
             sensitivity: Sensitivity::Public,
             priority: None,
+            cut_as: None,
         }
     }
 
@@ -86,6 +90,12 @@ impl PromptPart {
     #[must_use]
     pub fn priority(mut self, priority: u8) -> Self {
         self.priority = Some(priority);
+        self
+    }
+
+    #[must_use]
+    pub fn cut_as(mut self, kind: SectionKind) -> Self {
+        self.cut_as = Some(kind);
         self
     }
 }

@@ -43,6 +43,8 @@ pub struct Section {
     pub priority: u8,
     /// Whether it may be shortened or left out to keep the budget.
     pub droppable: bool,
+    /// The kind that it is cut as and that a cut is reported under; its own, unless its part says otherwise.
+    pub cut_as: SectionKind,
     /// The bytes of `text` that are content; the rest frames it and survives shortening.
     pub(super) body: Range<usize>,
 }
@@ -99,15 +101,19 @@ impl Section {
             sensitivity: Sensitivity::Public,
             priority: kind.priority(),
             droppable: kind.droppable(),
+            cut_as: kind,
             body,
         }
     }
 
     fn verbatim(kind: SectionKind, part: &PromptPart) -> Self {
         let section = Section::new(kind, &part.name, part.text.clone(), part.provenance);
+        let cut_as = part.cut_as.unwrap_or(kind);
         Section {
             sensitivity: part.sensitivity,
-            priority: part.priority.unwrap_or(section.priority),
+            priority: part.priority.unwrap_or(cut_as.priority()),
+            droppable: cut_as.droppable(),
+            cut_as,
             ..section
         }
     }
@@ -152,8 +158,8 @@ pub fn sections(ir: &PromptIr, parts: &Parts, counter: &TokenCounter<'_>) -> Sec
     let priorities =
         parts.template.as_ref().map(|template| template.priorities.as_slice()).unwrap_or_default();
     for section in &mut out.sections {
-        let level = priorities.iter().find(|(kind, _)| *kind == section.kind);
-        if let (Some((_, level)), true) = (level, section.priority == section.kind.priority()) {
+        let level = priorities.iter().find(|(kind, _)| *kind == section.cut_as);
+        if let (Some((_, level)), true) = (level, section.priority == section.cut_as.priority()) {
             section.priority = *level;
         }
     }
@@ -241,6 +247,7 @@ fn context(
             let value = ir.metadata.get(key).into_iter();
             value.map(|value| PromptPart::new(reference, plain(value), Provenance::Memory)).collect()
         }
+        ContextRef::Digest if !supplied.is_empty() => supplied.iter().map(|part| (*part).clone()).collect(),
         ContextRef::Digest => {
             let value = ir.metadata.get("context_digest").into_iter();
             value

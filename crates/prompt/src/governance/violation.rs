@@ -56,6 +56,24 @@ impl PromptField {
     }
 }
 
+impl PromptField {
+    /// The field's name for figures, which say nothing about items: `metadata` for every text in it.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            PromptField::Intent => "intent",
+            PromptField::ContextRefs(_) => "context_refs",
+            PromptField::Constraints(_) => "constraints",
+            PromptField::Carried(pointer) => {
+                pointer.as_str().split('/').nth(1).filter(|key| !key.is_empty()).unwrap_or("metadata")
+            }
+            PromptField::Content(_) => "content",
+            PromptField::Model => "model",
+            PromptField::Quantity(quantity) => quantity.word(),
+        }
+    }
+}
+
 impl Violation {
     pub(super) fn new(
         policy: &Policy,

@@ -10,6 +10,7 @@ use stave_diag::Code;
 use stave_exec::dataflow::Origin;
 use stave_llm::Usage;
 use stave_llm::prices::Cost;
+use stave_shape::Shape;
 
 use super::{CallRecord, Decision, Ending, JournalError, RunStatus, StepRecord};
 use crate::evidence::AskedPrompt;
@@ -332,6 +333,9 @@ fn report_value(report: &NodeReport) -> Value {
         let questions = report.questions.iter().map(AskedPrompt::to_value).collect();
         object.insert("questions".into(), Value::Array(questions));
     }
+    if !report.prompts.is_empty() {
+        object.insert("prompts".into(), report.prompts.write());
+    }
     insert_origin(&mut object, report.origin);
     Value::Object(object)
 }
@@ -381,6 +385,10 @@ fn report_of(value: &Value) -> Result<NodeReport, JournalError> {
             let kept = value.get("questions").and_then(Value::as_array).unwrap_or_default();
             kept.iter().filter_map(AskedPrompt::from_value).collect()
         },
+        prompts: value
+            .get("prompts")
+            .and_then(|counts| stave_shape::read_leniently(counts).0)
+            .unwrap_or_default(),
         ..NodeReport::waiting(text(value, "id")?, text(value, "kind")?, origin_of(value)?)
     })
 }

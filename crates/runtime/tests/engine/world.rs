@@ -56,6 +56,7 @@ pub(crate) fn services(
         tracer: Arc::new(()),
         opcua: None,
         references: Arc::new(stave_runtime::NoSource),
+        digests: stave_runtime::DigestSettings::default(),
         prompt_plugins: vec![ConfiguredPlugin::new(Arc::new(BudgetOptimizer::default()))],
         gate: Arc::default(),
         heavy_work: Arc::default(),

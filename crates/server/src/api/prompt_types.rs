@@ -1,7 +1,9 @@
 //! Prompts as the studio shows them, block by block. `stave_runtime::evidence` is the form in which they are kept.
 
 use stave_block::{BlockContentType, PromptRole, Provenance, Sensitivity};
-use stave_runtime::evidence::{CalledTool, GateEntry, PolicyHit, PromptChange, SectionCut, ToolAnswer};
+use stave_runtime::evidence::{
+    AskedIr, CalledTool, GateEntry, PolicyHit, PromptChange, SectionCut, ToolAnswer,
+};
 use stave_runtime::report_document::TokenUsage;
 use stave_shape::{Nullable, Shape};
 
@@ -14,6 +16,10 @@ pub(crate) struct AskedPrompt {
     pub(crate) path: String,
     pub(crate) provider: String,
     pub(crate) model: String,
+    /// Time at which the prompt was ready.
+    pub(crate) asked_at: Nullable<String>,
+    /// Prompt IR that was sent.
+    pub(crate) prompt_ir: Nullable<AskedIr>,
     /// Number of tokens in the prompt, if known.
     pub(crate) tokens: Nullable<u64>,
     /// Token limit of the prompt.
@@ -42,6 +48,8 @@ pub(crate) struct Block {
     pub(crate) index: u64,
     /// Source section of the block.
     pub(crate) name: Nullable<String>,
+    /// Stable name of the block.
+    pub(crate) span_id: Nullable<String>,
     pub(crate) role: PromptRole,
     #[shape(rename = "type")]
     pub(crate) content_type: BlockContentType,

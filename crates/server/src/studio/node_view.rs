@@ -43,6 +43,7 @@ fn shown(question: &evidence::AskedPrompt, stored: &StoredRun, node: &str) -> As
         Block {
             index: index as u64,
             name: block.name.clone().into(),
+            span_id: block.span_id.clone().into(),
             role: block.role,
             content_type: block.content_type,
             provenance: block.provenance,
@@ -68,6 +69,8 @@ fn shown(question: &evidence::AskedPrompt, stored: &StoredRun, node: &str) -> As
         path: question.path.clone(),
         provider: question.provider.clone(),
         model: question.model.clone(),
+        asked_at: question.asked_at.clone().into(),
+        prompt_ir: question.prompt_ir.clone().into(),
         tokens: question.tokens.into(),
         budget: question.budget.into(),
         verdict: PromptVerdict {

@@ -9,6 +9,7 @@ use stave_canon::Value;
 
 use super::arguments::BlockDiff;
 use super::input;
+use super::stored::{self, StepRequest, StoredBlocks};
 use crate::exit::{Exit, Stop};
 use crate::terminal;
 
@@ -21,11 +22,7 @@ struct BlockChange<'b> {
 }
 
 pub(super) fn diff(arguments: &BlockDiff) -> Result<Exit, Stop> {
-    let read = |path| match arguments.body {
-        true => input::body(path, &arguments.reading),
-        false => input::document(path),
-    };
-    let (before, after) = (read(&arguments.before)?, read(&arguments.after)?);
+    let (before, after) = read(arguments)?;
     let changes = compare(&before, &after);
     let first = first_difference(&before, &after);
     if arguments.reading.json {
@@ -44,16 +41,63 @@ pub(super) fn diff(arguments: &BlockDiff) -> Result<Exit, Stop> {
     Ok(if first.is_none() { Exit::Fine } else { Exit::Failed })
 }
 
-/// How many blocks the two begin with in common; `None` when they are the same.
-fn first_difference(before: &BlockIr, after: &BlockIr) -> Option<usize> {
-    let is_same = |(old, new): &(&PromptBlock, &PromptBlock)| {
-        old.span_id == new.span_id && old.content == new.content && old.role == new.role
+/// The two requests: files, steps of runs, or records of the gateway.
+fn read(arguments: &BlockDiff) -> Result<(StoredBlocks, StoredBlocks), Stop> {
+    if let (Some(before), Some(after)) = (&arguments.before, &arguments.after) {
+        let read = |path| match arguments.body {
+            true => input::body(path, &arguments.reading),
+            false => input::document(path),
+        };
+        return Ok((StoredBlocks::whole(read(before)?), StoredBlocks::whole(read(after)?)));
+    }
+    if let [before, after] = arguments.record.as_slice() {
+        let read = |record| stored::of_record(record, &arguments.kept);
+        return Ok((read(before)?, read(after)?));
+    }
+    let pair = |option: &str, count: usize| match count {
+        1 | 2 => Ok(()),
+        _ => Err(Stop::invalid(format!("give {option} once or twice, the earlier request first"))),
     };
-    let common = before.blocks.iter().zip(&after.blocks).take_while(is_same).count();
-    (common < before.blocks.len() || common < after.blocks.len()).then_some(common)
+    if !arguments.record.is_empty() {
+        return Err(Stop::invalid("give --record twice, the earlier request first"));
+    }
+    pair("--run", arguments.run.len())?;
+    pair("--step", arguments.step.len())?;
+    if !arguments.request.is_empty() {
+        pair("--request", arguments.request.len())?;
+    }
+    if arguments.run.len().max(arguments.step.len()).max(arguments.request.len()) < 2 {
+        return Err(Stop::invalid("both requests are the same one")
+            .help("give --run, --step or --request twice, the earlier request first"));
+    }
+    // What is given once holds for both.
+    let read = |index: usize| {
+        let of = |values: &[String]| values.get(index).or(values.first()).cloned().unwrap_or_default();
+        let request = arguments.request.get(index).or(arguments.request.first()).copied();
+        let (run, step) = (of(&arguments.run), of(&arguments.step));
+        stored::of_run(&StepRequest { run: &run, step: &step, request }, &arguments.kept)
+    };
+    Ok((read(0)?, read(1)?))
 }
 
-fn compare<'b>(before: &'b BlockIr, after: &'b BlockIr) -> Vec<BlockChange<'b>> {
+/// How many blocks the two begin with in common; `None` when they are the same.
+fn first_difference(before: &StoredBlocks, after: &StoredBlocks) -> Option<usize> {
+    let old = before.blocks.blocks.iter().zip(&before.contents);
+    let new = after.blocks.blocks.iter().zip(&after.contents);
+    let is_same = |((old, old_content), (new, new_content)): &(
+        (&PromptBlock, &Option<String>),
+        (&PromptBlock, &Option<String>),
+    )| { old.span_id == new.span_id && old_content == new_content && old.role == new.role };
+    let common = old.zip(new).take_while(is_same).count();
+    (common < before.blocks.blocks.len() || common < after.blocks.blocks.len()).then_some(common)
+}
+
+fn compare<'b>(before: &'b StoredBlocks, after: &'b StoredBlocks) -> Vec<BlockChange<'b>> {
+    let content = |stored: &'b StoredBlocks, block: &PromptBlock| {
+        stored.contents.get(block.sequence_index as usize).and_then(Option::as_deref)
+    };
+    let (before_blocks, after_blocks) = (before, after);
+    let (before, after) = (&before.blocks, &after.blocks);
     let old: BTreeMap<&str, &PromptBlock> =
         before.blocks.iter().map(|block| (block.span_id.as_str(), block)).collect();
     let new: BTreeMap<&str, &PromptBlock> =
@@ -76,7 +120,7 @@ fn compare<'b>(before: &'b BlockIr, after: &'b BlockIr) -> Vec<BlockChange<'b>> 
         };
         let place = |order: &[&str]| order.iter().position(|other| *other == id);
         let before = Some(earlier.sequence_index);
-        if earlier.content != block.content {
+        if content(before_blocks, earlier) != content(after_blocks, block) {
             changes.push(BlockChange { what: "changed", block, before });
         } else if place(&old_order) != place(&new_order) {
             changes.push(BlockChange { what: "moved", block, before });

@@ -5,6 +5,7 @@ mod check;
 mod diff;
 mod input;
 mod show;
+mod stored;
 
 use crate::exit::{Exit, Stop};
 use crate::terminal::Terminal;

@@ -1,11 +1,12 @@
 //! `stave block show`.
 
 use comfy_table::Cell;
-use stave_block::{BlockIr, PromptBlock, to_value};
+use stave_block::{BlockIr, PromptBlock};
 use stave_diag::render::visible;
 
 use super::arguments::Show;
 use super::input;
+use super::stored::{self, StepRequest, StoredBlocks};
 use crate::exit::{Exit, Stop};
 use crate::table;
 use crate::terminal::{self, Terminal};
@@ -14,16 +15,25 @@ use crate::terminal::{self, Terminal};
 const SHOWN: usize = 60;
 
 pub(super) fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, Stop> {
-    let blocks = match (&arguments.body, &arguments.document) {
-        (Some(body), _) => input::body(body, &arguments.reading)?,
-        (None, Some(document)) => input::document(document)?,
-        (None, None) => return Err(Stop::invalid("name a block document, or a body with --body")),
+    let stored = match (&arguments.body, &arguments.document, &arguments.run, &arguments.record) {
+        (Some(body), ..) => StoredBlocks::whole(input::body(body, &arguments.reading)?),
+        (_, Some(document), ..) => StoredBlocks::whole(input::document(document)?),
+        (_, _, Some(run), _) => {
+            let step = arguments.step.as_deref().unwrap_or_default();
+            stored::of_run(&StepRequest { run, step, request: arguments.request }, &arguments.kept)?
+        }
+        (.., Some(record)) => stored::of_record(record, &arguments.kept)?,
+        (None, None, None, None) => {
+            return Err(Stop::invalid("name a block document, a body with --body, a run or a record"));
+        }
     };
     if arguments.reading.json {
-        terminal::out(&to_value(&blocks).to_string());
+        terminal::out(&stored.to_value().to_string());
         return Ok(Exit::Fine);
     }
-    terminal::out_styled(&laid_out(&blocks, terminal));
+    let blocks = &stored.blocks;
+    terminal::out_styled(&laid_out(blocks, terminal));
+    stored.notes.iter().for_each(|note| terminal::error(note));
     if let Some(hash) = &blocks.source_request_hash {
         terminal::out(&format!("request {hash}"));
     }

@@ -14,6 +14,7 @@ Examples:
   stave cache analyze trace.jsonl --html out.html  where tokens and money go
   stave cache rewrite --provider anthropic < trace.jsonl > planned.jsonl
   stave cache explain trace.jsonl --request 7      where request 7 parts from an earlier one
+  stave cache explain --record req_09c1            the block that changed before a miss at the gateway
 
 No provider is asked: the providers' documented rules are replayed.")]
 pub(crate) struct Cache {
@@ -29,7 +30,7 @@ pub(crate) enum CacheCommand {
     Analyze(Analyze),
     /// Print the trace with each body as the gateway would send it, learning as it goes
     Rewrite(Rewrite),
-    /// Name the first span in which a request differs from an earlier one, and what that cost
+    /// Name the first block in which a request differs from an earlier one, and what that cost
     Explain(ExplainRequest),
 }
 
@@ -97,6 +98,12 @@ pub(crate) struct ExplainRequest {
     /// Which earlier request to compare with; the one that shares most when absent
     #[arg(long, value_name = "N")]
     pub(crate) against: Option<usize>,
+    /// Explain the miss of a request to the gateway instead, by its id or the beginning of it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["trace", "request", "against"])]
+    pub(crate) record: Option<String>,
+    /// Where the gateway's records are kept; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR", requires = "record")]
+    pub(crate) state_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

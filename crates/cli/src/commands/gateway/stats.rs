@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, CellAlignment};
-use stave_canon::{Clock, Timestamp};
+use stave_canon::Clock;
 use stave_gateway::records::{By, Stats as Evidence, StatsGroup, StatsQuery, Sums, page, shown};
 
 use crate::archive::gateway_records;
 use crate::args::GatewayPlace;
 use crate::exit::{Exit, Stop};
-use crate::period::Period;
+use crate::period::time_of;
 use crate::ports::SystemClock;
 use crate::terminal::{self, Terminal};
 use crate::{files, table};
@@ -65,7 +65,7 @@ pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop>
     }
     let now = SystemClock.now();
     let query = StatsQuery {
-        since: arguments.since.as_deref().map(|text| since(text, now)).transpose()?,
+        since: arguments.since.as_deref().map(|text| time_of(text, now)).transpose()?,
         until: now,
         tenant: arguments.tenant.clone(),
         by: match arguments.by {
@@ -90,16 +90,6 @@ pub(super) fn stats(arguments: &Stats, terminal: Terminal) -> Result<Exit, Stop>
     }
     terminal::out(&told(&evidence, terminal));
     Ok(Exit::Fine)
-}
-
-fn since(text: &str, now: Timestamp) -> Result<Timestamp, Stop> {
-    if let Ok(period) = text.parse::<Period>() {
-        return period.before(now);
-    }
-    text.parse().map_err(|_| {
-        Stop::invalid(format!("`{text}` is neither a period nor a time"))
-            .help("write a period such as 24h or 7d, or a time such as 2026-11-01T00:00:00Z")
-    })
 }
 
 /// What was spent, and how many requests are not in it.

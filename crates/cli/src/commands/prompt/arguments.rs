@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use stave_prompt::governance::MatchMode;
 
+use crate::args::EngineChoice;
 use crate::run_session::RunFlags;
 
 /// Work on Prompt IR documents: one in a .json file, one a line in a .jsonl file or on stdin.
@@ -17,6 +18,7 @@ Examples:
   stave prompt ask prompt.json                     a model's answer to it
   generate | stave prompt hash                     one hash a line
   stave prompt report prompts.jsonl                figures over all of them
+  stave prompt report --since 7d                   what policies did to the requests of runs and gateway
   stave prompt validate reply.txt --against prompt.json   a model's reply against what the prompt requires
 
 Exit codes: 0 fine, 1 a prompt does not fit its budget or an answer its requirements, 2 a document is invalid, 3 a policy denied a prompt.")]
@@ -37,8 +39,8 @@ pub(crate) enum PromptCommand {
     Ask(Ask),
     /// Print the hash that records carry
     Hash(Selected),
-    /// Process prompts and print the figures only
-    Report(Selected),
+    /// Figures of what policies, gate and budgets did: to the requests that the project kept, or to given prompts
+    Report(PromptReport),
     /// Check a model's reply against the output requirements of its prompt
     Validate(Validate),
 }
@@ -57,6 +59,31 @@ pub(crate) struct Selected {
     /// The project's folder; the one above the first file, or here, when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without files, the report covers the runs that the project kept and the records of its gateway: a run counts by the time \
+it started, a request to the gateway by its arrival. With files, it processes their prompts; `-` reads stdin.
+
+Examples:
+  stave prompt report --since 24h
+  stave prompt report --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z --json
+  stave prompt report prompts.jsonl")]
+pub(crate) struct PromptReport {
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    /// From when on: a period before now such as 24h or 7d, or a time such as 2026-11-01T00:00:00Z
+    #[arg(long, value_name = "WHEN", conflicts_with = "files")]
+    pub(crate) since: Option<String>,
+    /// Until when, in the same form; until now when absent
+    #[arg(long, value_name = "WHEN", conflicts_with = "files")]
+    pub(crate) until: Option<String>,
+    /// Where runs and the gateway's records are kept; `.stave` in the project's folder when absent
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    pub(crate) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineChoice,
 }
 
 #[derive(Debug, Args)]
@@ -149,8 +176,8 @@ impl Prompt {
             PromptCommand::Ask(ask) => ask.json,
             PromptCommand::Check(selected)
             | PromptCommand::Process(selected)
-            | PromptCommand::Hash(selected)
-            | PromptCommand::Report(selected) => selected.json,
+            | PromptCommand::Hash(selected) => selected.json,
+            PromptCommand::Report(report) => report.selected.json,
         }
     }
 }

@@ -11,6 +11,7 @@ mod hash;
 mod input;
 mod process;
 mod report;
+mod report_kept;
 mod validate;
 
 pub(crate) use arguments::Prompt;
@@ -36,7 +37,10 @@ pub(crate) fn prompt(arguments: &Prompt, terminal: Terminal) -> Result<Exit, Sto
         PromptCommand::Compile(arguments) => compile::compile(arguments, terminal),
         PromptCommand::Ask(arguments) => ask::ask(arguments, terminal),
         PromptCommand::Hash(selected) => hash::hash(selected, terminal),
-        PromptCommand::Report(selected) => report::report(selected, terminal),
+        PromptCommand::Report(arguments) if arguments.selected.files.is_empty() => {
+            report_kept::report(arguments, terminal)
+        }
+        PromptCommand::Report(arguments) => report::report(&arguments.selected, terminal),
         PromptCommand::Validate(arguments) => validate::validate(arguments, terminal),
     }
 }

@@ -1,6 +1,8 @@
 //! `stave runs show`.
 
 use stave_canon::{Object, Value};
+use stave_prompt::HASH_LENGTH;
+use stave_runtime::evidence::AskedPrompt;
 use stave_runtime::journal::{Decision, Question, RunStatus, StoredRun, questions};
 
 use super::Archive;
@@ -31,6 +33,7 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
     match summary.status {
         RunStatus::Ok | RunStatus::Error | RunStatus::Cancelled => {
             print_logs(&run);
+            print_requests(&run);
             print(&run.report(), terminal);
         }
         RunStatus::Running
@@ -40,6 +43,7 @@ pub(super) async fn show(arguments: &Show, terminal: Terminal) -> Result<Exit, S
         | RunStatus::Waiting => {
             terminal::error_styled(&crate::table::nodes(&run.report(), summary.status, terminal.stderr));
             print_logs(&run);
+            print_requests(&run);
             for question in run.open_questions() {
                 print_question(&summary.id, question);
             }
@@ -64,6 +68,53 @@ fn print_logs(run: &StoredRun) {
             terminal::error(&format!("  {line}"));
         }
     }
+}
+
+/// What models were asked, as far as it is kept: which prompt, what was done to it, and what was left out.
+fn print_requests(run: &StoredRun) {
+    for node in &run.report().nodes {
+        for (index, prompt) in node.questions.iter().enumerate() {
+            request_lines(&node.id, index + 1, prompt).iter().for_each(|line| terminal::error(line));
+        }
+    }
+}
+
+fn request_lines(node: &str, number: usize, prompt: &AskedPrompt) -> Vec<String> {
+    let (provider, model) = (&prompt.provider, &prompt.model);
+    let at = prompt.asked_at.as_deref().map(|at| format!(" at {at}")).unwrap_or_default();
+    let tokens = prompt.tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+    let verdict = match &prompt.verdict.stage {
+        Some(stage) => format!(", refused ({stage})"),
+        None => String::new(),
+    };
+    let blocks = prompt.blocks.len();
+    let mut lines =
+        vec![format!("`{node}` request {number}: {provider} {model}{at}, {blocks} blocks{tokens}{verdict}")];
+    if let Some(ir) = &prompt.prompt_ir {
+        let short = |hash: &str| hash.get(..HASH_LENGTH).unwrap_or(hash).to_owned();
+        lines.push(format!("  prompt {} {}", ir.ir_id, short(&ir.hash)));
+        if ir.built_id != ir.ir_id {
+            lines.push(format!("  built as {} {}", ir.built_id, short(&ir.built_hash)));
+        }
+    }
+    lines.extend(prompt.transformations.iter().map(|change| {
+        let hashes = match (&change.before_hash, &change.after_hash) {
+            (Some(before), Some(after)) => format!(" ({before} to {after})"),
+            _ => String::new(),
+        };
+        format!("  {} by {}: {}{hashes}", change.what, change.plugin, change.detail)
+    }));
+    lines.extend(prompt.verdict.violations.iter().map(|hit| format!("  {}", hit.text)));
+    lines.extend(
+        prompt
+            .cuts
+            .iter()
+            .map(|cut| format!("  cut `{}` for {}: {} tokens left out", cut.section, cut.reason, cut.tokens)),
+    );
+    lines.extend(prompt.gate.iter().map(|entry| {
+        format!("  gate: {} block {} ({}, {})", entry.action, entry.block, entry.label, entry.rule)
+    }));
+    lines
 }
 
 /// What a person is asked, about which values, and how to decide it.
@@ -103,6 +154,17 @@ fn value(run: &StoredRun) -> Value {
     let printed = run.report().nodes.into_iter().filter(|node| !node.logs.is_empty());
     let logs: Object = printed.map(|node| (node.id, node.logs.into())).collect();
     object.insert("logs".into(), logs.into());
+    let asking = run.report().nodes.into_iter().filter(|node| !node.questions.is_empty());
+    let requests: Object = asking
+        .map(|node| {
+            let requests = node.questions.iter().map(AskedPrompt::to_value).collect();
+            (node.id, Value::Array(requests))
+        })
+        .collect();
+    object.insert("requests".into(), requests.into());
+    let counted = run.report().nodes.into_iter().filter(|node| !node.prompts.is_empty());
+    let counts: Object = counted.map(|node| (node.id, node.prompts.to_value())).collect();
+    object.insert("request_counts".into(), counts.into());
     let asks: Vec<Value> = run.open_questions().map(Question::to_value).collect();
     object.insert("asks".into(), asks.into());
     object.insert("outputs".into(), Value::Object(outputs.collect::<Object>()));

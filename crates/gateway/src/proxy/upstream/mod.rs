@@ -28,7 +28,7 @@ use self::pool::{Broken, Connection, Pool};
 use self::retry_budget::RetryBudget;
 use super::echo::KeyEcho;
 use super::queue::{FairQueue, Waiting};
-use super::seen::SeenPrompts;
+use super::seen::{KnownSpans, SeenPrompts};
 use crate::config::{GatewayConfig, GatewayTimeouts, UpstreamConfig};
 
 pub(crate) use self::pool::{BrokenOff, UpstreamBody};
@@ -49,6 +49,8 @@ pub(crate) struct Upstream {
     pub(crate) planner: UpstreamPlanner,
     /// What earlier requests looked like, for those who ask why the cache missed.
     pub(crate) seen: SeenPrompts,
+    /// The blocks of earlier requests, so that what a conversation repeats is read once.
+    pub(crate) spans: KnownSpans,
 }
 
 /// Shorter keys are not looked for in replies: they would be found in ordinary words.
@@ -114,6 +116,7 @@ impl Upstream {
             queue,
             planner: UpstreamPlanner::new(planners, &config.name, now),
             seen: SeenPrompts::default(),
+            spans: KnownSpans::default(),
             config: config.clone(),
         })
     }

@@ -15,6 +15,7 @@ use stave_vocabulary::OnDenied;
 use crate::interpolate::{PathScope, add_secret_names};
 use crate::labels;
 use crate::run::Call;
+use crate::services::DigestModel;
 use crate::{Failure, failure::FailureKind, port};
 
 #[derive(Debug)]
@@ -237,6 +238,17 @@ impl WrittenReference {
 }
 
 impl Model {
+    /// The model that the project names for digests. Nothing of a flow is in its address.
+    pub(super) fn digest(named: &DigestModel) -> Model {
+        Model {
+            provider: named.provider,
+            name: named.name.clone(),
+            endpoint: named.endpoint.clone(),
+            endpoint_secrets: BTreeSet::new(),
+            address_label: Sensitivity::Public,
+        }
+    }
+
     /// An endpoint is an address, so a secret may be a part of it.
     fn read(call: &Call<'_>, value: &Value, scope: &PathScope<'_>) -> Result<Model, Failure> {
         let model = value.as_object().ok_or_else(|| bad("`model` is not an object"))?;

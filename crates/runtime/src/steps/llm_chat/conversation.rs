@@ -79,6 +79,22 @@ pub(super) async fn converse(
     }
 }
 
+/// Asks a model one thing, within the budget of the run and once for all its resumes, and gives its reply.
+pub(super) async fn ask_once(
+    call: &Call<'_>,
+    arguments: &Arguments,
+    model: &Model,
+    request: &Request,
+    kept: Kept,
+) -> Result<Response, Failure> {
+    let (retries, rounds) = (call.node.part_policy().retries, AtomicUsize::new(0));
+    let target = target(call, model)?;
+    let conversation = Conversation { call, arguments, model, target, retries, kept, rounds: &rounds };
+    let response = conversation.send(request).await?;
+    kept.turn(call, &response);
+    Ok(response)
+}
+
 pub(super) struct Conversation<'c> {
     pub(super) call: &'c Call<'c>,
     pub(super) arguments: &'c Arguments,

@@ -7,15 +7,16 @@
 use stave_block::{BlockIr, GateRecord, Sensitivity};
 use stave_llm::Response;
 use stave_lower::sent_sections;
-use stave_prompt::PipelineResult;
-use stave_prompt::compile::{CompiledPrompt, CutReason};
+use stave_prompt::compile::{CompiledPrompt, CutReason, SectionKind};
 use stave_prompt::governance::{PolicyAction, Verdict, Violation};
+use stave_prompt::plugins::IrTransformation;
 use stave_prompt::resolve::Resolution;
+use stave_prompt::{PipelineResult, PromptCounts, PromptIr, sha256};
 
 use super::arguments::Model;
 use crate::evidence::{
-    AskedBlock, AskedPrompt, CalledTool, GateEntry, ModelTurn, PolicyHit, PromptChange, PromptVerdict,
-    SectionCut, ToolAnswer,
+    AskedBlock, AskedBlockIr, AskedIr, AskedPrompt, CalledTool, GateEntry, ModelTurn, PolicyHit,
+    PromptChange, PromptVerdict, SectionCut, ToolAnswer,
 };
 use crate::run::Call;
 
@@ -32,67 +33,145 @@ pub(super) struct Way {
     violations: Vec<PolicyHit>,
     transformations: Vec<PromptChange>,
     cuts: Vec<SectionCut>,
-    /// By block, the name of the section that it was made from.
-    names: Vec<String>,
+    /// By block, the name and the kind of the section that it was made from.
+    sections: Vec<(String, SectionKind)>,
+    prompt_ir: Option<AskedIr>,
+    counts: PromptCounts,
     tokens: Option<u64>,
     budget: Option<u64>,
 }
 
 impl Way {
-    /// What governance and the plugins made of it.
-    pub(super) fn governed(&mut self, outcome: &PipelineResult) {
-        self.violations.extend(outcome.violations.iter().map(violation));
-        let done = outcome.transformations.iter().map(|done| PromptChange {
-            plugin: done.applied_by.to_string(),
-            what: done.transformation_type.to_string(),
-            detail: done.description.clone(),
-        });
+    /// What governance and the plugins made of the prompt that the step built.
+    pub(super) fn governed(&mut self, built: &PromptIr, outcome: &PipelineResult) {
+        let (built_hash, hash) = (sha256(built), sha256(&outcome.ir));
+        let (built_id, ir_id) = (built.ir_id.clone(), outcome.ir.ir_id.clone());
+        self.prompt_ir = Some(AskedIr { built_id, built_hash, ir_id, hash });
+        self.found(&outcome.violations);
+        let done = outcome.transformations.iter().map(change);
         self.transformations.extend(done);
         let failed = outcome.failures.iter().map(|failure| PromptChange {
             plugin: failure.plugin.clone(),
             what: "failed".to_owned(),
             detail: failure.message.clone(),
+            before_hash: None,
+            after_hash: None,
+            at: None,
         });
         self.transformations.extend(failed);
     }
 
+    /// What a step did to the prompt after its plugins.
+    pub(super) fn changed(&mut self, done: &IrTransformation, after: &PromptIr) {
+        self.transformations.push(change(done));
+        if let Some(ir) = &mut self.prompt_ir {
+            after.ir_id.clone_into(&mut ir.ir_id);
+            ir.hash = sha256(after);
+        }
+    }
+
+    /// Takes in what the policies said about a part of the prompt or about a model that may be asked.
+    pub(super) fn found(&mut self, violations: &[Violation]) {
+        violations.iter().for_each(|violation| self.counts.violation(violation));
+        self.violations.extend(violations.iter().map(|one| violation(one, one.field.word())));
+    }
+
+    fn cut(&mut self, section: &str, kind: SectionKind, reason: CutReason, tokens: u64) {
+        self.counts.cut(kind.word(), reason.word(), tokens);
+        let reason = match reason {
+            CutReason::Budget => "the token budget",
+            CutReason::FileLimit => "the limit of one file",
+        };
+        self.cuts.push(SectionCut {
+            section: section.to_owned(),
+            kind: Some(kind.word().to_owned()),
+            reason: reason.to_owned(),
+            tokens,
+        });
+    }
+
     /// Records which references were cut, and what governance said about them.
     pub(super) fn referred(&mut self, references: &Resolution, verdict: &Verdict) {
-        self.violations.extend(verdict.violations.iter().map(violation));
-        let cut = references.included.iter().filter(|included| included.is_cut);
-        self.cuts.extend(cut.map(|included| SectionCut {
-            section: included.name.clone(),
-            reason: "the limit of one file".to_owned(),
-            tokens: 0,
-        }));
+        self.found(&verdict.violations);
+        for included in references.included.iter().filter(|included| included.is_cut) {
+            self.cut(&included.name, SectionKind::Context, CutReason::FileLimit, 0);
+        }
     }
 
     /// What was left of it within its budget.
     pub(super) fn compiled(&mut self, compiled: &CompiledPrompt, verdict: &Verdict, native_schema: bool) {
-        self.violations.extend(verdict.violations.iter().map(violation));
-        let cuts = compiled.cuts.iter().map(|cut| {
-            let reason = match cut.reason {
-                CutReason::Budget => "the token budget",
-                CutReason::FileLimit => "the limit of one file",
-            };
-            SectionCut {
-                section: cut.name.clone(),
-                reason: reason.to_owned(),
-                tokens: cut.tokens_before.saturating_sub(cut.tokens_after),
-            }
-        });
-        self.cuts.extend(cuts);
-        self.names = sent_sections(compiled, native_schema).map(|section| section.name.clone()).collect();
+        self.found(&verdict.violations);
+        for cut in &compiled.cuts {
+            self.cut(&cut.name, cut.kind, cut.reason, cut.tokens_before.saturating_sub(cut.tokens_after));
+        }
+        let sent = sent_sections(compiled, native_schema);
+        self.sections = sent.map(|section| (section.name.clone(), section.kind)).collect();
         self.tokens = compiled.is_counted.then_some(compiled.tokens);
         self.budget = Some(compiled.token_budget);
     }
+
+    /// The hash of the Prompt IR that is asked.
+    pub(super) fn source_hash(&self) -> Option<String> {
+        self.prompt_ir.as_ref().map(|ir| format!("sha256:{}", ir.hash))
+    }
+
+    /// Adds the figures of a prompt that is whole to the node's: what governance flagged and what was cut. They are
+    /// counted once, however many models are asked.
+    pub(super) fn count(&self, call: &Call<'_>) {
+        call.run.report(call.index, |report| report.prompts.add(&self.counts));
+    }
 }
 
-fn violation(violation: &Violation) -> PolicyHit {
+fn change(done: &IrTransformation) -> PromptChange {
+    PromptChange {
+        plugin: done.applied_by.to_string(),
+        what: done.transformation_type.to_string(),
+        detail: done.description.clone(),
+        before_hash: Some(done.before_hash.to_string()),
+        after_hash: Some(done.after_hash.to_string()),
+        at: Some(done.timestamp.to_string()),
+    }
+}
+
+fn violation(violation: &Violation, field: &str) -> PolicyHit {
     PolicyHit {
         policy: violation.policy.to_string(),
+        field: Some(field.to_owned()),
         text: violation.to_string(),
         denies: violation.action == PolicyAction::Deny,
+    }
+}
+
+/// What a tool's answer is called in figures.
+const TOOL_RESULT: &str = "tool_result";
+
+/// Counts what the policies said about a tool's answer.
+pub(super) fn tool_judged(call: &Call<'_>, verdict: &Verdict) {
+    if verdict.violations.is_empty() {
+        return;
+    }
+    call.run.report(call.index, |report| {
+        verdict.violations.iter().for_each(|one| report.prompts.violation_in(one, TOOL_RESULT));
+        report.prompts.denied += u64::from(!verdict.approved());
+    });
+}
+
+/// Counts what the gate did with a tool's answer.
+pub(super) fn tool_gated(call: &Call<'_>, records: &[GateRecord], is_refused: bool) {
+    if records.is_empty() {
+        return;
+    }
+    call.run.report(call.index, |report| {
+        records.iter().for_each(|one| report.prompts.gate(action(one), one.rule, TOOL_RESULT, 1));
+        report.prompts.denied += u64::from(is_refused);
+    });
+}
+
+fn action(record: &GateRecord) -> &'static str {
+    match record.action {
+        GateAction::Redact => "redact",
+        GateAction::Refuse => "refuse",
+        GateAction::Route(_) => "route",
     }
 }
 
@@ -100,18 +179,46 @@ fn violation(violation: &Violation) -> PolicyHit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept(Option<usize>);
 
-/// Keeps a prompt that reached the gate, as the gate left it.
+/// Counts that a model was not asked because its address holds what it may not have.
+pub(super) fn address_refused(call: &Call<'_>) {
+    call.run.report(call.index, |report| {
+        report.prompts.requests += 1;
+        report.prompts.denied += 1;
+        report.prompts.gate("refuse", "label", "endpoint", 1);
+    });
+}
+
+/// What the gate decided about a prompt on its way to one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GateOutcome {
+    Sent,
+    Refused,
+    /// Another model is asked instead.
+    Routed,
+}
+
+/// Counts and keeps a prompt that reached the gate, as the gate left it.
 pub(super) fn asked(
     call: &Call<'_>,
     model: &Model,
     way: &Way,
     prompt: &BlockIr,
     records: &[GateRecord],
-    is_sent: bool,
+    outcome: GateOutcome,
 ) -> Kept {
+    call.run.report(call.index, |report| {
+        let counts = &mut report.prompts;
+        for record in records {
+            let field = way.sections.get(record.block).map_or("request", |(_, kind)| kind.word());
+            counts.gate(action(record), record.rule, field, 1);
+        }
+        counts.requests += u64::from(outcome != GateOutcome::Routed);
+        counts.denied += u64::from(outcome == GateOutcome::Refused);
+    });
     if !is_wanted(call) {
         return Kept(None);
     }
+    let is_sent = outcome == GateOutcome::Sent;
     let stage = if is_sent { None } else { Some("gate") };
     let mut question = begun(call, model, way, stage);
     let gate = records.iter().map(|record| GateEntry {
@@ -122,27 +229,40 @@ pub(super) fn asked(
     });
     question.gate = gate.collect();
     question.tokens = question.tokens.or_else(|| prompt.token_count());
+    question.block_ir = Some(AskedBlockIr {
+        ir_id: prompt.ir_id.to_string(),
+        created_at: prompt.created_at.to_string(),
+        tool_schema_hashes: prompt.tool_schema_hashes.clone(),
+        structured_output_schema_id: prompt.structured_output_schema_id.clone(),
+        source_request_hash: prompt.source_request_hash.clone(),
+    });
     for (index, block) in prompt.blocks.iter().enumerate() {
         let is_withheld = !is_sent && block.sensitivity == Sensitivity::Restricted;
-        let (content, is_cut) =
-            if is_withheld { (String::new(), false) } else { bounded(call, &block.content) };
+        let content = if is_withheld { KeptText::default() } else { bounded(call, &block.content) };
         question.blocks.push(AskedBlock {
-            name: way.names.get(index).cloned(),
+            name: way.sections.get(index).map(|(name, _)| name.clone()),
+            span_id: Some(block.span_id.as_str().to_owned()),
             role: block.role,
             content_type: block.content_type,
             provenance: block.provenance,
             sensitivity: block.sensitivity,
             tokens: block.token_metadata.as_ref().map(|tokens| tokens.token_count),
-            content,
-            truncated: is_cut,
+            content_hash: (!is_withheld).then_some(content.hash),
+            content: content.text,
+            truncated: content.is_cut,
             withheld: is_withheld,
         });
     }
     keep(call, question)
 }
 
-/// Keeps that a prompt was refused before it was whole; there is nothing of it to show but why.
+/// Counts and keeps that a prompt was refused before it was whole; there is nothing of it to show but why.
 pub(super) fn refused(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) {
+    way.count(call);
+    call.run.report(call.index, |report| {
+        report.prompts.requests += 1;
+        report.prompts.denied += 1;
+    });
     if is_wanted(call) {
         keep(call, begun(call, model, way, stage));
     }
@@ -152,11 +272,11 @@ impl Kept {
     /// Adds what the model said.
     pub(super) fn turn(self, call: &Call<'_>, response: &Response) {
         let calls = response.tool_calls().map(|tool| {
-            let (arguments, _) = bounded(call, &tool.arguments);
+            let arguments = bounded(call, &tool.arguments).text;
             CalledTool { name: tool.name.clone(), arguments }
         });
         let text = response.text();
-        let text = Some(text).filter(|text| !text.is_empty()).map(|text| bounded(call, &text).0);
+        let text = Some(text).filter(|text| !text.is_empty()).map(|text| bounded(call, &text).text);
         let turn = ModelTurn {
             text,
             tool_calls: calls.collect(),
@@ -169,7 +289,7 @@ impl Kept {
 
     /// Adds what a tool answered to the last turn.
     pub(super) fn tool_result(self, call: &Call<'_>, name: &str, text: &str, is_error: bool) {
-        let (text, _) = bounded(call, text);
+        let text = bounded(call, text).text;
         let result = ToolAnswer { name: name.to_owned(), text, is_error };
         self.change(call, |turns| {
             if let Some(turn) = turns.last_mut() {
@@ -203,6 +323,8 @@ fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> Aske
         path: call.path.to_owned(),
         provider: model.provider.as_str().to_owned(),
         model: model.name.as_str().to_owned(),
+        asked_at: Some(call.services.clock.now().to_string()),
+        prompt_ir: way.prompt_ir.clone(),
         tokens: way.tokens,
         budget: way.budget,
         verdict: PromptVerdict {
@@ -214,6 +336,7 @@ fn begun(call: &Call<'_>, model: &Model, way: &Way, stage: Option<&str>) -> Aske
         cuts: way.cuts.clone(),
         gate: Vec::new(),
         blocks: Vec::new(),
+        block_ir: None,
         turns: Vec::new(),
     }
 }
@@ -240,11 +363,20 @@ fn length(question: &AskedPrompt) -> usize {
     question.to_value().to_string().len()
 }
 
-/// A text without secrets, within its bound, and whether it was cut.
-fn bounded(call: &Call<'_>, text: &str) -> (String, bool) {
+/// A text without secrets, within its bound.
+#[derive(Debug, Default)]
+struct KeptText {
+    text: String,
+    /// Of the whole text without secrets.
+    hash: String,
+    is_cut: bool,
+}
+
+fn bounded(call: &Call<'_>, text: &str) -> KeptText {
     let mut text = call.services.secrets.hide(text);
+    let hash = stave_canon::prefixed_sha256(&text);
     let end = text.floor_char_boundary(TEXT_BYTES);
     let is_cut = end < text.len();
     text.truncate(end);
-    (text, is_cut)
+    KeptText { text, hash, is_cut }
 }

@@ -18,7 +18,7 @@ use stave_script::Read;
 use stave_script::address::HostPort;
 
 use super::arguments::{Arguments, Model};
-use super::evidence::{self, Kept};
+use super::evidence::{self, GateOutcome, Kept, Way};
 use super::question::Question;
 use crate::labels::{self, bad, read, rules};
 use crate::run::Call;
@@ -54,6 +54,7 @@ pub(super) fn pass<'a>(
         let rules = Rules::read(call, model)?;
         // The address is part of what the model's host is told, and nothing can be taken out of it.
         if model.address_label > rules.accepts {
+            evidence::address_refused(call);
             let message = format!(
                 "the address of the model has {} data, which `{}` may not have",
                 model.address_label,
@@ -64,17 +65,38 @@ pub(super) fn pass<'a>(
         let governed = rules
             .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
         report(call, model, &governed.records);
-        let is_sent = governed.verdict == GateVerdict::Send;
-        let kept = evidence::asked(call, model, &question.way, &governed.prompt, &governed.records, is_sent);
-        match governed.verdict {
-            GateVerdict::Send => return Ok((governed.prompt, model, kept)),
-            GateVerdict::Route(to) => match fallback {
-                Some(other) if is_named(other, &to) && !is_named(model, &to) => model = other,
-                _ => return Err(refused(model, &governed.records)),
-            },
-            GateVerdict::Refuse => return Err(refused(model, &governed.records)),
+        let route = match &governed.verdict {
+            GateVerdict::Route(to) => fallback.filter(|other| is_named(other, to) && !is_named(model, to)),
+            GateVerdict::Send | GateVerdict::Refuse => None,
+        };
+        let outcome = match (&governed.verdict, route) {
+            (GateVerdict::Send, _) => GateOutcome::Sent,
+            (_, Some(_)) => GateOutcome::Routed,
+            (_, None) => GateOutcome::Refused,
+        };
+        let kept = evidence::asked(call, model, &question.way, &governed.prompt, &governed.records, outcome);
+        match (outcome, route) {
+            (GateOutcome::Sent, _) => return Ok((governed.prompt, model, kept)),
+            (_, Some(other)) => model = other,
+            (_, None) => return Err(refused(model, &governed.records)),
         }
     }
+}
+
+/// The request for a digest as its model may have it; `None` when the model may not have all of it.
+pub(super) fn pass_digest(
+    call: &Call<'_>,
+    model: &Model,
+    blocks: &BlockIr,
+    way: &Way,
+) -> Result<Option<(BlockIr, Kept)>, Failure> {
+    let governed = Rules::read(call, model)?
+        .on(|policy, origin, destination| govern_blocks(blocks.clone(), policy, origin, destination));
+    report(call, model, &governed.records);
+    let is_sent = governed.verdict == GateVerdict::Send;
+    let outcome = if is_sent { GateOutcome::Sent } else { GateOutcome::Refused };
+    let kept = evidence::asked(call, model, way, &governed.prompt, &governed.records, outcome);
+    Ok(is_sent.then_some((governed.prompt, kept)))
 }
 
 /// What a tool answered, as the model may have it. A failure may quote what an output does not.
@@ -98,6 +120,7 @@ pub(super) fn tool_answer<'t>(
         (left, verdict, records)
     });
     report(call, model, &records);
+    evidence::tool_gated(call, &records, verdict != GateVerdict::Send);
     match verdict {
         GateVerdict::Send => Ok(left.map_or(Cow::Borrowed(text), Cow::Owned)),
         // The conversation is with this model already.

@@ -9,6 +9,7 @@ mod arguments;
 mod cache_work;
 mod context;
 mod conversation;
+mod digest;
 mod evidence;
 mod gate;
 mod question;

@@ -9,14 +9,18 @@ use stave_canon::Object;
 use stave_diag::codes::run as codes;
 use stave_llm::tokens;
 use stave_lower::{PromptBlocks, prompt_to_block};
-use stave_prompt::compile::{Adapter, Parts, PromptPart, Provenance, Sensitivity, TokenCounter, compile};
+use stave_prompt::compile::{
+    Adapter, Parts, PromptPart, Provenance, SectionKind, Sensitivity, TokenCounter, compile,
+};
 use stave_prompt::governance::{AskedModel, Content, Verdict};
 use stave_prompt::plugins::{BudgetOptimizer, ConfiguredPlugin};
+use stave_prompt::resolve::Resolution;
 use stave_prompt::{Pipeline, PromptIr, PromptIrBuilder};
 
 use super::answer_validator::{AnswerValidator, unusable};
 use super::arguments::{Arguments, PromptSource};
 use super::context;
+use super::digest;
 use super::evidence::{self, Way};
 use super::gate;
 use crate::heavy_work;
@@ -27,7 +31,7 @@ use crate::{Failure, failure::FailureKind};
 const DEFAULT_PROMPT_TOKENS: u64 = 100_000;
 
 /// What the blank line between two sections costs at most.
-const SEPARATOR_TOKENS: u64 = 1;
+pub(super) const SEPARATOR_TOKENS: u64 = 1;
 
 /// A prompt that may be asked.
 #[derive(Debug)]
@@ -49,18 +53,18 @@ impl Question {
         };
         let bytes =
             rendered.pieces.iter().map(|piece| piece.text.len()).sum::<usize>() + rendered.system.len();
-        let build = || Question::build(call, arguments, rendered);
         // References are read from files, which takes its time whatever their size.
         let is_heavy = bytes > heavy_work::LARGE || !arguments.context_refs.is_empty();
-        call.services.heavy_work.run_if(is_heavy, build).await
+        let heavy_work = &call.services.heavy_work;
+        let draft = || Draft::new(call, arguments, rendered);
+        let draft = heavy_work.run_if(is_heavy, draft).await?;
+        let draft = digest::digested(call, arguments, draft).await?;
+        heavy_work.run_if(is_heavy, || Question::build(call, arguments, draft)).await
     }
 
-    /// Governs, counts and lowers what was rendered: work that grows with the text.
-    fn build(call: &Call<'_>, arguments: &Arguments, rendered: Rendered) -> Result<Question, Failure> {
-        let Rendered { system, sensitivity, pieces } = rendered;
-        let mut way = Way::default();
-        let ir = govern(call, arguments, &system, &mut way);
-        let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
+    /// Counts and lowers what was governed: work that grows with the text.
+    fn build(call: &Call<'_>, arguments: &Arguments, draft: Draft) -> Result<Question, Failure> {
+        let Draft { ir, references, system, sensitivity, pieces, mut way } = draft;
         let count = |text: &str| tokens::count_text(&arguments.model.name, text).tokens;
         let template = arguments.templates.of_prompt(&ir).map_err(|error| unusable(&error.into()))?;
         let output = AnswerValidator::of(arguments, &ir)?;
@@ -74,16 +78,10 @@ impl Question {
             template: template.cloned(),
             requirements: output.as_ref().and_then(AnswerValidator::stated),
             provider: arguments.model.provider.as_str().to_owned(),
+            references: references.parts,
             adapter: Adapter::of(arguments.model.provider.as_str()),
             ..Parts::default()
         };
-        let ir = without_inputs(call, arguments, ir);
-        let references = context::resolve(call, arguments, &ir)?;
-        let verdict = call.run.plan.policy.governance.check_content(&references.contents());
-        way.referred(&references, &verdict);
-        judge(call, &verdict)
-            .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("resolution")))?;
-        let parts = Parts { references: references.parts, ..parts };
         let compiled = compile(&ir, &parts, &TokenCounter::new(&count).per_section(SEPARATOR_TOKENS))
             .map_err(|over| {
                 let message =
@@ -119,13 +117,15 @@ impl Question {
             call.services.ids.as_ref(),
             call.services.clock.as_ref(),
         );
-        let blocks = blocks.map_err(|error| {
+        let mut blocks = blocks.map_err(|error| {
             Failure::new(
                 codes::BAD_DOCUMENT,
                 FailureKind::Configuration,
                 format!("the prompt cannot be built: {error}"),
             )
         })?;
+        blocks.source_request_hash = way.source_hash();
+        way.count(call);
         Ok(Question { blocks, output, way })
     }
 }
@@ -157,6 +157,52 @@ impl Rendered {
     }
 }
 
+/// A prompt that governance approved, before it is counted.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) ir: Arc<PromptIr>,
+    pub(super) references: Resolution,
+    /// The instructions, and the label of what is in them.
+    system: String,
+    pub(super) sensitivity: Sensitivity,
+    pieces: Vec<PromptPart>,
+    pub(super) way: Way,
+}
+
+impl Draft {
+    /// Governs what was rendered, and reads what it refers to.
+    fn new(
+        call: &Call<'_>,
+        arguments: &Arguments,
+        rendered: Rendered,
+    ) -> Result<Draft, Failure> {
+        let Rendered { system, sensitivity, pieces } = rendered;
+        let mut way = Way::default();
+        let ir = govern(call, arguments, &system, &mut way);
+        let ir = ir.inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("governance")))?;
+        let ir = without_inputs(call, arguments, ir);
+        let references = context::resolve(call, arguments, &ir)?;
+        let verdict = call.run.plan.policy.governance.check_content(&references.contents());
+        way.referred(&references, &verdict);
+        judge(call, &verdict)
+            .inspect_err(|_| evidence::refused(call, &arguments.model, &way, Some("resolution")))?;
+        Ok(Draft { ir, references, system, sensitivity, pieces, way })
+    }
+
+    /// Judges what became of it. `stage` says where.
+    pub(super) fn judge(
+        &mut self,
+        call: &Call<'_>,
+        arguments: &Arguments,
+        verdict: &Verdict,
+        stage: &str,
+    ) -> Result<(), Failure> {
+        self.way.found(&verdict.violations);
+        judge(call, verdict)
+            .inspect_err(|_| evidence::refused(call, &arguments.model, &self.way, Some(stage)))
+    }
+}
+
 /// Builds the Prompt IR of the node and takes it through governance and the budget.
 fn govern(
     call: &Call<'_>,
@@ -178,10 +224,11 @@ fn govern(
         ConfiguredPlugin { plugin: Arc::new(BudgetOptimizer::within(most)), ..configured }
     });
     let pipeline = Pipeline::new(Some(policy.governance.clone())).with_configured(plugins);
-    let process = || pipeline.process_shared(&Arc::new(ir), ids, clock);
+    let built = Arc::new(ir);
+    let process = || pipeline.process_shared(&built, ids, clock);
     let waits = call.services.prompt_plugins.iter().any(|configured| configured.plugin.bounds_its_time());
     let outcome = if waits { without_blocking(process) } else { process() };
-    way.governed(&outcome);
+    way.governed(&built, &outcome);
     judge(call, &Verdict { violations: outcome.violations.to_vec() })?;
     if let Some(message) = outcome.plugin_refusal() {
         return Err(Failure::new(codes::PROMPT_REFUSED, FailureKind::Refused, message));
@@ -190,12 +237,16 @@ fn govern(
         // Its hint is not the model that answers.
         let model =
             AskedModel { provider: arguments.model.provider.as_str(), name: Some(&arguments.model.name) };
-        judge(call, &policy.governance.check_model(model))?;
+        let verdict = policy.governance.check_model(model);
+        way.found(&verdict.violations);
+        judge(call, &verdict)?;
     }
     // A model that stands in is asked the same thing, so it must be one that may be asked.
     if let Some(fallback) = arguments.fallback.as_ref().and_then(|fallback| fallback.model.as_ref()) {
         let model = AskedModel { provider: fallback.provider.as_str(), name: Some(&fallback.name) };
-        judge(call, &policy.governance.check_model(model))?;
+        let verdict = policy.governance.check_model(model);
+        way.found(&verdict.violations);
+        judge(call, &verdict)?;
     }
     // A plugin of the project may raise the budget, but not beyond what the project or the model allows.
     let mut ir = outcome.ir;
@@ -261,7 +312,7 @@ fn held(call: &Call<'_>, ir: &Arc<PromptIr>, most: u64) -> PromptIr {
 }
 
 /// Fails the step if a verdict denies, and reports what it flags.
-fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
+pub(super) fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
     let violations = verdict.texts();
     if !verdict.approved() {
         let message = format!("governance refused the prompt: {}", violations.join("; "));
@@ -282,7 +333,9 @@ fn judge(call: &Call<'_>, verdict: &Verdict) -> Result<(), Failure> {
 /// Judges what a tool answered before the model sees it.
 pub(super) fn judge_tool_answer(call: &Call<'_>, tool: &str, text: &str) -> Result<(), Failure> {
     let content = Content { reference: tool, path: None, text };
-    judge(call, &call.run.plan.policy.governance.check_content(&[content]))
+    let verdict = call.run.plan.policy.governance.check_content(&[content]);
+    evidence::tool_judged(call, &verdict);
+    judge(call, &verdict)
 }
 
 /// The most tokens that the prompt may have: what the policy allows, and what the model has room for beside
@@ -356,8 +409,15 @@ async fn render(call: &Call<'_>, key: &str, template: &str) -> Result<Vec<Prompt
         let name = piece.roots.join(",");
         // A piece made of several values comes from the least trusted of them.
         let provenance = piece.roots.iter().map(|root| provenance(call, root)).max();
-        let part = PromptPart::new(name, piece.text, provenance.unwrap_or(Provenance::User));
-        Ok(part.sensitivity(sensitivity))
+        let provenance = provenance.unwrap_or(Provenance::User);
+        let part = PromptPart::new(name, piece.text, provenance).sensitivity(sensitivity);
+        // In a system text everything is an instruction.
+        Ok(match provenance {
+            Provenance::Memory if key == "template" => part.cut_as(SectionKind::History),
+            Provenance::Retrieval if key == "template" => part.cut_as(SectionKind::Context),
+            Provenance::Tool if key == "template" => part.cut_as(SectionKind::ToolResult),
+            _ => part,
+        })
     });
     parts.collect()
 }
