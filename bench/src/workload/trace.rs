@@ -1,11 +1,14 @@
 //! Traces of requests in the manner of real clients, made up from seeds: times, sessions and bodies.
 //!
 //! Each kind has what makes caching hard for it: loops that grow, scaffolds that are shared, retrieved text
-//! that changes, agents side by side, tools that come and go, clocks, pauses, single requests, wide turns
-//! and clients that mark for themselves. The last kind draws everything from its seed.
+//! that changes, agents side by side, tools that come and go, clocks, pauses, single requests, wide turns,
+//! several models in one stream, edited histories and clients that mark for themselves. The last kind draws
+//! everything from its seed.
 
 mod body;
+mod clients;
 mod kinds;
+mod paces;
 mod varied;
 
 use super::random::Random;
@@ -37,6 +40,18 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind { name: "single-requests", make: kinds::single_requests },
     Kind { name: "wide-turns", make: kinds::wide_turns },
     Kind { name: "client-marks", make: kinds::client_marks },
+    Kind { name: "growing-chats", make: paces::growing_chats },
+    Kind { name: "minute-pauses", make: paces::minute_pauses },
+    Kind { name: "hour-pauses", make: paces::hour_pauses },
+    Kind { name: "shared-scaffold", make: paces::shared_scaffold },
+    Kind { name: "short-questions", make: paces::short_questions },
+    Kind { name: "small-bodies", make: paces::small_bodies },
+    Kind { name: "mixed-models", make: clients::mixed_models },
+    Kind { name: "client-lifetimes", make: clients::client_lifetimes },
+    Kind { name: "client-pauses", make: clients::client_pauses },
+    Kind { name: "tools-reordered", make: clients::tools_reordered },
+    Kind { name: "huge-tools", make: clients::huge_tools },
+    Kind { name: "edited-histories", make: clients::edited_histories },
     Kind { name: "varied", make: varied::varied },
 ];
 

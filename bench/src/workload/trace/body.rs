@@ -37,8 +37,43 @@ pub(super) enum Marks {
     Four,
     /// The system text for an hour, the last message for five minutes.
     LongScaffold,
+    /// On the system text and on the last message, for an hour each.
+    LongEnds,
+    /// On the system text only.
+    System,
+    /// On the system text only, for an hour.
+    LongSystem,
+    /// On the last message only.
+    Last,
+    /// On the last message only, for an hour.
+    LongLast,
     /// At the top of the body.
     Automatic,
+}
+
+impl Marks {
+    /// The mark of the system text: whether it is for an hour.
+    fn system(self) -> Option<bool> {
+        match self {
+            Marks::Ends | Marks::Four | Marks::System => Some(false),
+            Marks::LongScaffold | Marks::LongEnds | Marks::LongSystem => Some(true),
+            Marks::None | Marks::Last | Marks::LongLast | Marks::Automatic => None,
+        }
+    }
+
+    /// How many of the last messages are marked.
+    fn messages(self) -> usize {
+        match self {
+            Marks::None | Marks::System | Marks::LongSystem | Marks::Automatic => 0,
+            Marks::Ends | Marks::LongScaffold | Marks::LongEnds | Marks::Last | Marks::LongLast => 1,
+            Marks::Four => 2,
+        }
+    }
+
+    /// Whether the marks of messages are for an hour.
+    fn long_messages(self) -> bool {
+        matches!(self, Marks::LongEnds | Marks::LongLast)
+    }
 }
 
 /// A request before it is written.
@@ -73,26 +108,27 @@ impl Draft {
             }
             body.insert("tools".into(), tools.into());
         }
-        let marks_ends = matches!(self.marks, Marks::Ends | Marks::Four | Marks::LongScaffold);
+        let system_mark = self.marks.system();
         let last_system = self.system.len().saturating_sub(1);
-        if self.system.len() == 1 && !marks_ends {
+        if self.system.len() == 1 && system_mark.is_none() {
             body.insert("system".into(), self.system[0].as_str().into());
         } else if !self.system.is_empty() {
             let blocks = self.system.iter().enumerate().map(|(index, text)| {
                 let block = text_block(text);
-                let is_marked = marks_ends && index == last_system;
-                if is_marked { with_mark(block, self.marks == Marks::LongScaffold) } else { block }
+                match system_mark.filter(|_| index == last_system) {
+                    Some(long) => with_mark(block, long),
+                    None => block,
+                }
             });
             body.insert("system".into(), blocks.collect::<Vec<Value>>().into());
         }
         let count = self.messages.len();
-        let marked = match self.marks {
-            Marks::None | Marks::Automatic => 0,
-            Marks::Ends | Marks::LongScaffold => 1,
-            Marks::Four => 2,
-        };
+        let marked = self.marks.messages();
         let messages = self.messages.iter().enumerate();
-        let messages = messages.map(|(index, message)| anthropic_message(message, index + marked >= count));
+        let messages = messages.map(|(index, message)| {
+            let mark = (index + marked >= count).then_some(self.marks.long_messages());
+            anthropic_message(message, mark)
+        });
         body.insert("messages".into(), messages.collect::<Vec<Value>>().into());
         Value::Object(body).to_string()
     }
@@ -187,10 +223,11 @@ fn with_mark(mut block: Value, long: bool) -> Value {
     block
 }
 
-fn anthropic_message(message: &Message, marked: bool) -> Value {
+/// `mark` is the client's mark on the message, and whether it is for an hour.
+fn anthropic_message(message: &Message, mark: Option<bool>) -> Value {
     let (role, mut content): (&str, Vec<Value>) = match message {
         Message::User(text) => {
-            if !marked {
+            if mark.is_none() {
                 return spoken("user", text);
             }
             ("user", vec![text_block(text)])
@@ -235,8 +272,9 @@ fn anthropic_message(message: &Message, marked: bool) -> Value {
             ("user", results.collect())
         }
     };
-    if marked && let Some(last) = content.pop() {
-        content.push(with_mark(last, false));
+    if let (Some(long), Some(last)) = (mark, content.last().cloned()) {
+        content.pop();
+        content.push(with_mark(last, long));
     }
     object([("role", role.into()), ("content", content.into())])
 }

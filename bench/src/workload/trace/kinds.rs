@@ -221,7 +221,7 @@ pub(super) fn client_marks(random: &mut Random, wire: Wire) -> Vec<Line> {
     lines
 }
 
-fn line(time: f64, session: &str, draft: &Draft, wire: Wire) -> Line {
+pub(super) fn line(time: f64, session: &str, draft: &Draft, wire: Wire) -> Line {
     Line { time, session: Some(session.to_owned()), body: draft.body(wire) }
 }
 
