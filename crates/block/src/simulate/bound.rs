@@ -44,13 +44,16 @@ pub(super) fn bound(trace: &[TracedRequest]) -> Replay {
                 continue;
             }
         };
-        if traced.total() < rules.minimum(&traced.wire.model) {
+        let minimum = rules.minimum(&traced.wire.model);
+        if traced.total() < minimum {
             totals[index].cost += traced.total() as f64;
             totals[index].uncached += traced.total();
             continue;
         }
         let mut before = 0;
-        for (position, tokens) in traced.wire.positions.iter().zip(&traced.tokens) {
+        // No entry ends below the minimum, so what is there is read with what comes after it or not at all.
+        let cacheable = traced.wire.positions.iter().zip(&traced.tokens);
+        for (position, tokens) in cacheable.filter(|(_, tokens)| **tokens >= minimum) {
             let stretch = stretches.entry(position.prefix).or_insert_with(|| Stretch {
                 tokens: tokens - before,
                 first_request: index,
