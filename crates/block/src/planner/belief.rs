@@ -63,9 +63,17 @@ const FADING: f64 = 0.985;
 /// Of what does not come back soon, how much comes back within the long lifetime, before anything is known.
 const LATE: f64 = 0.12;
 /// How likely another conversation is to use the same instructions soon, before anything is known.
-const OTHERS: f64 = 0.45;
+const OTHERS: f64 = 0.25;
 /// How long the next request of a conversation takes, before anything is known.
 const USUAL_GAP: f64 = 40.0;
+/// How likely the end of a request is to be asked for again, before anything is known: of one whose answer
+/// has a given form, of one that brings results of tools, of one with tools, of one in a conversation, of any
+/// other.
+const FORCED: f64 = 0.08;
+const LOOP: f64 = 0.85;
+const TOOLS: f64 = 0.6;
+const TURNS: f64 = 0.4;
+const SINGLE: f64 = 0.12;
 const SHORT: f64 = 300.0;
 const LONG: f64 = 3600.0;
 
@@ -190,15 +198,15 @@ impl Layer {
 /// What the shape of a request suggests, before anything is known.
 pub(crate) fn first_guess(place: Place, shape: RequestTraits) -> Chance {
     let tail = if shape.forced {
-        0.08
+        FORCED
     } else if shape.in_loop {
-        0.85
-    } else if shape.tools {
-        0.7
+        LOOP
     } else if shape.turns {
-        0.5
+        if shape.tools { TOOLS } else { TURNS }
+    } else if shape.tools {
+        TOOLS
     } else {
-        0.12
+        SINGLE
     };
     Chance::new(match place {
         Place::Tail => tail,

@@ -17,7 +17,7 @@ const SHARED: f64 = 0.02;
 /// How likely, at the least, a conversation is taken up again before its end.
 const FORKED: f64 = 0.005;
 /// The least chance that is assumed, before anything is known, for what the client marked itself.
-const CLIENT: f64 = 0.6;
+const CLIENT: f64 = 0.3;
 
 /// How far a provider's count of tokens may be off from ours, as a part of it.
 const MARGIN: f64 = 0.06;
@@ -59,6 +59,23 @@ pub(super) fn places(wire: &WirePrompt) -> Vec<(Place, usize)> {
     places
 }
 
+/// The last of the tools that come before those of connected servers, whose names begin with the server's, or
+/// of the first half when all have names of one kind.
+fn first_tools(wire: &WirePrompt, body: &str) -> Option<usize> {
+    let count = wire.positions.iter().take_while(|position| position.kind == PositionKind::Tool).count();
+    let server = |index: usize| {
+        let (_, name) = body[wire.positions[index].range.clone()].split_once("\"name\"")?;
+        let name = name.split('"').nth(1)?;
+        name.rsplit_once("__").map(|(server, _)| server)
+    };
+    if count < 2 {
+        return None;
+    }
+    let first = server(0);
+    let end = (1..count).find(|index| server(*index) != first).unwrap_or(count.div_ceil(2));
+    Some(end - 1)
+}
+
 impl Planner {
     /// The candidates of a request of which the first `known` positions were seen before, in wire order.
     pub(super) fn candidates(
@@ -71,7 +88,7 @@ impl Planner {
     ) -> Vec<Candidate> {
         let PlanRequest { wire, now, .. } = *request;
         let places = places(wire);
-        let positions = self.positions(wire, measured, &places, known, now);
+        let positions = self.positions(request, measured, &places, known);
         let volatile = if known < wire.positions.len() {
             profile::first_volatile(wire, request.body, known)
         } else {
@@ -113,12 +130,12 @@ impl Planner {
 
     fn positions(
         &self,
-        wire: &WirePrompt,
+        request: &PlanRequest<'_>,
         measured: &Measured,
         places: &[(Place, usize)],
         known: usize,
-        now: f64,
     ) -> Vec<usize> {
+        let PlanRequest { wire, body, now, .. } = *request;
         let markable = |index: usize| wire.positions[index].markable;
         let node = |index: usize| self.nodes.get(measured.prefixes[index]);
         let mut chosen: Vec<usize> = places.iter().map(|(_, index)| *index).collect();
@@ -148,6 +165,8 @@ impl Planner {
             position.message.is_none() && position.kind == PositionKind::Text && position.markable
         };
         chosen.extend((0..wire.positions.len()).find(system));
+        // The tools that come first, which stay when others come and go.
+        chosen.extend(first_tools(wire, body).filter(|index| markable(*index)));
         // The first message, which conversations that fork have in common.
         let first = |index: &usize| {
             wire.positions[*index].message == Some(0)

@@ -16,7 +16,11 @@ const KEPT: f64 = 0.02;
 
 /// What the long lifetime must be expected to save beyond its price: its cost is certain, the pauses that
 /// it bridges are not.
-const CAUTION: f64 = 0.15;
+const CAUTION: f64 = 0.1;
+
+/// Below which chance of another use a client's mark is certain to be of no use. A chance that small is made
+/// of some dozen marks of this kind that were never read.
+const USELESS: f64 = 0.1;
 
 /// A position that could be marked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,8 +46,12 @@ pub(crate) struct Judge<'r> {
     pub(crate) minimum: u64,
     /// Tokens that a request on its way is writing already.
     pub(crate) pending: u64,
-    /// Whether the long lifetime may be used.
+    /// Whether the long lifetime may be used where the client did not ask for it.
     pub(crate) allow_long: bool,
+    /// Whether the client's marks are valid, and so stay unless they are certain to be of no use.
+    pub(crate) keeps_client: bool,
+    /// Whether a short-lived mark stays before all candidates.
+    pub(crate) follows_short: bool,
     /// What the request may cost more than without marks.
     pub(crate) budgets: Budgets,
 }
@@ -51,6 +59,13 @@ pub(crate) struct Judge<'r> {
 /// The best set of at most `slots` marks, in wire order. Candidates are in wire order too.
 pub(crate) fn choose(candidates: &[Candidate], slots: usize, judge: &Judge<'_>) -> Vec<(usize, Ttl)> {
     let mut search = Search { candidates, slots, judge, best: 0.0, chosen: Vec::new() };
+    if judge.keeps_client {
+        // The client's own plan is always affordable.
+        let own: Vec<usize> = (0..candidates.len()).filter(|at| judge.keeps(&candidates[*at])).collect();
+        let long = judge.lifetimes(candidates, &own).0;
+        search.best = judge.value(candidates, &own, long).expected;
+        search.choose(&own, long);
+    }
     search.extend(&mut Vec::with_capacity(slots), 0);
     search.chosen
 }
@@ -74,9 +89,25 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn extend(&mut self, set: &mut Vec<usize>, from: usize) {
-        // The first `long` marks live long, as the provider wants the long ones first.
-        let most_long = if self.judge.allow_long { set.len() } else { 0 };
-        let values = (0..=most_long).rev().map(|long| (long, self.judge.value(self.candidates, set, long)));
+        let kept = (from..self.candidates.len()).find(|at| self.judge.keeps(&self.candidates[*at]));
+        if kept.is_none() {
+            self.consider(set);
+        }
+        if set.len() == self.slots {
+            return;
+        }
+        // What must stay is not passed over.
+        let last = kept.map_or(self.candidates.len(), |kept| kept + 1);
+        for next in from..last {
+            set.push(next);
+            self.extend(set, next + 1);
+            set.pop();
+        }
+    }
+
+    fn consider(&mut self, set: &[usize]) {
+        let (least, most) = self.judge.lifetimes(self.candidates, set);
+        let values = (least..=most).rev().map(|long| (long, self.judge.value(self.candidates, set, long)));
         // What the set is best at is decided before what it costs: an hour is not bought because five minutes
         // cannot be afforded.
         let best = values.max_by(|left, right| left.1.expected.total_cmp(&right.1.expected));
@@ -85,22 +116,46 @@ impl Search<'_> {
             && value.is_affordable
         {
             self.best = value.expected;
-            let ttl = |index: usize| if index < long { Ttl::Long } else { Ttl::Short };
-            let marks = set.iter().enumerate();
-            self.chosen = marks.map(|(index, at)| (self.candidates[*at].position, ttl(index))).collect();
+            self.choose(set, long);
         }
-        if set.len() == self.slots {
-            return;
-        }
-        for next in from..self.candidates.len() {
-            set.push(next);
-            self.extend(set, next + 1);
-            set.pop();
-        }
+    }
+
+    fn choose(&mut self, set: &[usize], long: usize) {
+        let ttl = |index: usize| if index < long { Ttl::Long } else { Ttl::Short };
+        let marks = set.iter().enumerate();
+        self.chosen = marks.map(|(index, at)| (self.candidates[*at].position, ttl(index))).collect();
     }
 }
 
 impl Judge<'_> {
+    /// Whether every set must have this one: a client knows more of its requests than can be seen of them.
+    fn keeps(&self, candidate: &Candidate) -> bool {
+        self.keeps_client
+            && match candidate.client {
+                Some(Ttl::Long) => true,
+                Some(Ttl::Short) => candidate.chance.long >= USELESS,
+                None => false,
+            }
+    }
+
+    /// The fewest and the most marks of a set that live long. They are its first ones, as the provider wants the
+    /// long ones first. What a client marked for long stays so.
+    fn lifetimes(&self, candidates: &[Candidate], set: &[usize]) -> (usize, usize) {
+        if !self.keeps_client {
+            return (0, if self.allow_long { set.len() } else { 0 });
+        }
+        let client = |ttl: Ttl| move |at: &usize| candidates[*at].client == Some(ttl);
+        let least = set.iter().rposition(client(Ttl::Long)).map_or(0, |last| last + 1);
+        let most = if self.follows_short {
+            least
+        } else if self.allow_long {
+            set.len()
+        } else {
+            set.iter().position(client(Ttl::Short)).filter(|_| least > 0).unwrap_or(least)
+        };
+        (least, most.max(least))
+    }
+
     fn value(&self, candidates: &[Candidate], set: &[usize], long: usize) -> Worth {
         let read = set.iter().map(|at| candidates[*at].reads).max().unwrap_or(0);
         let mut value = (1.0 - self.rules.read) * read as f64;
@@ -170,7 +225,15 @@ mod tests {
 
     fn judge() -> Judge<'static> {
         let rules = MarkedRules::anthropic();
-        Judge { rules, minimum: 1024, pending: 0, allow_long: true, budgets: Budgets::ENDLESS }
+        Judge {
+            rules,
+            minimum: 1024,
+            pending: 0,
+            allow_long: true,
+            keeps_client: false,
+            follows_short: false,
+            budgets: Budgets::ENDLESS,
+        }
     }
 
     fn candidate(position: usize, tokens: u64, short: f64, long: f64) -> Candidate {

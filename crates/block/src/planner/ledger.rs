@@ -8,15 +8,13 @@
 //! what is lent.
 
 /// How much of the largest request is lent for entries that live shortly, as premium on its price.
-const SHORT_LOAN: f64 = 0.45;
+const SHORT_LOAN: f64 = 0.26;
 /// How much of it is lent for entries that live long, which cost more and are bought on evidence only.
 const LONG_LOAN: f64 = 1.6;
 /// The part of the bill as sent that may be lost for good.
-const LOSS: f64 = 0.004;
+const LOSS: f64 = 0.002;
 /// How much of it is lent where a client has marks of its own, which are a good plan already.
 const CLIENT_LOAN: f64 = 0.05;
-/// From which part of the bill as sent on a client with marks of its own is followed.
-const FOLLOW: f64 = 0.003;
 /// How fast what was saved long ago ends to count, per request.
 const FADING: f64 = 0.9998;
 
@@ -55,11 +53,6 @@ impl Ledger {
         }
     }
 
-    /// Whether plans have lost so much that a client's own marks are the better guess.
-    pub(super) fn follows_client(&self) -> bool {
-        self.planned > self.as_sent * (1.0 + FOLLOW)
-    }
-
     pub(super) fn add(&mut self, total: f64, sent: f64, planned: f64) {
         self.planned = self.planned * FADING + planned;
         self.as_sent = self.as_sent * FADING + sent;
@@ -91,10 +84,8 @@ mod tests {
         ledger.add(4000.0, 4000.0, 5000.0);
         ledger.add(4000.0, 4000.0, 5000.0);
         assert!(ledger.budgets(4000.0, None).short < 1000.0);
-        assert!(ledger.follows_client());
         ledger.add(4000.0, 4000.0, 400.0);
         assert!(ledger.budgets(4000.0, None).short > 3000.0);
         assert!(ledger.budgets(4000.0, Some(4000.0)).short > 1000.0);
-        assert!(!ledger.follows_client());
     }
 }

@@ -26,6 +26,13 @@ use nodes::{Generations, Node, NodeEntries, SentEntries};
 
 pub use memory::{LayerRecord, NodeRecord, PlannerMemory};
 
+/// How many pauses must have been seen before an hour is bought.
+const PAUSES: f64 = 0.9;
+/// The same where the client chose a shorter lifetime.
+const CLIENT_PAUSES: f64 = 1.4;
+/// How fast old gaps between the uses of a prefix fade, per use.
+const GAP_FADING: f32 = 0.97;
+
 /// How the planner works.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannerSettings {
@@ -106,7 +113,7 @@ impl Trust {
     }
 }
 
-/// The last request of a session.
+/// The last request of a conversation.
 #[derive(Debug, Clone)]
 struct Last {
     messages: u32,
@@ -122,7 +129,8 @@ pub struct Planner {
     sessions: Generations<u64, Last>,
     rates: Generations<u64, Rate>,
     trust: Generations<u64, Trust>,
-    ledger: Ledger,
+    /// One for each model, as each has a cache of its own to invest in.
+    ledgers: Generations<u64, Ledger>,
     /// The latest time that was told.
     now: f64,
 }
@@ -147,7 +155,7 @@ impl Planner {
             sessions: Generations::new((capacity / 16).max(64), lifetime_seconds),
             rates: Generations::new((capacity / 16).max(64), lifetime_seconds),
             trust: Generations::new((capacity / 16).max(64), days),
-            ledger: Ledger::default(),
+            ledgers: Generations::new((capacity / 16).max(64), days),
             now: f64::NEG_INFINITY,
         }
     }
@@ -155,13 +163,18 @@ impl Planner {
     /// How many records are held: prefixes, beliefs, sessions, rates and trust.
     #[must_use]
     pub fn record_count(&self) -> usize {
-        self.nodes.len() + self.layers.len() + self.sessions.len() + self.rates.len() + self.trust.len()
+        self.nodes.len()
+            + self.layers.len()
+            + self.sessions.len()
+            + self.rates.len()
+            + self.trust.len()
+            + self.ledgers.len()
     }
 
     /// The most records that are ever held.
     #[must_use]
     pub fn record_limit(&self) -> usize {
-        self.settings.capacity.max(2) + 4 * (self.settings.capacity / 16).max(64)
+        self.settings.capacity.max(2) + 5 * (self.settings.capacity / 16).max(64)
     }
 
     /// Plans a request and remembers it as sent that way.
@@ -179,43 +192,56 @@ impl Planner {
     fn plan_marks(&mut self, request: &PlanRequest<'_>, rules: &MarkedRules) -> CachePlan {
         let PlanRequest { wire, now, .. } = *request;
         let measured = Measured::new(wire, rules, self.bytes_per_token);
+        let client = wire.client_marks();
+        // Marks that the provider refuses are no plan of the client's.
+        let keeps_client =
+            !client.is_empty() && wire.surplus_marks.is_empty() && refusal(wire, &client, rules).is_none();
         let least = candidates::least_tokens(measured.minimum, true);
         if wire.last_markable().is_none() || measured.total() < least {
-            // Nothing of it can be cached, and nothing longer that begins with it was asked for yet.
+            // Nothing of it can be cached, and nothing longer that begins with it was asked for yet. Ours is
+            // an estimate of what the provider counts, so a client's marks stay.
             return CachePlan {
+                marks: if keeps_client { client } else { Vec::new() },
                 expected: Served { uncached: measured.total(), ..Served::default() },
                 ..CachePlan::default()
             };
         }
         let known = self.visit(&measured, now);
         let profile = profile::profile(wire, request.body);
-        self.settle_session(request, &measured, known);
+        let conversation = profile::conversation(request, profile);
+        self.settle_session(conversation, request, &measured, known);
         let candidates = self.candidates(request, &measured, rules, profile, known);
-        let client = wire.client_marks();
-        let sent = self.sent_cost(wire, &measured, rules, &client, now);
+        let sent = keeps_client.then(|| self.sent_cost(&measured, rules, &client, now));
+        let total = measured.total() as f64;
         // An hour is bought where pauses were seen. A client that marks for itself has chosen its lifetimes,
         // unless pauses show again and again that they are too short.
         let pauses = self.pauses(request, &measured, known, profile);
-        let allow_long = client.iter().any(|(_, ttl)| *ttl == Ttl::Long)
-            || pauses >= if client.is_empty() { 0.9 } else { 1.9 };
-        let total = measured.total() as f64;
+        let model = profile::hash_text(&wire.model);
+        let ledger = *self.ledgers.entry(model, now, Ledger::default);
+        // The client's marks that are no candidates: below the minimum by our count, which is an estimate.
+        let own = if keeps_client { client.as_slice() } else { &[] };
+        let early: Vec<_> =
+            own.iter().filter(|(at, _)| candidates.iter().all(|one| one.position != *at)).copied().collect();
         let judge = Judge {
             rules,
             minimum: measured.minimum,
             pending: self.pending(&measured, known, now),
-            allow_long,
-            budgets: self.ledger.budgets(total, sent),
+            allow_long: pauses >= if keeps_client { CLIENT_PAUSES } else { PAUSES },
+            keeps_client,
+            follows_short: early.iter().any(|(_, ttl)| *ttl == Ttl::Short),
+            budgets: ledger.budgets(total, sent),
         };
-        let marks = match sent {
-            Some(_) if self.ledger.follows_client() => {
-                client.into_iter().filter(|(at, _)| measured.tokens[*at] >= least).collect()
-            }
-            _ => choose(&candidates, rules.marks, &judge),
-        };
-        self.remember(request, &measured, profile, known);
+        let mut marks = choose(&candidates, rules.marks - early.len(), &judge);
+        marks.extend(early);
+        marks.sort_unstable_by_key(|(at, _)| *at);
+        if keeps_client && refusal(wire, &marks, rules).is_some() {
+            marks = client;
+        }
+        self.remember(conversation, request, &measured, profile, known);
         let mut entries = NodeEntries { nodes: &mut self.nodes, now };
         let expected = serve(&mut entries, rules, &measured, &marks, now);
-        self.ledger.add(total, sent.unwrap_or(total), expected.cost(rules));
+        let ledger = self.ledgers.entry(model, now, Ledger::default);
+        ledger.add(total, sent.unwrap_or(total), expected.cost(rules));
         let receipt = Receipt {
             profile,
             read: expected.read_at.map(|position| measured.prefixes[position]),
@@ -225,21 +251,16 @@ impl Planner {
         CachePlan { marks, cache_key: None, expected, receipt }
     }
 
-    /// What the request costs with the client's own marks; `None` when it has none that the provider takes.
+    /// What the request costs with the client's own marks.
     fn sent_cost(
         &mut self,
-        wire: &WirePrompt,
         measured: &Measured,
         rules: &MarkedRules,
         client: &[(usize, Ttl)],
         now: f64,
-    ) -> Option<f64> {
-        let is_valid = wire.surplus_marks.is_empty() && refusal(wire, client, rules).is_none();
-        if client.is_empty() || !is_valid {
-            return None;
-        }
+    ) -> f64 {
         let mut entries = SentEntries(NodeEntries { nodes: &mut self.nodes, now });
-        Some(serve(&mut entries, rules, measured, client, now).cost(rules))
+        serve(&mut entries, rules, measured, client, now).cost(rules)
     }
 
     /// How often something of the request, or of requests of its kind, was asked for again after the short
@@ -306,7 +327,7 @@ impl Planner {
                 } else {
                     2
                 };
-                node.gaps.iter_mut().for_each(|count| *count *= 0.97);
+                node.gaps.iter_mut().for_each(|count| *count *= GAP_FADING);
                 node.gaps[class] += 1.0;
                 if node.tail && class < 2 {
                     node.lineage[class] = (node.lineage[class] + 1.0).min(6.0);
@@ -331,9 +352,14 @@ impl Planner {
     }
 
     /// A conversation that went on without what its last request ended with will not come back to it.
-    fn settle_session(&mut self, request: &PlanRequest<'_>, measured: &Measured, known: usize) {
-        let Some(session) = request.session else { return };
-        let Some(last) = self.sessions.get(profile::hash_text(session)) else { return };
+    fn settle_session(
+        &mut self,
+        conversation: Option<u64>,
+        request: &PlanRequest<'_>,
+        measured: &Measured,
+        known: usize,
+    ) {
+        let Some(last) = conversation.and_then(|key| self.sessions.get(key)) else { return };
         let messages = request.wire.positions.last().and_then(|position| position.message).unwrap_or(0);
         if messages <= last.messages {
             return;
@@ -361,7 +387,14 @@ impl Planner {
     }
 
     /// Remembers the positions that were not known, and watches the ones that guesses are made of.
-    fn remember(&mut self, request: &PlanRequest<'_>, measured: &Measured, profile: u64, known: usize) {
+    fn remember(
+        &mut self,
+        conversation: Option<u64>,
+        request: &PlanRequest<'_>,
+        measured: &Measured,
+        profile: u64,
+        known: usize,
+    ) {
         let PlanRequest { wire, now, .. } = *request;
         let lineage = self.lineage(wire, measured, known);
         let count = measured.prefixes.len();
@@ -387,11 +420,11 @@ impl Planner {
             }
             watches.push((key, prefix));
         }
-        if let Some(session) = request.session {
+        if let Some(conversation) = conversation {
             let messages = wire.positions.last().and_then(|position| position.message).unwrap_or(0);
             let last = Last { messages, watches };
             let kept = || Last { messages: 0, watches: Vec::new() };
-            *self.sessions.entry(profile::hash_text(session), now, kept) = last;
+            *self.sessions.entry(conversation, now, kept) = last;
         }
     }
 
