@@ -62,8 +62,10 @@ fn counters(usage: &Value) -> Option<Counters> {
         [("prompt_tokens", "prompt_tokens_details"), ("input_tokens", "input_tokens_details")]
     {
         let Some(details) = usage.get(details) else { continue };
-        let read = count(details, "cached_tokens").unwrap_or(0);
-        return Some(Counters { input: count(usage, input)?, read, written: 0 });
+        let input = count(usage, input)?;
+        let read = count(details, "cached_tokens").unwrap_or(0).min(input);
+        let written = count(details, "cache_write_tokens").unwrap_or(0).min(input - read);
+        return Some(Counters { input, read, written });
     }
     if let Some(uncached) = count(usage, "input_tokens") {
         let read = count(usage, "cache_read_input_tokens").unwrap_or(0);
@@ -88,5 +90,7 @@ mod tests {
         for usage in [chat, responses, anthropic] {
             assert_eq!(read(usage), wanted, "{usage}");
         }
+        let written = r#"{"input_tokens":5000,"input_tokens_details":{"cached_tokens":1000,"cache_write_tokens":3000}}"#;
+        assert_eq!(read(written), Counters { input: 5000, read: 1000, written: 3000 });
     }
 }
