@@ -1,6 +1,10 @@
 //! The planner's memory: bounded, forgetting, and the same after a stay in a store.
 
-use stave_block::{Counters, PlanRequest, Planner, PlannerSettings, WirePrompt};
+use proptest::prelude::*;
+use stave_block::{
+    Counters, Mark, MarkedRules, PlanRequest, Planner, PlannerSettings, PositionKind, TracedRequest, Ttl,
+    WirePrompt, refusal, tokens_by_bytes,
+};
 
 use crate::wire::request;
 
@@ -48,4 +52,78 @@ fn reads_that_do_not_happen_end_the_hints() {
         planner.learn(&plan, Counters { input: 3072, read: 0, written: 3072 }, f64::from(turn) * 20.0);
     }
     assert_eq!(marked, 0);
+}
+
+/// A client's marks: how far apart, from which position on, and how many of them for an hour.
+fn marked(mut wire: WirePrompt, from: usize, apart: usize, long: usize) -> WirePrompt {
+    let markable = |position: &stave_block::Position| position.markable;
+    let places: Vec<usize> = (from..wire.positions.len())
+        .step_by(apart)
+        .filter(|at| markable(&wire.positions[*at]))
+        .take(4)
+        .collect();
+    for (number, at) in places.into_iter().enumerate() {
+        let ttl = if number < long { Ttl::Long } else { Ttl::Short };
+        wire.positions[at].mark = Some(Mark { ttl, member: 0..1, value: 0..1, nested: false });
+    }
+    wire
+}
+
+/// A conversation that grows, begins anew, or loses what it ended with, with gaps of every length.
+fn trace() -> impl Strategy<Value = Vec<TracedRequest>> {
+    let gap = prop_oneof![
+        4 => (1..200_u32).prop_map(f64::from),
+        2 => (300..3500_u32).prop_map(f64::from),
+        1 => (3600..9000_u32).prop_map(f64::from),
+    ];
+    let step = (gap, 0..8_u8, 1..4_usize);
+    let marks = (0..3_usize, 1..4_usize, 0..5_usize, any::<bool>());
+    (prop::collection::vec(step, 2..40), marks, 100..9000_u32).prop_map(
+        |(steps, (from, apart, long, marks), length)| {
+            let mut prefixes: Vec<u128> = vec![1, 2];
+            let (mut time, mut fresh) = (0.0, 10);
+            let mut trace = Vec::new();
+            for (gap, kind, grown) in steps {
+                match kind {
+                    0 => prefixes.truncate(2),
+                    1 => prefixes.truncate(prefixes.len().div_ceil(2)),
+                    _ => {}
+                }
+                for _ in 0..grown {
+                    fresh += 1;
+                    prefixes.push(fresh);
+                }
+                let mut wire = request(&prefixes);
+                for (index, position) in wire.positions.iter_mut().enumerate() {
+                    position.length = length;
+                    if index % 5 == 4 {
+                        position.kind = PositionKind::Thinking;
+                        position.markable = false;
+                    }
+                }
+                let wire = if marks { marked(wire, from, apart, long) } else { wire };
+                let tokens = tokens_by_bytes(&wire, 4.0);
+                let session = Some("one".to_owned());
+                trace.push(TracedRequest { time, session, body: "text".to_owned(), wire, tokens });
+                time += gap;
+            }
+            trace
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_clients_hour_stays_an_hour_and_every_plan_is_valid(trace in trace()) {
+        let rules = MarkedRules::anthropic();
+        let mut planner = Planner::new(PlannerSettings::default());
+        for TracedRequest { time, session, body, wire, .. } in &trace {
+            let plan = planner.plan(&PlanRequest { wire, body, session: session.as_deref(), now: *time });
+            prop_assert_eq!(refusal(wire, &plan.marks, rules), None);
+            prop_assert!(plan.marks.windows(2).all(|marks| marks[0].0 < marks[1].0), "{:?}", plan.marks);
+            for mark in wire.client_marks().into_iter().filter(|(_, ttl)| *ttl == Ttl::Long) {
+                prop_assert!(plan.marks.contains(&mark), "{mark:?} is not in {:?}", plan.marks);
+            }
+        }
+    }
 }
