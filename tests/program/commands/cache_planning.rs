@@ -14,14 +14,25 @@ const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const OFF: &str = "\n[prompt]\ncache_planning = false\n";
 
 /// An Anthropic server that keeps what requests mark, as the provider does, and counts four bytes as a token.
-#[derive(Debug, Default)]
-struct Provider {
+#[derive(Debug)]
+pub(super) struct Provider {
+    answer: &'static str,
     bodies: Mutex<Vec<String>>,
     kept: Mutex<Vec<String>>,
 }
 
+impl Default for Provider {
+    fn default() -> Self {
+        Provider::answering("Because.")
+    }
+}
+
 impl Provider {
-    async fn serve(self: &Arc<Self>) -> Server {
+    pub(super) fn answering(answer: &'static str) -> Self {
+        Provider { answer, bodies: Mutex::default(), kept: Mutex::default() }
+    }
+
+    pub(super) async fn serve(self: &Arc<Self>) -> Server {
         let provider = Arc::clone(self);
         scripted::serve(move |call| {
             let provider = Arc::clone(&provider);
@@ -43,15 +54,17 @@ impl Provider {
         kept.extend(marked);
         let written = last.saturating_sub(read);
         let uncached = tokens(&whole) - read - written;
+        let answer = Value::from(self.answer);
         Reply::json(
             200,
             format!(
-                r#"{{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-6","content":[{{"type":"text","text":"Because."}}],"stop_reason":"end_turn","usage":{{"input_tokens":{uncached},"output_tokens":5,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written}}}}}"#
+                r#"{{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-6","content":[{{"type":"text","text":{answer}}}],"stop_reason":"end_turn","usage":{{"input_tokens":{uncached},"output_tokens":5,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written}}}}}"#
             ),
         )
     }
 
-    fn take(&self) -> Vec<String> {
+    /// The bodies that came since the last call; what was kept is forgotten.
+    pub(super) fn take(&self) -> Vec<String> {
         self.kept.lock().unwrap().clear();
         std::mem::take(&mut self.bodies.lock().unwrap())
     }

@@ -7,6 +7,7 @@ mod bundle_edits;
 mod bundle_effects;
 mod cache;
 mod cache_planning;
+mod cache_planning_support;
 mod check;
 mod colour;
 mod context_refs;
