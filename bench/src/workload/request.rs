@@ -6,6 +6,11 @@ use super::random::Random;
 
 /// A body of Anthropic's messages.
 pub(crate) fn body() -> String {
+    sized(1200, 2200, 6000)
+}
+
+/// The same with descriptions of tools, messages and a system text of about so many bytes each.
+pub(crate) fn sized(description: usize, message: usize, system: usize) -> String {
     let mut random = Random::new(115);
     let text = |bytes: usize, random: &mut Random| {
         let mut text = String::new();
@@ -17,16 +22,16 @@ pub(crate) fn body() -> String {
     };
     let tools: Vec<Value> = (0..30)
         .map(|index| {
-            let description = Value::from(text(1200, &mut random));
+            let described = Value::from(text(description, &mut random));
             let property = Value::from_iter([
                 ("type", Value::from("string")),
-                ("description", text(300, &mut random).into()),
+                ("description", text(description / 4, &mut random).into()),
             ]);
             let properties = Value::from_iter([("path", property.clone()), ("pattern", property)]);
             let schema = Value::from_iter([("type", Value::from("object")), ("properties", properties)]);
             Value::from_iter([
                 ("name", Value::from(format!("tool_{index}"))),
-                ("description", description),
+                ("description", described),
                 ("input_schema", schema),
             ])
         })
@@ -34,13 +39,13 @@ pub(crate) fn body() -> String {
     let messages: Vec<Value> = (0..20)
         .map(|index| {
             let role = if index % 2 == 0 { "user" } else { "assistant" };
-            Value::from_iter([("role", Value::from(role)), ("content", text(2200, &mut random).into())])
+            Value::from_iter([("role", Value::from(role)), ("content", text(message, &mut random).into())])
         })
         .collect();
     Value::from_iter([
         ("model", Value::from("claude-sonnet-4-6")),
         ("max_tokens", 1024.into()),
-        ("system", text(6000, &mut random).into()),
+        ("system", text(system, &mut random).into()),
         ("tools", tools.into()),
         ("messages", messages.into()),
     ])
