@@ -92,6 +92,7 @@ pub(crate) fn services(journal: Arc<dyn Journal>) -> Result<Services, Error> {
         prompt_plugins: vec![stave_prompt::plugins::ConfiguredPlugin::new(Arc::new(
             stave_prompt::plugins::BudgetOptimizer::default(),
         ))],
+        digests: stave_runtime::DigestSettings::default(),
         planning: None,
         gate: Arc::default(),
         heavy_work: Arc::default(),

@@ -150,6 +150,7 @@ fn compile_flow(text: &str) -> Option<Document> {
         policy_ref: "default".to_owned(),
         policy: Object::new(),
         default_model: None,
+        templates: Default::default(),
         generated_at: "2024-06-30T18:25:43Z".to_owned(),
         source_file: "flow.yaml".to_owned(),
     };

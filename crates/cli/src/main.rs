@@ -32,8 +32,8 @@ use clap::Parser;
 use stave_project as project;
 use stave_project::{
     admission, archive, changes, context, contracts, edit_model, exit, features, files, governance, opcua,
-    planner_files, ports, prompt_document, prompt_plugins, restate, runnable, services, signing_keys, source_kind,
-    state_archive, state_folder, storage, system_documents, tracing, warnings, workflow,
+    planner_files, ports, prompt_document, prompt_plugins, restate, runnable, services, signing_keys,
+    source_kind, state_archive, state_folder, storage, system_documents, tracing, warnings, workflow,
 };
 
 /// Counts the bytes of Python workers against their limit; in every other process it only counts.

@@ -127,7 +127,6 @@ fn the_steps_of_a_workflow_have_the_network_of_their_descriptors() {
     let workflow = checked.value.expect("a workflow");
     let settings = wdl::LoweringOptions {
         policy: None,
-        templates: Default::default(),
         generated_at: "2024-06-30T18:25:43Z",
         source_file: "flows/a.wdl",
         dialect: Dialect::Extended,

@@ -42,8 +42,9 @@ pub mod warnings;
 pub mod workflow;
 
 pub use project::{
-    EngineChoice, EngineKind, EngineSettings, Environment, FILE, GateSettings, GatewaySettings, GovernanceSettings,
-    JournalSettings, KNOWLEDGE, KnownNames, LISTEN, LimitSettings, McpServer, OpcuaSettings, POLICIES,
-    PluginSetting, Project, PromptSettings, Reported, SecretSettings, Settings, Signing, StateBackend,
-    StoreSettings, TelemetrySettings, UpstreamSettings, names_flows, read, schema, unknown_names,
+    EngineChoice, EngineKind, EngineSettings, Environment, FILE, GateSettings, GatewaySettings,
+    GovernanceSettings, JournalSettings, KNOWLEDGE, KnownNames, LISTEN, LimitSettings, McpServer,
+    OpcuaSettings, POLICIES, PluginSetting, Project, PromptSettings, Reported, SecretSettings, Settings,
+    Signing, StateBackend, StoreSettings, TelemetrySettings, UpstreamSettings, names_flows, read, schema,
+    unknown_names,
 };

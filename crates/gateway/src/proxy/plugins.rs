@@ -19,6 +19,7 @@ use super::judge::{Denied, add, is_instruction, prompt_of};
 use super::received::Received;
 use super::setup::{Candidate, Setup};
 use crate::config::Enforcement;
+use crate::records::GateDecision;
 
 /// Whether there are plugins and the request can be read.
 pub(crate) fn apply_to(setup: &Setup, received: &Received) -> bool {
@@ -233,6 +234,17 @@ fn inserted(body: &str, surface: Surface, text: &str) -> Option<Vec<Splice>> {
     Some(vec![Splice { range: start..start, text: format!(r#""{member}":{quoted}{comma}"#) }])
 }
 
+/// What a plugin, or a policy after it, did to the system text of a request.
+fn of_plugin(action: &'static str, rule: String) -> GateDecision {
+    GateDecision {
+        action: Cow::Borrowed(action),
+        rule: Cow::Owned(rule),
+        places: 1,
+        field: Cow::Borrowed("instructions"),
+        is_policy: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,16 +283,5 @@ mod tests {
             let splices = inserted(body, surface, "x\"y").unwrap();
             assert_eq!(Spliced::new(body, splices).body, expected);
         }
-    }
-}
-
-/// What a plugin, or a policy after it, did to the system text of a request.
-fn of_plugin(action: &'static str, rule: String) -> GateDecision {
-    GateDecision {
-        action: Cow::Borrowed(action),
-        rule: Cow::Owned(rule),
-        places: 1,
-        field: Cow::Borrowed("instructions"),
-        is_policy: false,
     }
 }

@@ -117,6 +117,7 @@ pub(crate) async fn run(plants: &Arc<Plants>, document: Arc<Document>, request: 
         references: Arc::new(stave_runtime::NoSource),
         digests: stave_runtime::DigestSettings::default(),
         prompt_plugins: Vec::new(),
+        gate: Arc::default(),
         heavy_work: Arc::default(),
         features: Arc::new(EmbeddedFeatures::new()),
         tool_servers: Arc::new(NoToolServers),

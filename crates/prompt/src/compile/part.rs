@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Adapter, Provenance, Sensitivity, Template};
+use super::{Adapter, Provenance, SectionKind, Sensitivity, Template};
 use crate::output::OutputRequirements;
 
 /// A piece of text with its origin.

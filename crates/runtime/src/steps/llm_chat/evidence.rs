@@ -162,17 +162,9 @@ pub(super) fn tool_gated(call: &Call<'_>, records: &[GateRecord], is_refused: bo
         return;
     }
     call.run.report(call.index, |report| {
-        records.iter().for_each(|one| report.prompts.gate(action(one), one.rule, TOOL_RESULT, 1));
+        records.iter().for_each(|one| report.prompts.gate(one.action_word(), &one.rule, TOOL_RESULT, 1));
         report.prompts.denied += u64::from(is_refused);
     });
-}
-
-fn action(record: &GateRecord) -> &'static str {
-    match record.action {
-        GateAction::Redact => "redact",
-        GateAction::Refuse => "refuse",
-        GateAction::Route(_) => "route",
-    }
 }
 
 /// The place of a question that is kept; none when it is not.
@@ -210,7 +202,7 @@ pub(super) fn asked(
         let counts = &mut report.prompts;
         for record in records {
             let field = way.sections.get(record.block).map_or("request", |(_, kind)| kind.word());
-            counts.gate(action(record), record.rule, field, 1);
+            counts.gate(record.action_word(), &record.rule, field, 1);
         }
         counts.requests += u64::from(outcome != GateOutcome::Routed);
         counts.denied += u64::from(outcome == GateOutcome::Refused);

@@ -171,11 +171,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Governs what was rendered, and reads what it refers to.
-    fn new(
-        call: &Call<'_>,
-        arguments: &Arguments,
-        rendered: Rendered,
-    ) -> Result<Draft, Failure> {
+    fn new(call: &Call<'_>, arguments: &Arguments, rendered: Rendered) -> Result<Draft, Failure> {
         let Rendered { system, sensitivity, pieces } = rendered;
         let mut way = Way::default();
         let ir = govern(call, arguments, &system, &mut way);
