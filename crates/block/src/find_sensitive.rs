@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::Sensitivity;
 use crate::as_seen::{as_seen, in_text, in_view, is_edge};
+use crate::escaped::Escaped;
 use crate::joined_parts::{is_in_one, own_stretch};
 use crate::sensitive_rules::{BUILT_IN, EDGELESS, GateRules, RuleSet};
 
@@ -129,6 +130,32 @@ impl GateRules {
         self.find_by(joined.has_edges, joined.text, Some(joined.parts), is_late)
     }
 
+    /// What the escapes of a text hide from its readers, beside what was found in it: the text can be JSON itself, as the
+    /// arguments of a call are. Nothing can be taken out of an escaped text with certainty, so the caller refuses it.
+    #[must_use]
+    pub fn find_behind_escapes(
+        &self,
+        text: &str,
+        found: &[SensitiveMatch<'_>],
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Vec<SensitiveMatch<'_>>> {
+        if memchr::memchr(b'\\', text.as_bytes()).is_none() {
+            return Some(Vec::new());
+        }
+        let read = Escaped::read(text, 0);
+        let mut hidden = self.find_until(&read.text, is_late)?;
+        for finding in &mut hidden {
+            finding.range = read.in_body(&finding.range);
+        }
+        // Both lists are in order, and the stretches of each are apart.
+        hidden.retain(|hidden| {
+            let after = found.partition_point(|known| known.range.start <= hidden.range.start);
+            let covers = |known: &SensitiveMatch<'_>| known.range.end >= hidden.range.end;
+            !after.checked_sub(1).and_then(|at| found.get(at)).is_some_and(covers)
+        });
+        Some(hidden)
+    }
+
     fn find_by(
         &self,
         has_edges: bool,
@@ -138,7 +165,8 @@ impl GateRules {
     ) -> Option<Vec<SensitiveMatch<'_>>> {
         let rules: &'static RuleSet = if has_edges { &BUILT_IN } else { &EDGELESS };
         let mut found: Vec<SensitiveMatch<'_>> = rules.matches(text, parts, is_late)?;
-        found.extend(self.own.matches(text, parts, is_late)?);
+        let own = if has_edges { &self.own } else { &self.own_edgeless };
+        found.extend(own.matches(text, parts, is_late)?);
         if let Some(seen) = as_seen(text) {
             found.extend(self.find_hidden(has_edges, text, &seen, parts, is_late)?);
             self.remove_allowed(text, &mut found);
@@ -180,11 +208,12 @@ impl GateRules {
         let parts = parts.as_deref();
         // What no rule finds without edges, none finds with them.
         let mut found: Vec<SensitiveMatch<'_>> = EDGELESS.matches(seen, parts, is_late)?;
+        found.extend(self.own_edgeless.matches(seen, parts, is_late)?);
         let edgeless = found.len();
         if has_edges {
             found.extend(BUILT_IN.matches(seen, parts, is_late)?);
+            found.extend(self.own.matches(seen, parts, is_late)?);
         }
-        found.extend(self.own.matches(seen, parts, is_late)?);
         let stretches: Vec<Range<usize>> = found.iter().map(|finding| finding.range.clone()).collect();
         let places = in_text(text, &stretches);
         for (finding, place) in found.iter_mut().zip(places) {
@@ -193,7 +222,8 @@ impl GateRules {
         let mut number = 0;
         found.retain(|finding| {
             number += 1;
-            let rule = BUILT_IN.each.iter().find(|rule| rule.name == finding.rule);
+            let mut rules = BUILT_IN.each.iter().chain(&self.own.each);
+            let rule = rules.find(|rule| rule.name == finding.rule);
             let edges = rule.map_or((true, true), |rule| rule.edges);
             !has_edges
                 || number > edgeless
@@ -227,6 +257,7 @@ fn united(mut found: Vec<SensitiveMatch<'_>>) -> Vec<SensitiveMatch<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sensitive_rules::OwnRule;
 
     #[test]
     fn secrets_and_personal_data_are_found() {
@@ -246,6 +277,44 @@ mod tests {
             let rules: Vec<&str> = find_sensitive(&text).iter().map(|finding| finding.rule).collect();
             assert_eq!(rules, [rule], "{text}");
         }
+    }
+
+    #[test]
+    fn an_escaped_copy_is_found_beside_a_plain_one() {
+        let rules = GateRules::default();
+        let hidden = |text: &str| {
+            let found = rules.find(text);
+            rules.find_behind_escapes(text, &found, &|| false).unwrap().len()
+        };
+        assert_eq!(hidden(r#"{"a":"AKIAIOSFODNN7EXAMPLF","b":"\u0041KIAIOSFODNN7EXAMPLF"}"#), 1);
+        assert_eq!(hidden(r#"{"dsn":"postgres:\/\/app:hunter2@db\/main"}"#), 1);
+        assert_eq!(hidden(r#"{"a":"AKIAIOSFODNN7EXAMPLF","b":"\u00e9"}"#), 0);
+        assert_eq!(hidden(r#"{"body":"Hello\njane@example.com"}"#), 0);
+        assert_eq!(hidden(r"a path C:\new and \d{4} forms"), 0);
+    }
+
+    #[test]
+    fn a_rule_of_a_project_sees_what_the_tables_rules_see() {
+        let rule = OwnRule {
+            name: "ticket".to_owned(),
+            label: Sensitivity::Restricted,
+            regex: r"\bACME-[0-9]{6}\b".to_owned(),
+        };
+        let rules = GateRules::new(vec![rule], Vec::new(), Vec::new()).unwrap();
+        for text in [
+            "ACME-123456",
+            "éACME-123456é",
+            "x\u{200d}ACME-123456\u{200d}x",
+            "id\u{200c}ACME-123456",
+            "x\u{200b}ACME-12\u{200b}3456",
+        ] {
+            assert_eq!(rules.find(text).len(), 1, "{text:?}");
+        }
+        for text in ["xACME-123456", "ACME-1234567"] {
+            assert_eq!(rules.find(text), [], "{text:?}");
+        }
+        let text = r#"{"t":"foo\nACME-123456"}"#;
+        assert_eq!(rules.find_behind_escapes(text, &rules.find(text), &|| false).unwrap().len(), 1);
     }
 
     #[test]

@@ -76,7 +76,11 @@ impl<'g> Gate<'g> {
         }
         let mut left: Option<String> = None;
         let mut at = 0;
-        for finding in self.policy.rules.find(text) {
+        let found = self.policy.rules.find(text);
+        for hidden in self.policy.rules.find_behind_escapes(text, &found, &|| false).unwrap_or_default() {
+            self.sealed_stretch(block, hidden.rule, hidden.label);
+        }
+        for finding in found {
             if self.stretch(block, finding.rule, finding.label) == Some(GateAction::Redact) {
                 let left = left.get_or_insert_default();
                 left.push_str(&text[at..finding.range.start]);

@@ -14,6 +14,7 @@ mod build;
 mod codec;
 mod difference;
 mod economics;
+mod escaped;
 mod find_sensitive;
 mod govern;
 mod joined_parts;
@@ -35,6 +36,7 @@ pub use build::{BlockBuildError, BlockSection, Tokenizer, ToolSchema, Wire, buil
 pub use codec::{InvalidBlocks, from_value, schema, to_value};
 pub use difference::{RequestDifference, first_difference};
 pub use economics::CachePricing;
+pub use escaped::Escaped;
 pub use find_sensitive::{JoinedText, SensitiveMatch, find_sensitive};
 pub use govern::{Gate, GateVerdict, GovernedBlocks, govern_blocks, redaction};
 pub use labels::{GateAction, GateRecord, SensitivityPolicy};

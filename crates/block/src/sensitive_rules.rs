@@ -162,6 +162,8 @@ pub enum BadGateRule {
 pub struct GateRules {
     written: (Vec<OwnRule>, Vec<String>, Vec<String>),
     pub(crate) own: RuleSet,
+    /// The same without the edges of words at their ends.
+    pub(crate) own_edgeless: RuleSet,
     allowed: HashSet<String>,
     allowed_forms: RegexSet,
 }
@@ -185,6 +187,7 @@ impl GateRules {
             return Err(BadGateRule::Many);
         }
         let mut each: Vec<Rule> = Vec::with_capacity(rules.len());
+        let mut edgeless: Vec<Rule> = Vec::with_capacity(rules.len());
         for rule in &rules {
             check_rule_name(&rule.name)?;
             let is_taken = |known: &Rule| known.name == rule.name;
@@ -194,17 +197,24 @@ impl GateRules {
             if rule.label == Sensitivity::Public {
                 return Err(BadGateRule::Public);
             }
-            each.push(Rule {
-                name: rule.name.clone(),
-                label: rule.label,
-                regex: gate_regex(&rule.regex)?,
-                holds: |_| true,
-                joined: None,
-                is_chance: false,
-                edges: (false, false),
-            });
+            gate_regex(&rule.regex)?;
+            let (inner, edges) = without_edges(&rule.regex);
+            let compiled = |regex: &str| -> Result<Rule, BadGateRule> {
+                Ok(Rule {
+                    name: rule.name.clone(),
+                    label: rule.label,
+                    regex: gate_regex(regex)?,
+                    holds: |_| true,
+                    joined: None,
+                    is_chance: false,
+                    edges,
+                })
+            };
+            each.push(compiled(&with_edges(inner, edges))?);
+            edgeless.push(compiled(inner)?);
         }
-        let set = set_of(rules.iter().map(|rule| rule.regex.clone()))?;
+        let set = set_of(each.iter().map(|rule| rule.regex.as_str().to_owned()))?;
+        let edgeless_set = set_of(edgeless.iter().map(|rule| rule.regex.as_str().to_owned()))?;
         allow_regex.iter().try_for_each(|regex| gate_regex(regex).map(drop))?;
         let allowed_forms = set_of(allow_regex.iter().map(|regex| format!(r"\A(?:{regex})\z")))?;
         Ok(GateRules {
@@ -212,6 +222,7 @@ impl GateRules {
             allowed_forms,
             // A search for an expression of a project can read all of the rest of a text for each match.
             own: RuleSet { set, each, matches_per_look: 16 },
+            own_edgeless: RuleSet { set: edgeless_set, each: edgeless, matches_per_look: 16 },
             written: (rules, allow, allow_regex),
         })
     }
@@ -231,6 +242,25 @@ pub fn check_rule_name(name: &str) -> Result<(), BadGateRule> {
         return Ok(());
     }
     Err(BadGateRule::Name(name.to_owned()))
+}
+
+/// An expression without the edges of words at its ends, and whether they were there.
+fn without_edges(regex: &str) -> (&str, (bool, bool)) {
+    let (inner, begins) = regex.strip_prefix(r"\b").map_or((regex, false), |inner| (inner, true));
+    // A backslash before the last one takes its meaning away, and alternatives have ends of their own.
+    let is_plain = |inner: &str| !inner.ends_with('\\') && !inner.contains('|');
+    let ends = inner.strip_suffix(r"\b").filter(|inner| is_plain(inner));
+    let (inner, ends) = ends.map_or((inner, false), |inner| (inner, true));
+    if inner.contains('|') || gate_regex(inner).is_err() {
+        return (regex, (false, false));
+    }
+    (inner, (begins, ends))
+}
+
+/// An expression with the edges that the table's rules have: letters of other scripts hide nothing.
+fn with_edges(inner: &str, (begins, ends): (bool, bool)) -> String {
+    let edge = |is_there: bool| if is_there { EDGE } else { "" };
+    format!("{}{inner}{}", edge(begins), edge(ends))
 }
 
 /// An expression of a project, within its bounds.

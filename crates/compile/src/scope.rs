@@ -63,12 +63,7 @@ pub(crate) fn scopes(compilation: &Compilation) -> Result<Vec<Scope<'_>>, Stop> 
             let name = format!("{}/{}.json", project::POLICIES, project.policy_ref());
             input_hashes.insert(name, sha256.clone());
         }
-        let settings = project.root.join(project::FILE);
-        if project.has_file && settings.is_file() {
-            let sha256 = sha256_hex(files::read_text(&settings)?);
-            input_hashes.insert(project::FILE.to_owned(), sha256);
-        }
-        let run_id = run_id(&tenant_id, &repo_id, &flows, &input_hashes);
+        let run_id = run_id(&tenant_id, &repo_id, &project, &flows, &input_hashes);
         let snapshot_path = if is_single { SNAPSHOT_PATH.to_owned() } else { snapshot_path_of(&run_id) };
         scopes.push(Scope {
             run_id,
@@ -98,10 +93,13 @@ pub(crate) fn compilation_run_id(compilation: &Compilation) -> Result<String, St
 fn run_id(
     tenant_id: &str,
     repo_id: &str,
+    project: &Project,
     flows: &[&CompiledFlow],
     input_hashes: &BTreeMap<String, String>,
 ) -> String {
-    let mut whole = format!("{tenant_id}\n{repo_id}");
+    // The settings that outputs are made from; others, such as those of signing, change none.
+    let settings = (&project.settings.default_model, project.settings.checks, &project.settings.deploy);
+    let mut whole = format!("{tenant_id}\n{repo_id}\n{settings:?}");
     for flow in flows {
         whole.push_str(&format!("\n{}\n{}", flow.file_name, flow.text));
     }

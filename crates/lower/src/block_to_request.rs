@@ -1,7 +1,6 @@
 //! Block to request: blocks become the messages of a neutral model request, or a plan for them becomes
 //! splices into the body that they came from.
 
-mod escaped;
 mod govern;
 mod rewrite;
 mod sealed;

@@ -96,7 +96,7 @@ mod tests {
         let text = folder.join("planner-text.sqlite");
         std::fs::write(&text, "no database").unwrap();
         let elsewhere = learned(folder, "other.sqlite", NOW - 8.0 * day);
-        assert_eq!(remove(expired(folder, NOW)), [old.clone()]);
+        assert_eq!(remove(expired(folder, NOW)), std::slice::from_ref(&old));
         assert!(!old.exists());
         for stays in [young, used, foreign, text, elsewhere] {
             assert!(stays.exists(), "{}", stays.display());

@@ -51,7 +51,8 @@ fn most_context_refs(project: &Project, setting: &PluginSetting) -> Result<usize
         None => project.settings.prompt.max_context_refs.unwrap_or(DEFAULT_CONTEXT_REFS),
         Some(most) => {
             let most = most.as_i64().and_then(|most| u64::try_from(most).ok()).filter(|most| *most > 0);
-            let message = format!("stave.toml: `{KEY}` of the plugin `{}` must be 1 or more", setting.plugin);
+            let message =
+                format!("stave.toml: `{KEY}` of the plugin `{}` must be a number from 1 on", setting.plugin);
             most.ok_or_else(|| Stop::invalid(message))?
         }
     };
@@ -103,9 +104,11 @@ pub fn of_flows(project: &Project, worker: &WorkerCommand) -> Result<Vec<Configu
 /// The plugins of requests that pass the gateway. They have neither references nor a budget, so the built-in plugins
 /// do not apply.
 pub fn of_gateway(project: &Project, worker: &WorkerCommand) -> Result<Vec<ConfiguredPlugin>, Stop> {
-    let mut settings = settings(project, &[]);
-    settings.retain(|setting| is_python(&setting.plugin));
-    made(project, worker, &settings)
+    let settings = settings(project, &[]);
+    // All are made, so that an unknown name or setting stops the gateway as it stops a run.
+    let plugins = made(project, worker, &settings)?;
+    let of_python = settings.iter().zip(plugins).filter(|(setting, _)| is_python(&setting.plugin));
+    Ok(of_python.map(|(_, plugin)| plugin).collect())
 }
 
 fn settings(project: &Project, built_in: &[&str]) -> Vec<PluginSetting> {

@@ -48,6 +48,9 @@ pub struct GateCount {
     pub redactions: u64,
     /// Contents that were sent to another model instead.
     pub routed: u64,
+    /// How often the gate would have acted, where it only reports.
+    #[shape(default)]
+    pub reported: u64,
 }
 
 /// What was left out of one kind of section.
@@ -92,8 +95,19 @@ impl PromptCounts {
         add(if denies { &mut known.denials } else { &mut known.flags }, count);
     }
 
-    /// Counts decisions of the gate: `refuse`, `redact` or `route`.
+    /// Counts decisions of the gate: `refuse`, `redact` or `route`, each also as `would_…` where the gate only reports. Other
+    /// actions are not the gate's.
     pub fn gate(&mut self, action: &str, rule: &str, field: &str, count: u64) {
+        let number: fn(&mut GateCount) -> &mut u64 = match action {
+            "refuse" => |known| &mut known.refusals,
+            "redact" => |known| &mut known.redactions,
+            "route" => |known| &mut known.routed,
+            _ if action.starts_with("would_") => |known| &mut known.reported,
+            _ => return,
+        };
+        if count == 0 {
+            return;
+        }
         let known = entry(
             &mut self.gate,
             |known| known.rule == rule && known.field == field,
@@ -103,14 +117,10 @@ impl PromptCounts {
                 refusals: 0,
                 redactions: 0,
                 routed: 0,
+                reported: 0,
             },
         );
-        let number = match action {
-            "redact" => &mut known.redactions,
-            "route" => &mut known.routed,
-            _ => &mut known.refusals,
-        };
-        add(number, count);
+        add(number(known), count);
     }
 
     /// Counts what was cut from one section.
@@ -137,9 +147,13 @@ impl PromptCounts {
             self.policy(&one.policy, &one.field, false, one.flags);
         }
         for one in &other.gate {
-            for (action, count) in
-                [("refuse", one.refusals), ("redact", one.redactions), ("route", one.routed)]
-            {
+            let counts = [
+                ("refuse", one.refusals),
+                ("redact", one.redactions),
+                ("route", one.routed),
+                ("would_act", one.reported),
+            ];
+            for (action, count) in counts {
                 self.gate(action, &one.rule, &one.field, count);
             }
         }

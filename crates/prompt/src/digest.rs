@@ -87,14 +87,13 @@ fn one_line(name: &str) -> String {
 fn lines_of(text: &str, words: &HashSet<&str>, room: usize, digest: &mut String) {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let mut scored: Vec<(u32, usize)> = Vec::new();
-    let mut number = 0;
     let mut seen = HashSet::new();
-    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    for (number, (index, line)) in filled.enumerate() {
         // What is said twice is told once.
         if seen.insert(line.trim()) {
             scored.push((score(line, number, words), index));
         }
-        number += 1;
     }
     scored.sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
     let (mut taken, mut used) = (Vec::new(), 0);

@@ -108,7 +108,12 @@ impl RunManifest {
 
     /// Reads a manifest's text, or says everything that is wrong with it.
     pub fn from_text(text: &str) -> Result<RunManifest, LoadError> {
-        read(&stave_canon::parse(text)?)
+        RunManifest::from_value(&stave_canon::parse(text)?)
+    }
+
+    /// Reads a manifest, or says everything that is wrong with it.
+    pub fn from_value(value: &Value) -> Result<RunManifest, LoadError> {
+        read(value)
     }
 
     /// The files whose bytes are not what the manifest says, or that are not there. `read` gives a file's

@@ -6,6 +6,7 @@
 use stave_canon::{Value, sha256_hex};
 
 use crate::bundle::{Bundle, bundle_path, ir_path};
+use crate::manifest::{RunManifest, SCHEMA_KIND};
 use crate::{SystemDocument, stable_json_fingerprint, strip};
 
 /// What a manifest is compared with.
@@ -22,8 +23,18 @@ pub struct ManifestComparison<'m> {
 
 impl ManifestComparison<'_> {
     /// What the manifest says and what is so. `read` gives the bytes of a file below the output folder.
-    pub fn faults(&self, mut read: impl FnMut(&str) -> Option<Vec<u8>>) -> Vec<String> {
+    /// `exec_hash` is what vouches for an exec document.
+    pub fn faults(
+        &self,
+        mut read: impl FnMut(&str) -> Option<Vec<u8>>,
+        exec_hash: impl Fn(&str) -> String,
+    ) -> Vec<String> {
         let mut faults = Vec::new();
+        if self.manifest.get("schema_kind").and_then(Value::as_str) != Some(SCHEMA_KIND)
+            || self.manifest.pointer("/runtime_bundle/sha256").and_then(Value::as_str).is_none()
+        {
+            faults.push("the run manifest beside the bundle is no manifest of a bundle".to_owned());
+        }
         let run_id = self.bundle.text("run_id");
         for key in ["run_id", "tenant_id", "repo_id"] {
             self.compare(&mut faults, key, &[strip(self.bundle.text(key))]);
@@ -38,7 +49,13 @@ impl ManifestComparison<'_> {
         self.compare(&mut faults, "runtime_bundle/path", &[&bundle_path(run_id)]);
         if let Some(intent) = self.intent_sha256 {
             self.compare(&mut faults, "stable_intent_sha256", &[intent]);
+            if faults.is_empty()
+                && let Err(error) = RunManifest::from_value(self.manifest)
+            {
+                faults.push(format!("the run manifest beside the bundle is invalid: {error}"));
+            }
             self.outputs(&mut faults, &mut read);
+            self.documents(&mut faults, &mut read, exec_hash);
         }
         faults
     }
@@ -53,9 +70,31 @@ impl ManifestComparison<'_> {
         }
     }
 
+    fn documents(
+        &self,
+        faults: &mut Vec<String>,
+        read: &mut impl FnMut(&str) -> Option<Vec<u8>>,
+        exec_hash: impl Fn(&str) -> String,
+    ) {
+        let documents = self.manifest.get("exec_hashes").and_then(Value::as_object);
+        for (path, listed) in documents.into_iter().flatten() {
+            let text = read(path).and_then(|bytes| String::from_utf8(bytes).ok());
+            match text {
+                None => faults.push(format!("`{path}`, which the run manifest lists, is missing")),
+                Some(text) if Some(exec_hash(&text).as_str()) != listed.as_str() => {
+                    faults.push(format!("`{path}` does not say what the run manifest vouches for"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
     fn outputs(&self, faults: &mut Vec<String>, read: &mut impl FnMut(&str) -> Option<Vec<u8>>) {
         let outputs = self.manifest.get("output_hashes").and_then(Value::as_object);
         let bundle = bundle_path(self.bundle.text("run_id"));
+        if outputs.is_none_or(|outputs| !outputs.contains_key(&bundle)) {
+            faults.push(format!("`output_hashes` of the run manifest does not list `{bundle}`"));
+        }
         for (path, listed) in outputs.into_iter().flatten() {
             let listed = listed.as_str().unwrap_or_default();
             let bytes = if *path == bundle { Some(self.bundle_text.as_bytes().to_vec()) } else { read(path) };

@@ -104,6 +104,27 @@ async fn every_edit_of_a_bundle_has_one_finding() {
 }
 
 #[tokio::test]
+async fn members_that_are_removed_or_added_are_found_without_a_manifest() {
+    let folder = compiled("acme").await;
+    let (path, bundle) = bundle_of(&folder, "out");
+    let run_id = bundle.get("run_id").and_then(Value::as_str).unwrap().to_owned();
+    std::fs::remove_file(folder.path().join(format!("out/.akc/run/{run_id}.manifest.json"))).unwrap();
+    for key in ["coordination_ref", "schema_id", "schema_version", "delivery_plan_ref"] {
+        let mut changed = bundle.clone();
+        changed.as_object_mut().unwrap().shift_remove(key).unwrap();
+        folder.write(&path, stave_canon::pretty_sorted_utf8(&changed));
+        assert!(!findings(&folder, &path).await.is_empty(), "{key} was removed");
+    }
+    for key in ["system_ir_ref", "coordination_ref", "spec_hashes"] {
+        let mut changed = bundle.clone();
+        let reference = changed.as_object_mut().unwrap().get_mut(key).unwrap().as_object_mut().unwrap();
+        reference.insert("url".to_owned(), "http://elsewhere.example".into());
+        folder.write(&path, stave_canon::pretty_sorted_utf8(&changed));
+        assert_eq!(findings(&folder, &path).await.len(), 1, "{key} got a member");
+    }
+}
+
+#[tokio::test]
 async fn edits_beside_a_bundle_are_found_and_a_started_tree_is_accepted() {
     let folder = compiled("acme").await;
     let (path, bundle) = bundle_of(&folder, "out");
@@ -118,6 +139,19 @@ async fn edits_beside_a_bundle_are_found_and_a_started_tree_is_accepted() {
     folder.write(&manifest_path, edited(&manifest, "/runtime_bundle/sha256", &fingerprint.into()));
     assert_eq!(findings(&folder, &path).await, Vec::<String>::new());
     folder.write(&manifest_path, stave_canon::pretty_sorted_utf8(&manifest));
+
+    // A manifest that is none, or that lists nothing, vouches for nothing.
+    for with in ["[]", "{}", "{\"schema_kind\": \"run_manifest\"}"] {
+        folder.write(&manifest_path, with);
+        assert!(!findings(&folder, &path).await.is_empty(), "{with}");
+    }
+    folder.write(&manifest_path, stave_canon::pretty_sorted_utf8(&manifest));
+    let document = "out/flows/plant.ir.json";
+    let kept = folder.read(document);
+    folder.write(document, kept.replace("plant.example.com", "evil.example.com"));
+    let found = findings(&folder, &path).await;
+    assert!(matches!(found.as_slice(), [only] if only.contains("plant.ir.json")), "{found:?}");
+    folder.write(document, kept);
 
     let snapshot = "out/.akc/knowledge/snapshot.json";
     let text = folder.read(snapshot);

@@ -125,7 +125,7 @@ async fn what_a_project_keeps_beside_its_flows_is_not_taken_for_flows() {
         ("one/answers/all.yaml", "entries: []\n"),
         ("one/recordings/other.yaml", "entries: []\n"),
         ("one/policies/default.yaml", "policies: []\n"),
-        ("one/templates/writer.yaml", "writer: {}\n"),
+        ("one/templates/writer.yaml", "templates:\n  writer: {goal: Write plainly.}\n"),
         ("one/knowledge/hub.yaml", "entities: []\n"),
         // Outside of a project the names of folders mean nothing.
         ("policies/c.yaml", DOUBLE),

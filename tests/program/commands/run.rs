@@ -125,6 +125,7 @@ async fn a_refused_prompt_exits_with_3() {
     let page = repository_file("docs/codes/prompt-refused.md");
     let example = stave_diag::page::examples(&page).bad.remove(0);
     let folder = Folder::new();
+    folder.write("stave.toml", "[models]\nhosts = [\"127.0.0.1\"]\n");
     folder.write("flow.ir.json", &example.text);
     folder.write("request.json", example.request.unwrap());
     let arguments = ["run", "flow.ir.json", "--input", "request.json"];

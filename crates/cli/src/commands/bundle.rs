@@ -16,7 +16,7 @@ use stave_system::sign::{Claim, PublicKey, Signature, Terms, Trust, TrustRefusal
 use stave_system::{Places, SystemDocument, codes};
 
 use crate::admission::artefacts::{
-    admit, exec_claim, is_exec, project_of, refused, signature_of, signature_path, verify_exec,
+    admit, exec_claim, exec_hash, is_exec, project_of, refused, signature_of, signature_path, verify_exec,
 };
 use crate::args::{self, BundleAction, BundleCheck, BundleSign, BundleVerify};
 use crate::exit::{Exit, Stop};
@@ -50,10 +50,11 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
     };
     let document = document_of(&bundle, arguments)?;
     let beside = |path: String| -> Result<Option<Value>, Stop> {
-        let Some(path) = root_of(&arguments.file).map(|root| root.join(path)).filter(|path| path.is_file())
-        else {
+        let Some(path) = root_of(&arguments.file).map(|root| root.join(path)) else { return Ok(None) };
+        // A link to nowhere, a pipe or a device is no file that is not there.
+        if path.symlink_metadata().is_err() {
             return Ok(None);
-        };
+        }
         let text = documents::read(&path)?;
         let value = stave_canon::parse_untrusted(&text)
             .map_err(|error| Stop::invalid(format!("{} is not JSON: {error}", path.display())))?;
@@ -97,7 +98,7 @@ fn check_bundle(arguments: &BundleCheck, terminal: Terminal) -> Result<Exit, Sto
             files::read_plain(&file, files::MAX_FILE_BYTES).ok()
         };
         // An edited bundle differs from the hash in its manifest. Where its own members say what was edited, that is enough.
-        let faults = comparison.faults(read).into_iter();
+        let faults = comparison.faults(read, exec_hash).into_iter();
         let of_bundle = format!("`{}`", bundle_path(run_id));
         let faults = faults.filter(|fault| {
             issues.is_empty() || !(fault.contains("`runtime_bundle/sha256`") || fault.contains(&of_bundle))

@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let found = match on_denied.value {
             OnDenied::ErrorPort if !has_route(subject, node) => Some((
                 format!("node `{id}` routes a denied prompt to its error port, and no edge leaves one"),
-                "add an output with `error: true` and an edge from it, or write `on_denied: fail`",
+                "add `error: {name: failed}` to the node and an edge from that port, or write `on_denied: fail`",
             )),
             OnDenied::Fallback if !has_response(prompt) => Some((
                 format!(

@@ -75,8 +75,8 @@ impl RecordedBlocks {
         bytes.push(FORM);
         bytes.extend(self.left_out.to_be_bytes());
         for block in &self.blocks {
-            let role = code(&ROLES, block.role) | code(&TYPES, block.content_type) << 2;
-            let label = code(&PROVENANCES, block.provenance) | code(&LABELS, block.sensitivity) << 3;
+            let role = code(&ROLES, &block.role) | code(&TYPES, &block.content_type) << 2;
+            let label = code(&PROVENANCES, &block.provenance) | code(&LABELS, &block.sensitivity) << 3;
             bytes.extend(block.span.0.to_be_bytes());
             bytes.extend([role, label | u8::from(block.schema.is_some()) << 7]);
             bytes.extend(block.length.to_be_bytes());
@@ -112,8 +112,8 @@ impl RecordedBlocks {
     }
 }
 
-fn code<T: PartialEq>(words: &[T], word: T) -> u8 {
-    let place = words.iter().position(|known| *known == word);
+fn code<T: PartialEq>(words: &[T], word: &T) -> u8 {
+    let place = words.iter().position(|known| known == word);
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or_default()
 }
 
@@ -136,7 +136,7 @@ mod tests {
             provenance: PROVENANCES[place(6)],
             sensitivity: LABELS[place(3)],
             length: 7,
-            schema: (number % 2 == 0).then_some([3; 32]),
+            schema: number.is_multiple_of(2).then_some([3; 32]),
         }
     }
 

@@ -5,16 +5,14 @@
 //! outside of them, on their own and joined with the texts that a reader sees after them. Signed text, ciphertext and
 //! bytes of files are never edited; what would be taken out of them refuses the request.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use stave_block::{
     DataScope, Destination, Gate, GateAction, GateRecord, GateRules, GateVerdict, JoinedText, Position,
-    SensitiveMatch, Sensitivity, SensitivityPolicy, WirePrompt, redaction,
+    Sensitivity, SensitivityPolicy, WirePrompt, redaction,
 };
 use stave_canon::Value;
 
-use super::escaped::Escaped;
 use super::sealed::is_chance;
 use super::splice::{Splice, Spliced};
 use super::texts::{BodyText, Joined, TextKind, body_texts};
@@ -157,7 +155,9 @@ fn judge_text(
         return Ok(());
     }
     let found = rules.find_until(content, is_late).ok_or(JudgedTooLong)?;
-    hidden_by_escapes(block, content, &found, rules, gate, is_late)?;
+    for hidden in rules.find_behind_escapes(content, &found, is_late).ok_or(JudgedTooLong)? {
+        gate.sealed_stretch(block, hidden.rule, hidden.label);
+    }
     for finding in found {
         if let Some(seal) = text.seal {
             if !is_chance(seal, &finding, content) {
@@ -168,29 +168,6 @@ fn judge_text(
             if text.kind == TextKind::Number {
                 break;
             }
-        }
-    }
-    Ok(())
-}
-
-/// A text can be JSON itself, as the arguments of a call are. What its own escapes hide cannot be taken out of it.
-fn hidden_by_escapes(
-    block: usize,
-    content: &str,
-    plain: &[SensitiveMatch<'_>],
-    rules: &GateRules,
-    gate: &mut Gate<'_>,
-    is_late: &dyn Fn() -> bool,
-) -> Result<(), JudgedTooLong> {
-    if memchr::memmem::find(content.as_bytes(), b"\\u").is_none() {
-        return Ok(());
-    }
-    let read = Escaped::read(content, 0).text;
-    let known: HashSet<&str> =
-        plain.iter().filter_map(|finding| content.get(finding.range.clone())).collect();
-    for finding in rules.find_until(&read, is_late).ok_or(JudgedTooLong)? {
-        if read.get(finding.range.clone()).is_some_and(|found| !known.contains(found)) {
-            gate.sealed_stretch(block, finding.rule, finding.label);
         }
     }
     Ok(())
@@ -209,13 +186,13 @@ fn judge_joined(
     if parts.len() < 2 {
         return Ok(());
     }
-    let edges: [Option<fn(usize) -> bool>; 3] =
-        [None, Some(|index| index.is_multiple_of(2)), Some(|index| !index.is_multiple_of(2))];
-    for has_edge in edges {
+    // Without edges, and with one behind every second part: the even ones, then the odd ones.
+    for edges_behind in [None, Some(0), Some(1)] {
         let mut taken: Vec<Range<usize>> = splices.iter().map(|splice| splice.range.clone()).collect();
         taken.sort_by_key(|range| range.start);
-        let joined = Joined::new(parts, |index| has_edge.is_some_and(|has_edge| has_edge(index)));
-        let whole = JoinedText { text: &joined.text, parts: &joined.places, has_edges: has_edge.is_some() };
+        let joined = Joined::new(parts, |index| edges_behind == Some(index % 2));
+        let whole =
+            JoinedText { text: &joined.text, parts: &joined.places, has_edges: edges_behind.is_some() };
         for finding in rules.find_joined(whole, is_late).ok_or(JudgedTooLong)? {
             let of = joined.parts_of(&finding.range);
             if of.len() < 2 {

@@ -4,8 +4,8 @@
 use stave_block::{PositionKind, PromptRole, Surface, VariableKind, WirePrompt, find_variables};
 use stave_canon::Value;
 
-use super::escaped::Escaped;
 use super::splice::{Splice, Spliced};
+use stave_block::Escaped;
 
 /// Which rewrites are on. None is by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::escaped::Escaped;
 use super::sealed::{self, Seal};
+use stave_block::Escaped;
 
 /// What a text is in its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,6 +103,25 @@ impl Knowledge {
             diagnostics.push(Diagnostic::new(codes::MISSING_FIELD, item.span, message));
             return;
         };
+        let known: &[&str] = match kind {
+            Assertion::Constraint => {
+                &["id", "subject", "predicate", "object", "scope", "kind", "summary", "polarity", "evidence"]
+            }
+            Assertion::Decision => &["id", "selected", "resolved", "replaces", "evidence"],
+        };
+        for entry in item.entries().unwrap_or_default() {
+            let key = entry.key.value.as_str();
+            if !known.contains(&key) {
+                let message = format!("`{key}` is no part of a {}", kind.word());
+                let help = format!("a {} has {}", kind.word(), known.join(", "));
+                diagnostics.push(Diagnostic::new(codes::UNKNOWN_FIELD, entry.key.span, message).help(help));
+            }
+        }
+        if let Some(word) = text("kind").filter(|word| !matches!(word.as_str(), "hard" | "soft")) {
+            let message = format!("`kind` is `{word}`, and it must be `hard` or `soft`");
+            let span = item.get("kind").map_or(item.span, |kind| kind.span);
+            diagnostics.push(Diagnostic::new(codes::UNKNOWN_WORD, span, message));
+        }
         let key = format!("{}:{id}", kind.word());
         if self.evidence.contains_key(&key) {
             let message = format!("the {} `{id}` is there twice", kind.word());
@@ -125,9 +144,16 @@ impl Knowledge {
         let mut members = Object::new();
         match kind {
             Assertion::Constraint => {
-                for field in ["subject", "predicate", "object", "scope", "kind", "summary"] {
+                for field in ["subject", "predicate", "object", "scope", "kind"] {
                     members.insert(field.to_owned(), text(field).into());
                 }
+                // What a constraint is about is read in its summary, so it always has one.
+                let said = || {
+                    let words: Vec<String> =
+                        ["subject", "predicate", "object"].into_iter().filter_map(&text).collect();
+                    Some(words.join(" ")).filter(|words| !words.is_empty())
+                };
+                members.insert("summary".into(), text("summary").or_else(said).into());
                 members.insert("polarity".into(), item.get("polarity").map_or(1_i64.into(), Tree::to_value));
                 let meaning: Value = members.clone().into();
                 members.insert("semantic_fingerprint".into(), short(&meaning).into());

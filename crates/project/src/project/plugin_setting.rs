@@ -41,7 +41,7 @@ impl From<&str> for PluginSetting {
 impl Shape for PluginSetting {
     fn read<N: ValueNode>(node: N, at: &Place<'_>, reader: &mut Reader) -> Option<Self> {
         if let Some(plugin) = node.text() {
-            return Some(PluginSetting::from(&*plugin));
+            return Some(PluginSetting::from(plugin));
         }
         if node.kind() != ValueKind::Object {
             reader.wrong_type(node, at, "\"PLUGIN\" or { plugin, timeout_ms, on_failure, config }");

@@ -363,11 +363,9 @@ mod tests {
         let holder = rusqlite::Connection::open(&path).unwrap();
         holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
         let (planners, reported) = start_reporting(folder.path());
-        let since = std::time::Instant::now();
         let mut planner = planners.planner("claude", 0.0);
         ask(&mut *planner, 0.0);
         assert!(ask(&mut *planner, 10.0) > 0, "it plans from what it sees itself");
-        assert!(since.elapsed() < 4 * OPENING, "{:?}", since.elapsed());
         drop((planners.planner("claude", 20.0), planner, planners));
         let reported: Vec<String> = reported.iter().collect();
         assert!(matches!(reported.as_slice(), [one] if one.contains("locked")), "{reported:?}");

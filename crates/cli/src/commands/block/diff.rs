@@ -84,11 +84,10 @@ fn read(arguments: &BlockDiff) -> Result<(StoredBlocks, StoredBlocks), Stop> {
 fn first_difference(before: &StoredBlocks, after: &StoredBlocks) -> Option<usize> {
     let old = before.blocks.blocks.iter().zip(&before.contents);
     let new = after.blocks.blocks.iter().zip(&after.contents);
-    let is_same = |((old, old_content), (new, new_content)): &(
-        (&PromptBlock, &Option<String>),
-        (&PromptBlock, &Option<String>),
-    )| { old.span_id == new.span_id && old_content == new_content && old.role == new.role };
-    let common = old.zip(new).take_while(is_same).count();
+    let common = old.zip(new).take_while(|((old, old_content), (new, new_content))| {
+        old.span_id == new.span_id && old_content == new_content && old.role == new.role
+    });
+    let common = common.count();
     (common < before.blocks.blocks.len() || common < after.blocks.blocks.len()).then_some(common)
 }
 

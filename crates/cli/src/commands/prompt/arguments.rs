@@ -56,7 +56,7 @@ pub(crate) struct Selected {
     /// How texts are compared, whatever the project says
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeWord>,
-    /// The project's folder; the one above the first file, or here, when absent
+    /// The project's folder; the current folder's project when absent
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
 }

@@ -136,9 +136,9 @@ fn told(counts: &PromptCounts, terminal: Terminal) {
     }
     if !counts.gate.is_empty() {
         let mut table = table::empty(terminal.stdout);
-        table.set_header(["gate rule", "field", "refusals", "redactions", "routed"]);
+        table.set_header(["gate rule", "field", "refusals", "redactions", "routed", "reported only"]);
         for one in &counts.gate {
-            let cells = [number(one.refusals), number(one.redactions), number(one.routed)];
+            let cells = [one.refusals, one.redactions, one.routed, one.reported].map(number);
             table.add_row([Cell::new(&one.rule), Cell::new(&one.field)].into_iter().chain(cells));
         }
         terminal::out_styled(&table.to_string());

@@ -8,6 +8,7 @@ use crate::graph::{self, EdgeSource, EdgeTarget};
 use crate::model::{Edge, Endpoint, Flow, INPUT, OUTPUT, Spanned};
 
 /// When a new edge is active.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Activation<'edit> {
     pub(super) condition: Option<&'edit str>,
     pub(super) otherwise: bool,

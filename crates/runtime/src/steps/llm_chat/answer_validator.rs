@@ -19,7 +19,7 @@ pub(super) enum AnswerValidator {
     /// That of the node's `output_schema`.
     Schema(Arc<OutputValidator>),
     /// That of the requirements of the prompt, which its text states.
-    Requirements(OutputValidator),
+    Requirements(Arc<OutputValidator>),
 }
 
 impl AnswerValidator {
@@ -31,7 +31,7 @@ impl AnswerValidator {
         let stated = arguments.templates.requirements_of(ir).map_err(|error| unusable(&error))?;
         let Some(stated) = stated else { return Ok(None) };
         let validator = OutputValidator::new((*stated).clone()).map_err(|error| unusable(&error.into()))?;
-        Ok(Some(AnswerValidator::Requirements(validator)))
+        Ok(Some(AnswerValidator::Requirements(Arc::new(validator))))
     }
 
     /// The requirements that the text of the prompt states.
@@ -57,8 +57,7 @@ impl AnswerValidator {
 
     fn validator(&self) -> &OutputValidator {
         match self {
-            AnswerValidator::Schema(validator) => validator,
-            AnswerValidator::Requirements(validator) => validator,
+            AnswerValidator::Schema(validator) | AnswerValidator::Requirements(validator) => validator,
         }
     }
 }

@@ -34,6 +34,9 @@ const COMPARED: [&str; 12] = [
     "coordination_spec",
 ];
 
+/// Members among them that name something by path and hash.
+const REFERENCES: [&str; 3] = ["system_ir_ref", "spec_hashes", "coordination_ref"];
+
 /// What a row says beyond its node.
 const OF_THE_PLAN: [&str; 4] =
     ["target_class", "environment_support", "delivery_paths", "operational_profile_fingerprint"];
@@ -158,15 +161,23 @@ impl DerivedComparison {
     fn members(&mut self, bundle: &Value, made: &Value) {
         let (Some(bundle_members), Some(made)) = (bundle.as_object(), made.as_object()) else { return };
         let version = bundle.get("schema_version").and_then(Value::as_i64);
-        let is_latest = version == Some(BundleVersion::V4.number());
+        let is_latest = version.is_none_or(|version| version == BundleVersion::V4.number());
         let keys: BTreeSet<&str> = made.keys().chain(bundle_members.keys()).map(String::as_str).collect();
-        for key in keys.into_iter().filter(|key| !COMPARED.contains(key)) {
+        for key in keys {
             let pointer = Pointer::root().key(key);
+            let is_compared = COMPARED.contains(&key);
             match (bundle_members.get(key), made.get(key)) {
+                // Another rule compares what is there; here only references may hold nothing more.
+                (Some(found), Some(wanted)) if self.is_exact && REFERENCES.contains(&key) => {
+                    self.values(found, wanted, &pointer);
+                }
+                (Some(_), _) if is_compared => {}
                 (Some(found), Some(wanted)) if key == DEPLOYMENTS => self.rows(found, wanted, &pointer),
                 (Some(found), Some(wanted)) => self.values(found, wanted, &pointer),
                 // Versions before the last one leave members out.
-                (None, Some(wanted)) if is_latest && !wanted.is_null() => self.missing(key, &Pointer::root()),
+                (None, Some(wanted)) if is_latest && (self.is_exact || !wanted.is_null()) => {
+                    self.missing(key, &Pointer::root());
+                }
                 (Some(found), None) => self.extra(found, &pointer),
                 _ => {}
             }
@@ -184,7 +195,7 @@ impl DerivedComparison {
             for key in OF_THE_PLAN {
                 match (row.get(key), wanted.get(key)) {
                     (Some(found), Some(wanted)) => self.values(found, wanted, &pointer.key(key)),
-                    (None, Some(wanted)) if !wanted.is_null() => self.missing(key, &pointer),
+                    (None, Some(wanted)) if self.is_exact || !wanted.is_null() => self.missing(key, &pointer),
                     _ => {}
                 }
             }

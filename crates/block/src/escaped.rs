@@ -5,8 +5,8 @@ use std::ops::Range;
 
 /// The text between the quotes of a JSON string, with the bytes it came from.
 #[derive(Debug)]
-pub(super) struct Escaped<'b> {
-    pub(super) text: Cow<'b, str>,
+pub struct Escaped<'b> {
+    pub text: Cow<'b, str>,
     /// Where the body is for each stretch of the text, in order. The first begins with the text.
     stretches: Vec<Stretch>,
     /// The place of the closing quote in the body.
@@ -23,7 +23,8 @@ struct Stretch {
 
 impl<'b> Escaped<'b> {
     /// Reads what stands between the quotes. `start` is its place in the body.
-    pub(super) fn read(inner: &'b str, start: usize) -> Self {
+    #[must_use]
+    pub fn read(inner: &'b str, start: usize) -> Self {
         let end = start + inner.len();
         let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
             let whole = Stretch { text: 0, body: start, is_escape: false };
@@ -59,7 +60,8 @@ impl<'b> Escaped<'b> {
     }
 
     /// The bytes of the body for a range of the text.
-    pub(super) fn in_body(&self, range: &Range<usize>) -> Range<usize> {
+    #[must_use]
+    pub fn in_body(&self, range: &Range<usize>) -> Range<usize> {
         self.place(range.start)..self.place(range.end)
     }
 
