@@ -106,7 +106,7 @@ pub(super) fn check(issues: &mut Issues<'_>) {
     for (pointer, message) in comparison.found {
         let of_the_plan = |key: &str| pointer.to_string().starts_with(&format!("/{key}"));
         let is_unknown = plan_is_missing
-            && ["promotion_readiness", DEPLOYMENTS].into_iter().any(of_the_plan)
+            && ["delivery_plan_ref", "promotion_readiness", DEPLOYMENTS].into_iter().any(of_the_plan)
             && !comparison.is_exact;
         if !is_unknown {
             issues.add_once(codes::BUNDLE_CONTENT_DRIFT, pointer, message);
