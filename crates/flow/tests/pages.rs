@@ -3,7 +3,7 @@
 
 use stave_diag::page::{Example, ExampleKind, examples};
 use stave_diag::{CODES, Severity, Sources, render};
-use stave_flow::{CheckOptions, load};
+use stave_flow::{CheckOptions, PromptNames, load};
 use stave_script::allow_list::AllowLists;
 
 /// What the project of the examples lists.
@@ -14,6 +14,15 @@ fn lists() -> AllowLists {
         variables: texts(&["REGION"]),
         model_hosts: texts(&["llm.example.com"]),
         ..AllowLists::default()
+    }
+}
+
+/// The names that prompts may use without a template file of the project.
+fn prompts() -> PromptNames {
+    let roles = ["architect", "researcher", "implementer", "reviewer", "integrator", "writer", "default"];
+    PromptNames {
+        templates: roles.into_iter().map(|role| (role.to_owned(), None)).collect(),
+        ..PromptNames::default()
     }
 }
 
@@ -29,7 +38,7 @@ fn raised(example: &Example) -> Option<Vec<&'static str>> {
     let parsed = load(
         source,
         &example.text,
-        &CheckOptions { strict, allow: Some(lists()), ..CheckOptions::default() },
+        &CheckOptions { strict, allow: Some(lists()), prompts: Some(prompts()), ..CheckOptions::default() },
     );
     let found = parsed.diagnostics.iter().filter(|found| found.severity <= Severity::Warning);
     let mut codes: Vec<&str> = found.map(|found| found.code.0).collect();

@@ -106,7 +106,7 @@ nodes:
     runtime: {timeout_ms: 1, retries: 1, retry_backoff_ms: 1, requires_context: [locale], concurrency: 1, cache: {ttl_seconds: 1, key: k}}
     state: {scope: session, key: "{session_id}", ttl_seconds: 1, backend: memory, sensitivity: public}
     position: {x: 1, y: 2}
-edges: [{from: _input.locale, to: n.i, condition: "True", transform: value}]
+edges: [{from: _input.locale, to: n.i, condition: "True", else: true, transform: value}]
 deployment:
   target: kserve
   kserve: {namespace: a, service_name: b, min_replicas: 1, max_replicas: 1, target_rps: 1, resources: {cpu: "1", memory: "1", gpu: "1"}}

@@ -204,7 +204,7 @@ mod tests {
         let sum = one.sorted().write().to_string();
         assert_eq!(
             sum,
-            r#"{"requests":3,"denied":1,"policies":[{"policy":"approved_models","field":"model","denials":0,"flags":1},{"policy":"no_injection","field":"intent","denials":1,"flags":3}],"gate":[{"rule":"api_key","field":"input","refusals":1,"redactions":2,"routed":0}],"cuts":[{"section":"context","reason":"budget","cuts":2,"tokens":42}]}"#
+            r#"{"requests":3,"denied":1,"policies":[{"policy":"approved_models","field":"model","denials":0,"flags":1},{"policy":"no_injection","field":"intent","denials":1,"flags":3}],"gate":[{"rule":"api_key","field":"input","refusals":1,"redactions":2,"routed":0,"reported":0}],"cuts":[{"section":"context","reason":"budget","cuts":2,"tokens":42}]}"#
         );
     }
 }

@@ -53,17 +53,19 @@ fn without_ending(name: &str) -> Option<&str> {
     {
         return Some(name);
     }
+    // `dpkg-old` has a sign of its own.
+    let mut with_sign = ENDINGS.iter().filter(|known| known.contains('-'));
+    let of_sign = with_sign.find_map(|known| name.strip_suffix(known)?.strip_suffix(['.', '-', '_']));
+    if of_sign.is_some() {
+        return of_sign;
+    }
     let at = name.rfind(['.', '-', '_', ' '])?;
     let (start, ending) = (&name[..at], &name[at + 1..]);
     let word = ending.trim_end_matches(|sign: char| sign.is_ascii_digit());
     if ENDINGS.contains(&word) || (word.is_empty() && !ending.is_empty()) {
         return Some(start);
     }
-    // `dpkg-old` has a sign of its own.
-    ENDINGS
-        .iter()
-        .filter(|known| known.contains('-'))
-        .find_map(|known| name.strip_suffix(known)?.strip_suffix(['.', '-', '_']))
+    None
 }
 
 fn is_number(text: &str) -> bool {
