@@ -313,7 +313,11 @@ fn a_file_of_the_first_version_is_brought_up_to_date() {
     drop(place.evidence());
     let connection = rusqlite::Connection::open(place.path()).expect("the file can be opened");
     connection
-        .execute_batch("ALTER TABLE request DROP COLUMN edits; DROP TABLE key_hold; PRAGMA user_version = 1;")
+        .execute_batch(
+            "ALTER TABLE request DROP COLUMN edits; ALTER TABLE request DROP COLUMN blocks;
+             ALTER TABLE request DROP COLUMN miss_block; ALTER TABLE request DROP COLUMN miss_block_before;
+             DROP TABLE key_hold; PRAGMA user_version = 1;",
+        )
         .expect("the file is as the first version made it");
     drop(connection);
     let evidence = place.evidence();
