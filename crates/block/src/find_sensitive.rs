@@ -508,7 +508,7 @@ mod tests {
             let (head, tail) = key.split_at(at);
             assert_eq!(together(&["use ", head, tail, " now"]), [key], "{at}");
         }
-        // A long rest of a key is none of words.
+        // A long rest of a key does not consist of words.
         let (head, tail) = key.split_at(28);
         assert_eq!(together(&[head, tail]), [key]);
         // The next key begins where the first one ends.

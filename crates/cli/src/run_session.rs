@@ -38,7 +38,7 @@ pub(crate) struct RunFlags {
     pub(crate) live: bool,
 }
 
-/// What is shown while a run goes on.
+/// What is shown during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
     Nothing,

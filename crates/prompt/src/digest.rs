@@ -90,7 +90,7 @@ fn lines_of(text: &str, words: &HashSet<&str>, room: usize, digest: &mut String)
     let mut seen = HashSet::new();
     let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, (index, line)) in filled.enumerate() {
-        // What is said twice is told once.
+        // A repeated line is taken once.
         if seen.insert(line.trim()) {
             scored.push((score(line, number, words), index));
         }

@@ -114,7 +114,7 @@ impl Meter {
     }
 }
 
-/// Whether so much money is left of the budgets, for a request that comes to `whole`.
+/// Whether the budgets have this much money left for a request that costs `whole`.
 fn budgets(
     limits: &KeyLimits,
     spent: &Ledger,

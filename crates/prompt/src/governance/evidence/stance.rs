@@ -34,7 +34,7 @@ const SENTENCE: usize = 300;
 /// How many bytes around code or a quotation say what it is for.
 const FRAME: usize = 600;
 
-/// A line that is at least this long goes on in the next one when nothing ends it.
+/// A line of at least this length continues on the next one when nothing ends it.
 const WRAPPED: usize = 40;
 
 /// What a text is about that quotes an instruction.
