@@ -21,7 +21,7 @@ pub mod service;
 pub mod shape;
 pub mod types;
 
-pub use check::{CheckOptions, Levels, PromptNames, Scopes, check, deployment_faults, levels};
+pub use check::{CheckOptions, Levels, ModelCosts, PromptNames, Scopes, check, deployment_faults, levels};
 pub use format::{FormatError, FormatOptions, format};
 pub use hash::semantic_hash;
 pub use parse::{Parsed, parse};

@@ -3,7 +3,7 @@
 
 use stave_diag::page::{Example, ExampleKind, examples};
 use stave_diag::{CODES, Severity, Sources, render};
-use stave_flow::{CheckOptions, PromptNames, load};
+use stave_flow::{CheckOptions, ModelCosts, PromptNames, load};
 use stave_script::allow_list::AllowLists;
 
 /// What the project of the examples lists.
@@ -26,6 +26,15 @@ fn prompts() -> PromptNames {
     }
 }
 
+/// Prices of the models of the examples.
+fn costs() -> ModelCosts {
+    ModelCosts {
+        is_priced: std::sync::Arc::new(|model| model != "house-model"),
+        default_model: None,
+        limited: false,
+    }
+}
+
 /// The codes of an example's errors and warnings, once each; `None` for an example of something else.
 fn raised(example: &Example) -> Option<Vec<&'static str>> {
     let strict = match example.kind {
@@ -38,7 +47,13 @@ fn raised(example: &Example) -> Option<Vec<&'static str>> {
     let parsed = load(
         source,
         &example.text,
-        &CheckOptions { strict, allow: Some(lists()), prompts: Some(prompts()), ..CheckOptions::default() },
+        &CheckOptions {
+            strict,
+            allow: Some(lists()),
+            prompts: Some(prompts()),
+            costs: Some(costs()),
+            ..CheckOptions::default()
+        },
     );
     let found = parsed.diagnostics.iter().filter(|found| found.severity <= Severity::Warning);
     let mut codes: Vec<&str> = found.map(|found| found.code.0).collect();

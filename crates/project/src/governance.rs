@@ -1,16 +1,18 @@
 //! The project's policies and prompt templates, from `policies`, `templates` and `stave.toml`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stave_canon::{Object, Value};
 use stave_diag::{Sources, Span};
-use stave_flow::{CheckOptions, PromptNames, yaml};
+use stave_flow::{CheckOptions, ModelCosts, PromptNames, yaml};
 use stave_prompt::compile::Templates;
 use stave_prompt::governance::{MatchMode, PolicySet};
 
 use crate::exit::Stop;
 use crate::files;
 use crate::project::{self, Project};
+use crate::services::prices;
 
 /// The policies that every prompt of the project is judged by: the named set, or the specification's in
 /// strict mode, with what `[governance]` adds.
@@ -111,7 +113,14 @@ impl Project {
             templates: templates.roles().map(|role| (role.to_owned(), requirements(role))).collect(),
             schemas: templates.schemas().map(|(id, schema)| (id.to_owned(), schema.clone())).collect(),
         };
-        Ok(CheckOptions { prompts: Some(prompts), ..self.settings.check_options(strict) })
+        let prices = prices(self)?;
+        let costs = ModelCosts {
+            is_priced: Arc::new(move |model| prices.of(model).is_some()),
+            default_model: self.settings.default_model.as_ref().map(|model| model.name.clone()),
+            limited: self.settings.budget.contains_key("cost_usd"),
+        };
+        let options = self.settings.check_options(strict);
+        Ok(CheckOptions { prompts: Some(prompts), costs: Some(costs), ..options })
     }
 }
 

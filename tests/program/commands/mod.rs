@@ -8,6 +8,7 @@ mod bundle_effects;
 mod cache;
 mod cache_planning;
 mod cache_planning_support;
+mod certain_refusals;
 mod check;
 mod colour;
 mod context_refs;

@@ -54,6 +54,7 @@ mod unconnected_input;
 mod undeclared_context;
 mod unknown_prompt_name;
 mod unknown_property;
+mod unpriced_model;
 mod unrouted_denial;
 mod unused_node;
 mod version;
@@ -74,9 +75,10 @@ use subject::Subject;
 
 pub use labels::{Levels, Scopes, levels};
 pub use memory_across_replicas::deployment_faults;
+pub use unpriced_model::ModelCosts;
 
 /// How a flow is judged.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct CheckOptions {
     /// Whether the leniencies of the default dialect are errors.
     pub strict: bool,
@@ -88,6 +90,8 @@ pub struct CheckOptions {
     pub allow: Option<stave_script::allow_list::AllowLists>,
     /// What prompts may name in the project's template files; `None` judges nothing of it.
     pub prompts: Option<PromptNames>,
+    /// What calls of models cost; `None` judges nothing of it.
+    pub costs: Option<ModelCosts>,
 }
 
 /// The template whose role stands in for every role without one.
@@ -158,6 +162,7 @@ const RULES: &[Rule] = &[
     competing_requirements::check,
     fallbacks::check,
     unrouted_denial::check,
+    unpriced_model::check,
     tools::check,
     each::check,
     state::check,

@@ -187,6 +187,13 @@ impl Settings {
         };
         let mut providers: Vec<String> = model.map(|model| model.provider.clone()).into_iter().collect();
         providers.extend(self.accepts.providers.keys().cloned());
-        CheckOptions { strict, providers, scopes, allow: Some(self.allow_lists()), prompts: None }
+        CheckOptions {
+            strict,
+            providers,
+            scopes,
+            allow: Some(self.allow_lists()),
+            prompts: None,
+            costs: None,
+        }
     }
 }
